@@ -1,0 +1,94 @@
+// cli/arguments.cpp -- the only place that knows Boost.Program_options.
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/arguments.h"
+
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
+
+#include "core/base/fault.h"
+#include "core/base/text.h"
+
+namespace cli {
+namespace {
+
+namespace po = boost::program_options;
+
+std::string dashed(const std::string& name) { return name.starts_with("-") ? name : "--" + name; }
+
+base::Fault unknown(const std::string& word, const std::vector<Option>& options) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const Option& option : options) known.push_back(option.name);
+  const auto near = base::nearest(name, known);
+  return {name, "there is no such option", near ? "did you mean " + *near + "?" : "--help shows all options", {}};
+}
+
+po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& words, const std::vector<Option>& options) {
+  po::options_description description;
+  for (const Option& option : options) {
+    const std::string name = option.name.substr(2);
+    if (option.value.empty()) {
+      description.add_options()(name.c_str(), "");
+    } else {
+      description.add_options()(name.c_str(), po::value<std::string>(), "");
+    }
+  }
+  using po::command_line_style::style_t;
+  const int style = style_t::allow_long | style_t::long_allow_adjacent | style_t::long_allow_next;
+  try {
+    return po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
+  } catch (const po::error_with_option_name& error) {
+    throw base::InputError({{dashed(error.get_option_name()), "is not written as it should be",
+                             "give it a value if it needs one, and none if not; --help shows which", {}}});
+  } catch (const po::error& error) {
+    throw base::InputError({{"", error.what(), "--help shows how it is written", {}}});
+  }
+}
+
+}  // namespace
+
+std::string Arguments::get(const std::string& option) const {
+  const auto found = options_.find(option);
+  return found == options_.end() || found->second.empty() ? "" : found->second.back();
+}
+
+std::vector<std::string> Arguments::all(const std::string& option) const {
+  const auto found = options_.find(option);
+  return found == options_.end() ? std::vector<std::string>{} : found->second;
+}
+
+Arguments parse(const std::vector<std::string>& words, const std::vector<Operand>& operands,
+                const std::vector<Option>& options) {
+  Arguments out;
+  std::vector<base::Fault> faults;
+  for (const auto& option : parsed_by_boost(words, options).options) {
+    // Without a style for short options Boost hands "-x" on as an operand; "-" alone is one.
+    const std::string word = option.original_tokens.empty() ? option.string_key : option.original_tokens.front();
+    if (option.position_key >= 0 && !(word.size() > 1 && word.front() == '-')) {
+      out.operands_.push_back(word);
+    } else if (option.unregistered || option.position_key >= 0) {
+      faults.push_back(unknown(word, options));
+    } else {
+      auto& values = out.options_["--" + option.string_key];
+      values.insert(values.end(), option.value.begin(), option.value.end());
+      // A flag without a value leaves no value; its presence is the key's.
+    }
+  }
+  // A value behind an unknown option looks like an operand, so these two faults would be noise beside it.
+  if (faults.empty()) {
+    for (const Option& option : options) {
+      if (!option.repeatable && out.all(option.name).size() > 1) {
+        faults.push_back({option.name, "is given twice", "keep one of the two", {}});
+      }
+    }
+    for (std::size_t i = operands.size(); i < out.operands_.size(); ++i) {
+      faults.push_back({"", "'" + out.operands_[i] + "' is one operand too many", "--help shows how many there are", {}});
+    }
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  return out;
+}
+
+}  // namespace cli

@@ -1,0 +1,42 @@
+// cli/arguments.h -- a subcommand's command line, checked against what it declares.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct Option {
+  std::string name;          // "--json"
+  std::string value;         // "FILE"; empty: takes none
+  std::string help;
+  bool repeatable = false;
+};
+
+struct Operand {
+  std::string name;          // "JOB"
+  std::string help;
+};
+
+class Arguments {
+ public:
+  bool has(const std::string& option) const { return options_.contains(option); }
+  /// The option's value; empty when it was not given.
+  std::string get(const std::string& option) const;
+  /// Every value of a repeatable option, in the order given.
+  std::vector<std::string> all(const std::string& option) const;
+  const std::vector<std::string>& operands() const { return operands_; }
+
+ private:
+  friend Arguments parse(const std::vector<std::string>&, const std::vector<Operand>&, const std::vector<Option>&);
+  std::map<std::string, std::vector<std::string>> options_;
+  std::vector<std::string> operands_;
+};
+
+/// Reads `--name value`, `--name=value` and operands in any order. Names are never abbreviated. Throws base::InputError with
+/// every unknown option (and the nearest known one), or else a missing value, an option twice, an operand too many.
+Arguments parse(const std::vector<std::string>& words, const std::vector<Operand>& operands, const std::vector<Option>& options);
+
+}  // namespace cli

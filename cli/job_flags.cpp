@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/base/text.h"
+#include "core/config/job_reader.h"
+
+namespace cli {
+namespace {
+
+struct JobFlag {
+  const char *name, *path, *value, *help;  // an empty value: the flag alone means true
+};
+
+constexpr std::array kJobFlags{
+    JobFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json"},
+    JobFlag{"--node", "cluster.node", "NAME", "the machine: dgx-h100"},
+    JobFlag{"--nodes", "cluster.nodes", "N", "how many of them"},
+    JobFlag{"--gpus-per-node", "cluster.node.gpus", "N", "when not all of a node's GPUs are used"},
+    JobFlag{"--fabric", "cluster.fabric", "NAME", "what joins the nodes: rail-400g"},
+    JobFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
+    JobFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
+    JobFlag{"--micro-batch", "training.micro_batch", "N", "sequences in one forward of one replica"},
+    JobFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
+    JobFlag{"--optimizer", "training.optimizer", "NAME", "adamw sgd"},
+    JobFlag{"--tp", "strategy.tp", "N", "tensor parallel"},
+    JobFlag{"--sp", "strategy.sp", "", "Megatron sequence parallel"},
+    JobFlag{"--cp", "strategy.cp", "N", "context parallel"},
+    JobFlag{"--pp", "strategy.pp", "N", "pipeline stages"},
+    JobFlag{"--vpp", "strategy.vpp", "N", "model chunks a stage (virtual pipeline)"},
+    JobFlag{"--schedule", "strategy.schedule", "NAME", "gpipe 1f1b interleaved"},
+    JobFlag{"--dp", "strategy.dp", "N", "data parallel; what is left of the GPUs by default"},
+    JobFlag{"--ep", "strategy.ep", "N", "expert parallel"},
+    JobFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP"},
+    JobFlag{"--recompute", "strategy.recompute", "KIND", "none selective full selective_ops, or {kind: full, layers: N}"},
+    JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME", "unfused fused_softmax flash1 flash2 flash3 cudnn"},
+    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch none"},
+    JobFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
+};
+
+const char kSet[] = "--set";
+
+config::Value load_job(const std::string& job, const config::Catalogue& catalogue) {
+  std::error_code error;
+  const bool is_path = job.find('/') != std::string::npos || job.ends_with(".yaml") || job.ends_with(".yml") ||
+                       job.ends_with(".json") || std::filesystem::exists(job, error);
+  if (is_path) return config::load(job);
+  const auto kind = config::Catalogue::Kind::job;
+  if (const std::string path = catalogue.path(kind, job); !path.empty()) return config::load(path);
+  const auto near = base::nearest(job, catalogue.names(kind));
+  throw base::InputError({{"JOB", "there is no file and no catalogue job '" + job + "'",
+                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all", {}}});
+}
+
+/// Who builds the Job from flags alone is helped by the flag's name, not by the file's key.
+base::InputError told_as_flags(const base::InputError& error) {
+  std::vector<base::Fault> faults = error.faults;
+  for (base::Fault& fault : faults) {
+    if (fault.what != "is missing") continue;
+    const auto flag = std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
+    if (flag != kJobFlags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + ", or name a JOB file";
+  }
+  return base::InputError(std::move(faults));
+}
+
+void lay_over(config::Value& job, const Arguments& args) {
+  std::vector<base::Fault> faults;
+  const auto set = [&](const std::string& path, const std::string& value, const std::string& origin) {
+    try {
+      config::set_path(job, path, value, origin);
+    } catch (const base::InputError& error) {
+      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    }
+  };
+  for (const JobFlag& flag : kJobFlags) {
+    if (!args.has(flag.name)) continue;
+    const bool switches = *flag.value == '\0';
+    set(flag.path, switches ? "true" : args.get(flag.name), flag.name + (switches ? "" : ' ' + args.get(flag.name)));
+  }
+  for (const std::string& entry : args.all(kSet)) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) {
+      faults.push_back({kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}});
+    } else {
+      set(entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
+    }
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+}  // namespace
+
+Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`"}; }
+
+std::string job_notes() {
+  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job, as in\n"
+         "  forerun predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --zero 1\n";
+}
+
+std::vector<Option> with_job_flags(std::vector<Option> own) {
+  for (const JobFlag& flag : kJobFlags) own.push_back({flag.name, flag.value, flag.help});
+  own.push_back({kSet, "PATH=VALUE", "any field of the Job: strategy.overlap.tp=wgrad", true});
+  return own;
+}
+
+spec::Job job_from(const Arguments& args, const config::Catalogue& catalogue) {
+  config::Value tree;
+  tree.kind = config::Value::Kind::map;
+  const bool from_file = !args.operands().empty();
+  if (from_file) tree = load_job(args.operands().front(), catalogue);
+  lay_over(tree, args);
+  if (from_file) return config::read_job(tree, catalogue);
+  try {
+    return config::read_job(tree, catalogue);
+  } catch (const base::InputError& error) {
+    throw told_as_flags(error);
+  }
+}
+
+}  // namespace cli

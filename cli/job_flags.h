@@ -1,0 +1,24 @@
+// cli/job_flags.h -- flags that stand for a field of the Job: one line each, so that adding one is adding a line.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "core/config/catalogue.h"
+#include "core/config/document.h"
+#include "core/spec/job.h"
+
+namespace cli {
+
+/// JOB, the job's flags and --set, for every subcommand that takes a Job.
+std::vector<Option> with_job_flags(std::vector<Option> own);
+Operand job_operand();
+std::string job_notes();
+
+/// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each lays
+/// itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every fault.
+spec::Job job_from(const Arguments&, const config::Catalogue&);
+
+}  // namespace cli

@@ -1,0 +1,87 @@
+// cli/main.cpp -- forerun SUBCOMMAND ...: the list of subcommands and the exit codes.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "core/base/fault.h"
+#include "core/base/text.h"
+
+namespace cli {
+namespace {
+
+const std::array kCommands{&predict, &list, &show};
+
+std::string help() {
+  std::string out =
+      "forerun predicts the time and memory of a training step of a large model on a GPU cluster.\n\n"
+      "usage: forerun SUBCOMMAND [OPTIONS]\n\n";
+  for (const Command* command : kCommands) out += fmt::format("  {:<10}{}\n", command->name, command->summary);
+  return out +
+         "\n`forerun SUBCOMMAND --help` shows its options; `forerun --version` the version.\n"
+         "exit codes: 0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed\n";
+}
+
+const Command& command_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Command* command : kCommands) {
+    if (command->name == name) return *command;
+    known.push_back(command->name);
+  }
+  const auto near = base::nearest(name, known);
+  throw base::InputError({{name, name.starts_with("-") ? "there is no such option" : "there is no such subcommand",
+                           near ? "did you mean " + *near + "?" : "`forerun --help` shows all", {}}});
+}
+
+bool asks_for_help(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--help" || word == "-h") return true;
+  }
+  return false;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    std::cerr << help();
+    return kInputIsWrong;
+  }
+  const std::string& first = words.front();
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (first == "--version") {
+    print("forerun " FORERUN_VERSION "\n");
+  } else if (first == "--help" || first == "-h" || (first == "help" && rest.empty())) {
+    print(help());
+  } else if (first == "help") {
+    print(help_of(command_named(rest.front())));
+  } else {
+    const Command& command = command_named(first);
+    if (!asks_for_help(rest)) return command.run(parse(rest, command.operands, command.options));
+    print(help_of(command));
+  }
+  return kAnswered;
+}
+
+}  // namespace
+}  // namespace cli
+
+int main(int argc, char** argv) {
+  try {
+    return cli::run({argv + 1, argv + argc});
+  } catch (const base::InputError& error) {
+    std::cerr << error.what() << '\n';
+    return cli::kInputIsWrong;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less\n";
+    return cli::kInputIsWrong;
+  } catch (const std::exception& error) {
+    std::cerr << "error: forerun itself is wrong, please report it: " << error.what() << '\n';
+    return cli::kOurMistake;
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "core/base/fault.h"
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& option, const std::string& target, const std::string& why) {
+  throw base::InputError({{option, "cannot write " + target + ": " + why, "name a place that can be written", {}}});
+}
+
+std::string last_error() { return errno ? std::strerror(errno) : "unknown reason"; }
+
+void write_stream(std::ostream& out, const std::string& option, const std::string& target,
+                  const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  write(out);
+  out.flush();
+  if (!out) fail(option, target, last_error());
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  write_stream(std::cout, "", "the terminal (stdout)", [&](std::ostream& out) { out << text; });
+}
+
+void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write) {
+  if (target == "-") return write_stream(std::cout, option, "stdout", write);
+  std::error_code error;
+  fs::path path = target;
+  if (const fs::path followed = fs::canonical(path, error); !error) path = followed;  // a link stays a link
+  if (fs::is_directory(path, error)) fail(option, target, "it is a folder");
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {  // a device or a pipe cannot be renamed over
+    std::ofstream out(path, std::ios::binary);
+    return write_stream(out, option, target, write);
+  }
+  const fs::path beside = path.string() + ".new-" + std::to_string(::getpid());
+  try {
+    errno = 0;
+    std::ofstream out(beside, std::ios::binary);
+    if (!out) fail(option, target, last_error());
+    write_stream(out, option, target, write);
+    out.close();
+    if (!out) fail(option, target, last_error());
+    fs::rename(beside, path, error);
+    if (error) fail(option, target, error.message());
+  } catch (...) {
+    fs::remove(beside, error);
+    throw;
+  }
+}
+
+}  // namespace cli

@@ -1,0 +1,18 @@
+// cli/output.h -- where a subcommand's answer goes: the terminal, or a file that is written beside and renamed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+namespace cli {
+
+/// Writes to stdout, and notices when that fails (a full disk, a closed pipe). Throws base::InputError then.
+void print(const std::string& text);
+
+/// Calls `write` on stdout when `target` is "-", else on a new file that takes the place of `target` only when all of it has
+/// been written. Throws base::InputError, naming `option`, when it cannot; what stood there before is then still there.
+void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write);
+
+}  // namespace cli

@@ -1,0 +1,22 @@
+# One static library for each floor of the house, from whatever .cpp files lie in its folder.
+# SPDX-License-Identifier: Apache-2.0
+
+# Sets `out` to the .cpp files under `folder`; the build looks again whenever a file comes or goes.
+function(forerun_sources out folder)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS LIST_DIRECTORIES false ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# forerun_floor(name folder dependency...): a folder that holds only headers becomes an interface library.
+function(forerun_floor name folder)
+  forerun_sources(files ${folder})
+  if(files)
+    add_library(${name} STATIC ${files})
+    set(kind PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(kind INTERFACE)
+  endif()
+  target_include_directories(${name} ${kind} ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} ${kind} ${ARGN})
+endfunction()

@@ -1,0 +1,113 @@
+// core/config/calibration_reader.cpp -- one function a family; fractions are checked against what physics allows.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/calibration_reader.h"
+
+namespace config {
+namespace {
+
+constexpr double kMost = 2;          // a fraction or factor; a little above 1 is possible, more than this is a slip
+constexpr double kMostTokens = 1e6;
+
+void read_provenance(MapReader& map, spec::Provenance& from) {
+  map.require("kind", from.measured, {{"measured", true}, {"assumed", false}});
+  map.require("rows", from.rows, 0, 100'000'000);
+  map.require("residual", from.residual, 1e-6, kMost);
+  map.require("source", from.source);
+}
+
+void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve& curve, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("ceiling", curve.ceiling, 1e-3, kMost);
+  map.require("tile_m", curve.tile_m, 0, 4096);
+  map.require("tile_n", curve.tile_n, 0, 4096);
+  map.require("half_tile", curve.half_tile, 1e-3, kMost);
+  map.require("quarter_tile", curve.quarter_tile, 1e-3, kMost);
+  map.require("k_half", curve.k_half, 0, kMostTokens);
+  map.require("wave_share", curve.wave_share, 0, 1);
+  map.require("memory", curve.memory, 1e-3, kMost);
+  map.require("overhead", curve.overhead);
+  read_provenance(map, curve.from);
+  map.finish();
+}
+
+void read_attention(const Value& value, const std::string& path, spec::AttentionCurve& curve, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("forward", curve.forward, 1e-3, kMost);
+  map.require("backward", curve.backward, 1e-3, kMost);
+  map.require("ramp", curve.ramp, 0, kMostTokens);
+  map.require("diagonal", curve.diagonal, 0, kMostTokens);
+  map.require("causal", curve.causal, 1e-3, kMost);
+  map.require("head_dim_64", curve.head_dim_64, 1e-3, kMost);
+  map.require("head_dim_256", curve.head_dim_256, 1e-3, kMost);
+  map.require("low_precision", curve.low_precision, 1e-3, kMost);
+  map.require("dropout", curve.dropout, 1, 10);
+  map.require("overhead", curve.overhead);
+  map.require("backward_kind", curve.backward_measured, {{"measured", true}, {"assumed", false}});
+  read_provenance(map, curve.from);
+  map.finish();
+}
+
+void read_memory(const Value& value, const std::string& path, spec::MemoryCurve& curve, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("efficiency", curve.efficiency, 1e-3, kMost);
+  map.require("overhead", curve.overhead);
+  read_provenance(map, curve.from);
+  map.finish();
+}
+
+void read_power(const Value& value, const std::string& path, spec::PowerState& power, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("sustained", power.sustained, 1e-2, 1);
+  map.require("exponent", power.exponent, 0, 1);
+  map.require("limit", power.power);
+  map.require("source", power.source);
+  map.finish();
+}
+
+void read_sources(MapReader& map, std::vector<std::string>& sources) {
+  const Value* list = map.child("sources");
+  if (list == nullptr) return;
+  if (list->kind != Value::Kind::list) {
+    map.fault("sources", "is no list", "write one source a line, each after a dash");
+    return;
+  }
+  for (const Value& item : list->items) sources.push_back(item.text);
+}
+
+/// Reads each entry of `map[key]` whose name is in `names`; absent ones stay uncalibrated.
+template <class Names, class Curves, class Read>
+void read_family(MapReader& map, std::string_view key, const Names& names, Curves& curves, Read read, Faults& faults) {
+  const Value* value = map.child(key);
+  if (value == nullptr) return;
+  MapReader family(*value, map.path_of(key), faults);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const Value* entry = family.child(names[i])) read(*entry, family.path_of(names[i]), curves[i], faults);
+  }
+  family.finish();
+}
+
+constexpr std::array<std::string_view, spec::kAttentionKernels> kKernelNames{"unfused", "fused_softmax", "flash1",
+                                                                             "flash2",  "flash3",        "cudnn"};
+
+}  // namespace
+
+spec::Calibration read_calibration(const Value& value, const std::string& name, Faults& faults) {
+  spec::Calibration result;
+  MapReader map(value, "", faults);
+  map.require("name", result.name);
+  if (!result.name.empty() && result.name != name) {
+    map.fault("name", "'" + result.name + "' is not the file's name", "write name: " + name);
+  }
+  if (const Value* power = map.child("power")) read_power(*power, "power", result.power, faults);
+  read_family(map, "matmul", spec::kDtypeNames, result.matmul, read_matmul, faults);
+  read_family(map, "attention", kKernelNames, result.attention, read_attention, faults);
+  read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
+  map.require("compute_slowdown", result.compute_slowdown, 1, 10);
+  map.require("comm_slowdown", result.comm_slowdown, 1, 10);
+  map.ignore("interference_source");
+  read_sources(map, result.sources);
+  map.finish();
+  return result;
+}
+
+}  // namespace config

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/catalogue.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/text.h"
+#include "core/config/calibration_reader.h"
+#include "core/config/fabric_reader.h"
+#include "core/config/framework_reader.h"
+#include "core/config/gpu_reader.h"
+#include "core/config/huggingface.h"
+#include "core/config/model_reader.h"
+#include "core/config/names.h"
+#include "core/config/network_calibration_reader.h"
+#include "core/config/node_reader.h"
+
+namespace config {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = Catalogue::Kind;
+
+struct Shelf {
+  const char *folder, *one, *many;
+};
+
+Shelf shelf(Kind kind) {
+  switch (kind) {
+    case Kind::model: return {"workloads/models", "model", "models"};
+    case Kind::node: return {"topologies/nodes", "node", "nodes"};
+    case Kind::gpu: return {"topologies/gpus", "GPU", "gpus"};
+    case Kind::fabric: return {"topologies/fabrics", "fabric", "fabrics"};
+    case Kind::calibration: return {"topologies/calibrations", "calibration", "calibrations"};
+    case Kind::framework: return {"workloads/frameworks", "framework", "frameworks"};
+    case Kind::job: return {"workloads/jobs", "job", "jobs"};
+  }
+  return {};
+}
+
+constexpr const char* kNetworkFolder = "topologies/calibrations/network";
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".yaml" || extension == ".json") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::string file_of(const fs::path& folder, std::string_view name) {
+  if (name.empty() || name.find('/') != std::string_view::npos) return {};
+  std::error_code error;
+  for (const char* extension : {".yaml", ".json"}) {
+    const fs::path file = folder / (std::string(name) + extension);
+    if (fs::is_regular_file(file, error)) return file;
+  }
+  return {};
+}
+
+bool looks_like_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+}
+
+base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf, const std::vector<std::string>& known,
+                    base::Where where) {
+  const auto near = base::nearest(name, known);
+  const std::string list = std::string("`forerun list ") + shelf.many + "` shows all";
+  return {std::move(field), std::string("there is no ") + shelf.one + " '" + name + "'",
+          (near ? "did you mean " + *near + "? " : "write a known name or a path; ") + list, std::move(where)};
+}
+
+bool has_data(const fs::path& root) {
+  std::error_code error;
+  return fs::is_directory(root / "topologies", error) && fs::is_directory(root / "workloads", error);
+}
+
+/// A config.json is read by its own keys only, so a key of ours laid over it would be lost: it is a fault instead.
+void check_huggingface_keys(const Value& base, const Value& over, const std::string& field, Faults& faults) {
+  for (const auto& [key, entry] : over.entries) {
+    if (key == "base" || key == "source" || base.find(key)) continue;
+    faults.push_back({field + '.' + key, "is not a key of this Hugging Face config",
+                      "use the file's own names, such as num_hidden_layers", entry.key_where});
+  }
+}
+
+/// Follows `base:` and lays each map over its base. One object a value, for the chain of files it has passed.
+class Expander {
+ public:
+  Expander(const Catalogue& catalogue, Kind kind, std::string field, Faults& faults)
+      : catalogue_(catalogue), kind_(kind), field_(std::move(field)), faults_(faults) {}
+
+  Value expand(const Value& at) {
+    if (at.kind == Value::Kind::scalar) return named(at);
+    if (at.kind == Value::Kind::map) return laid_over(at);
+    if (at.kind == Value::Kind::list) {
+      faults_.push_back({field_, std::string("a list is not a ") + shelf(kind_).one, "write a name, a path or a map", at.where});
+    }
+    return {};
+  }
+
+ private:
+  Value laid_over(const Value& at) {
+    const Value* base = at.find("base");
+    if (!base || base->kind == Value::Kind::null) return at;
+    if (base->kind == Value::Kind::list) {
+      faults_.push_back({field_ + ".base", "a list is not a base", "write a name, a path or a map", base->where});
+      return {};
+    }
+    Value below = expand(*base);
+    if (below.kind == Value::Kind::null) return {};
+    Value over = at;
+    std::erase_if(over.entries, [](const auto& entry) { return entry.first == "base"; });
+    if (over.entries.empty()) return below;
+    if (kind_ == Kind::model && is_huggingface(below)) check_huggingface_keys(below, over, field_, faults_);
+    if (Value* name = below.find("name"); name && name->kind == Value::Kind::scalar && !over.find("name")) {
+      if (!name->text.ends_with(" (changed)")) name->text += " (changed)";
+    }
+    return kind_ == Kind::node ? merged_node(std::move(below), std::move(over)) : merged(below, over);
+  }
+
+  Value named(const Value& at) {
+    const std::string file = file_named(at);
+    if (file.empty()) return {};
+    if (std::find(passed_.begin(), passed_.end(), file) != passed_.end()) {
+      faults_.push_back({field_ + ".base", "'" + at.text + "' is its own base, by way of " + passed_.back(),
+                         "let one of them stand on its own, without base:", at.where});
+      return {};
+    }
+    passed_.push_back(file);
+    try {
+      Value tree = load(file);
+      if (tree.kind != Value::Kind::map) {
+        faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one, "write `key: value` entries",
+                           tree.where});
+        return {};
+      }
+      if (!tree.find("name") && !(kind_ == Kind::model && is_huggingface(tree))) {
+        Value name;
+        name.kind = Value::Kind::scalar;
+        name.text = fs::path(file).stem();
+        name.where = name.key_where = tree.where;
+        tree.set("name", std::move(name));
+      }
+      return expand(tree);
+    } catch (const base::InputError& error) {
+      faults_.insert(faults_.end(), error.faults.begin(), error.faults.end());
+      return {};
+    }
+  }
+
+  std::string file_named(const Value& at) {
+    if (!looks_like_path(at.text)) {
+      const std::string file = catalogue_.path(kind_, at.text);
+      if (file.empty()) faults_.push_back(unknown(field_, at.text, shelf(kind_), catalogue_.names(kind_), at.where));
+      return file;
+    }
+    std::error_code error;
+    const fs::path beside = fs::path(at.where.file).parent_path() / at.text;  // of the file that names it
+    for (const fs::path& file : {fs::path(at.text), beside}) {
+      if (fs::is_regular_file(file, error)) return file;
+    }
+    faults_.push_back({field_, "there is no file '" + at.text + "'",
+                       "write the path from here or from the file that names it, or a catalogue name", at.where});
+    return {};
+  }
+
+  const Catalogue& catalogue_;
+  Kind kind_;
+  std::string field_;
+  Faults& faults_;
+  std::vector<std::string> passed_;
+};
+
+/// The curves of a GPU that none were fitted to: those of its generation.
+std::string usual_calibration(const spec::Gpu& gpu) {
+  for (const auto& [name, generation] : kGenerations) {
+    if (generation == gpu.generation) return "defaults-" + std::string(name);
+  }
+  return {};
+}
+
+/// What a model without a name is called: its file, or the folder of a bare config.json.
+std::string stem_of(const Value& tree) {
+  const fs::path file = tree.where.file;
+  return file.stem() == "config" && file.has_parent_path() ? file.parent_path().filename() : file.stem();
+}
+
+}  // namespace
+
+Catalogue::Catalogue(std::string root) : root_(std::move(root)) {}
+
+Catalogue Catalogue::find() {
+  if (const char* set = std::getenv("FORERUN_DATA"); set && *set) {
+    if (has_data(set)) return Catalogue(set);
+    throw base::InputError({{"FORERUN_DATA", std::string("there is no catalogue in '") + set + "'",
+                             "name the folder that holds topologies/ and workloads/", {}}});
+  }
+#ifdef FORERUN_SOURCE_DIR
+  if (has_data(FORERUN_SOURCE_DIR)) return Catalogue(FORERUN_SOURCE_DIR);
+#endif
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = program.parent_path().parent_path() / "share" / "forerun";
+  if (!error && has_data(installed)) return Catalogue(installed);
+  throw base::InputError({{"", "the catalogue of models and nodes was not found",
+                           "set FORERUN_DATA to the folder that holds topologies/ and workloads/", {}}});
+}
+
+std::vector<std::string> Catalogue::names(Kind kind) const { return names_in(fs::path(root_) / shelf(kind).folder); }
+
+std::string Catalogue::path(Kind kind, std::string_view name) const {
+  return file_of(fs::path(root_) / shelf(kind).folder, name);
+}
+
+Value Catalogue::expanded(Kind kind, const Value& at, std::string_view field, Faults& faults) const {
+  return Expander(*this, kind, std::string(field), faults).expand(at);
+}
+
+spec::Model Catalogue::model(const Value& at, std::string_view field, Faults& faults) const {
+  const Value tree = expanded(Kind::model, at, field, faults);
+  if (tree.kind == Value::Kind::null) return {};
+  const std::string stem = stem_of(tree);
+  if (is_huggingface(tree)) return read_huggingface(tree, stem, faults);
+  spec::Model model = read_model(tree, std::string(field), faults);
+  if (model.name.empty()) model.name = stem;
+  return model;
+}
+
+spec::Gpu Catalogue::gpu(const Value& at, std::string_view field, Faults& faults) const {
+  const Value tree = expanded(Kind::gpu, at, field, faults);
+  return tree.kind == Value::Kind::null ? spec::Gpu{} : read_gpu(tree, std::string(field), faults);
+}
+
+spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faults) const {
+  const Value tree = expanded(Kind::node, at, field, faults);
+  if (tree.kind == Value::Kind::null) return {};
+  const std::string path(field);
+  spec::Node node = read_node(tree, path, faults);
+  const Value* gpu_at = tree.find("gpu");
+  if (!gpu_at || gpu_at->kind == Value::Kind::null) {
+    faults.push_back({path + ".gpu", "is missing", "add `gpu:` with a name, a path or a map", tree.where});
+    return node;
+  }
+  node.gpu = gpu(*gpu_at, path + ".gpu", faults);
+  const std::string curves = node.gpu.calibration.empty() ? usual_calibration(node.gpu) : node.gpu.calibration;
+  if (!node.gpu.calibration.empty() || !Catalogue::path(Kind::calibration, curves).empty()) {
+    node.calibration = calibration(curves, gpu_at->where, faults);
+  }
+  if (const Value* links = tree.find("links"); links && links->kind == Value::Kind::scalar) {
+    node.links = network_calibration(links->text, links->where, faults);
+  }
+  return node;
+}
+
+spec::Fabric Catalogue::fabric(const Value& at, std::string_view field, Faults& faults) const {
+  const Value tree = expanded(Kind::fabric, at, field, faults);
+  if (tree.kind == Value::Kind::null) return {};
+  spec::Fabric fabric = read_fabric(tree, std::string(field), faults);
+  if (const Value* name = tree.find("calibration"); name && name->kind == Value::Kind::scalar) {
+    fabric.calibration = network_calibration(name->text, name->where, faults);
+  }
+  return fabric;
+}
+
+spec::Framework Catalogue::framework(const Value& at, std::string_view field, Faults& faults) const {
+  const Value tree = expanded(Kind::framework, at, field, faults);
+  return tree.kind == Value::Kind::null ? spec::Framework{} : read_framework(tree, std::string(field), faults);
+}
+
+spec::Calibration Catalogue::calibration(const std::string& name, base::Where from, Faults& faults) const {
+  const std::string file = path(Kind::calibration, name);
+  if (file.empty()) {
+    faults.push_back(unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
+    return {};
+  }
+  try {
+    return read_calibration(load(file), name, faults);
+  } catch (const base::InputError& error) {
+    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    return {};
+  }
+}
+
+spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from, Faults& faults) const {
+  const fs::path folder = fs::path(root_) / kNetworkFolder;
+  const std::string file = file_of(folder, name);
+  if (file.empty()) {
+    faults.push_back(unknown("calibration", name, shelf(Kind::calibration), names_in(folder), std::move(from)));
+    return {};
+  }
+  try {
+    return read_network_calibration(load(file), name, faults);
+  } catch (const base::InputError& error) {
+    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    return {};
+  }
+}
+
+}  // namespace config

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/framework_reader.h"
+
+#include "core/config/names.h"
+
+namespace config {
+
+spec::FusedKernels read_fused_kernels(const Value& value, const std::string& path, Faults& faults) {
+  spec::FusedKernels fused;
+  const bool all = value.kind == Value::Kind::scalar && (value.text == "true" || value.text == "false");
+  if (all && !value.quoted) {
+    const bool on = value.text == "true";
+    return {on, on, on, on, on, on};
+  }
+  if (value.kind != Value::Kind::map) {
+    faults.push_back({path, "neither true, false nor a map", "write true, false or a map such as {norm: true, rope: false}",
+                      value.where});
+    return fused;
+  }
+  MapReader map(value, path, faults);
+  map.read("norm", fused.norm);
+  map.read("rope", fused.rope);
+  map.read("activation", fused.activation);
+  map.read("softmax", fused.softmax);
+  map.read("cross_entropy", fused.cross_entropy);
+  map.read("grad_accumulation", fused.grad_accumulation);
+  map.finish();
+  return fused;
+}
+
+spec::Overlap read_overlap(const Value& value, const std::string& path, Faults& faults) {
+  spec::Overlap overlap;
+  MapReader map(value, path, faults);
+  map.read("grad_reduce", overlap.grad_reduce);
+  map.read("param_gather", overlap.param_gather);
+  map.read("p2p", overlap.p2p);
+  map.read("expert", overlap.expert);
+  map.read("tp", overlap.tp, kTpOverlaps);
+  map.finish();
+  return overlap;
+}
+
+spec::Framework read_framework(const Value& value, const std::string& path, Faults& faults) {
+  spec::Framework framework;
+  MapReader map(value, path, faults);
+  map.read("name", framework.name);
+  map.require("launch", framework.launch);
+  map.require("backward_launch", framework.backward_launch);
+  map.require("collective_launch", framework.collective_launch);
+  map.require("step", framework.step);
+  map.require("gradient_bucket", framework.gradient_bucket);
+  map.require("parameter_bucket", framework.parameter_bucket);
+  map.read("synchronizes_each_reduce", framework.synchronizes_each_reduce);
+  map.read("fused_optimizer", framework.fused_optimizer);
+  map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
+  map.require("compiled_launch", framework.compiled_launch);
+  map.require("context", framework.context);
+  map.require("communicator", framework.communicator);
+  map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
+  framework.source = value.where.file;
+  if (const Value* fused = map.child("fused_kernels")) {
+    framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
+  }
+  if (const Value* overlap = map.child("overlap")) {
+    framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
+  }
+  map.finish();
+  return framework;
+}
+
+}  // namespace config

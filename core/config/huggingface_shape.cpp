@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/huggingface_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+#include "core/config/model_reader.h"
+
+namespace config {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+// The first is the library's common name, the others those of single architectures.
+constexpr std::array<std::string_view, 4> kLayers{"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
+constexpr std::array<std::string_view, 4> kHidden{"hidden_size", "n_embd", "n_embed", "d_model"};
+constexpr std::array<std::string_view, 3> kHeads{"num_attention_heads", "n_head", "n_heads"};
+constexpr std::array<std::string_view, 4> kKvHeads{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
+constexpr std::array<std::string_view, 4> kFfn{"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
+constexpr std::array<std::string_view, 3> kPositions{"max_position_embeddings", "n_positions", "max_seq_len"};
+
+/// The name under which this file has it; the common one when it has none.
+std::string_view written(const HuggingFaceConfig& config, Names names) {
+  const auto it = std::find_if(names.begin(), names.end(), [&](std::string_view n) { return config.value.find(n); });
+  return it == names.end() ? names.front() : *it;
+}
+
+/// Reads a count under any of its names. `absent` 0 makes it required.
+template <class T>
+void read_count(HuggingFaceConfig& config, Names names, T& out, T absent, std::int64_t max) {
+  const std::string_view key = written(config, names);
+  if (absent == 0) {
+    config.map.require(key, out, 1, max);
+  } else if (!config.map.read(key, out, 1, max)) {
+    out = absent;
+  }
+}
+
+/// Reads a count that the library derives from others when it is null, or absent without a figure of its own.
+template <class T>
+void read_derived(HuggingFaceConfig& config, Names names, T& out, T absent, T derived, std::int64_t max) {
+  const std::string_view key = written(config, names);
+  if (config.map.read(key, out, 1, max)) return;
+  out = config.is_null(key) || absent == 0 ? derived : absent;
+}
+
+}  // namespace
+
+bool HuggingFaceConfig::is_null(std::string_view key) const {
+  const Value* entry = value.find(key);
+  return entry && entry->kind == Value::Kind::null;
+}
+
+bool HuggingFaceConfig::flag(std::string_view key, bool absent) {
+  bool out = absent;
+  map.read(key, out);
+  return out;
+}
+
+std::int64_t HuggingFaceConfig::whole(std::string_view key, std::int64_t absent, std::int64_t max) {
+  std::int64_t out = is_null(key) ? 0 : absent;
+  map.read(key, out, 0, max);
+  return out;
+}
+
+void read_shape(spec::Model& model, HuggingFaceConfig& config, const HuggingFaceDefaults& absent) {
+  const std::size_t before = config.faults.size();
+  read_count(config, kLayers, model.layers, absent.layers, kMostLayers);
+  read_count(config, kHidden, model.hidden, absent.hidden, kMostHidden);
+  read_count(config, kHeads, model.heads, absent.heads, kMostHeads);
+  constexpr std::array<std::string_view, 1> vocab{"vocab_size"}, head_dim{"head_dim"};
+  read_count(config, vocab, model.vocab, absent.vocab, kMostVocab);
+  read_derived(config, kKvHeads, model.kv_heads, absent.kv_heads, model.heads, kMostHeads);
+  read_derived(config, kFfn, model.ffn, absent.ffn, 4 * model.hidden, kMostFfn);
+  read_derived(config, kPositions, model.max_positions, absent.positions, std::int64_t{0}, kMostPositions);
+  read_derived(config, head_dim, model.head_dim, absent.head_dim, 0, kMostHeadDim);
+  model.tied_embeddings = config.flag("tie_word_embeddings", absent.tied);
+  if (config.faults.size() == before && model.head_dim == 0) {
+    const ShapeKeys keys{.layers = written(config, kLayers),
+                         .heads = written(config, kHeads),
+                         .kv_heads = written(config, kKvHeads),
+                         .head_dim = "head_dim"};
+    default_head_dim(model, config.map, keys);
+  }
+}
+
+void read_activation(spec::Model& model, HuggingFaceConfig& config, std::string_view key) {
+  using spec::Activation;
+  std::string name = model.gated_mlp ? "silu" : "gelu";
+  config.map.read(key, name);
+  const bool gelu = name.starts_with("gelu"), silu = name == "silu" || name == "swish", relu = name == "relu";
+  if (model.gated_mlp && (gelu || silu)) {
+    model.activation = gelu ? Activation::geglu : Activation::swiglu;
+  } else if (!model.gated_mlp && (gelu || relu)) {
+    model.activation = gelu ? Activation::gelu : Activation::relu;
+  } else {
+    config.map.fault(key, "'" + name + "' is not known in this architecture",
+                     model.gated_mlp ? "known: silu, gelu and its variants" : "known: relu, gelu and its variants");
+  }
+}
+
+void read_window(spec::Model& model, HuggingFaceConfig& config, std::int64_t absent) {
+  model.window = config.whole("sliding_window", absent, kMostPositions);
+}
+
+}  // namespace config

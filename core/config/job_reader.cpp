@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/job_reader.h"
+
+#include "core/config/names.h"
+#include "core/config/strategy_reader.h"
+
+namespace config {
+namespace {
+
+spec::Training read_training(const Value& value, Faults& faults) {
+  using M = spec::Mode;
+  using O = spec::Optimizer;
+  spec::Training t;
+  MapReader map(value, "training", faults);
+  map.read("mode", t.mode, {{"train", M::train}, {"prefill", M::prefill}, {"decode", M::decode}});
+  map.require("sequence", t.sequence, 1, 100'000'000);
+  map.require("global_batch", t.global_batch, 1, 10'000'000);
+  map.read("micro_batch", t.micro_batch, 1, 10'000'000);
+  map.read("precision", t.precision, kDtypes);
+  enum class Recipe { tensorwise, rowwise, blockwise, delayed } recipe{};
+  if (map.read("fp8_recipe", recipe,
+               {{"tensorwise", Recipe::tensorwise}, {"rowwise", Recipe::rowwise}, {"blockwise", Recipe::blockwise},
+                {"delayed", Recipe::delayed}})) {
+    map.read("fp8_recipe", t.fp8_recipe);
+  }
+  map.read("optimizer", t.optimizer, {{"adamw", O::adamw}, {"sgd", O::sgd}, {"adamw8bit", O::adamw8bit}});
+  map.read("master_weights", t.master_weights);
+  map.read("gradient_dtype", t.gradient_dtype,
+           {{"fp32", spec::Dtype::fp32}, {"bf16", spec::Dtype::bf16}, {"fp16", spec::Dtype::fp16}});
+  if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
+    map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
+  }
+  map.finish();
+  return t;
+}
+
+void read_cluster(const Value& value, const Catalogue& catalogue, spec::Job& job, Faults& faults) {
+  MapReader map(value, "cluster", faults);
+  map.read("nodes", job.cluster.nodes, 1, 1'000'000);
+  const Value* fabric = map.child("fabric");
+  const Value* node = map.child("node");
+  Value tree;
+  if (node && node->kind == Value::Kind::list) {
+    job.mixed_cluster = true;
+  } else if (node) {
+    tree = catalogue.expanded(Catalogue::Kind::node, *node, "cluster.node", faults);
+    if (tree.kind != Value::Kind::null) job.cluster.node = catalogue.node(tree, "cluster.node", faults);
+  } else if (value.kind == Value::Kind::map || value.kind == Value::Kind::null) {
+    map.fault("node", "is missing", "add `node:` with a name, a path or a map; `forerun list nodes` shows the names");
+  }
+  if (!fabric) fabric = tree.find("fabric");
+  if (fabric && fabric->kind != Value::Kind::null) {
+    job.cluster.fabric = catalogue.fabric(*fabric, "cluster.fabric", faults);
+  } else if (job.cluster.nodes > 1 && tree.kind != Value::Kind::null) {
+    map.fault("fabric", "is missing, and the node has no fabric of its own",
+              "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
+  }
+  map.finish();
+}
+
+void read_network(const Value& value, spec::Network& network, Faults& faults) {
+  MapReader map(value, "network", faults);
+  enum class Known { a, b, c, d, e } known{};
+  if (map.read("fidelity", known, {{"closed_form", Known::a}, {"flow", Known::b}, {"coupled", Known::c}})) {
+    map.read("fidelity", network.fidelity);
+  }
+  if (map.read("algorithm", known,
+               {{"auto", Known::a}, {"ring", Known::b}, {"tree", Known::c}, {"nvls", Known::d}, {"hierarchical", Known::e}})) {
+    map.read("algorithm", network.algorithm);
+  }
+  map.finish();
+}
+
+/// [{rank: 3, factor: 1.2}] or [{node: 0, factor: 2}]
+template <class Slow>
+void read_slow(MapReader& map, const char* key, const char* what, int Slow::* index, std::vector<Slow>& out, Faults& faults) {
+  const Value* list = map.child(key);
+  if (!list) return;
+  if (list->kind != Value::Kind::list) {
+    map.fault(key, "is not a list", std::string("write [{") + what + ": 0, factor: 1.2}]");
+    return;
+  }
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    Slow slow;
+    MapReader item(list->items[i], map.path_of(key) + '[' + std::to_string(i) + ']', faults);
+    item.require(what, slow.*index, 0, 2'000'000'000);
+    item.require("factor", slow.factor, 1, 1'000'000);
+    item.finish();
+    out.push_back(slow);
+  }
+}
+
+void read_simulation(const Value& value, spec::Simulation& sim, Faults& faults) {
+  MapReader map(value, "simulation", faults);
+  map.read("unfold", sim.unfold);
+  map.read("jitter", sim.jitter, 0, 1);
+  std::int64_t seed = 1;
+  if (map.read("seed", seed, 0, INT64_MAX)) sim.seed = static_cast<std::uint64_t>(seed);
+  read_slow(map, "slow_ranks", "rank", &spec::SlowRank::rank, sim.slow_ranks, faults);
+  read_slow(map, "slow_links", "node", &spec::SlowLink::node, sim.slow_links, faults);
+  map.finish();
+}
+
+/// Where a field was written: the place of the longest part of its path that the tree has.
+base::Where place(const Value& tree, std::string_view field) {
+  const Value* at = &tree;
+  while (!field.empty()) {
+    const std::size_t dot = field.find('.');
+    const Value* next = at->find(field.substr(0, dot));
+    if (!next) break;
+    at = next;
+    field = dot == std::string_view::npos ? std::string_view() : field.substr(dot + 1);
+  }
+  return at->where;
+}
+
+void add_placed(const Value& tree, std::vector<base::Fault> found, Faults& faults) {
+  for (base::Fault& fault : found) {
+    fault.where = place(tree, fault.field);
+    faults.push_back(std::move(fault));
+  }
+}
+
+spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& faults) {
+  spec::Job job;
+  Value nothing;
+  nothing.where = tree.where;
+  MapReader map(tree, "", faults);
+  const auto section = [&](const char* key) {
+    const Value* value = map.child(key);
+    return value ? value : &nothing;
+  };
+  if (const Value* model = map.child("model")) {
+    job.model = catalogue.model(*model, "model", faults);
+  } else if (tree.kind == Value::Kind::map) {
+    map.fault("model", "is missing", "add `model:` with a name, a path or a map; `forerun list models` shows the names");
+  }
+  if (tree.kind == Value::Kind::map) {
+    read_cluster(*section("cluster"), catalogue, job, faults);
+    job.training = read_training(*section("training"), faults);
+  }
+  const Value* strategy = section("strategy");
+  job.strategy = read_strategy(*strategy, faults);
+  Value usual = *strategy;
+  usual.kind = Value::Kind::scalar;
+  usual.text = job.strategy.framework;
+  const Value* framework = strategy->find("framework");
+  if (!framework || framework->kind == Value::Kind::null) framework = &usual;
+  job.framework = catalogue.framework(*framework, "strategy.framework", faults);
+  job.strategy.framework = job.framework.name;
+  read_network(*section("network"), job.network, faults);
+  read_simulation(*section("simulation"), job.simulation, faults);
+  map.finish();
+  return job;
+}
+
+}  // namespace
+
+spec::Job read_job(const Value& tree, const Catalogue& catalogue) {
+  Faults faults;
+  spec::Job job = read_sections(tree, catalogue, faults);
+  // Half-read fields would raise faults of their own in check(); what is unsupported can be told all the same.
+  add_placed(tree, faults.empty() ? spec::check(job) : spec::unsupported(job), faults);
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  return spec::resolve(std::move(job));
+}
+
+}  // namespace config

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/model_reader.h"
+
+#include <cstdio>
+#include <optional>
+
+namespace config {
+namespace {
+
+using spec::Activation;
+using spec::Mla;
+using spec::Model;
+using spec::Moe;
+
+std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& faults) {
+  Moe moe;
+  const std::size_t before = faults.size();
+  MapReader reader(map, path, faults);
+  reader.require("experts", moe.experts, 1, kMostExperts);
+  reader.require("top_k", moe.top_k, 1, kMostExperts);
+  reader.require("ffn", moe.ffn, 1, kMostFfn);
+  reader.read("shared_experts", moe.shared_experts, 0, kMostExperts);
+  const bool width_given = reader.read("shared_ffn", moe.shared_ffn, 0, kMostFfn);
+  reader.read("first_dense", moe.first_dense, 0, kMostLayers);
+  reader.read("every", moe.every, 1, kMostLayers);
+  reader.read("router_bias", moe.router_bias);
+  if (faults.size() == before) check_experts(moe, reader, "top_k");
+  if (!width_given) moe.shared_ffn = moe.shared_experts * moe.ffn;
+  reader.finish();
+  return moe;
+}
+
+std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& faults) {
+  Mla mla;
+  MapReader reader(map, path, faults);
+  reader.read("q_lora_rank", mla.q_lora_rank, 0, kMostHidden);
+  reader.require("kv_lora_rank", mla.kv_lora_rank, 1, kMostHidden);
+  reader.require("rope_head_dim", mla.rope_head_dim, 1, kMostHeadDim);
+  reader.require("nope_head_dim", mla.nope_head_dim, 1, kMostHeadDim);
+  reader.require("value_head_dim", mla.value_head_dim, 1, kMostHeadDim);
+  reader.finish();
+  return mla;
+}
+
+/// The dense feed-forward's width may be left out where no layer has one; it is then an expert's.
+void read_ffn(Model& model, MapReader& map) {
+  const bool all_experts = model.moe && model.moe->first_dense == 0 && model.moe->every == 1;
+  if (!all_experts) {
+    map.require("ffn", model.ffn, 1, kMostFfn);
+  } else if (!map.read("ffn", model.ffn, 1, kMostFfn)) {
+    model.ffn = model.moe->ffn;
+  }
+}
+
+/// Two up-projections need an activation that joins them, and one must not have it.
+void read_activation(Model& model, MapReader& map) {
+  model.activation = model.gated_mlp ? Activation::swiglu : Activation::gelu;
+  const bool given = map.read("activation", model.activation,
+                              {{"gelu", Activation::gelu},
+                               {"relu", Activation::relu},
+                               {"swiglu", Activation::swiglu},
+                               {"geglu", Activation::geglu}});
+  const bool gated = model.activation == Activation::swiglu || model.activation == Activation::geglu;
+  if (!given || gated == model.gated_mlp) return;
+  if (gated) {
+    map.fault("activation", "is a gated one, and gated_mlp is false",
+              "write gated_mlp: true, or activation: gelu or relu");
+  } else {
+    map.fault("activation", "is not a gated one, and gated_mlp is true", "write swiglu or geglu, or gated_mlp: false");
+  }
+}
+
+void read_attention(Model& model, MapReader& map) {
+  model.kv_heads = model.heads;
+  map.read("kv_heads", model.kv_heads, 1, kMostHeads);
+  map.read("causal", model.causal);
+  map.read("qk_norm", model.qk_norm);
+  map.read("window", model.window, 0, kMostPositions);
+  map.read("window_every", model.window_every, 1, kMostLayers);
+  map.read("attention_sinks", model.attention_sinks);
+  map.read("position", model.position,
+           {{"rope", spec::Position::rope},
+            {"learned", spec::Position::learned},
+            {"alibi", spec::Position::alibi},
+            {"none", spec::Position::none}});
+  map.read("max_positions", model.max_positions, 0, kMostPositions);
+}
+
+void read_norms_and_biases(Model& model, MapReader& map) {
+  model.norm = model.gated_mlp ? spec::Norm::rmsnorm : spec::Norm::layernorm;
+  map.read("norm", model.norm, {{"layernorm", spec::Norm::layernorm}, {"rmsnorm", spec::Norm::rmsnorm}});
+  map.read("norm_bias", model.norm_bias);
+  map.read("embedding_norm", model.embedding_norm);
+  map.read("post_norms", model.post_norms);
+  map.read("parallel_block", model.parallel_block);
+  map.read("norms_in_parallel", model.norms_in_parallel, 1, 2);
+  map.read("bias", model.bias);
+  map.read("qkv_bias", model.qkv_bias);
+  map.read("proj_bias", model.proj_bias);
+  map.read("head_bias", model.head_bias);
+}
+
+void read_transformer(Model& model, MapReader& map, Faults& faults) {
+  const std::size_t before = faults.size();
+  map.require("layers", model.layers, 1, kMostLayers);
+  map.require("hidden", model.hidden, 1, kMostHidden);
+  map.require("heads", model.heads, 1, kMostHeads);
+  map.require("vocab", model.vocab, 1, kMostVocab);
+  map.read("tied_embeddings", model.tied_embeddings);
+  map.read("gated_mlp", model.gated_mlp);
+  map.read("mtp", model.mtp, 0, 100);
+  if (const Value* moe = map.child("moe")) model.moe = read_moe(*moe, map.path_of("moe"), faults);
+  if (const Value* mla = map.child("mla")) model.mla = read_mla(*mla, map.path_of("mla"), faults);
+  read_ffn(model, map);
+  read_activation(model, map);
+  read_attention(model, map);
+  read_norms_and_biases(model, map);
+  const bool head_dim = map.read("head_dim", model.head_dim, 1, kMostHeadDim);
+  if (faults.size() != before) return;  // what follows is derived from what could not be read
+  if (!head_dim) default_head_dim(model, map);
+  if (faults.size() == before) check_shape(model, map);
+}
+
+/// About how many parameters a model has, in a number that cannot overflow.
+double rough_parameters(const Model& model) {
+  const double hidden = static_cast<double>(model.hidden), heads = model.heads;
+  double block = hidden * 2.0 * static_cast<double>(model.q_width() + model.kv_width());
+  if (const auto& mla = model.mla) {
+    block += (hidden + heads * (mla->nope_head_dim + mla->rope_head_dim)) * (mla->q_lora_rank + 1.0) +
+             (hidden + heads * (mla->nope_head_dim + mla->value_head_dim)) * (mla->kv_lora_rank + 1.0) +
+             hidden * (mla->rope_head_dim + heads * (mla->nope_head_dim + mla->rope_head_dim + mla->value_head_dim));
+  }
+  block += 3 * hidden * static_cast<double>(model.ffn);
+  if (const auto& moe = model.moe) {
+    block += 3 * hidden * (1.0 * moe->experts * static_cast<double>(moe->ffn) + static_cast<double>(moe->shared_ffn)) +
+             hidden * moe->experts;
+  }
+  const double rows = 2.0 * static_cast<double>(model.vocab) + static_cast<double>(model.max_positions);
+  return block * (model.layers + model.mtp) + hidden * (rows + 2 * hidden * model.mtp);
+}
+
+}  // namespace
+
+void default_head_dim(Model& model, MapReader& map, const ShapeKeys& keys) {
+  if (model.mla) {
+    model.head_dim = model.mla->nope_head_dim + model.mla->rope_head_dim;
+  } else if (model.hidden % model.heads != 0) {
+    map.fault(keys.heads,
+              std::to_string(model.heads) + " heads do not divide a hidden size of " + std::to_string(model.hidden),
+              "add " + std::string(keys.head_dim) + ", or mend one of the two");
+  } else if (model.hidden / model.heads > kMostHeadDim) {
+    map.fault(keys.heads, "a head would be " + std::to_string(model.hidden / model.heads) + " wide",
+              "use more heads: a head is at most " + std::to_string(kMostHeadDim) + " wide");
+  } else {
+    model.head_dim = static_cast<int>(model.hidden / model.heads);
+  }
+}
+
+void check_experts(const Moe& moe, MapReader& map, std::string_view top_k_key) {
+  if (moe.top_k <= moe.experts) return;
+  map.fault(top_k_key,
+            "a token cannot visit " + std::to_string(moe.top_k) + " of " + std::to_string(moe.experts) + " experts",
+            "write at most the number of experts");
+}
+
+void check_shape(const Model& model, MapReader& map, const ShapeKeys& keys) {
+  if (model.heads % model.kv_heads != 0) {
+    map.fault(keys.kv_heads,
+              std::to_string(model.kv_heads) + " do not divide " + std::to_string(model.heads) + " heads",
+              "write a divisor of the heads: each key and value serves as many queries");
+  }
+  if (const double size = rough_parameters(model); size > kMostParameters) {
+    char text[64];
+    std::snprintf(text, sizeof text, "the model would have about %.1e parameters", size);
+    map.fault(keys.layers, text, "check layers and widths for a digit too many: at most 1e15 parameters are read");
+  }
+}
+
+Model read_model(const Value& map, const std::string& path, Faults& faults) {
+  Model model;
+  MapReader reader(map, path, faults);
+  reader.ignore("source");
+  reader.ignore("base");  // followed before
+  reader.read("name", model.name);
+  bool layers = false;
+  reader.read("kind", layers, {{"transformer", false}, {"layers", true}});
+  if (layers) {
+    model.kind = "layers";
+    for (const auto& entry : map.entries) reader.ignore(entry.first);
+  } else if (map.kind == Value::Kind::map) {
+    read_transformer(model, reader, faults);
+  }
+  reader.finish();
+  return model;
+}
+
+}  // namespace config

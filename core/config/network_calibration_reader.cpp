@@ -1,0 +1,69 @@
+// core/config/network_calibration_reader.cpp -- see network_calibration_reader.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/network_calibration_reader.h"
+
+namespace config {
+namespace {
+
+// A fitted efficiency may exceed the data sheet's rate by rounding of that rate, never by half.
+constexpr double kHighestEfficiency = 1.5;
+
+void read_low_latency(const Value& value, const std::string& path, spec::LowLatency& low, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("efficiency", low.efficiency, 1e-6, kHighestEfficiency);
+  map.require("latency", low.latency);
+  map.require("hop", low.hop);
+  map.finish();
+}
+
+void read_curve(MapReader& parent, const char* key, spec::PathCurve& curve, Faults& faults) {
+  const Value* value = parent.child(key);
+  if (!value) return;
+  MapReader map(*value, parent.path_of(key), faults);
+  map.require("efficiency", curve.efficiency, 1e-6, kHighestEfficiency);
+  map.require("latency", curve.latency);
+  map.require("hop", curve.hop);
+  map.read("ramp", curve.ramp);
+  map.read("local", curve.local, 0, 10);
+  map.read("decay", curve.decay, 0, 2);
+  map.read("residual", curve.residual, 0, 10);
+  map.read("measured", curve.measured);
+  map.read("source", curve.source);
+  if (const Value* low = map.child("low_latency")) {
+    read_low_latency(*low, map.path_of("low_latency"), curve.low_latency, faults);
+  }
+  map.finish();
+}
+
+void read_sources(MapReader& parent, std::vector<std::string>& sources) {
+  const Value* value = parent.child("sources");
+  if (!value) return parent.fault("sources", "is missing", "list where the figures come from");
+  for (const Value& item : value->items) {
+    if (item.kind == Value::Kind::scalar) sources.push_back(item.text);
+  }
+  if (sources.empty()) parent.fault("sources", "is not a list of texts", "write sources: [\"...\"]");
+}
+
+}  // namespace
+
+spec::NetworkCalibration read_network_calibration(const Value& value, const std::string& name, Faults& faults) {
+  spec::NetworkCalibration calibration;
+  calibration.name = name;
+  MapReader map(value, name, faults);
+  const auto required = [&](const char* key, spec::PathCurve& curve) {
+    if (!map.has(key)) return map.fault(key, "is missing", "write {efficiency: ..., latency: ...us, hop: ...us}");
+    read_curve(map, key, curve, faults);
+  };
+  required("all_reduce", calibration.all_reduce);
+  required("all_gather", calibration.all_gather);
+  required("reduce_scatter", calibration.reduce_scatter);
+  required("all_to_all", calibration.all_to_all);
+  required("send", calibration.send);
+  read_curve(map, "tree", calibration.tree, faults);
+  read_curve(map, "nvls", calibration.nvls, faults);
+  read_sources(map, calibration.sources);
+  map.finish();
+  return calibration;
+}
+
+}  // namespace config

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/node_reader.h"
+
+#include <cstdlib>
+
+#include "core/config/names.h"
+
+namespace config {
+namespace {
+
+void read_nvlink(const Value& value, const std::string& path, spec::Nvlink& link, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("switch", link.via,
+              {{"none", spec::Switch::none}, {"mesh", spec::Switch::mesh}, {"nvswitch", spec::Switch::nvswitch}});
+  if (link.via == spec::Switch::none) {
+    map.read("bandwidth", link.bandwidth);
+    map.read("domain", link.domain, 1, 1'000'000);
+  } else {
+    map.require("bandwidth", link.bandwidth);
+    map.require("domain", link.domain, 1, 1'000'000);
+  }
+  map.read("multicast", link.multicast);
+  map.finish();
+}
+
+void read_nic(const Value& value, const std::string& path, spec::Nic& nic, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("kind", nic.kind, kNicKinds);
+  if (nic.kind == spec::NicKind::none) {
+    map.read("bandwidth", nic.bandwidth);
+    nic.count = 0;
+  } else {
+    map.require("bandwidth", nic.bandwidth);
+  }
+  map.read("count", nic.count, 0, 1024);
+  map.finish();
+}
+
+/// The whole number at `key` of a map, or 0.
+long number(const Value* map, std::string_view key) {
+  const Value* value = map ? map->find(key) : nullptr;
+  return value && value->kind == Value::Kind::scalar ? std::strtol(value->text.c_str(), nullptr, 10) : 0;
+}
+
+void erase(Value* map, std::string_view key) {
+  if (map) std::erase_if(map->entries, [&](const auto& entry) { return entry.first == key; });
+}
+
+}  // namespace
+
+spec::Node read_node(const Value& value, const std::string& path, Faults& faults) {
+  spec::Node node;
+  MapReader map(value, path, faults);
+  map.read("name", node.name);
+  map.require("gpus", node.gpus, 1, 1024);
+  for (const char* key : {"gpu", "links", "fabric"}) map.ignore(key);
+  if (const Value* nvlink = map.child("nvlink")) read_nvlink(*nvlink, map.path_of("nvlink"), node.nvlink, faults);
+  if (const Value* nic = map.child("nic")) {
+    node.nic.count = node.gpus;
+    read_nic(*nic, map.path_of("nic"), node.nic, faults);
+  }
+  if (const Value* pcie = map.child("pcie")) {
+    MapReader part(*pcie, map.path_of("pcie"), faults);
+    part.require("bandwidth", node.pcie.bandwidth);
+    part.read("p2p", node.pcie.p2p);
+    part.finish();
+  } else {
+    map.require("pcie", node.pcie.bandwidth);  // told as missing
+  }
+  if (const Value* host = map.child("host")) {
+    MapReader part(*host, map.path_of("host"), faults);
+    part.require("memory", node.host.memory);
+    part.require("bandwidth", node.host.bandwidth);
+    part.finish();
+  }
+  if (const Value* nvme = map.child("nvme")) {
+    MapReader part(*nvme, map.path_of("nvme"), faults);
+    part.require("read", node.nvme.read);
+    part.require("write", node.nvme.write);
+    part.finish();
+  }
+  map.read("power", node.power);
+  map.finish();
+  return node;
+}
+
+Value merged_node(Value base, Value over) {
+  const Value* nic = over.find("nic");
+  const bool resized = over.find("gpus");
+  if ((resized || nic) && number(nic, "count") == 0) erase(base.find("nic"), "count");
+  if (resized && !(over.find("nvlink") && over.find("nvlink")->find("domain"))) {
+    Value* nvlink = base.find("nvlink");
+    Value* domain = nvlink ? nvlink->find("domain") : nullptr;
+    const long was = number(&base, "gpus"), is = number(&over, "gpus");
+    const long reach = number(nvlink, "domain");
+    if (domain && (reach == was || (reach < was && reach > is))) domain->text = std::to_string(is);
+  }
+  Value* gpu = over.find("gpu");
+  const Value* below = base.find("gpu");
+  if (gpu && below && gpu->kind == Value::Kind::map && !gpu->find("base") && below->kind == Value::Kind::scalar) {
+    gpu->set("base", *below);
+  }
+  return merged(base, over);
+}
+
+}  // namespace config

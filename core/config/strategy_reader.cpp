@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/strategy_reader.h"
+
+#include "core/config/framework_reader.h"
+
+namespace config {
+namespace {
+
+constexpr std::int64_t kDegree = 1'000'000;
+
+void read_degrees(MapReader& map, spec::Strategy& s) {
+  map.read("tp", s.tp, 1, kDegree);
+  map.read("sp", s.sp);
+  map.read("cp", s.cp, 1, kDegree);
+  map.read("cp_kind", s.cp_kind,
+           {{"ring", spec::CpKind::ring}, {"all_gather", spec::CpKind::all_gather}, {"ulysses", spec::CpKind::ulysses}});
+  int dp = 0;
+  if (map.read("dp", dp, 1, 1024 * kDegree)) s.dp = dp;
+  map.read("zero", s.zero, 0, 3);
+  map.read("shard", s.shard, 0, kDegree);
+  map.read("ep", s.ep, 1, kDegree);
+  map.read("etp", s.etp, 1, kDegree);
+  double capacity = 0;
+  if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
+  map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
+  map.read("rank_order", s.rank_order);
+}
+
+void read_pipeline(MapReader& map, spec::Strategy& s) {
+  using S = spec::Schedule;
+  map.read("pp", s.pp, 1, kDegree);
+  map.read("schedule", s.schedule,
+           {{"gpipe", S::gpipe}, {"1f1b", S::one_f_one_b}, {"interleaved", S::interleaved}, {"zb-h1", S::zb_h1},
+            {"zb-h2", S::zb_h2}, {"zb-v", S::zb_v}, {"dualpipe", S::dualpipe}, {"pipedream", S::pipedream}});
+  map.read("vpp", s.vpp, 1, kDegree);
+  map.read("stage_layers", s.stage_layers, 0, kDegree);
+  map.read("embedding_in_split", s.embedding_in_split);
+}
+
+void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) {
+  using K = spec::Recompute::Kind;
+  const std::initializer_list<std::pair<std::string_view, K>> kinds{
+      {"none", K::none}, {"selective", K::selective}, {"full", K::full}, {"selective_ops", K::selective_ops}};
+  const Value* value = map.child("recompute");
+  if (!value) return;
+  if (value->kind != Value::Kind::map) {
+    map.read("recompute", recompute.kind, kinds);
+    return;
+  }
+  MapReader part(*value, map.path_of("recompute"), faults);
+  part.require("kind", recompute.kind, kinds);
+  if (part.read("layers", recompute.layers, 1, kDegree) && recompute.kind != K::full) {
+    part.fault("layers", "belongs to kind: full alone", "write kind: full, or leave layers out");
+  }
+  part.finish();
+}
+
+void read_kernels(MapReader& map, spec::Strategy& s, Faults& faults) {
+  using A = spec::AttentionKernel;
+  map.read("attention_kernel", s.attention_kernel,
+           {{"unfused", A::unfused}, {"fused_softmax", A::fused_softmax}, {"flash1", A::flash1}, {"flash2", A::flash2},
+            {"flash3", A::flash3}, {"cudnn", A::cudnn}});
+  if (const Value* fused = map.child("fused_kernels")) {
+    s.fused_kernels = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
+  }
+  map.read("compile", s.compile);
+  map.read("cuda_graphs", s.cuda_graphs);
+  if (const Value* overlap = map.child("overlap")) s.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
+}
+
+}  // namespace
+
+spec::Strategy read_strategy(const Value& value, Faults& faults) {
+  spec::Strategy s;
+  MapReader map(value, "strategy", faults);
+  read_degrees(map, s);
+  read_pipeline(map, s);
+  read_recompute(map, s.recompute, faults);
+  read_kernels(map, s, faults);
+  s.fsdp_given = map.has("fsdp");
+  s.offload_given = map.has("offload");
+  s.lora_given = map.has("lora");
+  map.ignore("framework");
+  map.finish();
+  return s;
+}
+
+}  // namespace config

@@ -1,0 +1,45 @@
+// core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/block.h"
+
+namespace plan {
+
+using Kind = spec::Recompute::Kind;
+
+BlockActivations kept_activations(const Context& c, Kind kind) {
+  BlockActivations out;
+  const std::int64_t e = c.element;
+  const std::int64_t shard = c.shard_tokens * c.hidden;   // one residual-stream tensor
+  if (kind == Kind::full) {
+    out.norm_inputs = shard * e;                          // the block's input alone
+    return out;
+  }
+  const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
+  const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
+  const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
+  // An eager RMSNorm keeps its input in fp32, the normed tensor in fp32 and the cast one besides its input.
+  out.norm_inputs = norms * shard * (eager_norm && e < 4 ? e + 8 + e : e);
+  out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
+  out.qkv = c.tokens * c.qkv_width * e;
+  if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
+  const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
+  if (c.fused_attention()) {
+    out.scores = c.tokens * c.heads * 4;                  // log-sum-exp of each row, fp32
+  } else if (kind == Kind::none) {
+    out.scores = scores * (c.dropout ? 2 * e + 1 : e);    // softmax; its dropout's mask and result
+  }
+  out.context = c.tokens * c.q_width * e;
+  // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
+  const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
+  out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
+  out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
+  return out;
+}
+
+Kind recompute_of(const Context& c, int index_in_stage) {
+  const spec::Recompute& recompute = c.strategy.recompute;
+  if (recompute.kind == Kind::full && recompute.layers > 0 && index_in_stage >= recompute.layers) return Kind::none;
+  return recompute.kind;
+}
+
+}  // namespace plan

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/block.h"
+
+#include "core/plan/elementwise.h"
+#include "core/plan/tensor_parallel.h"
+
+namespace plan {
+namespace {
+
+using Kind = spec::Recompute::Kind;
+
+Linear qkv_linear(const Context& c) { return {"qkv", c.hidden, c.qkv_width, c.model.has_qkv_bias()}; }
+Linear proj_linear(const Context& c) { return {"attention output", c.q_width, c.hidden, c.model.has_proj_bias()}; }
+Linear up_linear(const Context& c) { return {"feed-forward up", c.hidden, c.up_width, c.model.bias}; }
+Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
+
+}  // namespace
+
+void Block::norm(const char* name, bool backward) {
+  const std::int64_t elements = c_.shard_tokens * c_.hidden;
+  const Chain chain = backward ? norm_backward(c_, elements) : norm_forward(c_, elements);
+  out_.compute(chain.work, name, chain.launches);
+}
+
+void Block::attention_core_forward(bool windowed) {
+  const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
+  if (c_.fused_attention()) {
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
+                           c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage},
+                 "attention");
+    return;
+  }
+  const std::int64_t batch = c_.batch * c_.heads;
+  out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
+  const Chain softmax = softmax_forward(c_, scores);
+  out_.compute(softmax.work, "attention softmax", softmax.launches);
+  out_.compute(Matmul{c_.sequence, c_.head_dim, c_.sequence, batch, c_.storage, c_.storage, false}, "attention values");
+  const Chain copy = copy_of(c_, c_.tokens * c_.q_width);
+  out_.compute(copy.work, "attention transpose", copy.launches);
+}
+
+void Block::attention_core_backward(bool windowed) {
+  const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
+  if (c_.fused_attention()) {
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
+                           c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage},
+                 "attention gradient", 3);
+    return;
+  }
+  const std::int64_t batch = c_.batch * c_.heads;
+  const Matmul square{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false};
+  const Matmul narrow{c_.sequence, c_.head_dim, c_.sequence, batch, c_.storage, c_.storage, false};
+  const Chain copy = copy_of(c_, c_.tokens * c_.q_width);
+  out_.compute(copy.work, "attention transpose gradient", copy.launches);
+  out_.compute(square, "attention values: scores gradient");
+  out_.compute(narrow, "attention values: values gradient");
+  const Chain softmax = softmax_backward(c_, scores);
+  out_.compute(softmax.work, "attention softmax gradient", softmax.launches);
+  out_.compute(narrow, "attention scores: queries gradient");
+  out_.compute(narrow, "attention scores: keys gradient");
+}
+
+void Block::attention_forward(bool windowed) {
+  if (c_.model.qk_norm) {
+    const Chain chain = norm_forward(c_, c_.tokens * (c_.q_width + c_.kv_width));
+    out_.compute(chain.work, "query and key norm", 2 * chain.launches);
+  }
+  if (c_.model.position == spec::Position::rope) {
+    const Chain rope = rope_forward(c_);
+    out_.compute(rope.work, "rotary embedding", rope.launches);
+  }
+  attention_core_forward(windowed);
+}
+
+void Block::attention_backward(bool windowed) {
+  attention_core_backward(windowed);
+  if (c_.model.position == spec::Position::rope) {
+    const Chain rope = rope_backward(c_);
+    out_.compute(rope.work, "rotary embedding gradient", rope.launches);
+  }
+  if (c_.model.qk_norm) {
+    const Chain chain = norm_backward(c_, c_.tokens * (c_.q_width + c_.kv_width));
+    out_.compute(chain.work, "query and key norm gradient", 2 * chain.launches);
+  }
+}
+
+void Block::mlp_forward(bool gathers, bool reduces) {
+  TensorParallel linear(c_, out_);
+  linear.column_forward(up_linear(c_), gathers);
+  const Chain activation = activation_forward(c_, c_.tokens);
+  out_.compute(activation.work, "activation", activation.launches);
+  linear.row_forward(down_linear(c_), reduces);
+}
+
+void Block::mlp_backward(bool gathers, bool reduces) {
+  TensorParallel linear(c_, out_);
+  linear.row_backward(down_linear(c_), gathers);
+  const Chain activation = activation_backward(c_, c_.tokens);
+  out_.compute(activation.work, "activation gradient", activation.launches);
+  linear.column_backward(up_linear(c_), gathers, reduces);
+}
+
+void Block::forward_operators(bool windowed) {
+  TensorParallel linear(c_, out_);
+  const Chain residual = residual_forward(c_);
+  norm("attention norm", false);
+  if (c_.model.parallel_block) {  // both branches read the same tokens: one gather in front, one reduction behind
+    if (c_.model.norms_in_parallel > 1) norm("feed-forward norm", false);
+    linear.column_forward(qkv_linear(c_));
+    attention_forward(windowed);
+    linear.row_forward(proj_linear(c_), false);
+    mlp_forward(false, true);
+    out_.compute(residual.work, "residual add", residual.launches);
+    out_.compute(residual.work, "residual add", residual.launches);
+    return;
+  }
+  linear.column_forward(qkv_linear(c_));
+  attention_forward(windowed);
+  linear.row_forward(proj_linear(c_));
+  if (c_.model.post_norms) norm("attention post norm", false);
+  out_.compute(residual.work, "residual add", residual.launches);
+  norm("feed-forward norm", false);
+  mlp_forward(true, true);
+  if (c_.model.post_norms) norm("feed-forward post norm", false);
+  out_.compute(residual.work, "residual add", residual.launches);
+}
+
+void Block::forward(Kind kind, bool windowed) {
+  out_.phase = Phase::forward;
+  const std::int64_t kept = kept_activations(c_, kind).total();
+  const std::int64_t whole = kept_activations(c_, Kind::none).total();
+  // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
+  out_.take(Category::activations, kept);
+  const std::int64_t passing = kind == Kind::full ? c_.tokens * (c_.up_width + c_.ffn) * c_.element : whole - kept;
+  out_.take(Category::workspace, passing);
+  forward_operators(windowed);
+  out_.give(Category::workspace, passing);
+}
+
+void Block::backward(Kind kind, bool windowed) {
+  const std::int64_t kept = kept_activations(c_, kind).total();
+  const std::int64_t whole = kept_activations(c_, Kind::none).total();
+  out_.take(Category::activations, whole - kept);
+  if (kind == Kind::full) {
+    out_.phase = Phase::recompute;
+    forward_operators(windowed);
+  }
+  out_.phase = Phase::backward;
+  const std::int64_t shard = c_.shard_tokens * c_.hidden;
+  // Gradients in flight at the widest point: of the first feed-forward matmul's output and of what flows beside it.
+  const std::int64_t flowing = c_.tokens * (c_.up_width + c_.hidden) * c_.element + shard * c_.element;
+  out_.take(Category::workspace, flowing);
+  TensorParallel linear(c_, out_);
+  const Chain joined = residual_backward(c_);
+  if (c_.dropout) {
+    const Chain dropout = dropout_backward(c_, shard);
+    out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
+  }
+  if (c_.model.parallel_block) {
+    mlp_backward(true, false);
+    linear.row_backward(proj_linear(c_), false);
+    if (kind == Kind::selective) {
+      out_.phase = Phase::recompute;
+      attention_core_forward(windowed);
+      out_.phase = Phase::backward;
+    }
+    attention_backward(windowed);
+    linear.column_backward(qkv_linear(c_));
+    if (c_.model.norms_in_parallel > 1) norm("feed-forward norm gradient", true);
+    norm("attention norm gradient", true);
+    out_.compute(joined.work, "residual gradient", joined.launches);
+    out_.compute(joined.work, "residual gradient", joined.launches);
+  } else {
+    if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
+    mlp_backward(true, true);
+    norm("feed-forward norm gradient", true);
+    out_.compute(joined.work, "residual gradient", joined.launches);
+    if (c_.dropout) {
+      const Chain dropout = dropout_backward(c_, shard);
+      out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
+    }
+    if (c_.model.post_norms) norm("attention post norm gradient", true);
+    linear.row_backward(proj_linear(c_));
+    if (kind == Kind::selective) {
+      out_.phase = Phase::recompute;
+      attention_core_forward(windowed);
+      out_.phase = Phase::backward;
+    }
+    attention_backward(windowed);
+    linear.column_backward(qkv_linear(c_));
+    norm("attention norm gradient", true);
+    out_.compute(joined.work, "residual gradient", joined.launches);
+  }
+  out_.give(Category::workspace, flowing);
+  out_.give(Category::activations, whole);
+}
+
+}  // namespace plan

@@ -1,0 +1,54 @@
+// core/plan/block.h -- one transformer block (layer) as operators: forward, forward again, backward.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+
+namespace plan {
+
+/// What a block's forward leaves in memory for its backward, on one rank and for one microbatch, in bytes. Korthikanti et al.
+/// (arXiv 2205.05198), section 4, is its test: s b h (34 + 5 a s/h) without parallelism, unfused attention, dropout.
+struct BlockActivations {
+  std::int64_t norm_inputs = 0;     // of both norms: the residual stream
+  std::int64_t linear_inputs = 0;   // of qkv and the first feed-forward matmul
+  std::int64_t qkv = 0;             // queries, keys, values
+  std::int64_t scores = 0;          // softmax, its dropout and mask; or the flash kernel's row statistics
+  std::int64_t context = 0;         // attention output, input of the projection
+  std::int64_t feed_forward = 0;    // input of the activation and of the second matmul, with eager copies
+  std::int64_t masks = 0;           // of the residual dropouts
+  std::int64_t total() const {
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks;
+  }
+};
+
+/// What the forward of a layer keeps under `kind` of recomputation.
+BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind);
+
+/// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
+spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
+
+class Block {
+ public:
+  Block(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
+
+  /// `windowed`: this layer attends within Model::window. Takes what it keeps.
+  void forward(spec::Recompute::Kind, bool windowed);
+  /// With what `kind` computes again in front. Gives back what forward() took.
+  void backward(spec::Recompute::Kind, bool windowed);
+
+ private:
+  void forward_operators(bool windowed);
+  void attention_forward(bool windowed);
+  void attention_backward(bool windowed);
+  void attention_core_forward(bool windowed);
+  void attention_core_backward(bool windowed);
+  void mlp_forward(bool gathers, bool reduces);
+  void mlp_backward(bool gathers, bool reduces);
+  void norm(const char* name, bool backward);
+
+  const Context& c_;
+  SegmentBuilder& out_;
+};
+
+}  // namespace plan

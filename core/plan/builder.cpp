@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/builder.h"
+
+#include <cassert>
+
+namespace plan {
+
+std::int32_t Pool::work(const Work& work) {
+  const auto [it, fresh] = works_.try_emplace(work, static_cast<std::int32_t>(plan_.works.size()));
+  if (fresh) plan_.works.push_back(work);
+  return it->second;
+}
+
+std::int32_t Pool::name(std::string_view name) {
+  if (const auto it = names_.find(name); it != names_.end()) return it->second;
+  const auto id = static_cast<std::int32_t>(plan_.names.size());
+  plan_.names.emplace_back(name);
+  names_.emplace(name, id);
+  return id;
+}
+
+std::int16_t Pool::channel(const Channel& channel) {
+  for (std::size_t i = 0; i < plan_.channels.size(); ++i) {
+    const Channel& known = plan_.channels[i];
+    if (known.kind == channel.kind && known.axis == channel.axis && known.from == channel.from && known.to == channel.to) {
+      return static_cast<std::int16_t>(i);
+    }
+  }
+  plan_.channels.push_back(channel);
+  return static_cast<std::int16_t>(plan_.channels.size() - 1);
+}
+
+Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream stream, int launches) {
+  Operator& op = segment_.operators.emplace_back();
+  op.work = pool_.work(work);
+  op.name = pool_.name(name);
+  op.stream = stream;
+  op.phase = phase;
+  op.layer = layer;
+  op.launches = static_cast<std::uint16_t>(launches);
+  return op;
+}
+
+void SegmentBuilder::compute(const Work& work, std::string_view name, int launches, std::initializer_list<Stream> waits) {
+  for (const Stream stream : waits) join(stream);
+  Operator& op = append(work, name, Stream::compute, launches);
+  int count = 0;
+  for (int event = 0; event < kEvents; ++event) {
+    if (!joined_[event]) continue;
+    assert(count < kMaxWaits);
+    op.waits[count++] = static_cast<EventId>(event);
+  }
+  joined_.fill(false);
+}
+
+void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
+                                 std::initializer_list<Stream> waits) {
+  Operator& op = append(work, name, stream, 1);
+  op.channel = channel;
+  int count = 0;
+  for (const Stream waited : waits) {
+    assert(count < kMaxWaits);
+    op.waits[count++] = event_of(waited);
+  }
+}
+
+void SegmentBuilder::take(Category category, std::int64_t bytes) {
+  if (bytes == 0) return;
+  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});
+}
+
+void SegmentBuilder::give(Category category, std::int64_t bytes) {
+  if (bytes == 0) return;
+  assert(!segment_.operators.empty());
+  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()) - 1, true, category, -bytes});
+}
+
+}  // namespace plan

@@ -1,0 +1,63 @@
+// core/plan/builder.h -- the pen that plans are written with: interns works and names, appends operators to a segment,
+// notes what memory they take and give back.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/plan/plan.h"
+
+namespace plan {
+
+/// Works, names and channels of one Plan; equal ones share a number.
+class Pool {
+ public:
+  explicit Pool(Plan& plan) : plan_(plan) {}
+  std::int32_t work(const Work&);
+  std::int32_t name(std::string_view);
+  std::int16_t channel(const Channel&);
+
+ private:
+  Plan& plan_;
+  std::map<Work, std::int32_t> works_;
+  std::map<std::string, std::int32_t, std::less<>> names_;
+};
+
+/// Appends to one segment. Operators keep the order of the calls; memory changes stick to the operator before or after.
+class SegmentBuilder {
+ public:
+  SegmentBuilder(Pool& pool, std::string name) : pool_(pool) { segment_.name = std::move(name); }
+
+  Phase phase = Phase::forward;   // of operators appended from now on
+  std::int16_t layer = -1;        // likewise
+
+  /// Compute on the compute stream, after everything before it there, `waits` (streams) and what join() noted.
+  void compute(const Work&, std::string_view name, int launches = 1, std::initializer_list<Stream> waits = {});
+  /// Communication on `stream` after the latest operator of each of `waits`.
+  void communicate(const Work&, std::string_view name, Stream stream, std::int16_t channel,
+                   std::initializer_list<Stream> waits);
+  /// The next compute operator also waits for the latest operator issued on `stream` before this call.
+  void join(Stream stream) { join(event_of(stream)); }
+  void join(EventId event) { joined_[event] = true; }
+  /// The latest operator also records `event` (one at or above kStreams).
+  void record(EventId event) { segment_.operators.back().records = event; }
+
+  void take(Category, std::int64_t bytes);   // allocated before the next operator
+  void give(Category, std::int64_t bytes);   // released after the latest operator
+
+  Pool& pool() { return pool_; }
+  bool empty() const { return segment_.operators.empty(); }
+  Segment finish() { return std::move(segment_); }
+
+ private:
+  Operator& append(const Work&, std::string_view name, Stream stream, int launches);
+
+  Pool& pool_;
+  Segment segment_;
+  std::array<bool, kEvents> joined_{};
+};
+
+}  // namespace plan

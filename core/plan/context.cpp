@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/context.h"
+
+#include <algorithm>
+
+#include "core/plan/group_shape.h"
+
+namespace plan {
+namespace {
+
+std::int64_t bytes_per(spec::Dtype d) { return static_cast<std::int64_t>(spec::bytes_of(d)); }
+
+}  // namespace
+
+Context::Context(const spec::Job& j)
+    : job(j), model(j.model), strategy(j.strategy) {
+  tp = strategy.tp;
+  dp = strategy.data();
+  pp = strategy.pp;
+  vpp = strategy.vpp;
+  sp = strategy.sp && tp > 1;
+  microbatches = spec::microbatches(job);
+  batch = job.training.micro_batch;
+  sequence = job.training.sequence;
+  tokens = batch * sequence;
+  shard_tokens = sp ? tokens / tp : tokens;
+  hidden = model.hidden;
+  heads = model.heads / tp;
+  kv_heads = std::max(1, model.kv_heads / tp);
+  head_dim = model.head_dim;
+  q_width = std::int64_t{heads} * head_dim;
+  kv_width = std::int64_t{kv_heads} * head_dim;
+  qkv_width = q_width + 2 * kv_width;
+  ffn = model.ffn / tp;
+  up_width = model.up_width() / tp;
+  vocab = (model.vocab + tp - 1) / tp;
+  dtype = job.training.precision;
+  storage = spec::storage(dtype);
+  element = bytes_per(storage);
+  gradient_element = bytes_per(job.training.gradients());
+  dropout = job.training.dropout > 0;
+  const spec::FusedKernels& fused = strategy.fused_kernels;
+  fused_norm = fused.norm.value_or(true);
+  fused_rope = fused.rope.value_or(true);
+  fused_activation = fused.activation.value_or(true);
+  fused_softmax = fused.softmax.value_or(true);
+  fused_loss = fused.cross_entropy.value_or(true);
+  fused_accumulation = fused.grad_accumulation.value_or(true);
+  separate_gradients = !fused_accumulation && gradient_element != element;
+  attention = strategy.attention_kernel.value_or(spec::AttentionKernel::flash2);
+  tp_overlap = strategy.overlap.tp.value_or(spec::TpOverlap::none);
+  overlap_grad_reduce = strategy.overlap.grad_reduce.value_or(false);
+  overlap_param_gather = strategy.overlap.param_gather.value_or(false);
+  overlap_p2p = strategy.overlap.p2p.value_or(false);
+
+  const spec::Cluster& cluster = job.cluster;
+  const int ranks = tp * dp * pp;
+  tp_group = group_shape(1, tp, cluster, ranks);
+  dp_group = group_shape(tp, dp, cluster, ranks);
+  const int stage_stride = tp * dp;
+  embedding_group = group_shape(stage_stride * std::max(1, pp - 1), std::min(pp, 2), cluster, ranks);
+  // The replicas of a parameter need not be asked twice; under ZeRO-1 every rank owns other gradients.
+  model_group = group_shape(1, strategy.zero >= 1 ? ranks : tp * pp, cluster, ranks);
+  scatter_gather = job.framework.scatter_gather_pipeline && tp > 1 && !sp;
+  if (pp > 1) stage_transfer = stage_hop(stage_stride, cluster, ranks);
+  stage_transfer.bytes = tokens * hidden * element / (sp || scatter_gather ? tp : 1);
+}
+
+}  // namespace plan

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/elementwise.h"
+
+namespace plan {
+namespace {
+
+using Kind = MemoryBound::Kind;
+
+/// `read` and `written` in bytes an element.
+Chain chain(Kind kind, std::int64_t elements, double read, double written, int kernels) {
+  Chain out;
+  out.work.kind = kind;
+  out.work.read = static_cast<std::int64_t>(read * static_cast<double>(elements));
+  out.work.written = static_cast<std::int64_t>(written * static_cast<double>(elements));
+  out.work.kernels = kernels;
+  out.launches = kernels;
+  return out;
+}
+
+/// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
+bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
+
+}  // namespace
+
+Chain norm_forward(const Context& c, std::int64_t elements) {
+  const double e = static_cast<double>(c.element);
+  if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
+  if (c.element == 4) return chain(Kind::norm, elements, 16, 12, 5);        // square, mean, scale, weight
+  return chain(Kind::norm, elements, 16 + 2 * e, 12 + 2 * e, 7);            // and the casts to fp32 and back
+}
+
+Chain norm_backward(const Context& c, std::int64_t elements) {
+  const double e = static_cast<double>(c.element);
+  if (!eager_norm(c)) return chain(Kind::norm, elements, 2 * e, e, 2);      // input gradient; weight gradient's reduction
+  return chain(Kind::norm, elements, 36 + 5 * e, 20 + 3 * e, 12);
+}
+
+Chain activation_forward(const Context& c, std::int64_t tokens) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t elements = tokens * c.ffn;
+  if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
+  if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);               // silu; times the other half
+}
+
+Chain activation_backward(const Context& c, std::int64_t tokens) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t elements = tokens * c.ffn;
+  if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
+  return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);               // two products, silu', join of the halves
+}
+
+Chain rope_forward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
+  if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
+  return chain(Kind::elementwise, elements, 5.5 * e, 4.5 * e, 10);          // cos, negate, join, sin, add; queries and keys
+}
+
+Chain rope_backward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
+  if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
+  return chain(Kind::elementwise, elements, 7 * e, 6 * e, 12);
+}
+
+Chain residual_forward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  if (!c.dropout) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e + 1, 1);
+  return chain(Kind::elementwise, elements, 3 * e, 2 * e + 1, 2);
+}
+
+Chain dropout_backward(const Context& c, std::int64_t elements) {
+  const double e = static_cast<double>(c.element);
+  return chain(Kind::elementwise, elements, e + 1, e, 1);
+}
+
+Chain residual_backward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  return chain(Kind::elementwise, c.shard_tokens * c.hidden, 2 * e, e, 1);
+}
+
+Chain softmax_forward(const Context& c, std::int64_t scores) {
+  const double e = static_cast<double>(c.element);
+  Chain out = c.fused_softmax && c.attention != spec::AttentionKernel::unfused
+                  ? chain(Kind::softmax, scores, e, e, 1)
+                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  if (c.dropout) {
+    out.work.read += static_cast<std::int64_t>(e) * scores;
+    out.work.written += static_cast<std::int64_t>(e + 1) * scores;
+    ++out.work.kernels;
+    ++out.launches;
+  }
+  return out;
+}
+
+Chain softmax_backward(const Context& c, std::int64_t scores) {
+  const double e = static_cast<double>(c.element);
+  Chain out = c.fused_softmax && c.attention != spec::AttentionKernel::unfused
+                  ? chain(Kind::softmax, scores, 2 * e, e, 1)
+                  : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
+  if (c.dropout) {
+    out.work.read += static_cast<std::int64_t>(e + 1) * scores;
+    out.work.written += static_cast<std::int64_t>(e) * scores;
+    ++out.work.kernels;
+    ++out.launches;
+  }
+  return out;
+}
+
+Chain copy_of(const Context& c, std::int64_t elements) {
+  const double e = static_cast<double>(c.element);
+  return chain(Kind::copy, elements, e, e, 1);
+}
+
+Chain bias_gradient(const Context& c, std::int64_t tokens, std::int64_t width) {
+  return chain(Kind::reduce, tokens * width, static_cast<double>(c.element), 0, 1);
+}
+
+Chain accumulate_gradient(const Context& c, std::int64_t parameters) {
+  const double g = static_cast<double>(c.gradient_element);
+  return chain(Kind::reduce, parameters, static_cast<double>(c.element) + g, g, 1);
+}
+
+Chain loss_maximum(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t logits = c.tokens * c.vocab;
+  if (c.fused_loss) return chain(Kind::loss, logits, e, 0, 1);
+  return c.element == 4 ? chain(Kind::loss, logits, 4, 0, 1) : chain(Kind::loss, logits, e + 4, 4, 2);  // to fp32; maximum
+}
+
+Chain loss_forward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t logits = c.tokens * c.vocab;
+  if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
+  return chain(Kind::loss, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);            // subtract, exponential, sum, divide, pick
+}
+
+Chain loss_backward(const Context& c) {
+  const double e = static_cast<double>(c.element);
+  const std::int64_t logits = c.tokens * c.vocab;
+  if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
+  return chain(Kind::loss, logits, 4 + 4, 4 + e, 4);                        // scale by the gradient; back to storage
+}
+
+}  // namespace plan

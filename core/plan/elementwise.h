@@ -1,0 +1,45 @@
+// core/plan/elementwise.h -- bytes and launches of the kernels between matmuls, fused and as an eager framework runs them.
+// Counts are per element of the named tensor; a fused kernel reads each input and writes each output once. The eager chains
+// are those of PyTorch modules written op by op (upcast to fp32, one kernel an operation), counted in docs/prices.md.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/context.h"
+
+namespace plan {
+
+/// A memory-bound work and how many kernels the host issues for it.
+struct Chain {
+  MemoryBound work;
+  int launches = 1;
+};
+
+Chain norm_forward(const Context&, std::int64_t elements);
+Chain norm_backward(const Context&, std::int64_t elements);
+/// Activation of the feed-forward on `tokens` tokens of one rank.
+Chain activation_forward(const Context&, std::int64_t tokens);
+Chain activation_backward(const Context&, std::int64_t tokens);
+/// Rotary embedding of queries and keys.
+Chain rope_forward(const Context&);
+Chain rope_backward(const Context&);
+/// Residual addition, with bias and dropout where the job has it.
+Chain residual_forward(const Context&);
+Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual branch
+/// Sum of the gradients that meet where a residual branch left.
+Chain residual_backward(const Context&);
+/// Scale, mask, softmax (and dropout) over `scores` attention scores when attention is not one fused kernel.
+Chain softmax_forward(const Context&, std::int64_t scores);
+Chain softmax_backward(const Context&, std::int64_t scores);
+Chain copy_of(const Context&, std::int64_t elements);
+/// Sum over tokens for a bias gradient.
+Chain bias_gradient(const Context&, std::int64_t tokens, std::int64_t width);
+/// Adds a weight gradient that left its matmul in `storage` to the main gradient buffer.
+Chain accumulate_gradient(const Context&, std::int64_t parameters);
+/// Vocabulary-parallel cross entropy over logits of `tokens` tokens: before, between and behind its reductions.
+Chain loss_maximum(const Context&);
+Chain loss_forward(const Context&);
+Chain loss_backward(const Context&);
+
+}  // namespace plan

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/ends.h"
+
+#include "core/plan/elementwise.h"
+#include "core/plan/tensor_parallel.h"
+
+namespace plan {
+namespace {
+
+Linear head_linear(const Context& c) { return {"output head", c.hidden, c.vocab, c.model.head_bias}; }
+
+/// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
+std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
+
+void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
+  out.compute(chain.work, name, chain.launches);
+}
+
+/// The three small reductions of a vocabulary-parallel loss carry one fp32 number a token.
+void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
+  if (c.tp == 1) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Stream::tp});
+  out.communicate(Collective{CollectiveKind::all_reduce, c.tokens * 4, c.tp_group}, name, Stream::tp, channel,
+                  {Stream::compute});
+  out.join(Stream::tp);
+}
+
+}  // namespace
+
+void embedding_forward(const Context& c, SegmentBuilder& out) {
+  out.phase = Phase::forward;
+  out.layer = -1;
+  const std::int64_t row_bytes = c.tokens * c.hidden * c.element;
+  out.compute(MemoryBound{MemoryBound::Kind::embedding, row_bytes, row_bytes, 1}, "embedding");
+  TensorParallel linear(c, out);
+  linear.collective(c.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c.tokens * c.hidden,
+                    c.sp ? "embedding reduce-scatter" : "embedding all-reduce");
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  if (c.model.position == spec::Position::learned) {
+    const Chain add = residual_forward(c);
+    out.compute(add.work, "position embedding", add.launches);
+    if (c.dropout) out.take(Category::activations, elements);  // the mask
+  }
+  if (c.model.embedding_norm) norm(c, out, "embedding norm", false);
+}
+
+void embedding_backward(const Context& c, SegmentBuilder& out) {
+  out.phase = Phase::backward;
+  out.layer = -1;
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  if (c.model.embedding_norm) norm(c, out, "embedding norm gradient", true);
+  if (c.model.position == spec::Position::learned && c.dropout) {
+    const Chain dropout = dropout_backward(c, elements);
+    out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
+    out.give(Category::activations, elements);
+  }
+  TensorParallel linear(c, out);
+  if (c.sp) linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "embedding gradient all-gather");
+  // The gradient is dense: zeroed, scattered into, then added to the main gradient.
+  const std::int64_t table = c.vocab * c.hidden;
+  const std::int64_t read = c.tokens * c.hidden * c.element + table * (c.element + c.gradient_element);
+  out.take(Category::workspace, table * c.element);
+  out.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
+              "embedding gradient", 3);
+  out.give(Category::workspace, table * c.element);
+}
+
+void head_forward(const Context& c, SegmentBuilder& out) {
+  out.phase = Phase::forward;
+  out.layer = -1;
+  out.take(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);  // inputs of norm and matmul
+  norm(c, out, "final norm", false);
+  TensorParallel linear(c, out);
+  const std::int64_t logits = c.tokens * c.vocab;
+  out.take(Category::logits, logits * c.element);
+  linear.column_forward(head_linear(c));
+  const std::int64_t kept = kept_logits(c);
+  if (!c.fused_loss) out.take(Category::logits, kept);
+  const Chain maximum = loss_maximum(c);
+  out.compute(maximum.work, "loss maximum", maximum.launches);
+  reduce_tokens(c, out, "loss maximum all-reduce");
+  const Chain loss = loss_forward(c);
+  out.compute(loss.work, "loss", loss.launches);
+  if (!c.fused_loss) out.give(Category::logits, logits * c.element);
+  reduce_tokens(c, out, "loss target all-reduce");
+  reduce_tokens(c, out, "loss sum all-reduce");
+}
+
+void head_backward(const Context& c, SegmentBuilder& out) {
+  out.phase = Phase::backward;
+  out.layer = -1;
+  const std::int64_t logits = c.tokens * c.vocab;
+  if (!c.fused_loss) out.take(Category::logits, logits * c.element);
+  const Chain loss = loss_backward(c);
+  out.compute(loss.work, "loss gradient", loss.launches);
+  if (!c.fused_loss) out.give(Category::logits, kept_logits(c));
+  TensorParallel linear(c, out);
+  linear.column_backward(head_linear(c));
+  out.give(Category::logits, logits * c.element);
+  norm(c, out, "final norm gradient", true);
+  out.give(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
+}
+
+}  // namespace plan

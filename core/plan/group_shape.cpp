@@ -1,0 +1,95 @@
+// core/plan/group_shape.cpp -- see group_shape.h. Shapes repeat with the least common multiple of a block of groups and
+// an island, so the general case counts one such period.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/group_shape.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace plan {
+namespace {
+
+int island_of(const spec::Node& node) {
+  return node.nvlink.via == spec::Switch::none ? node.gpus : std::max(node.gpus, node.nvlink.domain);
+}
+
+// NVLink joins only parts of a node.
+bool bridged(const spec::Node& node) {
+  return node.nvlink.via != spec::Switch::none && node.nvlink.domain < node.gpus;
+}
+
+// How the worst group lies across equal parts of consecutive ranks.
+struct Spread {
+  int parts = 1;          // parts that it touches
+  int fewest = 0;         // members in the part that has the fewest
+  int most_sharing = 0;   // groups with members in the same part and beyond
+};
+
+Spread count(std::int64_t stride, std::int64_t size, std::int64_t part, std::int64_t total) {
+  const std::int64_t span = stride * size;
+  const std::int64_t end = std::min<std::int64_t>(total, std::lcm(span, part));
+  Spread worst{.parts = 1, .fewest = static_cast<int>(size), .most_sharing = 0};
+  std::vector<int> sharing(static_cast<std::size_t>((end + part - 1) / part), 0);
+  for (std::int64_t block = 0; block < end; block += span) {
+    for (std::int64_t offset = 0; offset < stride; ++offset) {
+      const std::int64_t first = block + offset, last = first + (size - 1) * stride;
+      if (last >= total) break;
+      if (first / part == last / part) continue;
+      int parts = 0;
+      for (std::int64_t r = first; r <= last;) {
+        const std::int64_t next_part = (r / part + 1) * part;
+        const std::int64_t here = std::min((next_part - r + stride - 1) / stride, (last - r) / stride + 1);
+        worst.fewest = std::min(worst.fewest, static_cast<int>(here));
+        worst.most_sharing = std::max(worst.most_sharing, ++sharing[static_cast<std::size_t>(r / part)]);
+        ++parts;
+        r += here * stride;
+      }
+      worst.parts = std::max(worst.parts, parts);
+    }
+  }
+  return worst;
+}
+
+Spread spread(std::int64_t stride, std::int64_t size, std::int64_t part, std::int64_t total) {
+  const std::int64_t span = stride * size;
+  if (part % span == 0 || total <= part) return {.parts = 1, .fewest = static_cast<int>(size), .most_sharing = 0};
+  if (stride % part == 0) {
+    const std::int64_t groups = std::min(stride, total - (size - 1) * stride);  // of the first block
+    return {static_cast<int>(size), 1, static_cast<int>(std::min(part, groups))};
+  }
+  if (part % stride == 0 && span % part == 0 && total >= span) {
+    return {static_cast<int>(span / part), static_cast<int>(part / stride), static_cast<int>(stride)};
+  }
+  return count(stride, size, part, total);
+}
+
+}  // namespace
+
+GroupShape group_shape(int stride, int size, const spec::Cluster& cluster, int ranks_total) {
+  assert(stride >= 1 && size >= 1 && static_cast<std::int64_t>(stride) * (size - 1) < ranks_total);
+  if (size == 1) return {};
+  const spec::Node& node = cluster.node;
+  const Spread islands = spread(stride, size, island_of(node), ranks_total);
+  if (islands.parts > 1) return {size, islands.fewest, islands.parts, islands.most_sharing};
+  if (bridged(node)) {
+    const Spread pieces = spread(stride, size, node.nvlink.domain, ranks_total);
+    if (pieces.parts > 1) return {size, pieces.fewest, pieces.parts, 0};
+  }
+  return {size, size, 1, 1};
+}
+
+Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
+  assert(stride >= 1);
+  const spec::Node& node = cluster.node;
+  const auto leaving = [&](int part) {  // the first part has a next one whenever any has, so it is the worst
+    return std::min(part, ranks_total - stride) - std::max(0, part - stride);
+  };
+  if (const int out = leaving(island_of(node)); out > 0) return {0, true, out};
+  if (bridged(node) && leaving(node.nvlink.domain) > 0) return {0, true, 0};
+  return {0, false, 1};
+}
+
+}  // namespace plan

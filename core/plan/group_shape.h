@@ -1,0 +1,26 @@
+// core/plan/group_shape.h -- where the members of an axis sit: ranks, nodes, NVLink domains and the NICs they share.
+//
+// Rank r is GPU r % gpus of node r / gpus. Ranks reach one another over NVLink inside an *island*: a node, or the
+// NVLink domain when it spans several nodes (NVL72). NICs are counted by island, too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/plan/work.h"
+#include "core/spec/cluster.h"
+
+namespace plan {
+
+/// The groups of an axis: member i of a group is rank first + i * stride, one group for each rank below `stride` in
+/// every block of stride * size ranks; groups that would need a rank beyond `ranks_total` do not exist. Of unequal
+/// groups and islands the worst: the fewest members in an island (among groups that leave one), the most islands, the
+/// most sharing. Groups that leave their NVLink domain but never their node (bridged pairs) have sharing 0: they use no
+/// NIC. Constant time when stride * size and the island divide one another, otherwise linear in ranks. REQUIRES: stride
+/// >= 1, size >= 1, ranks_total > stride * (size - 1).
+GroupShape group_shape(int stride, int size, const spec::Cluster&, int ranks_total);
+
+/// Transfers from every rank r to r + stride at once, one direction; `bytes` stays 0. crosses_domain: some leave their
+/// NVLink domain (or node without NVLink). sharing: the most that leave one island at once; 0: they cross domains
+/// inside a node, without NICs. REQUIRES: stride >= 1.
+Transfer stage_hop(int stride, const spec::Cluster&, int ranks_total);
+
+}  // namespace plan

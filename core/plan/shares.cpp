@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/shares.h"
+
+#include "core/spec/parameters.h"
+
+namespace plan {
+
+std::int64_t layer_parameters(const Context& c) {
+  const spec::Model& m = c.model;
+  std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden + c.hidden * c.up_width + c.ffn * c.hidden;
+  if (m.has_qkv_bias()) count += c.qkv_width;
+  if (m.has_proj_bias()) count += c.hidden;
+  if (m.bias) count += c.up_width + c.hidden;
+  return count + spec::block_parameters(m).norms;
+}
+
+std::int64_t embedding_parameters(const Context& c) {
+  const spec::Parameters whole = spec::parameters(c.model);
+  return c.vocab * c.hidden + whole.positions + whole.embedding_norm;
+}
+
+std::int64_t head_parameters(const Context& c) {
+  const spec::Parameters whole = spec::parameters(c.model);
+  const bool shares_table = c.model.tied_embeddings && c.pp == 1;
+  return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
+}
+
+std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
+  const std::vector<spec::ChunkLayers> split = spec::split_layers(c.model, c.strategy);
+  std::vector<std::vector<Chunk>> out(c.pp);
+  for (int stage = 0; stage < c.pp; ++stage) {
+    int before = 0;
+    for (int v = 0; v < c.vpp; ++v) {
+      const std::size_t at = static_cast<std::size_t>(v) * c.pp + stage;
+      out[stage].push_back({split[at].first, split[at].count, before, at == 0, at + 1 == split.size()});
+      before += split[at].count;
+    }
+  }
+  return out;
+}
+
+std::int64_t chunk_parameters(const Context& c, const Chunk& chunk) {
+  std::int64_t count = chunk.layers * layer_parameters(c);
+  if (chunk.first) count += embedding_parameters(c);
+  if (chunk.last) count += head_parameters(c);
+  return count;
+}
+
+std::int64_t optimizer_bytes(const Context& c) {
+  const std::int64_t moments = c.job.training.optimizer == spec::Optimizer::adamw ? 8 : 4;
+  return moments + (c.job.training.keeps_master() ? 4 : 0);
+}
+
+std::int64_t optimizer_share(const Context& c, std::int64_t parameters) {
+  return c.strategy.zero >= 1 ? (parameters + c.dp - 1) / c.dp : parameters;
+}
+
+}  // namespace plan

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/step_ends.h"
+
+#include "core/plan/data_parallel.h"
+
+namespace plan {
+namespace {
+
+using Kind = MemoryBound::Kind;
+
+/// Sums a number over every rank that holds other parameters (or, under ZeRO-1, other shares of gradients).
+void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
+  if (c.model_group.size == 1) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::model, Stream::dp});
+  out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel, {Stream::compute});
+  out.join(Stream::dp);
+}
+
+void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+  const std::int64_t bytes = owned * c.gradient_element;
+  const int launches = c.job.framework.fused_optimizer ? 2 : 2 * 12;
+  if (c.storage == spec::Dtype::fp16) {  // gradients lose their loss scale and are searched for overflow
+    out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "unscale and check gradients", launches / 2);
+    reduce_scalar(c, out, "overflow all-reduce");
+  }
+  out.compute(MemoryBound{Kind::reduce, bytes, 0, 2}, "gradient norm", launches);
+  reduce_scalar(c, out, "gradient norm all-reduce");
+  out.compute(HostSync{}, "gradient norm read by the host", 0);
+  out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
+}
+
+void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+  const std::int64_t state = optimizer_bytes(c);
+  const bool master = c.job.training.keeps_master();
+  const std::int64_t weight = master ? 0 : c.element;   // updated in place where there is no master copy
+  const std::int64_t read = owned * (c.gradient_element + state + weight);
+  const std::int64_t written = owned * (state + c.element);
+  out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer", c.job.framework.fused_optimizer ? 4 : 4 * 24);
+}
+
+}  // namespace
+
+void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
+  out.phase = Phase::optimizer;
+  out.compute(MemoryBound{Kind::copy, 0, stage_parameters * c.gradient_element, 1}, "zero gradients");
+}
+
+void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks, int stage) {
+  out.phase = Phase::optimizer;
+  std::int64_t parameters = 0;
+  for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
+  if (!c.overlap_grad_reduce) {
+    GradientBuckets buckets(c, out);
+    for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+      for (int i = 0; i < chunk->layers; ++i) buckets.add(layer_parameters(c));
+      buckets.add(chunk_parameters(c, *chunk) - chunk->layers * layer_parameters(c));
+    }
+    buckets.flush();
+  }
+  if (c.dp > 1) out.join(Stream::dp);
+  if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
+    const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, Stream::dp, 0, c.pp - 1});
+    const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
+    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",
+                    Stream::dp, channel, {Stream::compute});
+    out.join(Stream::dp);
+  }
+  const std::int64_t owned = optimizer_share(c, parameters);
+  clip_gradients(c, out, owned);
+  update(c, out, owned);
+  if (c.strategy.zero >= 1 && !c.overlap_param_gather) {
+    for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
+  }
+}
+
+}  // namespace plan

@@ -1,0 +1,17 @@
+// core/plan/step_ends.h -- the begin and the end of a step: gradients zeroed; gradients that were not reduced on the way,
+// tied embeddings, gradient norm and clipping, the optimizer, parameters gathered.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+
+namespace plan {
+
+void begin_step(const Context&, SegmentBuilder&, std::int64_t stage_parameters);
+void end_step(const Context&, SegmentBuilder&, const std::vector<Chunk>& chunks, int stage);
+
+}  // namespace plan

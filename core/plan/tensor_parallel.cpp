@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/tensor_parallel.h"
+
+#include "core/plan/elementwise.h"
+
+namespace plan {
+
+using spec::TpOverlap;
+
+std::string TensorParallel::called(const Linear& linear, const char* what) const {
+  return std::string(linear.name) + ' ' + what;
+}
+
+void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name) {
+  if (m == 0 || n == 0) return;
+  out_.compute(Matmul{m, n, k, 1, c_.dtype, c_.storage, false}, name);
+}
+
+void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name) {
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Stream::tp});
+  out_.communicate(Collective{kind, elements * c_.element, c_.tp_group}, name, Stream::tp, channel, {Stream::compute});
+}
+
+void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std::string_view name) {
+  if (c_.tp == 1) return;
+  start(kind, elements, name);
+  out_.join(Stream::tp);
+}
+
+void TensorParallel::column_forward(const Linear& linear, bool gathers) {
+  if (!c_.sp || !gathers) return matmul(c_.tokens, linear.out, linear.in, linear.name);
+  const std::string gather = called(linear, "all-gather");
+  switch (c_.tp_overlap) {
+    case TpOverlap::none:
+    case TpOverlap::wgrad:
+      collective(CollectiveKind::all_gather, c_.tokens * linear.in, gather);
+      return matmul(c_.tokens, linear.out, linear.in, linear.name);
+    case TpOverlap::chunked:  // the rank's own shard is multiplied while the others arrive
+      start(CollectiveKind::all_gather, c_.tokens * linear.in, gather);
+      matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
+      out_.join(Stream::tp);
+      return matmul(c_.tokens - c_.shard_tokens, linear.out, linear.in, linear.name);
+    case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives
+      for (int i = 0; i < c_.tp; ++i) {
+        matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
+        if (i + 1 == c_.tp) break;
+        start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather);
+        out_.join(Stream::tp);
+      }
+      return;
+  }
+}
+
+void TensorParallel::row_forward(const Linear& linear, bool reduces) {
+  if (c_.tp == 1 || !reduces) return matmul(c_.tokens, linear.out, linear.in, linear.name);
+  const CollectiveKind kind = c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  const std::string reduce = called(linear, c_.sp ? "reduce-scatter" : "all-reduce");
+  const std::int64_t elements = c_.tokens * linear.out;
+  if (c_.tp_overlap == TpOverlap::userbuffers) {  // each piece is reduced while the next one is multiplied
+    const std::int64_t piece = c_.tokens / c_.tp;
+    for (int i = 0; i < c_.tp; ++i) {
+      matmul(i + 1 == c_.tp ? c_.tokens - piece * i : piece, linear.out, linear.in, linear.name);
+      start(kind, elements / c_.tp, reduce);
+    }
+    return out_.join(Stream::tp);
+  }
+  matmul(c_.tokens, linear.out, linear.in, linear.name);
+  collective(kind, elements, reduce);
+}
+
+void TensorParallel::input_gradient(const Linear& linear) {
+  matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
+}
+
+void TensorParallel::weight_gradient(const Linear& linear) {
+  const bool accumulates = !c_.separate_gradients && (c_.fused_accumulation || c_.gradient_element == c_.element);
+  const spec::Dtype result = c_.separate_gradients ? c_.storage : c_.job.training.gradients();
+  out_.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, accumulates},
+               called(linear, "weight gradient"));
+  if (c_.separate_gradients) {
+    const Chain add = accumulate_gradient(c_, linear.in * linear.out);
+    out_.compute(add.work, called(linear, "gradient accumulation"), add.launches);
+  }
+  if (linear.bias) {
+    const Chain sum = bias_gradient(c_, c_.tokens, linear.out);
+    out_.compute(sum.work, called(linear, "bias gradient"), sum.launches);
+  }
+}
+
+void TensorParallel::row_backward(const Linear& linear, bool gathers) {
+  if (c_.sp && gathers) collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"));
+  input_gradient(linear);
+  weight_gradient(linear);
+}
+
+void TensorParallel::column_backward(const Linear& linear, bool gathers, bool reduces) {
+  const bool overlaps = c_.tp_overlap != TpOverlap::none;
+  const bool regathers = c_.sp && gathers;
+  if (regathers) {  // only the weight gradient needs the gathered input, so it may arrive beside the input gradient
+    start(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
+    out_.record(kGathered);
+    if (!overlaps) out_.join(kGathered);
+  }
+  input_gradient(linear);
+  if (regathers && overlaps) out_.join(kGathered);
+  const bool reduced = c_.tp > 1 && reduces;
+  if (reduced) {
+    start(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * linear.in,
+          called(linear, c_.sp ? "input gradient reduce-scatter" : "input gradient all-reduce"));
+    if (!overlaps) out_.join(Stream::tp);
+  }
+  weight_gradient(linear);
+  if (reduced) out_.join(Stream::tp);
+}
+
+}  // namespace plan

@@ -1,0 +1,50 @@
+// core/plan/tensor_parallel.h -- column- and row-parallel matmul pairs with the collectives that go before and behind them,
+// with and without sequence parallel, and how far they overlap (Shoeybi et al., arXiv 1909.08053; Korthikanti et al.,
+// arXiv 2205.05198, fig. 5).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+
+namespace plan {
+
+/// One linear layer on one rank: y[tokens, out] = x[tokens, in] w[in, out].
+struct Linear {
+  std::string_view name;      // "qkv"
+  std::int64_t in = 0, out = 0;
+  bool bias = false;
+};
+
+class TensorParallel {
+ public:
+  TensorParallel(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
+
+  /// Forward of a column-parallel layer; gathers the sequence first when sequence parallel, if `gathers`.
+  void column_forward(const Linear&, bool gathers = true);
+  /// Forward of a row-parallel layer; reduces (or reduce-scatters) behind it, if `reduces`.
+  void row_forward(const Linear&, bool reduces = true);
+  /// Backward of a row-parallel layer; gathers the gradient first when sequence parallel, if `gathers`.
+  void row_backward(const Linear&, bool gathers = true);
+  /// Backward of a column-parallel layer; the input is gathered again when sequence parallel, its gradient reduced.
+  void column_backward(const Linear&, bool gathers = true, bool reduces = true);
+
+  /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next
+  /// compute operator.
+  void collective(CollectiveKind, std::int64_t elements, std::string_view name);
+
+ private:
+  void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name);
+  void input_gradient(const Linear&);
+  void weight_gradient(const Linear&);
+  void start(CollectiveKind, std::int64_t elements, std::string_view name);
+  std::string called(const Linear&, const char* what) const;
+
+  const Context& c_;
+  SegmentBuilder& out_;
+};
+
+}  // namespace plan

@@ -1,0 +1,41 @@
+// core/plan/work.cpp -- floating-point operations of each kind of work.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/work.h"
+
+#include <algorithm>
+
+namespace plan {
+namespace {
+
+/// Query-key pairs that one head of one sequence attends to. Under a causal mask the last query sees the last key; a
+/// query that stands before the first key sees none.
+double attended_pairs(const Attention& a) {
+  const double q = static_cast<double>(a.q_len), kv = static_cast<double>(a.kv_len);
+  const double window = a.window > 0 ? std::min(static_cast<double>(a.window), kv) : kv;
+  if (!a.causal) return q * window;
+  const double queries = std::min(q, kv);
+  // Queries see min(position, window) keys: whole windows, less the triangle of those that stand near the start.
+  const double missing = std::max(0.0, window - (kv - queries));
+  return queries * window - missing * missing / 2;
+}
+
+double flops(const Matmul& w) {
+  return 2.0 * static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.k) *
+         static_cast<double>(w.batch);
+}
+double flops(const Attention& w) {
+  const double forward = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim * attended_pairs(w);
+  return w.backward ? 2.5 * forward : forward;
+}
+template <class Other>
+double flops(const Other&) {
+  return 0;
+}
+
+}  // namespace
+
+double hardware_flops(const Work& work) {
+  return std::visit([](const auto& w) { return flops(w); }, work);
+}
+
+}  // namespace plan

@@ -1,0 +1,86 @@
+// core/plan/work.h -- what an operator does, without saying how fast: shapes, bytes and groups. Equal works are interned
+// and priced once. sim/cost gives them a time, real/ runs them with kernels and NCCL.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <variant>
+
+#include "core/spec/dtype.h"
+#include "core/spec/strategy.h"
+
+namespace plan {
+
+/// C[m,n] = A[m,k] B[k,n], `batch` times; operands in `dtype`, fp32 accumulation inside.
+struct Matmul {
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  spec::Dtype dtype = spec::Dtype::bf16;
+  spec::Dtype out = spec::Dtype::bf16;
+  bool accumulates = false;   // C += A B: C is read too (gradient accumulation inside the weight gradient)
+  auto operator<=>(const Matmul&) const = default;
+};
+
+/// Fused attention (flash1 flash2 flash3 cudnn) of one microbatch on one rank. The unfused kernels are lowered to
+/// matmuls and memory-bound works instead.
+struct Attention {
+  spec::AttentionKernel kernel = spec::AttentionKernel::flash2;
+  std::int64_t batch = 0, q_len = 0, kv_len = 0;   // tokens
+  int heads = 0, kv_heads = 0, head_dim = 0;       // on this rank
+  bool causal = true;
+  std::int64_t window = 0;                         // tokens each query sees; 0: all
+  bool backward = false;
+  bool dropout = false;
+  spec::Dtype dtype = spec::Dtype::bf16;
+  auto operator<=>(const Attention&) const = default;
+};
+
+/// Kernels that wait for memory. Bytes are what a perfectly cached run of these kernels moves through HBM.
+struct MemoryBound {
+  enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce };
+  Kind kind = Kind::elementwise;
+  std::int64_t read = 0, written = 0;   // bytes
+  int kernels = 1;                      // launches that share these bytes
+  auto operator<=>(const MemoryBound&) const = default;
+};
+
+/// Where the members of a group sit, which is all that a closed-form price needs of the fabric.
+struct GroupShape {
+  int size = 1;           // members
+  int per_domain = 1;     // members inside one NVLink domain (or one node without NVLink)
+  int domains = 1;        // domains that the group spans
+  int sharing = 1;        // groups of this axis that use the same node's NICs at once (this one included)
+  auto operator<=>(const GroupShape&) const = default;
+};
+
+enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+
+/// `bytes` as nccl-tests counts them: the whole buffer of one rank (all_reduce, broadcast), the gathered result
+/// (all_gather), the input before scattering (reduce_scatter), what one rank sends to all (all_to_all).
+struct Collective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::int64_t bytes = 0;
+  GroupShape group;
+  auto operator<=>(const Collective&) const = default;
+};
+
+/// One direction of a point-to-point transfer between pipeline stages.
+struct Transfer {
+  std::int64_t bytes = 0;
+  bool crosses_domain = false;   // over the fabric; otherwise NVLink (or PCIe)
+  int sharing = 1;               // transfers that use the same NICs at once
+  auto operator<=>(const Transfer&) const = default;
+};
+
+/// The host waits for the device before it issues more (a loss read back, a gradient norm checked).
+struct HostSync {
+  auto operator<=>(const HostSync&) const = default;
+};
+
+using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync>;
+
+/// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
+/// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.
+double hardware_flops(const Work&);
+
+}  // namespace plan

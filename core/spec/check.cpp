@@ -1,0 +1,298 @@
+// core/spec/check.cpp -- the rules that tie model, cluster, training and strategy together.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "core/spec/job.h"
+
+namespace spec {
+namespace {
+
+constexpr std::int64_t kDegree = 1'000'000, kSequence = 100'000'000, kBatch = 10'000'000, kWidth = 100'000'000;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+/// a * b, stopping at 10^18: no cluster has so many ranks, and no product of the ranges above passes it by one step.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t cap = 1'000'000'000'000'000'000;
+  return a > cap / std::max<std::int64_t>(b, 1) ? cap : a * b;
+}
+
+class Checker {
+ public:
+  explicit Checker(const Job& job)
+      : job_(job), model_(job.model), cluster_(job.cluster), t_(job.training), s_(job.strategy) {}
+
+  std::vector<base::Fault> run() {
+    ranges();
+    if (!faults_.empty()) return faults_;  // every rule below divides or multiplies these
+    hardware();
+    model();
+    degrees();
+    batch();
+    tensor();
+    pipeline();
+    kernels();
+    simulation();
+    return faults_;
+  }
+
+ private:
+  void fault(std::string field, std::string what, std::string mend) {
+    faults_.push_back({std::move(field), std::move(what), std::move(mend)});
+  }
+  void range(const char* field, std::int64_t value, std::int64_t min, std::int64_t max) {
+    if (value < min || value > max) {
+      fault(field, text(value) + " is out of range", "write a whole number from " + text(min) + " to " + text(max));
+    }
+  }
+  /// Microbatches of a replica; 0 while the batch or the degrees do not divide.
+  std::int64_t whole_microbatches() const {
+    const std::int64_t dp = data();
+    const std::int64_t one = times(t_.micro_batch, dp);
+    return dp && t_.global_batch % one == 0 ? t_.global_batch / one : 0;
+  }
+  /// Data-parallel replicas, 0 when the other degrees do not divide the ranks.
+  std::int64_t data() const {
+    if (s_.dp) return *s_.dp;
+    const std::int64_t others = times(times(s_.tp, s_.cp), s_.pp);
+    return cluster_.gpus() % others == 0 ? cluster_.gpus() / others : 0;
+  }
+
+  void ranges() {
+    range("model.layers", model_.layers, 1, kDegree);
+    range("model.hidden", model_.hidden, 1, kWidth);
+    range("model.vocab", model_.vocab, 1, kWidth);
+    range("cluster.nodes", cluster_.nodes, 1, kDegree);
+    range("cluster.node.gpus", cluster_.node.gpus, 1, 1024);
+    range("training.sequence", t_.sequence, 1, kSequence);
+    range("training.global_batch", t_.global_batch, 1, kBatch);
+    range("training.micro_batch", t_.micro_batch, 1, kBatch);
+    if (!(t_.dropout >= 0 && t_.dropout < 1)) {
+      fault("training.dropout", "the share of dropped activations is out of range", "write a number from 0 to below 1");
+    }
+    range("strategy.tp", s_.tp, 1, kDegree);
+    range("strategy.cp", s_.cp, 1, kDegree);
+    range("strategy.pp", s_.pp, 1, kDegree);
+    range("strategy.vpp", s_.vpp, 1, kDegree);
+    range("strategy.ep", s_.ep, 1, kDegree);
+    range("strategy.etp", s_.etp, 1, kDegree);
+    range("strategy.zero", s_.zero, 0, 3);
+    if (s_.dp) range("strategy.dp", *s_.dp, 1, 1024 * kDegree);
+  }
+
+  void hardware() {
+    const Node& node = cluster_.node;
+    if (!(node.gpu.memory.si() > 0)) fault("cluster.node.gpu.memory", "is zero", "write the GPU's memory, such as 80GB");
+    if (!(node.gpu.hbm.si() > 0)) fault("cluster.node.gpu.hbm", "is zero", "write its bandwidth, such as 3.35TB/s");
+    if (!(node.gpu.peak_of(t_.precision).si() > 0)) {
+      std::string known;
+      for (int d = 0; d < kDtypes; ++d) {
+        if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kDtypeNames[d]);
+      }
+      fault("training.precision", node.gpu.name + " does not compute in " + std::string(name(t_.precision)),
+            known.empty() ? "state the GPU's peak in this precision" : "choose one of " + known);
+    }
+    if (node.nvlink.via != Switch::none && !(node.nvlink.bandwidth.si() > 0)) {
+      fault("cluster.node.nvlink.bandwidth", "is zero", "write its bandwidth, such as 450GB/s, or switch: none");
+    }
+    const bool linked = node.nvlink.via != Switch::none && node.nvlink.domain >= std::min(node.gpus, cluster_.gpus());
+    if (node.gpus > 1 && !linked && !(node.pcie.bandwidth.si() > 0)) {
+      fault("cluster.node.pcie.bandwidth", "is zero, and the GPUs of a node are not all joined by NVLink",
+            "write its bandwidth, such as 63GB/s");
+    }
+    const bool one_domain = node.nvlink.via != Switch::none && node.nvlink.domain >= cluster_.gpus();
+    if (cluster_.nodes > 1 && !one_domain && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0))) {
+      fault("cluster.node.nic", "nodes without network cards cannot be joined",
+            "write nic: {bandwidth: 400Gb/s, count: " + text(node.gpus) + ", kind: infiniband}, or cluster.nodes: 1");
+    }
+  }
+
+  void model() {
+    if (model_.kind != "transformer") return;
+    range("model.heads", model_.heads, 1, kDegree);
+    range("model.kv_heads", model_.kv_heads, 1, kDegree);
+    range("model.head_dim", model_.head_dim, 1, kDegree);
+    range("model.ffn", model_.ffn, 1, kWidth);
+    if (model_.kv_heads >= 1 && model_.heads % model_.kv_heads != 0) {
+      fault("model.kv_heads", text(model_.heads) + " heads do not divide by " + text(model_.kv_heads) + " kv_heads",
+            "choose kv_heads that divide heads");
+    }
+  }
+
+  void degrees() {
+    const std::int64_t ranks = cluster_.gpus();
+    const std::int64_t others = times(times(s_.tp, s_.cp), s_.pp);
+    const std::string product = "tp " + text(s_.tp) + " x cp " + text(s_.cp) + " x pp " + text(s_.pp);
+    if (ranks % others != 0) {
+      const char* field = s_.tp == 1 && s_.pp > 1 ? "strategy.pp" : s_.tp == 1 && s_.cp > 1 ? "strategy.cp" : "strategy.tp";
+      fault(field, product + " = " + text(others) + " does not divide the cluster's " + text(ranks) + " GPUs",
+            "choose degrees whose product divides " + text(ranks) + ", or change cluster.nodes");
+    } else if (s_.dp && times(others, *s_.dp) != ranks) {
+      fault("strategy.dp",
+            product + " x dp " + text(*s_.dp) + " = " + text(times(others, *s_.dp)) + " ranks, but the cluster has " +
+                text(ranks) + " GPUs",
+            "write dp: " + text(ranks / others) + ", or leave dp out");
+    }
+  }
+
+  void batch() {
+    const std::int64_t dp = data();
+    if (dp == 0) return;  // told by degrees()
+    const std::int64_t one = times(t_.micro_batch, dp);
+    if (t_.global_batch % one == 0) return;
+    const std::int64_t below = t_.global_batch / one * one;
+    fault("training.global_batch",
+          text(t_.global_batch) + " sequences do not divide by micro_batch " + text(t_.micro_batch) + " x dp " + text(dp) +
+              " = " + text(one),
+          "write " + (below > 0 ? text(below) + " or " : "") + text(below + one) + ", or another micro_batch");
+  }
+
+  void tensor() {
+    if (s_.tp == 1) return;
+    const auto divides = [&](std::int64_t amount, const std::string& what) {
+      if (amount > 0 && amount % s_.tp != 0) {
+        fault("strategy.tp", text(amount) + " " + what + " do not divide by tp " + text(s_.tp),
+              "choose a tp that divides " + text(amount));
+      }
+    };
+    if (model_.kind != "transformer") return;
+    divides(model_.heads, "heads");
+    if (model_.kv_heads > 0 && model_.heads % s_.tp == 0 && model_.kv_heads % s_.tp != 0 && s_.tp % model_.kv_heads != 0) {
+      fault("strategy.tp", text(model_.kv_heads) + " kv_heads can be neither divided nor replicated over tp " + text(s_.tp),
+            "choose a tp that divides " + text(model_.kv_heads) + ", or a multiple of it");
+    }
+    divides(model_.ffn, "columns of the feed-forward");
+    if (s_.sp) divides(t_.sequence, "tokens of a sequence (sp: true)");
+  }
+
+  void pipeline() {
+    const bool chunked = s_.schedule == Schedule::interleaved;
+    const bool own_chunks = s_.schedule == Schedule::zb_v || s_.schedule == Schedule::dualpipe;
+    if (chunked && s_.pp == 1) {
+      fault("strategy.schedule", "an interleaved schedule needs more than one stage", "write schedule: 1f1b and vpp: 1, or pp: 2 or more");
+    } else if (chunked && s_.vpp == 1) {
+      fault("strategy.schedule", "an interleaved schedule needs more than one chunk a stage",
+            "write vpp: 2 or more, or schedule: 1f1b");
+    } else if (!chunked && !own_chunks && s_.vpp > 1) {
+      fault("strategy.vpp", text(s_.vpp) + " chunks a stage need the interleaved schedule",
+            "write schedule: interleaved, or vpp: 1");
+    } else if (const std::int64_t count = whole_microbatches(); chunked && count % s_.pp != 0) {
+      const std::int64_t round = times(times(t_.micro_batch, data()), s_.pp);
+      fault("training.global_batch",
+            text(count) + " microbatches do not divide by pp " + text(s_.pp) + ", as the interleaved schedule needs",
+            "write a multiple of micro_batch x dp x pp = " + text(round) + ", or schedule: 1f1b");
+    }
+    layers();
+    if (s_.recompute.layers < 0 || (s_.recompute.layers > 0 && s_.recompute.layers > model_.layers)) {
+      fault("strategy.recompute", text(s_.recompute.layers) + " layers of a stage, but the model has " + text(model_.layers),
+            "write a number from 1 to the layers of a stage, or leave layers out for all");
+    }
+  }
+
+  void layers() {
+    const std::int64_t chunks = times(s_.pp, s_.vpp);
+    const std::string split = "pp " + text(s_.pp) + (s_.vpp > 1 ? " x vpp " + text(s_.vpp) + " = " + text(chunks) + " chunks" : "");
+    if (!s_.stage_layers.empty()) return listed_layers(chunks);
+    if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return;
+    const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";
+    if (s_.embedding_in_split) {
+      const std::int64_t layers = model_.layers;
+      return fault(field, text(layers + 2) + " or " + text(layers + 1) + " layers, embedding and head included, do not divide into " + split,
+                   layers % chunks == 0 ? "leave embedding_in_split out" : "choose other degrees, or write stage_layers");
+    }
+    Strategy counted = s_;
+    counted.embedding_in_split = true;
+    const bool helps = chunks <= model_.layers + 2 && !split_layers(model_, counted).empty();
+    fault(field, text(model_.layers) + " layers do not divide into " + split,
+          std::string("choose degrees that divide them, or write stage_layers") +
+              (helps ? ", or embedding_in_split: true" : ""));
+  }
+
+  void listed_layers(std::int64_t chunks) {
+    const std::vector<int>& list = s_.stage_layers;
+    const std::int64_t entries = list.size();
+    std::int64_t sum = 0;
+    for (const int count : list) sum += count;
+    if (s_.embedding_in_split) {
+      fault("strategy.embedding_in_split", "has no effect beside stage_layers", "leave one of the two out");
+    }
+    if (entries != s_.pp && entries != chunks) {
+      fault("strategy.stage_layers", text(entries) + " entries for pp " + text(s_.pp),
+            "write " + text(s_.pp) + " entries, one for each stage" +
+                (s_.vpp > 1 ? ", or " + text(chunks) + ", one for each chunk in model order" : ""));
+    } else if (sum != model_.layers) {
+      fault("strategy.stage_layers", "the entries add up to " + text(sum) + ", but the model has " + text(model_.layers) + " layers",
+            "let them add up to " + text(model_.layers));
+    } else if (split_layers(model_, s_).empty()) {
+      fault("strategy.stage_layers", s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
+                                                                    : "a stage between the first and the last has no layer",
+            "write one layer or more for each chunk; only the first and the last may hold none");
+    }
+  }
+
+  void kernels() {
+    if (!s_.attention_kernel || model_.kind != "transformer" || attention_runs(*s_.attention_kernel, job_)) return;
+    fault("strategy.attention_kernel",
+          std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
+              std::string(name(t_.precision)) + " with head_dim " + text(model_.head_dim),
+          "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
+  }
+
+  void simulation() {
+    const Simulation& sim = job_.simulation;
+    if (!(sim.jitter >= 0 && sim.jitter <= 1)) fault("simulation.jitter", "is out of range", "write a number from 0 to 1");
+    for (const SlowRank& slow : sim.slow_ranks) {
+      if (slow.rank < 0 || slow.rank >= cluster_.gpus()) {
+        fault("simulation.slow_ranks", "rank " + text(slow.rank) + " does not exist",
+              "ranks go from 0 to " + text(cluster_.gpus() - 1));
+      }
+    }
+    for (const SlowLink& slow : sim.slow_links) {
+      if (slow.node < 0 || slow.node >= cluster_.nodes) {
+        fault("simulation.slow_links", "node " + text(slow.node) + " does not exist",
+              "nodes go from 0 to " + text(cluster_.nodes - 1));
+      }
+    }
+  }
+
+  const Job& job_;
+  const Model& model_;
+  const Cluster& cluster_;
+  const Training& t_;
+  const Strategy& s_;
+  std::vector<base::Fault> faults_;
+};
+
+}  // namespace
+
+std::vector<base::Fault> check(const Job& job) {
+  std::vector<base::Fault> faults = Checker(job).run();
+  for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
+  return faults;
+}
+
+std::vector<std::string> warnings(const Job& job) {
+  std::vector<std::string> out;
+  const Node& node = job.cluster.node;
+  const Model& model = job.model;
+  const std::string sequence = "a sequence of " + text(job.training.sequence) + " tokens is beyond the model's maximum of ";
+  if (model.max_positions > 0 && job.training.sequence > model.max_positions) {
+    out.push_back(sequence + text(model.max_positions));
+  }
+  const bool nvlink = node.nvlink.via != Switch::none;
+  const int reach = std::max(node.gpus, nvlink ? node.nvlink.domain : 1);
+  if (job.strategy.tp > reach) {
+    out.push_back("tp " + text(job.strategy.tp) + " reaches across nodes of " + text(reach) + " GPUs");
+  }
+  if (node.calibration.name.empty() || node.calibration.name.starts_with("defaults-")) {
+    out.push_back("no calibration was fitted to " + node.gpu.name + ": its kernels are priced as usual for its generation");
+  }
+  if (!job.training.fp8_recipe.empty() && bytes_of(job.training.precision) >= 2) {
+    out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
+  }
+  return out;
+}
+
+}  // namespace spec

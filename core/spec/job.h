@@ -1,0 +1,87 @@
+// core/spec/job.h -- what is trained, on what, and how it is cut. Plain values: no I/O, no pointers, no speed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/fault.h"
+#include "core/spec/cluster.h"
+#include "core/spec/framework.h"
+#include "core/spec/model.h"
+#include "core/spec/strategy.h"
+#include "core/spec/training.h"
+
+namespace spec {
+
+struct Network {
+  std::string fidelity = "closed_form";  // closed_form flow coupled
+  std::string algorithm = "auto";
+};
+
+struct SlowRank {
+  int rank = 0;
+  double factor = 1;   // its kernels take this many times as long
+};
+struct SlowLink {
+  int node = 0;
+  double factor = 1;   // transfers through its NICs take this many times as long
+};
+
+struct Simulation {
+  bool unfold = false;   // run every rank instead of one for each role
+  double jitter = 0;     // relative standard deviation of a kernel's time
+  std::uint64_t seed = 1;
+  std::vector<SlowRank> slow_ranks;
+  std::vector<SlowLink> slow_links;
+};
+
+struct Job {
+  Model model;
+  Cluster cluster;
+  Training training;
+  Strategy strategy;
+  Framework framework;
+  Network network;
+  Simulation simulation;
+  bool mixed_cluster = false;            // cluster.node was a list of groups; refused by name until it is supported
+  std::vector<std::string> assumptions;  // what resolve() filled in: "attention_kernel: cudnn (best of hopper)"
+};
+
+/// Every rule that ties the parts together, checked once, here. Empty means sound; otherwise all faults, not the first.
+/// check() names the field; config/ knows in which file, line and column that field was written. What this version
+/// does not support is a fault of its own that names the combination. The job may be resolved or not.
+std::vector<base::Fault> check(const Job&);
+
+/// The part of check() that is about this version: what a Job may say and nothing computes yet, each by name.
+std::vector<base::Fault> unsupported(const Job&);
+
+/// Things worth telling that are no faults: a sequence beyond the model's own maximum, tensor parallelism across nodes, an
+/// uncalibrated GPU.
+std::vector<std::string> warnings(const Job&);
+
+/// The job with everything filled in that the user left out: dp, attention kernel (best of the GPU's generation), fused
+/// kernels and overlap (of the framework); a vocabulary that tp does not divide is padded to the next multiple of tp. What
+/// the user wrote stays; what was filled in and has an effect is told in `assumptions`. REQUIRES: check(job).empty()
+Job resolve(Job job);
+
+/// The fastest attention kernel that runs for this GPU, precision and head dimension in this framework.
+AttentionKernel best_attention(const Job&);
+/// Whether such a kernel exists for the job's GPU, precision and head dimension.
+bool attention_runs(AttentionKernel, const Job&);
+
+/// Microbatches of one replica in a step. REQUIRES: resolved.
+inline std::int64_t microbatches(const Job& job) {
+  return job.training.global_batch / (job.training.micro_batch * job.strategy.data());
+}
+
+/// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,
+/// head and loss with the very last. In model order chunk c of stage s is the (c * pp + s)-th.
+struct ChunkLayers {
+  int first = 0, count = 0;
+};
+/// Empty when the layers cannot be split so; check() then says why. REQUIRES: pp, vpp >= 1.
+std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);  // pp x vpp chunks in model order
+
+}  // namespace spec

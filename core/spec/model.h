@@ -1,0 +1,79 @@
+// core/spec/model.h -- a transformer's shape. Plain values; nothing of how it is trained or where.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace spec {
+
+enum class Activation { gelu, relu, swiglu, geglu };
+enum class Norm { layernorm, rmsnorm };
+enum class Position { rope, learned, alibi, none };
+
+/// Mixture of experts: `experts` feed-forward blocks of which a token visits `top_k`.
+struct Moe {
+  int experts = 0, top_k = 0;
+  std::int64_t ffn = 0;         // inner width of one expert
+  int shared_experts = 0;       // visited by every token
+  std::int64_t shared_ffn = 0;  // inner width of the shared ones together
+  int first_dense = 0;          // the first layers that keep a dense feed-forward
+  int every = 1;                // every n-th layer has experts: the n-th, the 2n-th ...
+  bool router_bias = false;     // one number an expert beside the router (DeepSeek-V3's balancing bias, gpt-oss)
+  bool in_layer(int layer) const { return layer >= first_dense && (layer + 1) % every == 0; }  // layers count from 0
+  auto operator<=>(const Moe&) const = default;
+};
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): ranks of the compressed queries and keys/values.
+/// q_lora_rank 0: the queries are not compressed (DeepSeek-V2-Lite).
+struct Mla {
+  int q_lora_rank = 0, kv_lora_rank = 0, rope_head_dim = 0, nope_head_dim = 0, value_head_dim = 0;
+  auto operator<=>(const Mla&) const = default;
+};
+
+struct Model {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0;
+  int heads = 0, kv_heads = 0;  // kv_heads < heads is grouped-query attention
+  int head_dim = 0;             // defaults to hidden / heads
+  std::int64_t ffn = 0;         // inner width of the feed-forward
+  bool gated_mlp = false;       // two up-projections, one gating the other
+  Activation activation = Activation::gelu;
+  std::int64_t vocab = 0;        // rows of the embedding, padding included
+  bool tied_embeddings = false;  // the head reuses the embedding's weight
+  Norm norm = Norm::layernorm;
+  Position position = Position::rope;
+  std::int64_t max_positions = 0;  // rows of a learned position table; 0: not stated
+  bool bias = false;               // on every linear layer of a block
+  std::optional<bool> qkv_bias;    // defaults to bias
+  std::optional<bool> proj_bias;   // attention output; defaults to bias
+  bool head_bias = false;          // on the output head (Phi-2)
+  bool norm_bias = true;           // layernorms have one; false: scale only (MPT). An rmsnorm never has one
+  bool embedding_norm = false;     // a norm right after the embedding (BLOOM)
+  bool post_norms = false;         // a second norm behind attention and feed-forward (Gemma 2)
+  bool causal = true;
+  bool parallel_block = false;   // attention and feed-forward read the same input (GPT-NeoX, Phi-2)
+  int norms_in_parallel = 2;     // norms a parallel block has: 2 (GPT-NeoX), 1 (Phi-2, GPT-J)
+  bool qk_norm = false;          // a norm over each head's queries and keys (Qwen3)
+  std::int64_t window = 0;       // sliding window in tokens; 0: full attention
+  int window_every = 1;          // every n-th layer has the window, beginning with the first (Gemma 2, gpt-oss)
+  bool attention_sinks = false;  // a learned logit for each head beside the softmax (gpt-oss)
+  int mtp = 0;                   // multi-token-prediction layers
+  std::optional<Moe> moe;
+  std::optional<Mla> mla;
+  std::string kind = "transformer";  // "layers": a list of operators (convolutional networks)
+  bool operator==(const Model&) const = default;
+
+  bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
+  bool has_proj_bias() const { return proj_bias.value_or(bias); }
+  std::int64_t q_width() const { return std::int64_t{heads} * head_dim; }
+  std::int64_t kv_width() const { return std::int64_t{kv_heads} * head_dim; }
+  /// Width of the first feed-forward matmul: twice ffn when gated.
+  std::int64_t up_width() const { return gated_mlp ? 2 * ffn : ffn; }
+  /// Tokens that a query of this layer (from 0) sees; 0: all.
+  std::int64_t window_of(int layer) const { return layer % window_every == 0 ? window : 0; }
+};
+
+}  // namespace spec

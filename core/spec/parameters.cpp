@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/parameters.h"
+
+namespace spec {
+namespace {
+
+/// Numbers in one norm over `width` features: a scale, and a shift where the norm has one.
+std::int64_t norm_size(const Model& model, std::int64_t width) {
+  const bool shifted = model.norm == Norm::layernorm && model.norm_bias;
+  return shifted ? 2 * width : width;
+}
+
+int norms_in_block(const Model& model) {
+  const int before = model.parallel_block ? model.norms_in_parallel : 2;
+  return model.post_norms ? before + 2 : before;
+}
+
+/// The norms between blocks and, where the model has them, over each head's queries and keys.
+std::int64_t block_norms(const Model& model) {
+  const std::int64_t heads = model.qk_norm ? 2 * norm_size(model, model.head_dim) : 0;
+  return norms_in_block(model) * norm_size(model, model.hidden) + heads;
+}
+
+std::int64_t attention_size(const Model& model) {
+  const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();
+  const std::int64_t weights = model.hidden * (qkv_width + model.q_width());
+  return weights + (model.has_qkv_bias() ? qkv_width : 0) + (model.has_proj_bias() ? model.hidden : 0) +
+         (model.attention_sinks ? model.heads : 0);
+}
+
+struct MlaSize {
+  std::int64_t weights = 0, norms = 0;
+};
+
+/// DeepSeek-V2 (arXiv 2405.04434, section 2.1): queries, and keys with values, go through a narrow normed vector each;
+/// the rotary part of the keys is shared by all heads.
+MlaSize mla_size(const Model& model, const Mla& mla) {
+  const std::int64_t heads = model.heads;
+  const std::int64_t q_width = heads * (mla.nope_head_dim + mla.rope_head_dim);
+  const std::int64_t kv_width = heads * (mla.nope_head_dim + mla.value_head_dim);
+  const std::int64_t q_rank = mla.q_lora_rank, kv_rank = mla.kv_lora_rank;
+  MlaSize size;
+  size.weights = q_rank > 0 ? q_rank * (model.hidden + q_width) : model.hidden * q_width;
+  size.weights += model.hidden * (kv_rank + mla.rope_head_dim) + kv_rank * kv_width;
+  size.weights += heads * mla.value_head_dim * model.hidden;
+  size.norms = q_rank + kv_rank;  // always rmsnorms
+  return size;
+}
+
+/// One feed-forward of inner width `ffn`, biases included.
+std::int64_t feed_forward_size(const Model& model, std::int64_t ffn) {
+  const std::int64_t up = model.gated_mlp ? 2 * ffn : ffn;
+  return model.hidden * (up + ffn) + (model.bias ? up + model.hidden : 0);
+}
+
+std::int64_t router_size(const Model& model, const Moe& moe) {
+  return model.hidden * moe.experts + (moe.router_bias ? moe.experts : 0);
+}
+
+/// Adds one block to the sums.
+void add_block(Parameters& sum, const Model& model, bool experts) {
+  if (model.mla) {
+    const MlaSize mla = mla_size(model, *model.mla);
+    sum.attention += mla.weights;
+    sum.norms += mla.norms;
+  } else {
+    sum.attention += attention_size(model);
+  }
+  sum.norms += block_norms(model);
+  if (!experts) {
+    sum.feed_forward += feed_forward_size(model, model.ffn);
+    return;
+  }
+  sum.router += router_size(model, *model.moe);
+  sum.experts += model.moe->experts * feed_forward_size(model, model.moe->ffn);
+  if (model.moe->shared_ffn > 0) sum.shared_experts += feed_forward_size(model, model.moe->shared_ffn);
+}
+
+/// One multi-token-prediction module (DeepSeek-V3, arXiv 2412.19437, section 2.2): two norms, a projection of the
+/// joined vectors, one block like the last, one norm. Embedding and head are shared with the model.
+std::int64_t multi_token_size(const Model& model) {
+  Parameters block;
+  add_block(block, model, model.moe.has_value());
+  return block.total() + 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
+}
+
+}  // namespace
+
+BlockParameters block_parameters(const Model& model) {
+  BlockParameters block;
+  const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();
+  block.qkv = model.hidden * qkv_width;
+  block.proj = model.q_width() * model.hidden;
+  block.up = model.hidden * model.up_width();
+  block.down = model.ffn * model.hidden;
+  // The sinks are cut with the heads, as the bias of the queries is.
+  block.qkv_bias = (model.has_qkv_bias() ? qkv_width : 0) + (model.attention_sinks ? model.heads : 0);
+  block.proj_bias = model.has_proj_bias() ? model.hidden : 0;
+  block.up_bias = model.bias ? model.up_width() : 0;
+  block.down_bias = model.bias ? model.hidden : 0;
+  block.norms = block_norms(model);
+  return block;
+}
+
+Parameters parameters(const Model& model) {
+  Parameters sum;
+  sum.embedding = model.vocab * model.hidden;
+  sum.positions = model.position == Position::learned ? model.max_positions * model.hidden : 0;
+  sum.embedding_norm = model.embedding_norm ? norm_size(model, model.hidden) : 0;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    add_block(sum, model, model.moe && model.moe->in_layer(layer));
+  }
+  sum.final_norm = norm_size(model, model.hidden);
+  sum.head = (model.tied_embeddings ? 0 : sum.embedding) + (model.head_bias ? model.vocab : 0);
+  if (model.mtp > 0) sum.multi_token = model.mtp * multi_token_size(model);
+  return sum;
+}
+
+}  // namespace spec

@@ -1,0 +1,151 @@
+// core/spec/resolve.cpp -- fills in what the user left out, and says what it was.
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "core/spec/job.h"
+
+namespace spec {
+namespace {
+
+const char* name(Generation g) {
+  switch (g) {
+    case Generation::volta: return "volta";
+    case Generation::turing: return "turing";
+    case Generation::ampere: return "ampere";
+    case Generation::ada: return "ada";
+    case Generation::hopper: return "hopper";
+    case Generation::blackwell: return "blackwell";
+    case Generation::cdna3: return "cdna3";
+  }
+  return "";
+}
+
+const char* name(TpOverlap o) {
+  switch (o) {
+    case TpOverlap::none: return "none";
+    case TpOverlap::wgrad: return "wgrad";
+    case TpOverlap::chunked: return "chunked";
+    case TpOverlap::userbuffers: return "userbuffers";
+  }
+  return "";
+}
+
+/// Fills one option and tells it, when it has an effect on this job.
+class Filler {
+ public:
+  Filler(Job& job, std::string from) : job_(job), from_(std::move(from)) {}
+
+  void fill(std::optional<bool>& option, std::optional<bool> from, const char* field, bool has_effect = true) {
+    if (option) return;
+    option = from.value_or(false);
+    if (has_effect) tell(field, *option ? "true" : "false", from_);
+  }
+  void tell(const std::string& field, const std::string& value, const std::string& reason) {
+    job_.assumptions.push_back(field + ": " + value + " (" + reason + ")");
+  }
+
+ private:
+  Job& job_;
+  std::string from_;
+};
+
+void fill_kernels(Job& job, Filler& of_framework) {
+  FusedKernels& fused = job.strategy.fused_kernels;
+  if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
+    Filler of_compiler(job, "compile");
+    of_compiler.fill(fused.norm, true, "fused_kernels.norm");
+    of_compiler.fill(fused.rope, true, "fused_kernels.rope", job.model.position == Position::rope);
+    of_compiler.fill(fused.activation, true, "fused_kernels.activation");
+    of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
+  }
+  const FusedKernels& usual = job.framework.fused;
+  of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
+  of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
+  of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
+  const AttentionKernel kernel = *job.strategy.attention_kernel;
+  const bool writes_scores = kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
+  of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax", writes_scores);
+  of_framework.fill(fused.cross_entropy, usual.cross_entropy, "fused_kernels.cross_entropy");
+  of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
+}
+
+void fill_overlap(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  const Overlap& usual = job.framework.overlap;
+  of_framework.fill(s.overlap.grad_reduce, usual.grad_reduce, "overlap.grad_reduce", *s.dp > 1);
+  of_framework.fill(s.overlap.param_gather, usual.param_gather, "overlap.param_gather", *s.dp > 1 && s.zero > 0);
+  of_framework.fill(s.overlap.p2p, usual.p2p, "overlap.p2p", s.pp > 1);
+  of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
+  if (!s.overlap.tp) {
+    s.overlap.tp = usual.tp.value_or(TpOverlap::none);
+    if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
+  }
+}
+
+}  // namespace
+
+bool attention_runs(AttentionKernel kernel, const Job& job) {
+  if (kernel == AttentionKernel::unfused) return true;
+  const Generation g = job.cluster.node.gpu.generation;
+  const bool half = bytes_of(storage(job.training.precision)) == 2;
+  const bool tensor_generation = g != Generation::volta && g != Generation::turing;
+  switch (kernel) {
+    case AttentionKernel::unfused: return true;
+    case AttentionKernel::fused_softmax: return half;
+    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.head_dim <= 128;
+    case AttentionKernel::flash2: return half && tensor_generation && job.model.head_dim <= 256;
+    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.head_dim <= 256;
+    case AttentionKernel::cudnn: return half && tensor_generation && g != Generation::cdna3 && job.model.head_dim <= 256;
+  }
+  return false;
+}
+
+AttentionKernel best_attention(const Job& job) {
+  const Generation g = job.cluster.node.gpu.generation;
+  // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN; others install
+  // FlashAttention 3. On Blackwell only cuDNN's kernels use the new tensor cores.
+  const bool megatron = job.strategy.framework == "megatron";
+  const bool cudnn = g == Generation::blackwell || (g == Generation::hopper && megatron);
+  const AttentionKernel first = cudnn                     ? AttentionKernel::cudnn
+                                : g == Generation::hopper ? AttentionKernel::flash3
+                                                          : AttentionKernel::flash2;
+  for (const AttentionKernel kernel : {first, AttentionKernel::fused_softmax}) {
+    if (attention_runs(kernel, job)) return kernel;
+  }
+  return AttentionKernel::unfused;
+}
+
+Job resolve(Job job) {
+  Strategy& s = job.strategy;
+  const std::string framework = "default of " + job.framework.name;
+  Filler of_framework(job, framework);
+  if (!s.dp) {
+    s.dp = job.cluster.gpus() / (s.tp * s.cp * s.pp);
+    of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
+  }
+  if (!s.attention_kernel) {
+    s.attention_kernel = best_attention(job);
+    of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
+                      std::string("best of ") + name(job.cluster.node.gpu.generation));
+  }
+  fill_kernels(job, of_framework);
+  fill_overlap(job, of_framework);
+  Training& t = job.training;
+  if (!t.gradient_dtype) {
+    t.gradient_dtype = t.gradients();
+    of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)), "main gradients");
+  }
+  if (!t.master_weights) {
+    t.master_weights = t.keeps_master();
+    of_framework.tell("master_weights", *t.master_weights ? "true" : "false",
+                      "precision " + std::string(name(t.precision)));
+  }
+  if (const std::int64_t over = job.model.vocab % s.tp) {
+    const std::int64_t padded = job.model.vocab + s.tp - over;
+    of_framework.tell("vocab", std::to_string(padded), "padded from " + std::to_string(job.model.vocab) + " for tp");
+    job.model.vocab = padded;
+  }
+  return job;
+}
+
+}  // namespace spec

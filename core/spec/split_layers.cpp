@@ -1,0 +1,55 @@
+// core/spec/split_layers.cpp -- which layers each pipeline chunk holds.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "core/spec/job.h"
+
+namespace spec {
+namespace {
+
+/// The entry of each chunk in model order; a list of pp entries with vpp chunks shares each entry evenly.
+std::vector<int> listed(const Strategy& s) {
+  const std::vector<int>& given = s.stage_layers;
+  const std::size_t stages = s.pp, chunks = stages * s.vpp;
+  if (given.size() == chunks) return given;
+  std::vector<int> counts;
+  if (given.size() != stages) return counts;
+  for (std::size_t at = 0; at < chunks; ++at) {
+    if (given[at % stages] % s.vpp != 0) return {};
+    counts.push_back(given[at % stages] / s.vpp);
+  }
+  return counts;
+}
+
+/// Even shares. With embedding_in_split the embedding and the head stand for one layer each (layers + 2), or, where only
+/// that divides, the head alone does (layers + 1): it costs a block's time, the embedding next to none.
+std::vector<int> even(int layers, const Strategy& s) {
+  const std::int64_t chunks = std::int64_t{s.pp} * s.vpp;
+  if (chunks > layers + std::int64_t{2}) return {};
+  const int extra = !s.embedding_in_split || chunks == 1 ? 0 : (layers + 2) % chunks == 0 ? 2 : 1;
+  if ((layers + extra) % chunks != 0) return {};
+  std::vector<int> counts(chunks, static_cast<int>((layers + extra) / chunks));
+  if (extra >= 1) counts.back() -= 1;
+  if (extra == 2) counts.front() -= 1;
+  return counts;
+}
+
+}  // namespace
+
+std::vector<ChunkLayers> split_layers(const Model& model, const Strategy& s) {
+  const std::vector<int> counts = s.stage_layers.empty() ? even(model.layers, s) : listed(s);
+  if (counts.empty() || std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != model.layers) return {};
+  std::vector<ChunkLayers> chunks;
+  int first = 0;
+  for (std::size_t at = 0; at < counts.size(); ++at) {
+    const bool ends = at == 0 || at + 1 == counts.size();  // these hold the embedding or the head, and may hold no layer
+    if (counts[at] < 0 || (counts[at] == 0 && !ends)) return {};
+    chunks.push_back({first, counts[at]});
+    first += counts[at];
+  }
+  return chunks;
+}
+
+}  // namespace spec

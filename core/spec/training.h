@@ -1,0 +1,32 @@
+// core/spec/training.h -- what one step computes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/spec/dtype.h"
+
+namespace spec {
+
+enum class Mode { train, prefill, decode };
+enum class Optimizer { adamw, sgd, adamw8bit };
+
+struct Training {
+  Mode mode = Mode::train;
+  std::int64_t sequence = 0;      // tokens
+  std::int64_t global_batch = 0;  // sequences
+  std::int64_t micro_batch = 1;   // sequences in one forward of one replica
+  Dtype precision = Dtype::bf16;
+  std::string fp8_recipe;         // tensorwise rowwise blockwise delayed
+  Optimizer optimizer = Optimizer::adamw;
+  std::optional<bool> master_weights;         // fp32 copies in the optimizer; default: when precision is below fp32
+  std::optional<Dtype> gradient_dtype;        // of the main gradient buffer and its reduction; default fp32
+  double dropout = 0;
+
+  bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
+  Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }
+};
+
+}  // namespace spec

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using result::Prediction;
+
+template <class T>
+Json object_of(const std::vector<std::pair<std::string, T>>& entries) {
+  Json out = Json::object();
+  for (const auto& [key, value] : entries) out[key] = value;
+  return out;
+}
+
+Json memory(const Prediction& p) {
+  Json stages = Json::array();
+  for (const result::StageMemory& stage : p.stages) {
+    Json entry{{"stage", stage.stage}, {"peak_bytes", stage.peak_bytes}};
+    entry.update(object_of(stage.categories));
+    entry["peak_operator"] = stage.peak_operator;
+    entry["peak_time_s"] = stage.peak_time_s;
+    stages.push_back(std::move(entry));
+  }
+  return {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}, {"stages", std::move(stages)}};
+}
+
+Json communication(const Prediction& p) {
+  Json out = Json::object();
+  for (const result::Communication& axis : p.communication) {
+    out[axis.axis] = {
+        {"bytes", axis.bytes}, {"calls", axis.calls}, {"time_s", axis.time_s}, {"bus_bandwidth", axis.bus_bandwidth}};
+  }
+  return out;
+}
+
+Json provenance(const Prediction& p) {
+  Json out = Json::array();
+  for (const result::Provenance& number : p.provenance) {
+    out.push_back({{"what", number.what}, {"kind", number.kind}, {"source", number.source}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string json(const Prediction& p) {
+  Json out;
+  out["schema"] = kSchema;
+  out["job"] = p.job;
+  out["gpus"] = p.gpus;
+  out["step_time_s"] = p.step_time_s;
+  out["step_time_low_s"] = p.step_time_low_s;
+  out["step_time_high_s"] = p.step_time_high_s;
+  out["tokens_per_s"] = p.tokens_per_s;
+  out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
+  out["model_tflops_per_gpu"] = p.model_tflops_per_gpu;
+  out["hardware_tflops_per_gpu"] = p.hardware_tflops_per_gpu;
+  out["mfu"] = p.mfu;
+  out["hfu"] = p.hfu;
+  out["mfu_of_precision"] = p.mfu_of_precision;
+  out["bubble_fraction"] = p.bubble_fraction;
+  out["breakdown_stage"] = p.breakdown_stage;
+  out["breakdown_s"] = object_of(p.breakdown_s);
+  out["fits"] = p.fits;
+  out["attack"] = p.attack;
+  out["mends"] = p.mends;
+  out["memory"] = memory(p);
+  out["communication"] = communication(p);
+  out["operators"] = p.operators;
+  out["provenance"] = provenance(p);
+  out["warnings"] = p.warnings;
+  out["assumptions"] = p.assumptions;
+  // A path in a message may hold any bytes; what is not UTF-8 is replaced rather than refused.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace reports

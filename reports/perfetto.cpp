@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/perfetto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace reports {
+namespace {
+
+using trace::Span;
+using trace::Ticks;
+using trace::Trace;
+using trace::Track;
+
+constexpr std::size_t kFlushAt = 1 << 16;  // bytes gathered before the stream is called
+constexpr Ticks kPerMicrosecond = 1'000'000;
+
+/// A JSON string with its quotes.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out += '"';
+}
+
+class Writer {
+ public:
+  Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {
+    for (const std::string& name : trace.names) names_.push_back(quoted(name));
+    for (const std::string& phase : trace.phases) phases_.push_back(quoted(phase));
+  }
+
+  void write() {
+    buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) name_track(static_cast<int>(i));
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) spans(static_cast<int>(i));
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) waits(static_cast<int>(i));
+    transfers();
+    for (std::size_t i = 0; i < trace_.memory.size(); ++i) memory(static_cast<int>(i));
+    buffer_ += "\n]}\n";
+    flush();
+  }
+
+ private:
+  int streams() const { return std::max(1, trace_.streams); }
+  // Neither is 0 (Perfetto takes that for the idle task) nor are they equal (it would be the process's main thread).
+  int process(int track) const { return track / streams() + 1; }
+  int thread(int track) const { return process(track) * 100 + track % streams(); }
+
+  template <class... Args>
+  void event(fmt::format_string<Args...> form, Args&&... args) {
+    buffer_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    fmt::format_to(std::back_inserter(buffer_), form, std::forward<Args>(args)...);
+    if (buffer_.size() >= kFlushAt) flush();
+  }
+  void flush() {
+    out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    buffer_.clear();
+  }
+  static std::string us(Ticks at) { return fmt::format("{}.{:06}", at / kPerMicrosecond, at % kPerMicrosecond); }
+
+  void metadata(const char* what, int track, const std::string& args) {
+    event(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", process(track), thread(track), what, args);
+  }
+
+  void name_track(int index) {
+    const Track& track = trace_.tracks[index];
+    if (index % streams() == 0) {
+      metadata("process_name", index, fmt::format(R"("name":"stage {}, rank {}")", track.stage, track.rank));
+      metadata("process_sort_index", index, fmt::format(R"("sort_index":{})", process(index)));
+    }
+    if (track.spans.empty()) return;
+    metadata("thread_name", index, fmt::format(R"("name":{})", quoted(track.stream)));
+    metadata("thread_sort_index", index, fmt::format(R"("sort_index":{})", index % streams()));
+  }
+
+  void spans(int index) {
+    for (const Span& span : trace_.tracks[index].spans) {
+      std::string args;
+      const auto add = [&](const char* key, int value) {
+        if (value >= 0) args += fmt::format(R"({}"{}":{})", args.empty() ? "" : ",", key, value);
+      };
+      add("microbatch", span.microbatch);
+      add("chunk", span.chunk);
+      add("layer", span.layer);
+      const std::string& phase = phases_.at(span.phase);
+      args += fmt::format(R"({}"phase":{})", args.empty() ? "" : ",", phase);
+      if (span.start > span.ready) args += fmt::format(R"(,"waited_us":{})", us(span.start - span.ready));
+      event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index), thread(index),
+            us(span.start), us(span.end - span.start), names_.at(span.name), phase, args);
+    }
+  }
+
+  void arrow(const char* kind, int from_track, const Span& from, int to_track, const Span& to) {
+    ++arrows_;
+    event(R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_, process(from_track),
+          thread(from_track), us(from.start), kind);
+    // A receive may be on its stream before the send begins; an arrow must not point back in time.
+    event(R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_, process(to_track),
+          thread(to_track), us(std::max(to.start, from.start)), kind);
+  }
+
+  void waits(int index) {
+    const int first = index - index % streams();
+    for (const Span& span : trace_.tracks[index].spans) {
+      const int awaited = first + span.waited_for;
+      if (span.waited_for < 0 || span.waited_for >= streams() || awaited == index) continue;
+      const std::vector<Span>& others = trace_.tracks[awaited].spans;
+      const auto after = std::upper_bound(others.begin(), others.end(), span.start,
+                                          [](Ticks at, const Span& other) { return at < other.end; });
+      if (after != others.begin()) arrow("wait", awaited, *std::prev(after), index, span);
+    }
+  }
+
+  void transfers() {
+    struct End {
+      int track;
+      std::vector<const Span*> spans;
+    };
+    std::map<int, std::pair<std::vector<End>, std::vector<End>>> channels;  // sending and receiving tracks of each
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) {
+      const Track& track = trace_.tracks[i];
+      const bool sends = track.stream.starts_with("send");
+      if (!sends && !track.stream.starts_with("recv")) continue;
+      for (const Span& span : track.spans) {
+        if (span.channel < 0) continue;
+        auto& [senders, receivers] = channels[span.channel];
+        std::vector<End>& ends = sends ? senders : receivers;
+        if (ends.empty() || ends.back().track != static_cast<int>(i)) ends.push_back({static_cast<int>(i), {}});
+        ends.back().spans.push_back(&span);
+      }
+    }
+    for (const auto& [channel, ends] : channels) {
+      const auto& [senders, receivers] = ends;
+      for (std::size_t k = 0; k < std::min(senders.size(), receivers.size()); ++k) {
+        const std::size_t both = std::min(senders[k].spans.size(), receivers[k].spans.size());
+        for (std::size_t n = 0; n < both; ++n) {
+          arrow("transfer", senders[k].track, *senders[k].spans[n], receivers[k].track, *receivers[k].spans[n]);
+        }
+      }
+    }
+  }
+
+  void memory(int role) {
+    for (const trace::MemoryPoint& point : trace_.memory[role].points) {
+      event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", role + 1, us(point.at), point.bytes);
+    }
+  }
+
+  const Trace& trace_;
+  std::ostream& out_;
+  std::vector<std::string> names_, phases_;  // quoted once
+  std::string buffer_;
+  bool first_ = true;
+  int arrows_ = 0;
+};
+
+}  // namespace
+
+void write_perfetto(const Trace& trace, std::ostream& out) { Writer(trace, out).write(); }
+
+}  // namespace reports

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/base/text.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using result::Prediction;
+using result::StageMemory;
+
+constexpr std::size_t kMostStages = 12;  // more than that are shown by the fullest ones
+
+std::string seconds(double value) { return base::human(base::Seconds(value)); }
+std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string headline(const Prediction& p) {
+  std::string out = paragraph("", p.job) + '\n';
+  out += fmt::format("Step time         {:<12}80 % interval {} to {}\n", seconds(p.step_time_s), seconds(p.step_time_low_s),
+                     seconds(p.step_time_high_s));
+  out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n", base::with_commas(std::llround(p.tokens_per_s)),
+                     base::with_commas(std::llround(p.tokens_per_s_per_gpu)));
+  out += fmt::format("Model FLOPs       {:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
+  // The second figure says something only where the step's precision has another peak than bf16.
+  if (p.mfu_of_precision != p.mfu) {
+    out += fmt::format(" of the bf16 peak, {} of the precision's own", percent(p.mfu_of_precision));
+  }
+  out += fmt::format("\nHardware FLOPs    {:.1f} TFLOP/s per GPU, HFU {}\n", p.hardware_tflops_per_gpu, percent(p.hfu));
+  out += fmt::format("Pipeline bubble   {}\n", percent(p.bubble_fraction));
+  return out;
+}
+
+std::string breakdown(const Prediction& p) {
+  if (p.breakdown_s.empty() || !(p.step_time_s > 0)) return "";
+  std::string out = p.stages.size() > 1 ? fmt::format("\nWhere the time goes, stage {} (the slowest)\n", p.breakdown_stage)
+                                        : "\nWhere the time goes\n";
+  for (const auto& [name, time] : p.breakdown_s) {
+    if (time == 0) continue;
+    const double share = time / p.step_time_s;
+    out += fmt::format("  {:<14}{:>10}{:>10}  {}\n", spaced(name), seconds(time), percent(share), bar(share, 40));
+  }
+  return out + fmt::format("  {:<14}{:>10}{:>10}\n", "step", seconds(p.step_time_s), percent(1));
+}
+
+/// "optimizer 20.1 GB, activations 18.0 GB, parameters 9.9 GB"
+std::string largest(const StageMemory& stage) {
+  auto sorted = stage.categories;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, sorted.size()) && sorted[i].second > 0; ++i) {
+    out += fmt::format("{}{} {}", i ? ", " : "", spaced(sorted[i].first), bytes(sorted[i].second));
+  }
+  return out;
+}
+
+/// All stages, or the fullest ones in stage order when there are many.
+std::vector<const StageMemory*> shown_stages(const Prediction& p) {
+  std::vector<const StageMemory*> stages;
+  for (const StageMemory& stage : p.stages) stages.push_back(&stage);
+  if (stages.size() <= kMostStages) return stages;
+  std::stable_sort(stages.begin(), stages.end(), [](auto* a, auto* b) { return a->peak_bytes > b->peak_bytes; });
+  stages.resize(kMostStages);
+  std::sort(stages.begin(), stages.end(), [](auto* a, auto* b) { return a->stage < b->stage; });
+  return stages;
+}
+
+std::string memory(const Prediction& p) {
+  if (p.stages.empty() || p.capacity_bytes <= 0) return "";
+  std::string out = fmt::format("\nMemory of one GPU, of {}\n", bytes(p.capacity_bytes));
+  const auto stages = shown_stages(p);
+  for (const StageMemory* stage : stages) {
+    const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(p.capacity_bytes);
+    const std::string filled = gauge(share, 12);
+    out += paragraph(fmt::format("  stage {:<3}{:>9}{:>9}  {}{}", stage->stage, bytes(stage->peak_bytes), percent(share), filled,
+                                 std::string(15 - columns(filled), ' ')),
+                     largest(*stage));
+  }
+  if (stages.size() < p.stages.size()) {
+    out += fmt::format("  and {} stages that hold less\n", p.stages.size() - stages.size());
+  }
+  const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
+                                        [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
+  if (!fullest->peak_operator.empty()) {
+    out += paragraph("  peak: ", fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s),
+                                             fullest->peak_operator));
+  }
+  return out;
+}
+
+std::string communication(const Prediction& p) {
+  std::string rows;
+  for (const result::Communication& axis : p.communication) {
+    if (axis.calls == 0) continue;
+    rows += fmt::format("  {:<12}{:>10}{:>12}{:>12}{:>16}\n", axis.axis, base::with_commas(axis.calls), bytes(axis.bytes),
+                        seconds(axis.time_s),
+                        axis.bus_bandwidth > 0 ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-");
+  }
+  if (rows.empty()) return "";
+  return fmt::format("\nCommunication of one rank in a step, hidden or not\n  {:<12}{:>10}{:>12}{:>12}{:>16}\n", "axis", "calls",
+                     "payload", "time", "bus bandwidth") +
+         rows;
+}
+
+std::string does_not_fit(const Prediction& p) {
+  if (p.fits) return "";
+  std::string out = fmt::format("\nDOES NOT FIT: {} needed, {} there ({} too much)\n", bytes(p.peak_bytes),
+                                bytes(p.capacity_bytes), bytes(p.peak_bytes - p.capacity_bytes));
+  if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack));
+  for (std::size_t i = 0; i < p.mends.size(); ++i) out += paragraph(i ? "    or   " : "    with ", p.mends[i]);
+  return out;
+}
+
+std::string listed(const char* title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return "";
+  std::string out = std::string("\n") + title + '\n';
+  for (const std::string& line : lines) out += paragraph("  - ", line);
+  return out;
+}
+
+/// One line: what people must know is how much of it was measured. The JSON names every source.
+std::string provenance(const Prediction& p) {
+  if (p.provenance.empty()) return "";
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const result::Provenance& number : p.provenance) {
+    const auto at = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == number.kind; });
+    at == kinds.end() ? void(kinds.emplace_back(number.kind, 1)) : void(++at->second);
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return '\n' + paragraph("Calibrated numbers: ", text + " (sources: --json -)");
+}
+
+}  // namespace
+
+std::string summary(const Prediction& p) {
+  return headline(p) + breakdown(p) + memory(p) + communication(p) + does_not_fit(p) + listed("Warnings", p.warnings) +
+         listed("Assumed where the job says nothing", p.assumptions) + provenance(p);
+}
+
+}  // namespace reports

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/account.h"
+
+#include <algorithm>
+#include <map>
+#include <variant>
+
+#include "sim/analysis/breakdown.h"
+#include "sim/analysis/provenance.h"
+#include "sim/memory/ledger.h"
+#include "sim/network/closed_form.h"
+
+namespace sim {
+namespace {
+
+double seconds(trace::Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
+
+/// The shares in seconds; the first is adjusted by the last bit or two so that their sum, taken in order, is `step` exactly.
+std::vector<std::pair<std::string, double>> exact_shares(const Breakdown& shares, double step) {
+  std::vector<std::pair<std::string, double>> out;
+  for (int k = 0; k < kShares; ++k) out.emplace_back(kShareNames[k], seconds(shares[k]));
+  for (int round = 0; round < 64; ++round) {
+    double sum = 0;
+    for (const auto& [name, value] : out) sum += value;
+    if (sum == step) break;
+    out.front().second += step - sum;
+  }
+  return out;
+}
+
+/// The first track of the stage whose ranks wait least: the one that the others wait for.
+std::size_t slowest(const trace::Trace& trace) {
+  std::size_t best = 0;
+  trace::Ticks least = -1;
+  for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
+    const trace::Ticks idle = breakdown(trace, first)[static_cast<int>(Share::bubble)];
+    if (least >= 0 && idle >= least) continue;
+    least = idle;
+    best = first;
+  }
+  return best;
+}
+
+std::vector<result::Communication> communication(const plan::Plan& plan, const trace::Trace& trace, std::size_t first) {
+  struct Sum {
+    result::Communication axis;
+    double bus_bytes = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (int s = 0; s < trace.streams; ++s) {
+    for (const trace::Span& span : trace.tracks[first + s].spans) {
+      if (span.channel < 0) continue;
+      Sum& sum = sums[trace.channels[span.channel]];
+      ++sum.axis.calls;
+      sum.axis.time_s += seconds(span.end - span.start);
+      const plan::Work& work = plan.works[span.work];
+      if (const auto* collective = std::get_if<plan::Collective>(&work)) {
+        sum.axis.bytes += collective->bytes;
+        sum.bus_bytes += static_cast<double>(collective->bytes) * bus_factor(collective->kind, collective->group.size);
+      } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+        sum.axis.bytes += transfer->bytes;
+        sum.bus_bytes += static_cast<double>(transfer->bytes);
+      }
+    }
+  }
+  std::vector<result::Communication> out;
+  for (auto& [name, sum] : sums) {
+    sum.axis.axis = name;
+    if (sum.axis.time_s > 0) sum.axis.bus_bandwidth = sum.bus_bytes / sum.axis.time_s;
+    out.push_back(std::move(sum.axis));
+  }
+  return out;
+}
+
+std::string operator_text(const plan::Plan& plan, const plan::Role& role, const MemoryPeak& peak) {
+  if (peak.call < 0 || peak.op < 0) return "";
+  const plan::Call& call = role.calls[peak.call];
+  const plan::Operator& op = plan.segments[call.segment].operators[peak.op];
+  std::string text(plan::kPhaseNames[static_cast<int>(op.phase)]);
+  if (op.layer >= 0) text += " layer " + std::to_string(op.layer);
+  if (call.microbatch >= 0) text += " microbatch " + std::to_string(call.microbatch);
+  return text + ": " + plan.names[op.name];
+}
+
+/// The first tracks of the rank that stands for a role.
+std::size_t tracks_of(const trace::Trace& trace, const plan::Role& role) {
+  for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
+    if (trace.tracks[first].rank == role.first_rank) return first;
+  }
+  return 0;
+}
+
+std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trace::Trace& trace,
+                                              const std::vector<Footprint>& footprints) {
+  std::vector<result::StageMemory> out;
+  for (std::size_t r = 0; r < plan.roles.size(); ++r) {
+    const plan::Role& role = plan.roles[r];
+    const Footprint& footprint = footprints[r];
+    result::StageMemory& stage = out.emplace_back();
+    stage.stage = role.stage;
+    stage.peak_bytes = footprint.total();
+    for (int k = 0; k < plan::kCategories; ++k) {
+      stage.categories.emplace_back(plan::kCategoryNames[k], footprint.peak.bytes[k]);
+    }
+    stage.categories.emplace_back("reserved", footprint.reserved);
+    stage.peak_operator = operator_text(plan, role, footprint.peak);
+    if (footprint.peak.call >= 0) {
+      const std::size_t first = tracks_of(trace, role);
+      stage.peak_time_s = seconds(instant_of(plan, role, trace, first, footprint.peak.call, footprint.peak.op));
+    }
+  }
+  return out;
+}
+
+std::string title(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(job.cluster.nodes) + " x " +
+                     job.cluster.node.name + " (" + std::to_string(job.cluster.gpus()) + " GPUs): tp " + std::to_string(s.tp) +
+                     (s.sp && s.tp > 1 ? " sp" : "") + ", pp " + std::to_string(s.pp);
+  if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
+  return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
+         std::to_string(job.training.global_batch) + " x " + std::to_string(job.training.sequence);
+}
+
+/// The biggest part of the fullest stage's memory, in words.
+std::string worst_category(const result::StageMemory& stage) {
+  const auto worst = std::max_element(stage.categories.begin(), stage.categories.end(),
+                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return worst->first;
+}
+
+}  // namespace
+
+result::Prediction account(const spec::Job& job, const plan::Plan& plan, const trace::Trace& trace,
+                           const std::vector<Footprint>& footprints) {
+  result::Prediction out;
+  out.job = title(job);
+  out.gpus = plan.tp * plan.cp * plan.dp * plan.pp;
+  out.operators = plan.operators();
+  out.step_time_s = seconds(trace.length);
+  out.step_time_low_s = out.step_time_s * (1 - kStatedInterval);
+  out.step_time_high_s = out.step_time_s * (1 + kStatedInterval);
+  out.tokens_per_s = plan.tokens / out.step_time_s;
+  out.tokens_per_s_per_gpu = out.tokens_per_s / out.gpus;
+  const double gpu_seconds = out.step_time_s * out.gpus;
+  out.model_tflops_per_gpu = plan.model_flops / gpu_seconds / 1e12;
+  out.hardware_tflops_per_gpu = plan.hardware_flops / gpu_seconds / 1e12;
+  const spec::Gpu& gpu = job.cluster.node.gpu;
+  const base::FlopRate precise = gpu.peak_of(job.training.precision);
+  const base::FlopRate bf16 = gpu.peak_of(spec::Dtype::bf16).si() > 0 ? gpu.peak_of(spec::Dtype::bf16) : precise;
+  out.mfu = out.model_tflops_per_gpu * 1e12 / bf16.si();
+  out.hfu = out.hardware_tflops_per_gpu * 1e12 / bf16.si();
+  out.mfu_of_precision = out.model_tflops_per_gpu * 1e12 / precise.si();
+
+  const std::size_t first = slowest(trace);
+  out.breakdown_stage = trace.tracks[first].stage;
+  const Breakdown shares = breakdown(trace, first);
+  out.breakdown_s = exact_shares(shares, out.step_time_s);
+  out.bubble_fraction = static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
+  out.communication = communication(plan, trace, first);
+
+  out.capacity_bytes = static_cast<std::int64_t>(gpu.memory.si());
+  out.stages = stage_memory(plan, trace, footprints);
+  const auto fullest = std::max_element(out.stages.begin(), out.stages.end(),
+                                        [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
+  out.peak_bytes = fullest->peak_bytes;
+  out.fits = out.peak_bytes <= out.capacity_bytes;
+  if (!out.fits) out.attack = worst_category(*fullest);
+  out.provenance = provenance(job, plan);
+  out.warnings = spec::warnings(job);
+  out.assumptions = job.assumptions;
+  return out;
+}
+
+}  // namespace sim

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/breakdown.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sim {
+namespace {
+
+using trace::Span;
+using trace::Ticks;
+
+constexpr std::uint8_t kOptimizerPhase = 3;   // index into Trace::phases
+
+Share share_of(const trace::Trace& trace, const Span& span) {
+  if (span.channel < 0) return Share::compute;
+  const std::string& name = trace.channels[span.channel];
+  if (name == "tp") return Share::exposed_tp;
+  if (name == "cp") return Share::exposed_cp;
+  if (name == "ep") return Share::exposed_ep;
+  if (name == "dp") return Share::exposed_dp;
+  if (name == "model") return Share::optimizer;   // the gradient norm is part of the update
+  return Share::exposed_pp;
+}
+
+class Accountant {
+ public:
+  Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {}
+
+  Breakdown run() {
+    Ticks at = 0;
+    for (const Span& span : track(0).spans) {
+      if (span.start > at) explain(at, span.start, span);
+      out_[static_cast<int>(span.phase == kOptimizerPhase ? Share::optimizer : Share::compute)] += span.end - span.start;
+      at = std::max(at, span.end);
+    }
+    finish(at);
+    return out_;
+  }
+
+ private:
+  const trace::Track& track(int stream) const { return trace_.tracks[first_ + stream]; }
+  void add(Share share, Ticks from, Ticks to) {
+    if (to > from) out_[static_cast<int>(share)] += to - from;
+  }
+
+  /// Why [from, to) passed before `span`, which became ready or started at `to`.
+  void explain(Ticks from, Ticks to, const Span& span) {
+    const Ticks ready = std::clamp(span.ready, from, to);
+    add(Share::bubble, ready, to);          // it was ready and had to wait for others
+    if (ready == from) return;
+    if (span.waited_for == -2) return add(Share::host, from, ready);
+    if (span.waited_for > 0) return blame(from, ready, span.waited_for);
+    add(Share::host, from, ready);          // issued only now
+  }
+
+  /// Charges [from, to) to the operator on `stream` that ended at `to`, and what lies before it to its own cause.
+  void blame(Ticks from, Ticks to, int stream) {
+    while (to > from) {
+      const std::vector<Span>& spans = track(stream).spans;
+      auto it = std::upper_bound(spans.begin(), spans.end(), to, [](Ticks t, const Span& s) { return t < s.end; });
+      if (it == spans.begin()) return add(Share::bubble, from, to);
+      const Span& span = *--it;
+      if (span.end <= from) return add(Share::bubble, from, to);
+      add(Share::bubble, span.end, to);
+      const Ticks begun = std::max(from, span.start);
+      add(share_of(trace_, span), begun, span.end);
+      const Ticks ready = std::clamp(span.ready, from, begun);
+      add(Share::bubble, ready, begun);     // its other members had not arrived
+      if (ready == from) return;
+      if (span.waited_for == -2) return add(Share::host, from, ready);
+      if (span.waited_for == 0) return add(Share::bubble, from, ready);
+      if (span.waited_for > 0) stream = span.waited_for;   // otherwise: behind its predecessor on the same stream
+      to = ready;
+    }
+  }
+
+  /// After the last kernel: communication that is still under way, then waiting for the end of the step.
+  void finish(Ticks at) {
+    for (;;) {
+      const Span* next = nullptr;
+      for (int s = 1; s < trace_.streams; ++s) {
+        const std::vector<Span>& spans = track(s).spans;
+        auto it = std::upper_bound(spans.begin(), spans.end(), at, [](Ticks t, const Span& x) { return t < x.end; });
+        if (it != spans.end() && (next == nullptr || it->start < next->start)) next = &*it;
+      }
+      if (next == nullptr) break;
+      add(Share::bubble, at, next->start);
+      add(share_of(trace_, *next), std::max(at, next->start), next->end);
+      at = next->end;
+    }
+    add(Share::bubble, at, trace_.length);
+  }
+
+  const trace::Trace& trace_;
+  std::size_t first_;
+  Breakdown out_{};
+};
+
+}  // namespace
+
+Breakdown breakdown(const trace::Trace& trace, std::size_t first) { return Accountant(trace, first).run(); }
+
+}  // namespace sim

@@ -1,0 +1,15 @@
+// sim/analysis/provenance.h -- where each calibrated number that a plan needs came from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/result/prediction.h"
+#include "core/spec/job.h"
+
+namespace sim {
+
+std::vector<result::Provenance> provenance(const spec::Job&, const plan::Plan&);
+
+}  // namespace sim

@@ -1,0 +1,58 @@
+// sim/cost/attention.cpp -- the formula of the header.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/attention.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "sim/cost/curves.h"
+#include "sim/cost/power.h"
+
+namespace sim {
+namespace {
+
+constexpr double kQueryBlock = 128;  // query rows of one thread block, as in the kernels of docs/prices.md
+
+double head_dim_factor(const spec::AttentionCurve& curve, double head_dim) {
+  if (head_dim <= 64) return curve.head_dim_64 * head_dim / 64;
+  if (head_dim <= 128) return curve.head_dim_64 + (1 - curve.head_dim_64) * (head_dim - 64) / 64;
+  const double beyond = std::min((head_dim - 128) / 128, 1.0);
+  return 1 + (curve.head_dim_256 - 1) * beyond;
+}
+
+/// Bytes of q, k, v and o. The passes between compute dtypes keep storage formats, so fp8 reads bf16 of a neighbour.
+double moved_bytes(const plan::Attention& w) {
+  const double rows = 2.0 * static_cast<double>(w.q_len) * w.heads + 2.0 * static_cast<double>(w.kv_len) * w.kv_heads;
+  return rows * w.head_dim * static_cast<double>(w.batch) * spec::bytes_of(w.dtype) * (w.backward ? 2 : 1);
+}
+
+}  // namespace
+
+Price price_attention(const plan::Attention& w, const Device& device) {
+  const bool narrow = spec::bytes_of(w.dtype) < 2;
+  const spec::AttentionCurve& curve = attention_curve(device.calibration, w.kernel);
+  const base::FlopRate peak = device.gpu.peak_of(narrow ? spec::Dtype::fp8 : w.dtype);
+  assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
+  const double q = static_cast<double>(w.q_len), kv = static_cast<double>(w.kv_len);
+  const double lanes = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim;  // FLOPs of one query-key pair, all heads
+  const double passes = w.backward ? 2.5 : 1.0;
+  const base::Flops flops(plan::hardware_flops(w));
+  if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
+
+  const double pairs = flops.si() / (lanes * passes) + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
+  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() *
+                      head_dim_factor(curve, w.head_dim) * (w.causal ? curve.causal : 1) *
+                      (narrow ? curve.low_precision : 1);
+  const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
+  const double block = passes * 4 * w.head_dim * std::min(q, kQueryBlock) * (seen + curve.ramp);
+  const double math = std::max(passes * lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
+  const spec::MemoryCurve& copy = memory_curve(device.calibration, plan::MemoryBound::Kind::copy);
+  const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());
+
+  const base::Seconds busy(std::max(math, memory) * (w.dropout ? curve.dropout : 1));
+  const double ceiling = matmul_curve(device.calibration, narrow ? spec::Dtype::fp8 : w.dtype).ceiling;
+  return {curve.overhead * (w.backward ? 2 : 1) + busy + power_penalty(device, flops, peak, ceiling),
+          curve.from.residual};
+}
+
+}  // namespace sim

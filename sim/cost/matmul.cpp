@@ -1,0 +1,69 @@
+// sim/cost/matmul.cpp -- the formula of the header.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/matmul.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "sim/cost/curves.h"
+#include "sim/cost/power.h"
+
+namespace sim {
+namespace {
+
+struct Tile {
+  double m, n, pace;
+};
+
+double smooth_max(double a, double b) {
+  const double a2 = a * a, b2 = b * b;
+  return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+}
+
+/// FLOPs that the GPU's SMs spend, idle ones and padding included.
+double occupied_flops(const plan::Matmul& w, const Tile& tile, int split, const spec::MatmulCurve& curve, int sms) {
+  const double m = static_cast<double>(w.m), n = static_cast<double>(w.n), batch = static_cast<double>(w.batch);
+  const double depth = static_cast<double>(w.k) / split + curve.k_half;
+  if (tile.m <= 0 || sms <= 0) return 2 * m * n * batch * split * depth;
+  const double blocks = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch * split / sms;
+  const double waves = curve.wave_share * std::ceil(blocks) + (1 - curve.wave_share) * std::max(blocks, 1.0);
+  return waves * sms * 2 * tile.m * tile.n * depth;
+}
+
+double moved_bytes(const plan::Matmul& w, int split) {
+  const double m = static_cast<double>(w.m), n = static_cast<double>(w.n), k = static_cast<double>(w.k);
+  const double out = spec::bytes_of(w.out) * (w.accumulates ? 2 : 1);
+  return static_cast<double>(w.batch) *
+         (spec::bytes_of(w.dtype) * (m * k + k * n) + out * m * n + (split > 1 ? 8.0 * split * m * n : 0.0));
+}
+
+}  // namespace
+
+Price price_matmul(const plan::Matmul& w, const Device& device) {
+  const spec::MatmulCurve& curve = matmul_curve(device.calibration, w.dtype);
+  const base::FlopRate peak = device.gpu.peak_of(w.dtype);
+  assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
+  const double rate = curve.ceiling * peak.si(), bandwidth = curve.memory * device.gpu.hbm.si();
+  const double tm = curve.tile_m, tn = curve.tile_n;
+  const std::array<Tile, 5> tiles{{{tm, tn, 1},
+                                   {tn, tm, 1},
+                                   {tm, tn / 2, curve.half_tile},
+                                   {tm / 2, tn, curve.half_tile},
+                                   {tm / 2, tn / 2, curve.quarter_tile}}};
+  double least = std::numeric_limits<double>::infinity();
+  for (const int split : {1, 2, 4}) {
+    const double memory = moved_bytes(w, split) / bandwidth;
+    for (const Tile& tile : tiles) {
+      const double math = occupied_flops(w, tile, split, curve, device.gpu.sms) / (rate * tile.pace);
+      least = std::min(least, smooth_max(math, memory));
+    }
+  }
+  const base::Flops flops(plan::hardware_flops(w));
+  return {curve.overhead + base::Seconds(least) + power_penalty(device, flops, peak, curve.ceiling),
+          curve.from.residual};
+}
+
+}  // namespace sim

@@ -1,0 +1,21 @@
+// sim/cost/power.cpp -- the power law; see the header.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/power.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+
+double sustained_pace(const Device& device) {
+  const spec::PowerState& state = device.calibration.power;
+  const bool known = state.power.si() > 0 && device.gpu.power.si() > 0;
+  const double moved = known ? std::pow(device.gpu.power / state.power, state.exponent) : 1.0;
+  return std::min(1.0, state.sustained * moved);
+}
+
+base::Seconds power_penalty(const Device& device, base::Flops flops, base::FlopRate peak, double ceiling) {
+  return flops / (peak * ceiling) * (1 / sustained_pace(device) - 1);
+}
+
+}  // namespace sim

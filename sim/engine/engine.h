@@ -1,0 +1,72 @@
+// sim/engine/engine.h -- runs programs as CUDA runs streams: a host issues operators in order, streams are FIFO, events gate,
+// a collective starts when its last member arrives and ends when its slowest member ends. Knows no GPU, link or model: times
+// come in as picoseconds, and what slows what as shared resources.
+//
+// Time is an integer. Equal instants are ordered by instance, then stream, then posting, so the same input gives the same run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/trace/trace.h"
+
+namespace sim {
+
+using trace::Ticks;
+
+/// What an operator occupies while it runs. Kernels and communication slow one another; operators on the same link and
+/// direction share it evenly.
+namespace resource {
+inline constexpr std::uint8_t kCompute = 1, kCommunication = 2, kNvlinkOut = 4, kNvlinkIn = 8, kNicOut = 16, kNicIn = 32;
+inline constexpr int kCount = 6;
+inline constexpr std::uint8_t kLinks = kNvlinkOut | kNvlinkIn | kNicOut | kNicIn;
+}  // namespace resource
+
+/// An operator with its price.
+struct Step {
+  Ticks duration = 0;            // alone
+  std::int32_t host = 0;         // picoseconds of the host to issue it
+  std::int32_t members = 1;      // ranks of its collective, for the expected maximum under jitter
+  std::int16_t channel = -1;
+  std::uint8_t stream = 0;
+  std::uint8_t resources = 0;
+  bool synchronizes = false;     // the host waits for it before it issues more
+  std::array<plan::EventId, plan::kMaxWaits> waits{-1, -1, -1, -1};
+  plan::EventId records = -1;
+};
+
+/// One rank, or one role that stands for many.
+struct Instance {
+  int role = 0, rank = 0;
+  double compute_factor = 1;     // its kernels take this many times as long (a slow rank)
+  double network_factor = 1;     // its transfers through the NIC likewise (a slow link)
+  bool recorded = true;          // its spans are kept
+};
+
+struct EngineInput {
+  const plan::Plan* plan = nullptr;
+  std::vector<Step> steps;                  // of all segments, one behind the other
+  std::vector<std::int32_t> segment_begin;  // first step of each segment, and the end
+  std::vector<Instance> instances;
+  std::vector<std::int32_t> meeting_of;     // [instance * channels + channel]: where its members meet; -1: alone
+  std::vector<std::int32_t> meeting_size;   // instances that meet there
+  Ticks host_start = 0;                     // before the host issues the first operator
+  double compute_slowdown = 1, communication_slowdown = 1;
+  double jitter = 0;                        // relative standard deviation of a kernel's time
+  bool folded = true;                       // jitter: expected maximum over members instead of samples
+  std::uint64_t seed = 1;
+};
+
+struct EngineOutput {
+  std::vector<std::vector<trace::Span>> spans;  // [instance * streams + stream]
+  Ticks end = 0;                                // of the last operator
+  std::int64_t completed = 0;                   // operators
+  bool deadlocked = false;                      // operators were left that nothing could start: a fault of the plan
+};
+
+EngineOutput run(const EngineInput&);
+
+}  // namespace sim

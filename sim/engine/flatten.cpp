@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/flatten.h"
+
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <variant>
+
+namespace sim {
+namespace {
+
+/// Links that an operator occupies on the rank that runs it.
+std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
+  using namespace resource;
+  if (const auto* collective = std::get_if<plan::Collective>(&work)) {
+    std::uint8_t held = kCommunication;
+    if (collective->group.per_domain > 1) held |= kNvlinkIn | kNvlinkOut;
+    if (collective->group.domains > 1) held |= kNicIn | kNicOut;
+    return collective->group.size > 1 ? held : 0;
+  }
+  if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+    const bool sends = stream == plan::Stream::send_next || stream == plan::Stream::send_prev;
+    const std::uint8_t link = transfer->crosses_domain ? (sends ? kNicOut : kNicIn) : (sends ? kNvlinkOut : kNvlinkIn);
+    return kCommunication | link;
+  }
+  return std::holds_alternative<plan::HostSync>(work) ? 0 : kCompute;
+}
+
+/// Host time of one operator: graphs replay without it, compiled code needs less.
+base::Seconds host_time(const plan::Operator& op, const spec::Job& job) {
+  const spec::Framework& framework = job.framework;
+  if (job.strategy.cuda_graphs) return base::Seconds();
+  if (op.channel >= 0) return framework.collective_launch;
+  const bool from_autograd = op.phase == plan::Phase::backward;
+  const base::Seconds eager = from_autograd ? framework.backward_launch : framework.launch;
+  return (job.strategy.compile ? std::min(eager, framework.compiled_launch) : eager) * op.launches;
+}
+
+Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+  const plan::Work& work = plan.works[op.work];
+  Step step;
+  step.duration = to_ticks(prices[op.work]);
+  step.host = static_cast<std::int32_t>(to_ticks(host_time(op, job)));
+  step.channel = op.channel;
+  step.stream = static_cast<std::uint8_t>(op.stream);
+  step.resources = resources_of(work, op.stream);
+  step.synchronizes = std::holds_alternative<plan::HostSync>(work) ||
+                      (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp);
+  step.waits = op.waits;
+  step.records = op.records;
+  if (const auto* collective = std::get_if<plan::Collective>(&work)) step.members = collective->group.size;
+  return step;
+}
+
+/// The instances that share a meeting are those with equal keys.
+using Key = std::tuple<int, int, int, int>;
+
+Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan, int stage, int rank) {
+  const int tensor = rank % plan.tp, data = rank / plan.tp % plan.dp;
+  switch (channel.kind) {
+    case plan::Channel::Kind::group:
+      return channel.axis == plan::Stream::tp ? Key{number, stage, data, -1} : Key{number, stage, -1, tensor};
+    case plan::Channel::Kind::forward_edge:
+    case plan::Channel::Kind::backward_edge:
+    case plan::Channel::Kind::embedding: return {number, -1, data, tensor};
+    case plan::Channel::Kind::model: return {number, -1, -1, -1};
+  }
+  return {};
+}
+
+bool takes_part(const plan::Channel& channel, int stage) {
+  switch (channel.kind) {
+    case plan::Channel::Kind::group:
+    case plan::Channel::Kind::model: return true;
+    default: return stage == channel.from || stage == channel.to;
+  }
+}
+
+void add_meetings(EngineInput& in) {
+  const plan::Plan& plan = *in.plan;
+  const std::size_t channels = plan.channels.size();
+  in.meeting_of.assign(in.instances.size() * channels, -1);
+  std::map<Key, std::int32_t> known;
+  for (std::size_t i = 0; i < in.instances.size(); ++i) {
+    const Instance& instance = in.instances[i];
+    const int stage = plan.roles[instance.role].stage;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const plan::Channel& channel = plan.channels[c];
+      if (!takes_part(channel, stage)) continue;
+      // Folded, the other ranks of a group do as this one does at the same instant.
+      if (in.folded && channel.kind == plan::Channel::Kind::group) continue;
+      const Key key = in.folded ? Key{static_cast<int>(c), -1, -1, -1}
+                                : meeting_key(channel, static_cast<int>(c), plan, stage, instance.rank);
+      const auto [it, fresh] = known.try_emplace(key, static_cast<std::int32_t>(in.meeting_size.size()));
+      if (fresh) in.meeting_size.push_back(0);
+      in.meeting_of[i * channels + c] = it->second;
+      ++in.meeting_size[it->second];
+    }
+  }
+}
+
+const char* channel_name(const plan::Channel& channel) {
+  switch (channel.kind) {
+    case plan::Channel::Kind::group: return channel.axis == plan::Stream::tp ? "tp" : "dp";
+    case plan::Channel::Kind::forward_edge:
+    case plan::Channel::Kind::backward_edge: return "pp";
+    case plan::Channel::Kind::embedding: return "embedding";
+    case plan::Channel::Kind::model: return "model";
+  }
+  return "";
+}
+
+}  // namespace
+
+Ticks to_ticks(base::Seconds time) { return std::llround(time.si() * trace::kTicksPerSecond); }
+
+EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+  EngineInput in;
+  in.plan = &plan;
+  for (const plan::Segment& segment : plan.segments) {
+    in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
+    for (const plan::Operator& op : segment.operators) in.steps.push_back(step_of(op, plan, prices, job));
+  }
+  in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
+
+  const spec::Simulation& simulation = job.simulation;
+  in.folded = !simulation.unfold && simulation.slow_ranks.empty() && simulation.slow_links.empty();
+  for (std::size_t r = 0; r < plan.roles.size(); ++r) {
+    const plan::Role& role = plan.roles[r];
+    const int ranks = in.folded ? 1 : role.ranks;
+    for (int k = 0; k < ranks; ++k) {
+      Instance instance;
+      instance.role = static_cast<int>(r);
+      instance.rank = role.first_rank + k;
+      instance.recorded = k == 0;
+      for (const spec::SlowRank& slow : simulation.slow_ranks) {
+        if (slow.rank == instance.rank) instance.compute_factor *= slow.factor;
+      }
+      for (const spec::SlowLink& slow : simulation.slow_links) {
+        if (slow.node == instance.rank / job.cluster.node.gpus) instance.network_factor *= slow.factor;
+      }
+      instance.recorded |= instance.compute_factor != 1 || instance.network_factor != 1;
+      in.instances.push_back(instance);
+    }
+  }
+  add_meetings(in);
+  in.host_start = to_ticks(job.framework.step);
+  in.compute_slowdown = job.cluster.node.calibration.compute_slowdown;
+  in.communication_slowdown = job.cluster.node.calibration.comm_slowdown;
+  in.jitter = simulation.jitter;
+  in.seed = simulation.seed;
+  return in;
+}
+
+trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutput&& out) {
+  trace::Trace trace;
+  trace.names = plan.names;
+  trace.phases.assign(plan::kPhaseNames.begin(), plan::kPhaseNames.end());
+  for (const plan::Channel& channel : plan.channels) trace.channels.emplace_back(channel_name(channel));
+  trace.streams = plan::kStreams;
+  trace.length = out.end;
+  std::vector<const plan::Operator*> operators;
+  operators.reserve(in.steps.size());
+  for (const plan::Segment& segment : plan.segments) {
+    for (const plan::Operator& op : segment.operators) operators.push_back(&op);
+  }
+  for (std::size_t i = 0; i < in.instances.size(); ++i) {
+    const Instance& instance = in.instances[i];
+    if (!instance.recorded) continue;
+    const plan::Role& role = plan.roles[instance.role];
+    for (int s = 0; s < plan::kStreams; ++s) {
+      trace::Track& track = trace.tracks.emplace_back();
+      track.rank = instance.rank;
+      track.stage = role.stage;
+      track.stream = plan::kStreamNames[s];
+      track.spans = std::move(out.spans[i * plan::kStreams + s]);
+      for (trace::Span& span : track.spans) {
+        const plan::Operator& op = *operators[span.work];
+        const plan::Call& call = role.calls[span.microbatch];
+        span.name = op.name;
+        span.work = op.work;
+        span.layer = op.layer;
+        span.phase = static_cast<std::uint8_t>(op.phase);
+        span.channel = op.channel;
+        span.microbatch = call.microbatch;
+        span.chunk = call.chunk;
+      }
+    }
+  }
+  return trace;
+}
+
+}  // namespace sim

@@ -1,0 +1,21 @@
+// sim/engine/flatten.h -- a Plan and its prices become what the engine runs: steps in one array, instances, meetings.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/spec/job.h"
+#include "sim/engine/engine.h"
+
+namespace sim {
+
+/// `prices`: of each of the plan's works. Folded: one instance a role, collectives of symmetric ranks run alone; unfolded: one
+/// instance a rank.
+EngineInput flatten(const plan::Plan&, const std::vector<base::Seconds>& prices, const spec::Job&);
+
+/// What happened as a Trace: names, layers and microbatches put back. Takes the spans of the recorded instances.
+trace::Trace to_trace(const plan::Plan&, const EngineInput&, EngineOutput&&);
+
+Ticks to_ticks(base::Seconds);   // rounds to the nearest: the only way in from a formula
+
+}  // namespace sim

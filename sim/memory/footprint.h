@@ -1,0 +1,28 @@
+// sim/memory/footprint.h -- what every stage needs at its fullest moment, and what would make it fit.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/spec/job.h"
+#include "sim/memory/ledger.h"
+
+namespace sim {
+
+struct Footprint {
+  MemoryPeak peak;             // of what the framework allocates
+  std::int64_t reserved = 0;   // beside it: contexts, communicators, what the allocator cannot use
+  std::int64_t total() const { return peak.total() + reserved; }
+};
+
+/// Of each role, in the plan's order.
+std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);
+
+/// Single changes of the job that make it fit, as flags ("--recompute full"), those that cost least time first. Each one is
+/// planned and measured, none is guessed. Empty when none helps alone. REQUIRES: resolved.
+std::vector<std::string> changes_that_fit(const spec::Job&);
+
+}  // namespace sim

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/ledger.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace sim {
+namespace {
+
+using Levels = std::array<std::int64_t, plan::kCategories>;
+
+std::int64_t sum(const Levels& levels) { return std::accumulate(levels.begin(), levels.end(), std::int64_t{0}); }
+
+/// What a segment does to the level: its highest point above the start, and what it leaves.
+struct Profile {
+  std::int64_t highest = 0;
+  Levels net{};
+};
+
+Profile profile_of(const plan::Segment& segment) {
+  Profile out;
+  std::int64_t level = 0;
+  for (const plan::MemoryChange& change : segment.memory) {
+    level += change.bytes;
+    out.highest = std::max(out.highest, level);
+    out.net[static_cast<int>(change.category)] += change.bytes;
+  }
+  return out;
+}
+
+/// Visits every operator of a role in issue order with its span on its own stream.
+template <class Visit>
+void walk(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first, Visit&& visit) {
+  std::array<std::size_t, plan::kStreams> next{};
+  for (std::size_t c = 0; c < role.calls.size(); ++c) {
+    const plan::Segment& segment = plan.segments[role.calls[c].segment];
+    for (std::size_t o = 0; o < segment.operators.size(); ++o) {
+      const int stream = static_cast<int>(segment.operators[o].stream);
+      const trace::Span& span = trace.tracks[first + stream].spans[next[stream]++];
+      if (!visit(static_cast<std::int32_t>(c), static_cast<std::int32_t>(o), segment, span)) return;
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t MemoryPeak::total() const { return sum(bytes); }
+
+MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
+  std::vector<Profile> profiles(plan.segments.size());
+  std::vector<bool> known(plan.segments.size());
+  Levels levels = role.resident, at_call = levels;
+  std::int64_t level = sum(levels), peak = level;
+  MemoryPeak out;
+  out.bytes = levels;
+  for (std::size_t c = 0; c < role.calls.size(); ++c) {
+    const std::int32_t segment = role.calls[c].segment;
+    if (!known[segment]) {
+      profiles[segment] = profile_of(plan.segments[segment]);
+      known[segment] = true;
+    }
+    const Profile& profile = profiles[segment];
+    if (level + profile.highest > peak) {
+      peak = level + profile.highest;
+      out.call = static_cast<std::int32_t>(c);
+      at_call = levels;
+    }
+    for (int k = 0; k < plan::kCategories; ++k) levels[k] += profile.net[k];
+    level += sum(profile.net);
+  }
+  if (out.call < 0) return out;
+  levels = at_call;
+  for (const plan::MemoryChange& change : plan.segments[role.calls[out.call].segment].memory) {
+    levels[static_cast<int>(change.category)] += change.bytes;
+    if (sum(levels) != peak) continue;
+    out.bytes = levels;
+    out.op = change.at;
+    break;
+  }
+  return out;
+}
+
+trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first) {
+  trace::MemoryTrack out;
+  out.rank = role.first_rank;
+  out.stage = role.stage;
+  std::int64_t level = sum(role.resident);
+  trace::Ticks latest = 0;
+  out.points.push_back({0, level});
+  std::size_t next = 0;
+  std::int32_t in_call = -1;
+  const auto note = [&](trace::Ticks at, std::int64_t bytes) {
+    level += bytes;
+    latest = std::max(latest, at);
+    if (out.points.back().at == latest) {
+      out.points.back().bytes = level;
+    } else {
+      out.points.push_back({latest, level});
+    }
+  };
+  walk(plan, role, trace, first, [&](std::int32_t call, std::int32_t op, const plan::Segment& segment, const trace::Span& span) {
+    if (call != in_call) {
+      in_call = call;
+      next = 0;
+    }
+    for (; next < segment.memory.size() && segment.memory[next].at == op; ++next) {
+      const plan::MemoryChange& change = segment.memory[next];
+      note(change.after ? span.end : span.start, change.bytes);
+    }
+    return true;
+  });
+  return out;
+}
+
+trace::Ticks instant_of(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first,
+                        std::int32_t call, std::int32_t op) {
+  trace::Ticks at = 0;
+  walk(plan, role, trace, first, [&](std::int32_t c, std::int32_t o, const plan::Segment&, const trace::Span& span) {
+    at = span.start;
+    return c < call || o < op;
+  });
+  return at;
+}
+
+}  // namespace sim

@@ -1,0 +1,30 @@
+// sim/memory/ledger.h -- follows a Plan's buffers through a role's program and finds the peak. Buffers are taken and given back
+// in the order in which the host issues operators, as PyTorch's caching allocator sees them, so the peak needs no clock; the
+// Trace gives it its instant.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/plan/plan.h"
+#include "core/trace/trace.h"
+
+namespace sim {
+
+struct MemoryPeak {
+  std::array<std::int64_t, plan::kCategories> bytes{};  // held at the moment of the peak, by category
+  std::int32_t call = -1, op = -1;                      // before which operator; -1: nothing moves, the peak is what is resident
+  std::int64_t total() const;
+};
+
+MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
+
+/// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first].
+trace::MemoryTrack timeline(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first);
+
+/// The instant of the operator `op` of call `call` on that role.
+trace::Ticks instant_of(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first, std::int32_t call,
+                        std::int32_t op);
+
+}  // namespace sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prices.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "sim/cost/price.h"
+#include "sim/network/closed_form.h"
+
+namespace sim {
+
+std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster) {
+  const Device device{cluster.node.gpu, cluster.node.calibration};
+  std::vector<base::Seconds> out;
+  out.reserve(plan.works.size());
+  for (const plan::Work& work : plan.works) {
+    out.push_back(std::visit(
+        [&](const auto& w) -> base::Seconds {
+          using W = std::decay_t<decltype(w)>;
+          if constexpr (std::is_same_v<W, plan::HostSync>) {
+            return base::Seconds();
+          } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
+            return price(w, cluster).time;
+          } else {
+            return price(w, device).time;
+          }
+        },
+        work));
+  }
+  return out;
+}
+
+}  // namespace sim

@@ -1,0 +1,16 @@
+// sim/prices.h -- the price of every work of a plan, each kind by its own family.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/plan/plan.h"
+#include "core/spec/job.h"
+
+namespace sim {
+
+/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires.
+std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&);
+
+}  // namespace sim

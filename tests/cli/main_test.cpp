@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using testing_support::contains;
+using testing_support::forerun;
+using testing_support::Run;
+
+TEST(CommandLine, HelpNamesEverySubcommand) {
+  const Run run = forerun("--help");
+  EXPECT_EQ(run.exit_code, 0);
+  for (const char* name : {"predict", "list", "show"}) EXPECT_TRUE(contains(run.out, std::string("\n  ") + name + ' ')) << name;
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(CommandLine, EverySubcommandHasItsHelp) {
+  for (const char* name : {"predict", "list", "show"}) {
+    const Run run = forerun(std::string(name) + " --help");
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_TRUE(contains(run.out, std::string("usage: forerun ") + name)) << run.out;
+    EXPECT_EQ(forerun(std::string("help ") + name).out, run.out);
+  }
+}
+
+TEST(CommandLine, TellsItsVersion) {
+  const Run run = forerun("--version");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out.substr(0, 8), "forerun ");
+}
+
+TEST(CommandLine, WithoutASubcommandItShowsHelpAndFails) {
+  const Run run = forerun("");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(contains(run.err, "usage: forerun"));
+}
+
+TEST(CommandLine, AnUnknownSubcommandOffersTheNearest) {
+  const Run run = forerun("predcit job.yaml");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "error: predcit: there is no such subcommand\n  mend: did you mean predict?\n");
+}
+
+TEST(CommandLine, EveryUnknownOptionOffersTheNearest) {
+  const Run run = forerun("predict --sequenec 4096 --modle=x");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "error: --sequenec: there is no such option\n  mend: did you mean --sequence?\n"
+            "error: --modle: there is no such option\n  mend: did you mean --model?\n");
+}
+
+TEST(CommandLine, OptionsAreNeverAbbreviated) {
+  // --seq would be --sequence if prefixes counted, and mean something else once another option starts so.
+  EXPECT_TRUE(contains(forerun("predict --seq 4096").err, "--seq: there is no such option"));
+  EXPECT_TRUE(contains(forerun("list -x").err, "-x: there is no such option"));
+}
+
+TEST(CommandLine, AMissingValueIsAFault) {
+  const Run run = forerun("predict --tp");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --tp: ")) << run.err;
+}
+
+TEST(CommandLine, AValueForASwitchIsAFault) {
+  const Run run = forerun("predict --quiet=yes");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --quiet: ")) << run.err;
+}
+
+TEST(CommandLine, AnOptionTwiceIsAFault) {
+  const Run run = forerun("predict --tp 4 --tp 8");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --tp: is given twice")) << run.err;
+}
+
+TEST(CommandLine, AnOperandTooManyIsAFault) {
+  const Run run = forerun("list models nodes");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "'nodes' is one operand too many")) << run.err;
+}
+
+TEST(CommandLine, AFullDiskIsNoticed) {
+  const Run run = forerun("list models >/dev/full");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "cannot write")) << run.err;
+}
+
+}  // namespace

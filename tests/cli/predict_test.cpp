@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing_support::contains;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::Run;
+using testing_support::ScratchFolder;
+
+const std::string kSmall = "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 ";
+
+TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
+  const Run run = forerun(kSmall);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "Step time")) << run.out;
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(Predict, JsonOnStdoutIsOnlyJson) {
+  const Run run = forerun(kSmall + "--json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);   // throws when anything else is printed
+  EXPECT_EQ(answer["schema"], 1);
+  EXPECT_EQ(answer["gpus"], 8);
+  EXPECT_TRUE(answer["fits"].get<bool>());
+}
+
+TEST(Predict, TheBreakdownAddsUpToTheStep) {
+  const auto answer = nlohmann::ordered_json::parse(forerun(kSmall + "--json -").out);
+  double sum = 0;
+  for (const auto& [name, time] : answer["breakdown_s"].items()) sum += time.get<double>();
+  EXPECT_EQ(sum, answer["step_time_s"].get<double>());
+}
+
+TEST(Predict, AnswersWithJsonAndOneWhenItDoesNotFit) {
+  // 70.6e9 parameters of 16 bytes (weights, gradients, Adam with fp32 master) on 8 GPUs without sharding: 1.1 TB / 8.
+  const Run run = forerun("predict --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --tp 8 --json -");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_FALSE(answer["fits"].get<bool>());
+  EXPECT_GT(answer["step_time_s"].get<double>(), 0);
+  EXPECT_GT(answer["memory"]["peak_bytes"].get<double>(), answer["memory"]["capacity_bytes"].get<double>());
+}
+
+TEST(Predict, SameInputSameBytes) { EXPECT_EQ(forerun(kSmall + "--json -").out, forerun(kSmall + "--json -").out); }
+
+TEST(Predict, EveryMissingFieldIsAFaultThatNamesItsFlag) {
+  const Run run = forerun("predict --tp 4");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  for (const char* flag : {"--model", "--node", "--sequence", "--global-batch"}) {
+    EXPECT_TRUE(contains(run.err, std::string("add ") + flag + ' ')) << flag << '\n' << run.err;
+  }
+}
+
+TEST(Predict, AnUnknownKeyIsToldWithItsPlaceAndTheNearest) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "job.yaml") << "model: llama3-8b\n"
+                                        "cluster: {node: dgx-h100, nodes: 1}\n"
+                                        "training: {sequence: 4096, global_batch: 16}\n"
+                                        "strategy:\n"
+                                        "  zeor: 1\n";
+  const Run run = forerun("predict " + folder / "job.yaml");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "job.yaml:5:3: error: strategy.zeor: ")) << run.err;
+  EXPECT_TRUE(contains(run.err, "zero")) << run.err;
+}
+
+TEST(Predict, EveryFaultIsToldAtOnce) {
+  const Run run = forerun(kSmall + "--precision bf61 --set strategy.shcedule=1f1b --set training.micro_batch=none");
+  EXPECT_EQ(run.exit_code, 2);
+  for (const char* field : {"training.precision", "strategy.shcedule", "training.micro_batch"}) {
+    EXPECT_TRUE(contains(run.err, field)) << field << '\n' << run.err;
+  }
+}
+
+TEST(Predict, AFaultOfAFlagNamesTheFlag) {
+  EXPECT_TRUE(contains(forerun(kSmall + "--pp many").err, "--pp many: error: strategy.pp: "));
+}
+
+TEST(Predict, FlagsOverrideTheFileAndSetOverridesBoth) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "job.yaml") << "model: llama3-8b\n"
+                                        "cluster: {node: dgx-h100, nodes: 1}\n"
+                                        "training: {sequence: 4096, global_batch: 16}\n"
+                                        "strategy: {tp: 2, zero: 1}\n";
+  const std::string job = "predict " + folder / "job.yaml --json - ";
+  const auto tokens = [&](const std::string& flags) {   // of a step: what tells the runs apart exactly
+    const json answer = json::parse(forerun(job + flags).out);
+    return answer["tokens_per_s"].get<double>() * answer["step_time_s"].get<double>();
+  };
+  // 16, 32 and 48 sequences of 4096 tokens.
+  EXPECT_NEAR(tokens(""), 16 * 4096, 1);
+  EXPECT_NEAR(tokens("--global-batch 32"), 32 * 4096, 1);
+  EXPECT_NEAR(tokens("--set training.global_batch=48 --global-batch 32"), 48 * 4096, 1);
+}
+
+TEST(Predict, GpusPerNodeMakesTheNodeSmaller) {
+  EXPECT_EQ(json::parse(forerun(kSmall + "--gpus-per-node 4 --json -").out)["gpus"], 4);
+}
+
+TEST(Predict, AJobMayBeNamedAsTheCatalogueDoes) {
+  EXPECT_NE(forerun("predict llama3-70b-64xh100 --quiet").exit_code, 2);
+  const Run run = forerun("predict llama3-70b-64xh10");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "did you mean llama3-70b-64xh100?")) << run.err;
+}
+
+TEST(Predict, QuietPrintsNothing) {
+  const Run run = forerun(kSmall + "--quiet");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out + run.err, "");
+}
+
+TEST(Predict, WritesItsFilesAndLeavesNoOther) {
+  const ScratchFolder folder;
+  const Run run = forerun(kSmall + "--json " + folder / "a.json --trace " + folder / "b.json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "Step time"));
+  EXPECT_EQ(json::parse(content_of(folder / "a.json"))["schema"], 1);
+  EXPECT_GT(json::parse(content_of(folder / "b.json"))["traceEvents"].size(), 100u);
+  EXPECT_EQ(folder.files(), 2);
+}
+
+TEST(Predict, WhatCannotBeWrittenIsAFaultAndLeavesTheOldFile) {
+  const ScratchFolder folder;
+  const Run run = forerun(kSmall + "--json " + folder / "missing/a.json");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --json: cannot write ")) << run.err;
+  EXPECT_EQ(folder.files(), 0);
+
+  EXPECT_EQ(forerun(kSmall + "--json /dev/full").exit_code, 2);
+}
+
+TEST(Predict, TwoAnswersOnStdoutAreAFault) { EXPECT_EQ(forerun(kSmall + "--json - --trace -").exit_code, 2); }
+
+}  // namespace

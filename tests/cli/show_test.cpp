@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing_support::contains;
+using testing_support::forerun;
+using testing_support::Run;
+using testing_support::ScratchFolder;
+
+json shown(const std::string& name) { return json::parse(forerun("show " + name + " --json -").out); }
+
+TEST(Show, AModelCountsItsParametersByPart) {
+  // Llama 3 70B: embedding and head 128256 x 8192 each; 70,553,706,496 in all, as published.
+  const Run run = forerun("show llama3-70b");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "70,553,706,496")) << run.out;
+  const json parameters = shown("llama3-70b")["parameters"];
+  EXPECT_EQ(parameters["embedding"], 1050673152);
+  std::int64_t sum = 0;
+  for (const auto& [part, count] : parameters.items()) sum += part == "total" ? 0 : count.get<std::int64_t>();
+  EXPECT_EQ(sum, 70553706496);
+  EXPECT_EQ(parameters["total"], 70553706496);
+}
+
+TEST(Show, AHuggingFaceConfigIsAModelToo) {
+  // One block of hidden 8, ffn 16, 2 heads: attention 4 x 64, feed-forward 3 x 128, two norms of 8; embedding and head
+  // 100 x 8 each, final norm 8: 2264 in all.
+  const ScratchFolder folder;
+  std::ofstream(folder / "config.json") << R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+      "hidden_size": 8, "intermediate_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2,
+      "num_hidden_layers": 1, "vocab_size": 100, "max_position_embeddings": 64, "tie_word_embeddings": false,
+      "hidden_act": "silu"})";
+  const Run run = forerun("show " + folder / "config.json --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["parameters"]["total"], 4 * 64 + 3 * 128 + 2 * 8 + 2 * 800 + 8);
+}
+
+TEST(Show, ADefaultOfAModelSaysThatItIsOne) {
+  const Run run = forerun("show llama3-70b");
+  EXPECT_TRUE(contains(run.out, "  hidden: 8192\n"));              // written in the file
+  EXPECT_TRUE(contains(run.out, "  mtp: 0   # default\n")) << run.out;   // not written there
+}
+
+TEST(Show, ANodeShowsItsGpusValues) {
+  const json values = shown("dgx-h100")["values"];
+  EXPECT_EQ(values["gpus"], 8);
+  EXPECT_TRUE(values["gpu"].is_object());   // the file has only the GPU's name
+  EXPECT_EQ(values["gpu"]["sms"], 132);
+}
+
+TEST(Show, AKindBeforeTheNameChoosesTheEntry) {
+  EXPECT_EQ(shown("gpus/h100-sxm")["kind"], "gpu");
+  EXPECT_EQ(shown("gpu/h100-sxm")["kind"], "gpu");
+}
+
+TEST(Show, AnUnknownNameOffersTheNearest) {
+  const Run run = forerun("show llama3-70");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(contains(run.err, "error: NAME: there is no entry and no file 'llama3-70'\n  mend: did you mean llama3-70b?"))
+      << run.err;
+}
+
+TEST(Show, WithoutANameIsAFault) { EXPECT_EQ(forerun("show").exit_code, 2); }
+
+TEST(Show, EveryCatalogueEntryCanBeShown) {
+  const json all = json::parse(forerun("list --json -").out);
+  for (const auto& [kind, names] : all.items()) {
+    if (kind == "schema") continue;
+    for (const auto& name : names) {
+      const Run run = forerun("show " + kind + "/" + name.get<std::string>());
+      EXPECT_EQ(run.exit_code, 0) << kind << '/' << name << ": " << run.err;
+    }
+  }
+}
+
+}  // namespace

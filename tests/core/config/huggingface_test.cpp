@@ -1,0 +1,167 @@
+// tests/core/config/huggingface_test.cpp
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/huggingface.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/config/model_reader.h"
+#include "core/spec/parameters.h"
+
+namespace {
+
+using config::Faults;
+using spec::Model;
+
+const std::string kRoot = FORERUN_SOURCE_DIR;
+
+Model read_text(const std::string& json, Faults& faults) {
+  return config::read_huggingface(config::parse(json, "config.json"), "config", faults);
+}
+Model read_sound(const std::string& json) {
+  Faults faults;
+  Model model = read_text(json, faults);
+  for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
+  return model;
+}
+
+/// Without the name, and with the defaults of left-out biases written out.
+Model shape_of(Model model) {
+  model.name.clear();
+  model.qkv_bias = model.has_qkv_bias();
+  model.proj_bias = model.has_proj_bias();
+  return model;
+}
+
+// Each file holds the published figures under the library's keys; the catalogue holds them under ours.
+class PublishedConfig : public testing::TestWithParam<const char*> {};
+
+TEST_P(PublishedConfig, IsTheSameModelAsTheCatalogues) {
+  const std::string name = GetParam();
+  Faults faults;
+  const config::Value tree = config::load(kRoot + "/tests/data/huggingface/" + name + ".json");
+  EXPECT_TRUE(config::is_huggingface(tree));
+  const Model theirs = config::read_huggingface(tree, name, faults);
+  const Model ours = config::read_model(config::load(kRoot + "/workloads/models/" + name + ".yaml"), "", faults);
+  for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
+  EXPECT_EQ(spec::parameters(theirs).total(), spec::parameters(ours).total());
+  EXPECT_TRUE(shape_of(theirs) == shape_of(ours));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PublishedConfig,
+                         testing::Values("bloom-176b", "deepseek-v2", "deepseek-v3", "falcon-40b", "falcon-7b",
+                                         "gemma-7b", "gemma2-9b", "gpt-neox-20b", "gpt-oss-20b", "gpt2", "llama2-7b",
+                                         "llama3-70b", "llama3.2-1b", "mistral-7b", "mixtral-8x7b", "mpt-7b",
+                                         "opt-125m", "phi-2", "phi-3-mini", "qwen2.5-0.5b", "qwen2.5-7b",
+                                         "qwen3-30b-a3b", "qwen3-8b"));
+
+TEST(HuggingFace, AnOrdinaryModelFileIsNone) {
+  EXPECT_FALSE(config::is_huggingface(config::parse("{layers: 2, hidden: 8}", "model.yaml")));
+  EXPECT_TRUE(config::is_huggingface(config::parse(R"({"architectures": ["LlamaForCausalLM"]})", "config.json")));
+}
+
+TEST(HuggingFace, AbsentKeysMeanWhatTheLibraryTakes) {
+  // GPT2Config() is GPT-2 small.
+  EXPECT_EQ(spec::parameters(read_sound(R"({"model_type": "gpt2"})")).total(), 124'439'808);
+  // LlamaConfig() is LLaMA 7B.
+  EXPECT_EQ(spec::parameters(read_sound(R"({"model_type": "llama"})")).total(), 6'738'415'616);
+}
+
+TEST(HuggingFace, TheClassNameServesWhereTheModelTypeIsAbsent) {
+  const Model model = read_sound(R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 24})");
+  EXPECT_EQ(model.layers, 24);
+  EXPECT_EQ(model.position, spec::Position::learned);
+}
+
+TEST(HuggingFace, NullWindowIsFullAttentionAndAnAbsentOneIsTheLibrarys) {
+  EXPECT_EQ(read_sound(R"({"model_type": "mistral", "sliding_window": null})").window, 0);
+  EXPECT_EQ(read_sound(R"({"model_type": "mistral"})").window, 4096);
+}
+
+TEST(HuggingFace, NullKvHeadsAreAsManyAsHeadsAndAbsentOnesTheLibrarys) {
+  EXPECT_EQ(read_sound(R"({"model_type": "mistral", "num_key_value_heads": null})").kv_heads, 32);
+  EXPECT_EQ(read_sound(R"({"model_type": "mistral"})").kv_heads, 8);
+}
+
+TEST(HuggingFace, TheNameIsTheLastPartOfThePathOrElseTheFiles) {
+  EXPECT_EQ(read_sound(R"({"model_type": "gpt2", "_name_or_path": "someone/my-gpt"})").name, "my-gpt");
+  EXPECT_EQ(read_sound(R"({"model_type": "gpt2"})").name, "config");
+}
+
+TEST(HuggingFace, PhisFirstFilesHaveTheKeysOfGpt2) {
+  const Model model = read_sound(R"({"model_type": "phi-msft", "n_embd": 2560, "n_layer": 32, "n_head": 32,
+      "n_head_kv": null, "n_inner": null, "n_positions": 2048, "vocab_size": 51200, "activation_function": "gelu_new"})");
+  EXPECT_EQ(spec::parameters(model).total(), 2'779'683'840);  // Phi-2
+}
+
+TEST(HuggingFace, DenseLayersThatOpenAModelOfExpertsAreRead) {
+  const Model model = read_sound(R"({"model_type": "qwen3_moe", "num_hidden_layers": 4, "mlp_only_layers": [1, 0]})");
+  EXPECT_EQ(model.moe->first_dense, 2);
+  Faults faults;
+  read_text(R"({"model_type": "qwen3_moe", "mlp_only_layers": [0, 5]})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "mlp_only_layers");
+}
+
+TEST(HuggingFace, ExpertsAreCountedUnderTheirOldAndTheirNewName) {
+  EXPECT_EQ(read_sound(R"({"model_type": "qwen3_moe", "num_experts": 16})").moe->experts, 16);
+  EXPECT_EQ(read_sound(R"({"model_type": "qwen3_moe", "num_local_experts": 16})").moe->experts, 16);
+}
+
+TEST(HuggingFace, UncompressedQueriesAreARankOfNull) {
+  const Model model = read_sound(R"({"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+      "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 102400,
+      "q_lora_rank": null, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+      "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 1408,
+      "first_k_dense_replace": 1})");
+  EXPECT_EQ(model.mla->q_lora_rank, 0);
+  EXPECT_EQ(spec::parameters(model).total(), 15'706'484'224);  // DeepSeek-V2-Lite
+}
+
+TEST(HuggingFace, AnUnknownArchitectureIsToldWithThoseThatAreKnown) {
+  Faults faults;
+  read_text(R"({"model_type": "t5"})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(
+      base::to_string(faults[0]),
+      "config.json:1:16: error: model_type: 't5' is not known\n"
+      "  mend: known: bloom, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gpt2, gpt_neox, gpt_oss, llama, mistral, "
+      "mixtral, mpt, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe");
+}
+
+TEST(HuggingFace, AnOptWithAProjectedEmbeddingIsRefused) {
+  Faults faults;  // opt-350m: both of its oddities are told
+  read_text(R"({"model_type": "opt", "hidden_size": 1024, "num_attention_heads": 16, "ffn_dim": 4096,
+      "num_hidden_layers": 24, "word_embed_proj_dim": 512, "do_layer_norm_before": false})",
+            faults);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].field, "do_layer_norm_before");
+  EXPECT_EQ(faults[1].field, "word_embed_proj_dim");
+}
+
+TEST(HuggingFace, AWindowInTheLastLayersAloneIsRefused) {
+  Faults faults;
+  read_text(R"({"model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 28})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "max_window_layers");
+  // In as many layers as the model has there is none.
+  EXPECT_EQ(read_sound(R"({"model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 32})").window, 0);
+}
+
+TEST(HuggingFace, HeadsThatDoNotDivideTheHiddenSizeAreAFault) {
+  Faults faults;
+  read_text(R"({"model_type": "llama", "num_attention_heads": 31})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "num_attention_heads");
+  EXPECT_EQ(faults[0].what, "31 heads do not divide a hidden size of 4096");
+}
+
+TEST(HuggingFace, EveryFaultOfAFileIsTold) {
+  Faults faults;
+  read_text(R"({"model_type": "llama", "hidden_size": "wide", "num_hidden_layers": -1, "hidden_act": "relu2"})",
+            faults);
+  ASSERT_EQ(faults.size(), 3u);
+}
+
+}  // namespace

@@ -1,0 +1,153 @@
+// tests/core/plan/group_shape_test.cpp -- shapes of groups against a plain count over all ranks.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/group_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace {
+
+spec::Cluster cluster(int gpus, int domain, spec::Switch via = spec::Switch::nvswitch) {
+  spec::Cluster c;
+  c.node.gpus = gpus;
+  c.node.nvlink.domain = domain;
+  c.node.nvlink.via = via;
+  return c;
+}
+
+std::vector<std::vector<int>> groups_of(int stride, int size, int total) {
+  std::vector<std::vector<int>> groups;
+  for (int first = 0; first < total; ++first) {
+    if (first / stride % size != 0) continue;  // not the first of its group
+    std::vector<int> group;
+    for (int i = 0; i < size; ++i) group.push_back(first + i * stride);
+    if (group.back() < total) groups.push_back(group);
+  }
+  return groups;
+}
+
+struct Counted {
+  int parts = 1, fewest = 0, sharing = 0;
+};
+
+// Every rank of every group, part by part.
+Counted counted(int stride, int size, int part, int total) {
+  Counted worst{1, size, 0};
+  std::map<int, int> groups_in_part;
+  for (const auto& group : groups_of(stride, size, total)) {
+    std::map<int, int> members;
+    for (int r : group) ++members[r / part];
+    if (members.size() == 1) continue;
+    worst.parts = std::max(worst.parts, static_cast<int>(members.size()));
+    for (auto [p, n] : members) {
+      worst.fewest = std::min(worst.fewest, n);
+      worst.sharing = std::max(worst.sharing, ++groups_in_part[p]);
+    }
+  }
+  return worst;
+}
+
+plan::GroupShape oracle(int stride, int size, const spec::Cluster& c, int total) {
+  if (size == 1) return {};
+  const bool linked = c.node.nvlink.via != spec::Switch::none;
+  const int island = linked ? std::max(c.node.gpus, c.node.nvlink.domain) : c.node.gpus;
+  const Counted islands = counted(stride, size, island, total);
+  if (islands.parts > 1) return {size, islands.fewest, islands.parts, islands.sharing};
+  if (linked && c.node.nvlink.domain < c.node.gpus) {
+    const Counted pieces = counted(stride, size, c.node.nvlink.domain, total);
+    if (pieces.parts > 1) return {size, pieces.fewest, pieces.parts, 0};
+  }
+  return {size, size, 1, 1};
+}
+
+plan::Transfer stage_oracle(int stride, const spec::Cluster& c, int total) {
+  const bool linked = c.node.nvlink.via != spec::Switch::none;
+  const int island = linked ? std::max(c.node.gpus, c.node.nvlink.domain) : c.node.gpus;
+  std::map<int, int> leaving;
+  bool crosses_piece = false;
+  for (int r = 0; r + stride < total; ++r) {
+    if (r / island != (r + stride) / island) ++leaving[r / island];
+    crosses_piece |= linked && r / c.node.nvlink.domain != (r + stride) / c.node.nvlink.domain;
+  }
+  int most = 0;
+  for (auto [i, n] : leaving) most = std::max(most, n);
+  if (most > 0) return {0, true, most};
+  return crosses_piece && c.node.nvlink.domain < c.node.gpus ? plan::Transfer{0, true, 0} : plan::Transfer{};
+}
+
+TEST(GroupShape, TensorParallelOfEightFillsANode) {
+  EXPECT_EQ(plan::group_shape(1, 8, cluster(8, 8), 32), (plan::GroupShape{8, 8, 1, 1}));
+}
+
+TEST(GroupShape, DataParallelBesideTensorParallelHasOneMemberANode) {
+  // tp 8 dp 4 on 4 nodes: ranks 0 8 16 24; each of a node's 8 GPUs belongs to another group.
+  EXPECT_EQ(plan::group_shape(8, 4, cluster(8, 8), 32), (plan::GroupShape{4, 1, 4, 8}));
+}
+
+TEST(GroupShape, DataParallelBesideNarrowTensorParallelHasSeveralMembersANode) {
+  // tp 2 dp 16 on 4 nodes: ranks 0 2 4 ... 30: 4 a node; two groups share each node.
+  EXPECT_EQ(plan::group_shape(2, 16, cluster(8, 8), 32), (plan::GroupShape{16, 4, 4, 2}));
+}
+
+TEST(GroupShape, ARackWideDomainHoldsGroupsThatSpanItsHosts) {
+  // Hosts of 4 GPUs, domain of 72: 16 consecutive ranks sit on 4 hosts of one rack.
+  EXPECT_EQ(plan::group_shape(1, 8, cluster(4, 72), 144), (plan::GroupShape{8, 8, 1, 1}));
+  // dp of stride 8 over two racks: 9 members in each, 8 groups share its NICs.
+  EXPECT_EQ(plan::group_shape(8, 18, cluster(4, 72), 144), (plan::GroupShape{18, 9, 2, 8}));
+}
+
+TEST(GroupShape, BridgedPairsMeetOverPcieWithoutNics) {
+  EXPECT_EQ(plan::group_shape(1, 2, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{2, 2, 1, 1}));
+  EXPECT_EQ(plan::group_shape(1, 4, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{4, 2, 2, 0}));
+  EXPECT_EQ(plan::group_shape(4, 2, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{2, 1, 2, 0}));
+}
+
+TEST(GroupShape, WithoutNvlinkTheNodeIsTheDomain) {
+  EXPECT_EQ(plan::group_shape(1, 8, cluster(8, 1, spec::Switch::none), 8), (plan::GroupShape{8, 8, 1, 1}));
+}
+
+TEST(GroupShape, UnequalGroupsAreToldByTheWorst) {
+  // Groups of 6 on nodes of 8: ranks 6..11 have 2 on the first node and 4 on the second.
+  EXPECT_EQ(plan::group_shape(1, 6, cluster(8, 8), 24), (plan::GroupShape{6, 2, 2, 2}));
+}
+
+TEST(GroupShape, AgreesWithACountOverAllRanks) {
+  std::mt19937 random(7);
+  const auto pick = [&](std::initializer_list<int> of) { return *(of.begin() + random() % of.size()); };
+  int crossing = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const int gpus = pick({1, 2, 4, 8, 8, 16, 6});
+    const auto via = pick({0, 1, 2}) == 0 ? spec::Switch::none : spec::Switch::nvswitch;
+    const spec::Cluster c = cluster(gpus, pick({1, 2, 4, 8, 72, gpus}), via);
+    const int stride = pick({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 72});
+    const int size = pick({1, 2, 3, 4, 5, 6, 8, 9, 16, 18, 32});
+    int total = stride * size * pick({1, 1, 2, 3, 8});
+    if (i % 4 == 0) total = std::max(stride * (size - 1) + 1, total - static_cast<int>(random() % stride));  // an end cut off
+    const plan::GroupShape is = plan::group_shape(stride, size, c, total), want = oracle(stride, size, c, total);
+    ASSERT_EQ(is, want) << "stride " << stride << " size " << size << " gpus " << gpus << " domain "
+                        << c.node.nvlink.domain << " total " << total << ": " << is.per_domain << " " << is.domains
+                        << " " << is.sharing << ", not " << want.per_domain << " " << want.domains << " "
+                        << want.sharing;
+    crossing += want.domains > 1;
+    ASSERT_EQ(plan::stage_hop(stride, c, total), stage_oracle(stride, c, total)) << stride << " " << total;
+  }
+  EXPECT_GT(crossing, 1000);
+}
+
+TEST(StageHop, StagesOfWholeNodesSendFromEveryGpu) {
+  // tp 8 pp 4: rank r sends to r + 8, all 8 GPUs of a node at once.
+  EXPECT_EQ(plan::stage_hop(8, cluster(8, 8), 32), (plan::Transfer{0, true, 8}));
+}
+
+TEST(StageHop, OnlyTheLastStageOfANodeCrosses) {
+  // tp 2 pp 8 on 2 nodes: ranks 6 and 7 send to 8 and 9.
+  EXPECT_EQ(plan::stage_hop(2, cluster(8, 8), 16), (plan::Transfer{0, true, 2}));
+  EXPECT_EQ(plan::stage_hop(2, cluster(8, 8), 8), (plan::Transfer{0, false, 1}));
+}
+
+}  // namespace

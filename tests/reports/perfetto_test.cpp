@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/perfetto.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/golden.h"
+#include "tests/reports/sample.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string written(const trace::Trace& trace) {
+  std::ostringstream out;
+  reports::write_perfetto(trace, out);
+  return out.str();
+}
+
+std::vector<Json> events(const trace::Trace& trace, const std::string& phase) {
+  std::vector<Json> out;
+  const Json json = Json::parse(written(trace));
+  for (const Json& event : json["traceEvents"]) {
+    if (event["ph"] == phase) out.push_back(event);
+  }
+  return out;
+}
+
+TEST(Perfetto, IsGolden) { testing_support::expect_golden("trace.json", written(sample::trace())); }
+
+TEST(Perfetto, WritesOneCompleteEventForEachSpan) {
+  const auto spans = events(sample::trace(), "X");
+  ASSERT_EQ(spans.size(), 5u);
+  EXPECT_EQ(spans[1]["name"], "b");
+  EXPECT_EQ(spans[1]["cat"], "backward");
+  EXPECT_EQ(spans[1]["args"]["layer"], 3);
+}
+
+TEST(Perfetto, TimesAreMicrosecondsWithEveryPicosecond) {
+  // c lasts 2 us and 1 ps.
+  EXPECT_NE(written(sample::trace()).find(R"("ts":7.000000,"dur":2.000001,"name":"c")"), std::string::npos);
+}
+
+TEST(Perfetto, NamesAreEscaped) { EXPECT_EQ(events(sample::trace(), "X")[2]["name"], "send \"x\""); }
+
+TEST(Perfetto, ArrowsJoinWaitsAndTransfers) {
+  // s waits for b, c waits for r, and the transfer goes from s to r.
+  const auto starts = events(sample::trace(), "s"), ends = events(sample::trace(), "f");
+  ASSERT_EQ(starts.size(), 3u);
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(starts[0]["ts"], 2.0);   // b
+  EXPECT_EQ(ends[0]["ts"], 5.0);     // s
+  EXPECT_EQ(starts[2]["name"], "transfer");
+  EXPECT_EQ(starts[2]["pid"], 1);
+  EXPECT_EQ(ends[2]["pid"], 2);
+}
+
+TEST(Perfetto, AnArrowNeverPointsBackInTime) {
+  trace::Trace trace = sample::trace();
+  trace.tracks[3].spans[0].start = 1'000'000;   // the receive is there at 1 us, the send comes at 5 us
+  const auto starts = events(trace, "s"), ends = events(trace, "f");
+  ASSERT_EQ(starts.size(), ends.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_LE(starts[i]["ts"], ends[i]["ts"]);
+}
+
+TEST(Perfetto, AnArrowComesFromWhatHadEndedAndNotFromWhatStillRuns) {
+  // At 4 us b (2..5) still runs, so an operator that starts then waited for a (0..2).
+  trace::Trace trace = sample::trace();
+  trace.tracks[1].spans[0].start = 4'000'000;
+  EXPECT_EQ(events(trace, "s")[0]["ts"], 0.0);
+}
+
+TEST(Perfetto, SeveralRanksOfOneStageMeetOneByOne) {
+  // Unfolded: two ranks a stage share the channel. The second sender must meet the second receiver.
+  trace::Trace folded = sample::trace(), trace = folded;
+  trace.tracks = {folded.tracks[0], folded.tracks[1], folded.tracks[0], folded.tracks[1],
+                  folded.tracks[2], folded.tracks[3], folded.tracks[2], folded.tracks[3]};
+  std::vector<std::pair<int, int>> met;
+  const auto starts = events(trace, "s"), ends = events(trace, "f");
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (starts[i]["name"] == "transfer") met.emplace_back(starts[i]["pid"], ends[i]["pid"]);
+  }
+  EXPECT_EQ(met, (std::vector<std::pair<int, int>>{{1, 3}, {2, 4}}));
+}
+
+TEST(Perfetto, ThreadsOfDifferentStreamsNeverShareATrack) {
+  std::vector<std::pair<int, int>> seen;
+  for (const Json& event : events(sample::trace(), "X")) seen.emplace_back(event["pid"], event["tid"]);
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_EQ(seen.size(), 4u);   // two streams of two stages
+}
+
+TEST(Perfetto, MemoryIsACounterOfEachRole) {
+  const auto points = events(sample::trace(), "C");
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[1]["args"]["bytes"], 1500);
+  EXPECT_EQ(points[2]["pid"], 2);
+}
+
+TEST(Perfetto, AnEmptyTraceIsStillJson) { EXPECT_TRUE(Json::parse(written({}))["traceEvents"].empty()); }
+
+}  // namespace

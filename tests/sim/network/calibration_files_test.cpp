@@ -1,0 +1,105 @@
+// tests/sim/network/calibration_files_test.cpp -- the fitted curves of topologies/calibrations/network: they are read
+// without fault and give back published measurements that stand for their kind.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/config/network_calibration_reader.h"
+#include "sim/network/closed_form.h"
+
+namespace {
+
+using base::GBps;
+using plan::Collective;
+using plan::CollectiveKind;
+
+spec::NetworkCalibration read(const std::string& name) {
+  const std::string path = std::string(FORERUN_SOURCE_DIR) + "/topologies/calibrations/network/" + name + ".yaml";
+  config::Faults faults;
+  const spec::NetworkCalibration found = config::read_network_calibration(config::load(path), name, faults);
+  for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
+  return found;
+}
+
+spec::Cluster cluster(const std::string& links, double nvlink, bool multicast, const std::string& fabric, double card,
+                      int cards) {
+  spec::Cluster c;
+  c.node.gpus = 8;
+  c.node.nvlink = {GBps(nvlink), 8, spec::Switch::nvswitch, multicast};
+  c.node.nic = {GBps(card), cards, spec::NicKind::infiniband};
+  c.node.links = read(links);
+  c.fabric.calibration = read(fabric);
+  return c;
+}
+
+double bus(const Collective& c, const spec::Cluster& on) {  // GB/s
+  return c.bytes * sim::bus_factor(c.kind, c.group.size) / sim::price(c, on).time.si() / 1e9;
+}
+
+TEST(CalibrationFiles, AllAreReadAndKeepTheirSources) {
+  int files = 0;
+  const std::string folder = std::string(FORERUN_SOURCE_DIR) + "/topologies/calibrations/network";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const spec::NetworkCalibration c = read(entry.path().stem());
+    EXPECT_FALSE(c.sources.empty()) << c.name;
+    for (const spec::PathCurve* curve : {&c.all_reduce, &c.all_gather, &c.reduce_scatter, &c.all_to_all, &c.send}) {
+      EXPECT_GT(curve->latency.si(), 0) << c.name;
+      EXPECT_FALSE(curve->source.empty()) << c.name;
+      EXPECT_LT(curve->residual, 0.7) << c.name;
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 15);
+}
+
+TEST(CalibrationFiles, ADgxH100ReducesInItsSwitches) {
+  // nccl-tests, 8 H100, 8 GiB: 479 GB/s of bus bandwidth (Azure, AWS and NVIDIA agree within 1 %).
+  const spec::Cluster c = cluster("nvlink4", 450, true, "infiniband", 50, 8);
+  const Collective work{CollectiveKind::all_reduce, std::int64_t{8} << 30, {8, 8, 1, 1}};
+  EXPECT_NEAR(bus(work, c), 479, 0.05 * 479);
+  EXPECT_EQ(sim::price(work, c).algorithm, "nvls");
+}
+
+TEST(CalibrationFiles, ADgxA100RunsRings) {
+  // nccl-tests, 8 A100, 512 MiB: all_reduce 222, all_gather 205, reduce_scatter 213, all_to_all 203 GB/s.
+  const spec::Cluster c = cluster("nvlink3", 300, false, "infiniband", 25, 8);
+  const auto check = [&](CollectiveKind kind, double measured) {
+    EXPECT_NEAR(bus({kind, 512 << 20, {8, 8, 1, 1}}, c), measured, 0.07 * measured);
+  };
+  check(CollectiveKind::all_reduce, 222);
+  check(CollectiveKind::all_gather, 205);
+  check(CollectiveKind::reduce_scatter, 213);
+  check(CollectiveKind::all_to_all, 203);
+}
+
+TEST(CalibrationFiles, InfinibandRingsFillTheirCards) {
+  // nccl-tests, 12 nodes of 8 H100 with 8 x 400 Gb/s, 8 GiB: 387 GB/s of 400.
+  const spec::Cluster c = cluster("nvlink4", 450, true, "infiniband", 50, 8);
+  EXPECT_NEAR(bus({CollectiveKind::all_reduce, std::int64_t{8} << 30, {96, 8, 12, 1}}, c), 387, 0.12 * 387);
+}
+
+TEST(CalibrationFiles, SharedEfaFallsTenfoldFromTwoToSixtyFourNodes) {
+  // nanotron's jobs, 8 H100 a node, 32 x 100 Gb/s, all_reduce of 1 GiB: 362 GB/s on 2 nodes, 33 on 64.
+  const spec::Cluster c = cluster("nvlink4", 450, true, "efa", 12.5, 32);
+  EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {16, 8, 2, 1}}, c), 362, 0.25 * 362);
+  EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {512, 8, 64, 1}}, c), 33, 0.25 * 33);
+}
+
+TEST(CalibrationFiles, AWrongCurveIsToldByField) {
+  config::Faults faults;
+  const char* text = "all_reduce: {efficiency: 0.8, latency: 5us, hop: 1us, ramps: 1MB}\nsources: [x]\n";
+  config::read_network_calibration(config::parse(text, "links.yaml"), "links", faults);
+  const auto told = [&](const std::string& field) {
+    for (const base::Fault& f : faults) {
+      if (f.field == field) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(told("links.all_reduce.ramps"));   // no such key
+  EXPECT_TRUE(told("links.send"));               // missing
+  EXPECT_FALSE(told("links.tree"));              // may be left out
+}
+
+}  // namespace
