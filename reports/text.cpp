@@ -17,6 +17,8 @@ using result::Prediction;
 using result::StageMemory;
 
 constexpr std::size_t kMostStages = 12;  // more than that are shown by the fullest ones
+constexpr int kGauge = 10;               // cells
+constexpr int kLargestAt = 43;           // column in which a stage's largest categories begin
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
@@ -26,10 +28,17 @@ std::string spaced(std::string name) {
   return name;
 }
 
+/// All times of the step in its own unit and with equal decimals, so that a reader can add them up.
+std::string of_step(const Prediction& p, double value) {
+  if (p.step_time_s >= 1) return fmt::format("{:.3f} s", value);
+  if (p.step_time_s >= 1e-3) return fmt::format("{:.3f} ms", value * 1e3);
+  return fmt::format("{:.3f} us", value * 1e6);
+}
+
 std::string headline(const Prediction& p) {
   std::string out = paragraph("", p.job) + '\n';
-  out += fmt::format("Step time         {:<12}80 % interval {} to {}\n", seconds(p.step_time_s), seconds(p.step_time_low_s),
-                     seconds(p.step_time_high_s));
+  out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
+                     of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
   out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n", base::with_commas(std::llround(p.tokens_per_s)),
                      base::with_commas(std::llround(p.tokens_per_s_per_gpu)));
   out += fmt::format("Model FLOPs       {:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
@@ -49,18 +58,20 @@ std::string breakdown(const Prediction& p) {
   for (const auto& [name, time] : p.breakdown_s) {
     if (time == 0) continue;
     const double share = time / p.step_time_s;
-    out += fmt::format("  {:<14}{:>10}{:>10}  {}\n", spaced(name), seconds(time), percent(share), bar(share, 40));
+    out += fmt::format("  {:<14}{:>12}{:>10}  {}\n", spaced(name), of_step(p, time), percent(share), bar(share, 40));
   }
-  return out + fmt::format("  {:<14}{:>10}{:>10}\n", "step", seconds(p.step_time_s), percent(1));
+  return out + fmt::format("  {:<14}{:>12}{:>10}\n", "step", of_step(p, p.step_time_s), percent(1));
 }
 
-/// "optimizer 20.1 GB, activations 18.0 GB, parameters 9.9 GB"
-std::string largest(const StageMemory& stage) {
+/// "optimizer 20.1 GB, activations 18.0 GB": as many of the largest as `width` columns hold.
+std::string largest(const StageMemory& stage, int width) {
   auto sorted = stage.categories;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string out;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, sorted.size()) && sorted[i].second > 0; ++i) {
-    out += fmt::format("{}{} {}", i ? ", " : "", spaced(sorted[i].first), bytes(sorted[i].second));
+  for (const auto& [name, size] : sorted) {
+    const std::string next = fmt::format("{}{} {}", out.empty() ? "" : ", ", spaced(name), bytes(size));
+    if (size <= 0 || columns(out) + columns(next) > width) break;
+    out += next;
   }
   return out;
 }
@@ -82,10 +93,10 @@ std::string memory(const Prediction& p) {
   const auto stages = shown_stages(p);
   for (const StageMemory* stage : stages) {
     const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(p.capacity_bytes);
-    const std::string filled = gauge(share, 12);
-    out += paragraph(fmt::format("  stage {:<3}{:>9}{:>9}  {}{}", stage->stage, bytes(stage->peak_bytes), percent(share), filled,
-                                 std::string(15 - columns(filled), ' ')),
-                     largest(*stage));
+    std::string row = fmt::format("  stage {:<3}{:>9}{:>9}  {}", stage->stage, bytes(stage->peak_bytes), percent(share),
+                                  gauge(share, kGauge));
+    row += std::string(std::max(1, kLargestAt - columns(row)), ' ');
+    out += row + largest(*stage, kColumns - columns(row)) + '\n';
   }
   if (stages.size() < p.stages.size()) {
     out += fmt::format("  and {} stages that hold less\n", p.stages.size() - stages.size());

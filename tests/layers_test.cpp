@@ -62,6 +62,7 @@ std::string included(const std::string& line) {
 TEST(Layers, EveryIncludePointsDown) {
   int includes = 0;
   for (const char* top : {"core", "sim", "reports", "cli", "real", "kernels"}) {
+    if (!fs::exists(fs::path(FORERUN_SOURCE_DIR) / top)) continue;   // git keeps no empty folder
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(FORERUN_SOURCE_DIR) / top)) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cpp" && extension != ".cu" && extension != ".cuh") continue;
@@ -90,7 +91,8 @@ TEST(Layers, AnUpwardIncludeIsWrong) {
 TEST(Layers, SimRealAndReportsNeverIncludeOneAnother) {
   for (const char* from : {"sim", "real", "reports"}) {
     for (const char* to : {"sim", "real", "reports"}) {
-      if (std::string(from) != to) EXPECT_NE(wrong(from, std::string(to) + "/a.h"), "") << from << " -> " << to;
+      if (std::string(from) == to) continue;
+      EXPECT_NE(wrong(from, std::string(to) + "/a.h"), "") << from << " -> " << to;
     }
   }
 }

@@ -5,7 +5,7 @@
 namespace config {
 namespace {
 
-constexpr double kMost = 2;          // a fraction or factor; a little above 1 is possible, more than this is a slip
+constexpr double kMost = 2;  // a fraction or factor; a little above 1 is possible, more than this is a slip
 constexpr double kMostTokens = 1e6;
 
 void read_provenance(MapReader& map, spec::Provenance& from) {

@@ -17,15 +17,13 @@ int island_of(const spec::Node& node) {
 }
 
 // NVLink joins only parts of a node.
-bool bridged(const spec::Node& node) {
-  return node.nvlink.via != spec::Switch::none && node.nvlink.domain < node.gpus;
-}
+bool bridged(const spec::Node& node) { return node.nvlink.via != spec::Switch::none && node.nvlink.domain < node.gpus; }
 
 // How the worst group lies across equal parts of consecutive ranks.
 struct Spread {
-  int parts = 1;          // parts that it touches
-  int fewest = 0;         // members in the part that has the fewest
-  int most_sharing = 0;   // groups with members in the same part and beyond
+  int parts = 1;         // parts that it touches
+  int fewest = 0;        // members in the part that has the fewest
+  int most_sharing = 0;  // groups with members in the same part and beyond
 };
 
 Spread count(std::int64_t stride, std::int64_t size, std::int64_t part, std::int64_t total) {

@@ -110,7 +110,6 @@ class Checker {
   }
 
   void model() {
-    if (model_.kind != "transformer") return;
     range("model.heads", model_.heads, 1, kDegree);
     range("model.kv_heads", model_.kv_heads, 1, kDegree);
     range("model.head_dim", model_.head_dim, 1, kDegree);
@@ -157,7 +156,6 @@ class Checker {
               "choose a tp that divides " + text(amount));
       }
     };
-    if (model_.kind != "transformer") return;
     divides(model_.heads, "heads");
     if (model_.kv_heads > 0 && model_.heads % s_.tp == 0 && model_.kv_heads % s_.tp != 0 && s_.tp % model_.kv_heads != 0) {
       fault("strategy.tp", text(model_.kv_heads) + " kv_heads can be neither divided nor replicated over tp " + text(s_.tp),
@@ -233,7 +231,7 @@ class Checker {
   }
 
   void kernels() {
-    if (!s_.attention_kernel || model_.kind != "transformer" || attention_runs(*s_.attention_kernel, job_)) return;
+    if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
               std::string(name(t_.precision)) + " with head_dim " + text(model_.head_dim),
@@ -268,6 +266,7 @@ class Checker {
 }  // namespace
 
 std::vector<base::Fault> check(const Job& job) {
+  if (job.mixed_cluster || job.model.kind != "transformer") return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
   return faults;

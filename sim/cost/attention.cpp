@@ -20,7 +20,7 @@ double head_dim_factor(const spec::AttentionCurve& curve, double head_dim) {
   return 1 + (curve.head_dim_256 - 1) * beyond;
 }
 
-/// Bytes of q, k, v and o. The passes between compute dtypes keep storage formats, so fp8 reads bf16 of a neighbour.
+/// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.
 double moved_bytes(const plan::Attention& w) {
   const double rows = 2.0 * static_cast<double>(w.q_len) * w.heads + 2.0 * static_cast<double>(w.kv_len) * w.kv_heads;
   return rows * w.head_dim * static_cast<double>(w.batch) * spec::bytes_of(w.dtype) * (w.backward ? 2 : 1);
@@ -34,15 +34,14 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const base::FlopRate peak = device.gpu.peak_of(narrow ? spec::Dtype::fp8 : w.dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
   const double q = static_cast<double>(w.q_len), kv = static_cast<double>(w.kv_len);
-  const double lanes = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim;  // FLOPs of one query-key pair, all heads
+  const double lanes = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim;  // FLOPs of a pair, all heads
   const double passes = w.backward ? 2.5 : 1.0;
   const base::Flops flops(plan::hardware_flops(w));
   if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
 
   const double pairs = flops.si() / (lanes * passes) + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
-  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() *
-                      head_dim_factor(curve, w.head_dim) * (w.causal ? curve.causal : 1) *
-                      (narrow ? curve.low_precision : 1);
+  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() * head_dim_factor(curve, w.head_dim) *
+                      (w.causal ? curve.causal : 1) * (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = passes * 4 * w.head_dim * std::min(q, kQueryBlock) * (seen + curve.ramp);
   const double math = std::max(passes * lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);

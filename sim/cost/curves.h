@@ -8,9 +8,10 @@
 namespace sim {
 
 /// The returned reference lives as long as the calibration. A family that was not calibrated gets the data sheet's
-/// roofline: every fraction 1, no overhead, a wide residual, and a source that says so.
+/// roofline: every fraction 1, no overhead, a wide residual, and a source that says so. A missing attention kernel is
+/// priced as flash2 first.
 const spec::MatmulCurve& matmul_curve(const spec::Calibration&, spec::Dtype);
-const spec::AttentionCurve& attention_curve(const spec::Calibration&, spec::AttentionKernel);  // flash2 for a missing one
+const spec::AttentionCurve& attention_curve(const spec::Calibration&, spec::AttentionKernel);
 const spec::MemoryCurve& memory_curve(const spec::Calibration&, plan::MemoryBound::Kind);
 
 }  // namespace sim

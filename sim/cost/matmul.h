@@ -11,9 +11,9 @@ namespace sim {
 ///           w = batch split ceil(m / tile_m) ceil(n / tile_n) / SMs; waves = share ceil(w) + (1 - share) max(w, 1)
 ///   memory  batch (bytes (m k + k n) + out (1 or 2) m n + 8 split m n when split) / (memory hbm)
 ///   time    overhead + (math^4 + memory^4)^(1/4) + power penalty
-/// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such. The
-/// fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well; a part of
-/// a split k is written and read in fp32.
+/// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such.
+/// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well;
+/// a part of a split k is written and read in fp32.
 /// Leaves out: layouts (transposes), odd leading dimensions, L2 hits, casts of operands.
 /// An uncalibrated dtype is a plain roofline on the data sheet. REQUIRES: the GPU's peak of the dtype is above 0.
 /// Fit and residual: docs/prices.md.

@@ -9,16 +9,16 @@
 
 namespace sim {
 
-/// A GPU and its kernels' curves: all that a compute price depends on. A family that was not calibrated is priced on the
-/// data sheet alone (sim/cost/curves.h).
+/// A GPU and its kernels' curves: all that a compute price depends on. A family that was not calibrated is priced on
+/// the data sheet alone (sim/cost/curves.h).
 struct Device {
   spec::Gpu gpu;
   spec::Calibration calibration;
 };
 
 struct Price {
-  base::Seconds time;        // alone on the GPU, issue by the host not counted
-  double residual = 0;       // standard deviation of log(price / measured) of its family
+  base::Seconds time;   // alone on the GPU, issue by the host not counted
+  double residual = 0;  // standard deviation of log(price / measured) of its family
 };
 
 /// Pure functions of (work, device). Time never grows with bandwidth or FLOP/s. Sources stand in each family's header.

@@ -36,8 +36,8 @@ int levels(int members) {
 
 // The group as the algorithms see it: what a rank finds inside its domain and what the group finds between domains.
 struct Ground {
-  int size, members, domains;   // ranks; of them in one domain; domains
-  base::Bytes bytes, own;       // of the buffer; of it on the rank itself at the start and in the end
+  int size, members, domains;  // ranks; of them in one domain; domains
+  base::Bytes bytes, own;      // of the buffer; of it on the rank itself at the start and in the end
   bool nvlink = false;
   base::ByteRate inside, between;
   const spec::Cluster& cluster;
@@ -46,7 +46,7 @@ struct Ground {
 Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
   const plan::GroupShape& g = c.group;
   const bool leaves_node = g.domains > 1 && g.sharing > 0;
-  const bool pieces = g.domains > 1 && g.sharing == 0;   // NVLink islands of one node, PCIe between them
+  const bool pieces = g.domains > 1 && g.sharing == 0;  // NVLink islands of one node, PCIe between them
   Ground at{.size = g.size,
             .members = leaves_node ? std::max(1, g.per_domain) : g.size,
             .domains = leaves_node ? g.domains : 1,
@@ -142,8 +142,8 @@ NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) {
     if (other.time < best.time) best = std::move(other);
   };
   const bool trees = at.domains > 1 && cluster.fabric.calibration.tree.efficiency > 0;
-  const bool in_switch = at.members > 1 && at.nvlink && cluster.node.nvlink.multicast &&
-                         cluster.node.links.nvls.efficiency > 0;
+  const bool in_switch =
+      at.members > 1 && at.nvlink && cluster.node.nvlink.multicast && cluster.node.links.nvls.efficiency > 0;
   if (trees) consider(tree(at));
   if (in_switch && (trees || at.domains == 1)) consider(nvls(at));
   return best;

@@ -5,9 +5,9 @@
 // Simple protocol; the low-latency protocol has its own latency, hop and efficiency and no ramp. `sent` is what a rank
 // puts on the wire, `own` what stays on it. The square root is the slow filling of NCCL's channels. The price is the
 // fastest of
-//   ring   sent = bytes_sent_per_rank; steps 2 (N-1) for all_reduce, N-1 otherwise; bound by the slower of NIC and NVLink
+//   ring   sent = bytes_sent_per_rank; 2 (N-1) steps for all_reduce, N-1 otherwise; bound by the slower of NIC, NVLink
 //   tree   all_reduce across a fabric: a node's NICs carry 2 (n-1)/n of the buffer for n domains; 2 log2(n) steps
-//   nvls   all_reduce through the switches: a link carries (m+1)/m of the buffer for m members; across domains with a tree
+//   nvls   all_reduce in the switches: a link carries (m+1)/m of the buffer for m members; a tree across domains
 //   direct all_to_all: fabric and NVLink carry their parts at the same time
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
 // Leaves out: other axes on the same wires, placement other than consecutive nodes, SHARP in InfiniBand switches.
@@ -25,7 +25,7 @@ namespace sim {
 
 struct NetworkPrice {
   base::Seconds time;
-  std::string algorithm;     // "ring", "tree", "nvls", "nvls tree", "direct"; "none" when nothing moves
+  std::string algorithm;  // "ring", "tree", "nvls", "nvls tree", "direct"; "none" when nothing moves
   double residual = 0;
 };
 

@@ -12,9 +12,9 @@ namespace sim {
 struct Leg {
   const spec::PathCurve* curve = nullptr;
   base::ByteRate rate;
-  double steps = 0;          // one after another, on this kind of link
-  base::Bytes sent;          // on this kind of link, by one rank (or by all that share `rate`)
-  base::Bytes own;           // stays where it is, copied
+  double steps = 0;  // one after another, on this kind of link
+  base::Bytes sent;  // on this kind of link, by one rank (or by all that share `rate`)
+  base::Bytes own;   // stays where it is, copied
 };
 
 /// Time of an algorithm whose legs stream at the same time: the slowest leg's bytes, every leg's steps, the start-up of

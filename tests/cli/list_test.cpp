@@ -10,17 +10,17 @@ namespace {
 using nlohmann::json;
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Run;
+using testing_support::Answer;
 
 TEST(List, OneKindIsOneNameALine) {
-  const Run run = forerun("list models");
+  const Answer run = forerun("list models");
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_TRUE(contains("\n" + run.out, "\nllama3-70b\n"));
   EXPECT_TRUE(contains("\n" + run.out, "\ngpt3-175b\n"));
 }
 
 TEST(List, WithoutAKindItShowsAllUnderTheirKind) {
-  const Run run = forerun("list");
+  const Answer run = forerun("list");
   EXPECT_EQ(run.exit_code, 0);
   for (const char* kind : {"models", "nodes", "gpus", "fabrics", "frameworks", "jobs", "calibrations"}) {
     EXPECT_TRUE(contains("\n" + run.out, std::string("\n") + kind + "\n")) << kind;
@@ -36,7 +36,7 @@ TEST(List, JsonHoldsTheSameNamesAndNothingElseIsPrinted) {
 }
 
 TEST(List, AnUnknownKindOffersTheNearest) {
-  const Run run = forerun("list modles");
+  const Answer run = forerun("list modles");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err, "error: KIND: there is no kind 'modles'\n  mend: did you mean models?\n");
 }

@@ -7,10 +7,10 @@ namespace {
 
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Run;
+using testing_support::Answer;
 
 TEST(CommandLine, HelpNamesEverySubcommand) {
-  const Run run = forerun("--help");
+  const Answer run = forerun("--help");
   EXPECT_EQ(run.exit_code, 0);
   for (const char* name : {"predict", "list", "show"}) EXPECT_TRUE(contains(run.out, std::string("\n  ") + name + ' ')) << name;
   EXPECT_EQ(run.err, "");
@@ -18,7 +18,7 @@ TEST(CommandLine, HelpNamesEverySubcommand) {
 
 TEST(CommandLine, EverySubcommandHasItsHelp) {
   for (const char* name : {"predict", "list", "show"}) {
-    const Run run = forerun(std::string(name) + " --help");
+    const Answer run = forerun(std::string(name) + " --help");
     EXPECT_EQ(run.exit_code, 0);
     EXPECT_TRUE(contains(run.out, std::string("usage: forerun ") + name)) << run.out;
     EXPECT_EQ(forerun(std::string("help ") + name).out, run.out);
@@ -26,27 +26,27 @@ TEST(CommandLine, EverySubcommandHasItsHelp) {
 }
 
 TEST(CommandLine, TellsItsVersion) {
-  const Run run = forerun("--version");
+  const Answer run = forerun("--version");
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.out.substr(0, 8), "forerun ");
 }
 
 TEST(CommandLine, WithoutASubcommandItShowsHelpAndFails) {
-  const Run run = forerun("");
+  const Answer run = forerun("");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
   EXPECT_TRUE(contains(run.err, "usage: forerun"));
 }
 
 TEST(CommandLine, AnUnknownSubcommandOffersTheNearest) {
-  const Run run = forerun("predcit job.yaml");
+  const Answer run = forerun("predcit job.yaml");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run.err, "error: predcit: there is no such subcommand\n  mend: did you mean predict?\n");
 }
 
 TEST(CommandLine, EveryUnknownOptionOffersTheNearest) {
-  const Run run = forerun("predict --sequenec 4096 --modle=x");
+  const Answer run = forerun("predict --sequenec 4096 --modle=x");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: --sequenec: there is no such option\n  mend: did you mean --sequence?\n"
@@ -60,31 +60,31 @@ TEST(CommandLine, OptionsAreNeverAbbreviated) {
 }
 
 TEST(CommandLine, AMissingValueIsAFault) {
-  const Run run = forerun("predict --tp");
+  const Answer run = forerun("predict --tp");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "error: --tp: ")) << run.err;
 }
 
 TEST(CommandLine, AValueForASwitchIsAFault) {
-  const Run run = forerun("predict --quiet=yes");
+  const Answer run = forerun("predict --quiet=yes");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "error: --quiet: ")) << run.err;
 }
 
 TEST(CommandLine, AnOptionTwiceIsAFault) {
-  const Run run = forerun("predict --tp 4 --tp 8");
+  const Answer run = forerun("predict --tp 4 --tp 8");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "error: --tp: is given twice")) << run.err;
 }
 
 TEST(CommandLine, AnOperandTooManyIsAFault) {
-  const Run run = forerun("list models nodes");
+  const Answer run = forerun("list models nodes");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "'nodes' is one operand too many")) << run.err;
 }
 
 TEST(CommandLine, AFullDiskIsNoticed) {
-  const Run run = forerun("list models >/dev/full");
+  const Answer run = forerun("list models >/dev/full");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "cannot write")) << run.err;
 }

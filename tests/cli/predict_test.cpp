@@ -12,20 +12,20 @@ using nlohmann::json;
 using testing_support::contains;
 using testing_support::content_of;
 using testing_support::forerun;
-using testing_support::Run;
+using testing_support::Answer;
 using testing_support::ScratchFolder;
 
 const std::string kSmall = "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 ";
 
 TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
-  const Run run = forerun(kSmall);
+  const Answer run = forerun(kSmall);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.out, "Step time")) << run.out;
   EXPECT_EQ(run.err, "");
 }
 
 TEST(Predict, JsonOnStdoutIsOnlyJson) {
-  const Run run = forerun(kSmall + "--json -");
+  const Answer run = forerun(kSmall + "--json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const json answer = json::parse(run.out);   // throws when anything else is printed
   EXPECT_EQ(answer["schema"], 1);
@@ -42,7 +42,7 @@ TEST(Predict, TheBreakdownAddsUpToTheStep) {
 
 TEST(Predict, AnswersWithJsonAndOneWhenItDoesNotFit) {
   // 70.6e9 parameters of 16 bytes (weights, gradients, Adam with fp32 master) on 8 GPUs without sharding: 1.1 TB / 8.
-  const Run run = forerun("predict --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --tp 8 --json -");
+  const Answer run = forerun("predict --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --tp 8 --json -");
   EXPECT_EQ(run.exit_code, 1) << run.err;
   const json answer = json::parse(run.out);
   EXPECT_FALSE(answer["fits"].get<bool>());
@@ -53,7 +53,7 @@ TEST(Predict, AnswersWithJsonAndOneWhenItDoesNotFit) {
 TEST(Predict, SameInputSameBytes) { EXPECT_EQ(forerun(kSmall + "--json -").out, forerun(kSmall + "--json -").out); }
 
 TEST(Predict, EveryMissingFieldIsAFaultThatNamesItsFlag) {
-  const Run run = forerun("predict --tp 4");
+  const Answer run = forerun("predict --tp 4");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
   for (const char* flag : {"--model", "--node", "--sequence", "--global-batch"}) {
@@ -68,14 +68,14 @@ TEST(Predict, AnUnknownKeyIsToldWithItsPlaceAndTheNearest) {
                                         "training: {sequence: 4096, global_batch: 16}\n"
                                         "strategy:\n"
                                         "  zeor: 1\n";
-  const Run run = forerun("predict " + folder / "job.yaml");
+  const Answer run = forerun("predict " + (folder / "job.yaml"));
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "job.yaml:5:3: error: strategy.zeor: ")) << run.err;
   EXPECT_TRUE(contains(run.err, "zero")) << run.err;
 }
 
 TEST(Predict, EveryFaultIsToldAtOnce) {
-  const Run run = forerun(kSmall + "--precision bf61 --set strategy.shcedule=1f1b --set training.micro_batch=none");
+  const Answer run = forerun(kSmall + "--precision bf61 --set strategy.shcedule=1f1b --set training.micro_batch=none");
   EXPECT_EQ(run.exit_code, 2);
   for (const char* field : {"training.precision", "strategy.shcedule", "training.micro_batch"}) {
     EXPECT_TRUE(contains(run.err, field)) << field << '\n' << run.err;
@@ -92,7 +92,7 @@ TEST(Predict, FlagsOverrideTheFileAndSetOverridesBoth) {
                                         "cluster: {node: dgx-h100, nodes: 1}\n"
                                         "training: {sequence: 4096, global_batch: 16}\n"
                                         "strategy: {tp: 2, zero: 1}\n";
-  const std::string job = "predict " + folder / "job.yaml --json - ";
+  const std::string job = "predict " + (folder / "job.yaml") + " --json - ";
   const auto tokens = [&](const std::string& flags) {   // of a step: what tells the runs apart exactly
     const json answer = json::parse(forerun(job + flags).out);
     return answer["tokens_per_s"].get<double>() * answer["step_time_s"].get<double>();
@@ -109,20 +109,20 @@ TEST(Predict, GpusPerNodeMakesTheNodeSmaller) {
 
 TEST(Predict, AJobMayBeNamedAsTheCatalogueDoes) {
   EXPECT_NE(forerun("predict llama3-70b-64xh100 --quiet").exit_code, 2);
-  const Run run = forerun("predict llama3-70b-64xh10");
+  const Answer run = forerun("predict llama3-70b-64xh10");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "did you mean llama3-70b-64xh100?")) << run.err;
 }
 
 TEST(Predict, QuietPrintsNothing) {
-  const Run run = forerun(kSmall + "--quiet");
+  const Answer run = forerun(kSmall + "--quiet");
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.out + run.err, "");
 }
 
 TEST(Predict, WritesItsFilesAndLeavesNoOther) {
   const ScratchFolder folder;
-  const Run run = forerun(kSmall + "--json " + folder / "a.json --trace " + folder / "b.json");
+  const Answer run = forerun(kSmall + "--json " + (folder / "a.json") + " --trace " + (folder / "b.json"));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.out, "Step time"));
   EXPECT_EQ(json::parse(content_of(folder / "a.json"))["schema"], 1);
@@ -132,7 +132,7 @@ TEST(Predict, WritesItsFilesAndLeavesNoOther) {
 
 TEST(Predict, WhatCannotBeWrittenIsAFaultAndLeavesTheOldFile) {
   const ScratchFolder folder;
-  const Run run = forerun(kSmall + "--json " + folder / "missing/a.json");
+  const Answer run = forerun(kSmall + "--json " + (folder / "missing/a.json"));
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "error: --json: cannot write ")) << run.err;
   EXPECT_EQ(folder.files(), 0);

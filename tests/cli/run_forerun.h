@@ -48,17 +48,17 @@ inline std::string content_of(const std::string& path) {
   return text.str();
 }
 
-struct Run {
+struct Answer {
   int exit_code = -1;
   std::string out, err;
 };
 
 /// `arguments` as typed in a shell.
-inline Run forerun(const std::string& arguments) {
+inline Answer forerun(const std::string& arguments) {
   const ScratchFolder scratch;
   const std::string err = scratch / "stderr";
   const std::string command = std::string("'") + FORERUN_BINARY + "' " + arguments + " 2>'" + err + "'";
-  Run run;
+  Answer run;
   FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) return run;
   char block[4096];

@@ -11,14 +11,14 @@ namespace {
 using nlohmann::json;
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Run;
+using testing_support::Answer;
 using testing_support::ScratchFolder;
 
 json shown(const std::string& name) { return json::parse(forerun("show " + name + " --json -").out); }
 
 TEST(Show, AModelCountsItsParametersByPart) {
   // Llama 3 70B: embedding and head 128256 x 8192 each; 70,553,706,496 in all, as published.
-  const Run run = forerun("show llama3-70b");
+  const Answer run = forerun("show llama3-70b");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.out, "70,553,706,496")) << run.out;
   const json parameters = shown("llama3-70b")["parameters"];
@@ -37,13 +37,13 @@ TEST(Show, AHuggingFaceConfigIsAModelToo) {
       "hidden_size": 8, "intermediate_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2,
       "num_hidden_layers": 1, "vocab_size": 100, "max_position_embeddings": 64, "tie_word_embeddings": false,
       "hidden_act": "silu"})";
-  const Run run = forerun("show " + folder / "config.json --json -");
+  const Answer run = forerun("show " + (folder / "config.json") + " --json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(json::parse(run.out)["parameters"]["total"], 4 * 64 + 3 * 128 + 2 * 8 + 2 * 800 + 8);
 }
 
 TEST(Show, ADefaultOfAModelSaysThatItIsOne) {
-  const Run run = forerun("show llama3-70b");
+  const Answer run = forerun("show llama3-70b");
   EXPECT_TRUE(contains(run.out, "  hidden: 8192\n"));              // written in the file
   EXPECT_TRUE(contains(run.out, "  mtp: 0   # default\n")) << run.out;   // not written there
 }
@@ -61,7 +61,7 @@ TEST(Show, AKindBeforeTheNameChoosesTheEntry) {
 }
 
 TEST(Show, AnUnknownNameOffersTheNearest) {
-  const Run run = forerun("show llama3-70");
+  const Answer run = forerun("show llama3-70");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
   EXPECT_TRUE(contains(run.err, "error: NAME: there is no entry and no file 'llama3-70'\n  mend: did you mean llama3-70b?"))
@@ -75,7 +75,7 @@ TEST(Show, EveryCatalogueEntryCanBeShown) {
   for (const auto& [kind, names] : all.items()) {
     if (kind == "schema") continue;
     for (const auto& name : names) {
-      const Run run = forerun("show " + kind + "/" + name.get<std::string>());
+      const Answer run = forerun("show " + kind + "/" + name.get<std::string>());
       EXPECT_EQ(run.exit_code, 0) << kind << '/' << name << ": " << run.err;
     }
   }

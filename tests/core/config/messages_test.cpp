@@ -189,9 +189,9 @@ TEST_F(Messages, AbsurdValuesAreFaults) {
 
 TEST_F(Messages, FaultsComeInFileOrder) {
   // The strategy is read before the network, and stands behind it in this file.
-  EXPECT_EQ(small_.message("network: {algorithm: star}\nstrategy: {zero: 7}\nmodel: small\ncluster: {node: box-8}\n"
+  EXPECT_EQ(small_.message("network: {algorithm: rung}\nstrategy: {zero: 7}\nmodel: small\ncluster: {node: box-8}\n"
                            "training: {sequence: 1024, global_batch: 64}\n"),
-            "job.yaml:1:22: error: network.algorithm: 'star' is not known\n"
+            "job.yaml:1:22: error: network.algorithm: 'rung' is not known\n"
             "  mend: did you mean ring? known: auto, ring, tree, nvls, hierarchical\n"
             "job.yaml:2:18: error: strategy.zero: 7 is out of range\n"
             "  mend: write a whole number from 0 to 3");

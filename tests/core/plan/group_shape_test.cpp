@@ -127,7 +127,9 @@ TEST(GroupShape, AgreesWithACountOverAllRanks) {
     const int stride = pick({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 72});
     const int size = pick({1, 2, 3, 4, 5, 6, 8, 9, 16, 18, 32});
     int total = stride * size * pick({1, 1, 2, 3, 8});
-    if (i % 4 == 0) total = std::max(stride * (size - 1) + 1, total - static_cast<int>(random() % stride));  // an end cut off
+    if (i % 4 == 0) {  // an end cut off
+      total = std::max(stride * (size - 1) + 1, total - static_cast<int>(random() % stride));
+    }
     const plan::GroupShape is = plan::group_shape(stride, size, c, total), want = oracle(stride, size, c, total);
     ASSERT_EQ(is, want) << "stride " << stride << " size " << size << " gpus " << gpus << " domain "
                         << c.node.nvlink.domain << " total " << total << ": " << is.per_domain << " " << is.domains

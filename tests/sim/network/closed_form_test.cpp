@@ -156,7 +156,8 @@ TEST(ClosedForm, OversubscribedLeavesSlowAllToAllAndSpareRings) {
   spec::Cluster c = toy();
   c.fabric.kind = spec::Fabric::Kind::fat_tree;
   const GroupShape g{64, 8, 8, 1};
-  const double ring = seconds(CollectiveKind::all_gather, kGB, g, c), direct = seconds(CollectiveKind::all_to_all, kGB, g, c);
+  const double ring = seconds(CollectiveKind::all_gather, kGB, g, c),
+               direct = seconds(CollectiveKind::all_to_all, kGB, g, c);
   c.fabric.leaf_nodes = 4;
   c.fabric.oversubscription = 2;
   EXPECT_DOUBLE_EQ(seconds(CollectiveKind::all_gather, kGB, g, c), ring);
@@ -245,7 +246,8 @@ class Laws : public ::testing::Test {
   Collective work() {
     const int members = pick({1, 2, 4, 8}), domains = pick({1, 2, 3, 16, 64});
     const int sharing = pick({1, 8 / members});
-    return {static_cast<CollectiveKind>(pick({0, 1, 2, 3, 4})), static_cast<std::int64_t>(std::exp(uniform(3, 23))),
+    return {static_cast<CollectiveKind>(pick({0, 1, 2, 3, 4})),
+            static_cast<std::int64_t>(std::exp(uniform(3, 23))),
             {members * domains, members, domains, sharing}};
   }
   static constexpr double kRound = 1 + 1e-12;
@@ -262,7 +264,8 @@ TEST_F(Laws, MoreBandwidthIsNeverSlower) {
     bisection.fabric.oversubscription = 1;
     const Collective w = work();
     const double before = sim::price(w, c).time.si();
-    for (const auto& better : {nvlink, nic, cards, bisection}) EXPECT_LE(sim::price(w, better).time.si(), before * kRound);
+    for (const auto& better : {nvlink, nic, cards, bisection})
+      EXPECT_LE(sim::price(w, better).time.si(), before * kRound);
   }
 }
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/core/spec/small_job.h"
+
+namespace spec {
+namespace {
+
+/// The fields that check() finds fault with, in its order.
+std::vector<std::string> fields(const Job& job) {
+  std::vector<std::string> out;
+  for (const base::Fault& fault : check(job)) {
+    EXPECT_FALSE(fault.what.empty());
+    EXPECT_FALSE(fault.mend.empty());
+    out.push_back(fault.field);
+  }
+  return out;
+}
+using Fields = std::vector<std::string>;
+
+Job with(auto bend) {
+  Job job = small_job();
+  bend(job);
+  return job;
+}
+
+TEST(Check, ASoundJobHasNoFault) {
+  EXPECT_EQ(fields(small_job()), Fields{});
+  EXPECT_EQ(fields(resolve(small_job())), Fields{});
+}
+
+TEST(Check, TpDividesHeadsFeedForwardAndSequence) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 16; j.strategy.sp = true; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 20; j.model.ffn = 4097; })), Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 18; j.model.kv_heads = 18; })), Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.training.sequence = 1022; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.strategy.sp = true; j.training.sequence = 1022; })),
+            Fields{"strategy.tp"});
+}
+
+TEST(Check, KvHeadsAreDividedOrReplicated) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 2; })), Fields{});  // 4 kv heads: 2 each
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 8; })), Fields{});  // each on 2 ranks
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 24; j.model.kv_heads = 6; })), Fields{"strategy.tp"});
+}
+
+TEST(Check, AVocabularyNeedNotDivide) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 8; j.model.vocab = 50257; })), Fields{});
+}
+
+TEST(Check, TheRanksAreUsedUp) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.dp = 16; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.dp = 8; })), Fields{"strategy.dp"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.pp = 3; })), Fields{"strategy.pp"});
+}
+
+TEST(Check, TheBatchIsDividedByReplicasAndMicrobatches) {
+  EXPECT_EQ(fields(with([](Job& j) { j.training.micro_batch = 4; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.training.micro_batch = 8; })), Fields{"training.global_batch"});
+}
+
+TEST(Check, FewerMicrobatchesThanStagesAreAllowed) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.pp = 8; j.training.global_batch = 2; })), Fields{});
+}
+
+TEST(Check, AnInterleavedScheduleHasStagesChunksAndFullRounds) {
+  const auto interleaved = [](int pp, int vpp, int batch) {
+    return with([&](Job& j) {
+      j.strategy.schedule = Schedule::interleaved;
+      j.strategy.pp = pp;
+      j.strategy.vpp = vpp;
+      j.training.global_batch = batch;
+    });
+  };
+  EXPECT_EQ(fields(interleaved(4, 2, 64)), Fields{});
+  EXPECT_EQ(fields(interleaved(4, 1, 64)), Fields{"strategy.schedule"});
+  EXPECT_EQ(fields(interleaved(1, 2, 64)), Fields{"strategy.schedule"});
+  EXPECT_EQ(fields(interleaved(4, 2, 8)), Fields{"training.global_batch"});  // 2 microbatches over 4 stages
+}
+
+TEST(Check, AStageCannotRecomputeMoreLayersThanThereAre) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.recompute = {Recompute::Kind::full, 24}; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.recompute = {Recompute::Kind::full, 25}; })), Fields{"strategy.recompute"});
+}
+
+TEST(Check, NodesAreJoinedByCardsOrByNvlink) {
+  EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; })), Fields{"cluster.node.nic"});
+  EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; j.cluster.node.nvlink.domain = 16; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; j.cluster.nodes = 1; })), Fields{});
+}
+
+TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
+  const auto kernel = [](AttentionKernel k, Generation g, Dtype d) {
+    return with([&](Job& j) {
+      j.strategy.attention_kernel = k;
+      j.cluster.node.gpu.generation = g;
+      j.training.precision = d;
+    });
+  };
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::hopper, Dtype::bf16)), Fields{});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::ampere, Dtype::bf16)), Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::volta, Dtype::fp16)), Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)), Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
+}
+
+TEST(Check, TensorParallelOverlapIsSupported) {
+  for (const TpOverlap overlap : {TpOverlap::none, TpOverlap::wgrad, TpOverlap::chunked, TpOverlap::userbuffers}) {
+    EXPECT_EQ(fields(with([&](Job& j) { j.strategy.tp = 2; j.strategy.overlap.tp = overlap; })), Fields{});
+  }
+  EXPECT_EQ(fields(with([](Job& j) { j.model.window = 128; })), Fields{});
+}
+
+TEST(Check, EachUnsupportedFeatureIsNamed) {
+  const auto refused = [](auto bend) {
+    const std::vector<base::Fault> faults = unsupported(with(bend));
+    EXPECT_EQ(faults.size(), 1u);
+    if (faults.empty()) return std::string();
+    EXPECT_TRUE(faults[0].what.ends_with("is not supported by this version")) << faults[0].what;
+    return faults[0].field;
+  };
+  EXPECT_EQ(refused([](Job& j) { j.strategy.zero = 2; }), "strategy.zero");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.cp = 2; }), "strategy.cp");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.ep = 2; }), "strategy.ep");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.etp = 2; }), "strategy.etp");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.shard = 8; }), "strategy.shard");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.fsdp_given = true; }), "strategy.fsdp");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
+  EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
+  EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
+  EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
+  EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
+  EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
+  EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
+  EXPECT_EQ(refused([](Job& j) { j.training.optimizer = Optimizer::adamw8bit; }), "training.optimizer");
+  EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
+  for (const Schedule s : {Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::dualpipe, Schedule::pipedream}) {
+    EXPECT_EQ(refused([&](Job& j) { j.strategy.schedule = s; }), "strategy.schedule");
+  }
+}
+
+TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {
+  constexpr int huge = std::numeric_limits<int>::max();
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = j.strategy.pp = j.strategy.cp = 1'000'000; j.strategy.dp = 1'000'000; })).front(),
+            "strategy.tp");
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = huge; })), Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) { j.training.global_batch = std::numeric_limits<std::int64_t>::max(); })),
+            Fields{"training.global_batch"});
+  EXPECT_EQ(fields(with([](Job& j) { j.cluster.nodes = 0; })), Fields{"cluster.nodes"});
+  EXPECT_EQ(fields(with([](Job& j) { j.training.dropout = 1; })), Fields{"training.dropout"});
+  EXPECT_EQ(fields(with([](Job& j) { j.simulation.jitter = std::numeric_limits<double>::quiet_NaN(); })),
+            Fields{"simulation.jitter"});
+}
+
+TEST(Check, SlowRanksAndLinksExist) {
+  EXPECT_EQ(fields(with([](Job& j) { j.simulation.slow_ranks = {{15, 2}}; j.simulation.slow_links = {{1, 2}}; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.simulation.slow_ranks = {{16, 2}}; j.simulation.slow_links = {{2, 2}}; })),
+            (Fields{"simulation.slow_ranks", "simulation.slow_links"}));
+}
+
+TEST(Warnings, TellWhatIsOddAndNoFault) {
+  Job job = small_job();
+  job.cluster.node.calibration.name = "chip";
+  EXPECT_TRUE(warnings(job).empty());
+  job.model.max_positions = 1024;
+  EXPECT_TRUE(warnings(job).empty());  // 1024 tokens are just within
+  job.model.max_positions = 1023;
+  job.strategy.tp = 16;
+  job.cluster.node.calibration.name.clear();
+  EXPECT_EQ(warnings(job).size(), 3u);
+}
+
+}  // namespace
+}  // namespace spec

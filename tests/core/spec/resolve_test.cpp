@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/core/spec/small_job.h"
+
+namespace spec {
+namespace {
+
+bool assumed(const Job& job, const std::string& what) {
+  return std::find(job.assumptions.begin(), job.assumptions.end(), what) != job.assumptions.end();
+}
+
+TEST(Resolve, DpIsWhatTheOtherDegreesLeave) {
+  Job job = small_job();
+  job.strategy.tp = 2;
+  job.strategy.pp = 4;
+  job = resolve(job);
+  EXPECT_EQ(job.strategy.data(), 2);  // 16 / (2 x 4)
+  EXPECT_TRUE(assumed(job, "dp: 2 (ranks / (tp cp pp))"));
+}
+
+TEST(Resolve, WhatWasWrittenStaysAndIsNotToldAgain) {
+  Job job = small_job();
+  job.strategy.dp = 16;
+  job.strategy.attention_kernel = AttentionKernel::unfused;
+  job.strategy.fused_kernels.norm = false;
+  job.strategy.overlap.grad_reduce = false;
+  job.framework.fused.norm = true;
+  job.framework.overlap.grad_reduce = true;
+  job.training.gradient_dtype = Dtype::bf16;
+  job = resolve(job);
+  EXPECT_EQ(job.strategy.attention_kernel, AttentionKernel::unfused);
+  EXPECT_EQ(job.strategy.fused_kernels.norm, false);
+  EXPECT_EQ(job.strategy.overlap.grad_reduce, false);
+  EXPECT_EQ(job.training.gradients(), Dtype::bf16);
+  for (const std::string& told : job.assumptions) {
+    for (const char* field : {"dp:", "attention_kernel:", "fused_kernels.norm:", "overlap.grad_reduce:", "gradient_dtype:"}) {
+      EXPECT_FALSE(told.starts_with(field)) << told;
+    }
+  }
+}
+
+TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
+  const auto best = [](Generation g, const char* framework, Dtype precision = Dtype::bf16, int head_dim = 128) {
+    Job job = small_job();
+    job.cluster.node.gpu.generation = g;
+    job.strategy.framework = framework;
+    job.training.precision = precision;
+    job.model.head_dim = head_dim;
+    return *resolve(job).strategy.attention_kernel;
+  };
+  EXPECT_EQ(best(Generation::volta, "megatron", Dtype::fp16), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::turing, "torch", Dtype::fp16), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::ampere, "megatron"), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::ada, "torch"), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::hopper, "megatron"), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::hopper, "torch"), AttentionKernel::flash3);
+  EXPECT_EQ(best(Generation::hopper, "none"), AttentionKernel::flash3);
+  EXPECT_EQ(best(Generation::blackwell, "torch"), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::ampere, "torch", Dtype::fp32), AttentionKernel::unfused);
+  EXPECT_EQ(best(Generation::ampere, "torch", Dtype::bf16, 448), AttentionKernel::fused_softmax);
+}
+
+TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
+  Job job = small_job();
+  job.strategy.tp = 2;
+  job.framework.fused.norm = true;
+  job.framework.overlap.grad_reduce = true;
+  job.framework.overlap.tp = TpOverlap::wgrad;
+  job = resolve(job);
+  EXPECT_EQ(job.strategy.fused_kernels.norm, true);
+  EXPECT_EQ(job.strategy.fused_kernels.cross_entropy, false);
+  EXPECT_EQ(job.strategy.overlap.tp, TpOverlap::wgrad);
+  EXPECT_TRUE(assumed(job, "overlap.grad_reduce: true (default of megatron)"));
+  EXPECT_TRUE(assumed(job, "overlap.tp: wgrad (default of megatron)"));
+}
+
+TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {
+  Job job = small_job();
+  job.strategy.compile = true;
+  job.strategy.fused_kernels.rope = false;  // written: stays
+  const FusedKernels fused = resolve(job).strategy.fused_kernels;
+  EXPECT_EQ(fused.norm, true);
+  EXPECT_EQ(fused.activation, true);
+  EXPECT_EQ(fused.cross_entropy, true);
+  EXPECT_EQ(fused.rope, false);
+  EXPECT_EQ(fused.grad_accumulation, false);
+}
+
+TEST(Resolve, AVocabularyIsPaddedForTensorParallelism) {
+  Job job = small_job();
+  job.strategy.tp = 8;
+  job.model.vocab = 50257;
+  job = resolve(job);
+  EXPECT_EQ(job.model.vocab, 50264);  // the next multiple of 8
+  EXPECT_TRUE(assumed(job, "vocab: 50264 (padded from 50257 for tp)"));
+}
+
+TEST(Resolve, TwiceIsOnce) {
+  Job job = small_job();
+  job.strategy.tp = 8;
+  job.model.vocab = 50257;
+  const Job once = resolve(job);
+  const Job twice = resolve(once);
+  EXPECT_EQ(twice.assumptions, once.assumptions);
+  EXPECT_EQ(twice.model.vocab, once.model.vocab);
+}
+
+TEST(Resolve, OptimizerDefaultsFollowThePrecision) {
+  Job job = small_job();
+  EXPECT_EQ(resolve(job).training.master_weights, true);
+  EXPECT_EQ(resolve(job).training.gradient_dtype, Dtype::fp32);
+  job.training.precision = Dtype::fp32;
+  EXPECT_EQ(resolve(job).training.master_weights, false);
+}
+
+}  // namespace
+}  // namespace spec

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "core/spec/job.h"
+
+namespace spec {
+namespace {
+
+std::vector<int> counts(int layers, int pp, int vpp, bool embedding_in_split = false, std::vector<int> stage_layers = {}) {
+  Model model;
+  model.layers = layers;
+  Strategy s;
+  s.pp = pp;
+  s.vpp = vpp;
+  s.embedding_in_split = embedding_in_split;
+  s.stage_layers = std::move(stage_layers);
+  std::vector<int> out;
+  int first = 0;
+  for (const ChunkLayers& chunk : split_layers(model, s)) {
+    EXPECT_EQ(chunk.first, first);  // in model order, none left out
+    first += chunk.count;
+    out.push_back(chunk.count);
+  }
+  return out;
+}
+
+using Counts = std::vector<int>;
+
+TEST(SplitLayers, EvenlyWhenTheyDivide) {
+  EXPECT_EQ(counts(24, 4, 1), (Counts{6, 6, 6, 6}));
+  EXPECT_EQ(counts(24, 2, 3), (Counts{4, 4, 4, 4, 4, 4}));
+  EXPECT_EQ(counts(7, 1, 1), (Counts{7}));
+}
+
+TEST(SplitLayers, NotWhenTheyDoNot) {
+  EXPECT_EQ(counts(24, 5, 1), Counts{});
+  EXPECT_EQ(counts(2, 4, 1), Counts{});
+  EXPECT_EQ(counts(8, 1'000'000, 1'000'000), Counts{});
+}
+
+TEST(SplitLayers, EmbeddingAndHeadCountAsLayers) {
+  // 70 + 2 over 12 stages: 6 each, the ends one fewer.
+  EXPECT_EQ(counts(70, 12, 1, true), (Counts{5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5}));
+  // 126 + 2 over 16 x 8 chunks of one: the first holds the embedding alone, the last the head alone.
+  const Counts llama = counts(126, 16, 8, true);
+  ASSERT_EQ(llama.size(), 128u);
+  EXPECT_EQ(llama.front(), 0);
+  EXPECT_EQ(llama[1], 1);
+  EXPECT_EQ(llama.back(), 0);
+}
+
+TEST(SplitLayers, TheHeadAloneCountsWhereOnlyThatDivides) {
+  EXPECT_EQ(counts(23, 4, 1, true), (Counts{6, 6, 6, 5}));  // 25 does not divide by 4, 24 does
+  EXPECT_EQ(counts(24, 4, 1, true), Counts{});              // neither 26 nor 25 does
+  EXPECT_EQ(counts(24, 1, 1, true), (Counts{24}));
+}
+
+TEST(SplitLayers, AListSaysItOutright) {
+  EXPECT_EQ(counts(80, 4, 1, false, {19, 21, 21, 19}), (Counts{19, 21, 21, 19}));
+  EXPECT_EQ(counts(8, 2, 2, false, {1, 3, 3, 1}), (Counts{1, 3, 3, 1}));  // one entry a chunk, in model order
+  EXPECT_EQ(counts(12, 2, 2, false, {4, 8}), (Counts{2, 4, 2, 4}));       // one a stage: shared by its chunks
+}
+
+TEST(SplitLayers, OnlyTheEndsMayBeWithoutLayers) {
+  EXPECT_EQ(counts(4, 4, 1, false, {0, 2, 2, 0}), (Counts{0, 2, 2, 0}));
+  EXPECT_EQ(counts(4, 4, 1, false, {2, 0, 1, 1}), Counts{});
+}
+
+TEST(SplitLayers, AListThatDoesNotFitIsNone) {
+  EXPECT_EQ(counts(8, 4, 1, false, {2, 2, 2}), Counts{});
+  EXPECT_EQ(counts(8, 4, 1, false, {2, 2, 2, 3}), Counts{});
+  EXPECT_EQ(counts(8, 2, 2, false, {3, 5}), Counts{});
+  EXPECT_EQ(counts(2, 2, 1, false, {3, -1}), Counts{});
+}
+
+}  // namespace
+}  // namespace spec

@@ -1,0 +1,66 @@
+// tests/sim/cost/calibrations_test.cpp -- every calibration of the catalogue is whole, and gives sane prices.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/config/calibration_reader.h"
+#include "core/config/document.h"
+#include "sim/cost/curves.h"
+#include "sim/cost/price.h"
+#include "tests/sim/cost/toy_device.h"
+
+namespace {
+
+spec::Calibration load(const std::filesystem::path& file) {
+  config::Faults faults;
+  spec::Calibration result = config::read_calibration(config::load(file.string()), file.stem().string(), faults);
+  for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
+  return result;
+}
+std::filesystem::path folder() { return std::filesystem::path(FORERUN_SOURCE_DIR) / "topologies/calibrations"; }
+
+TEST(Calibrations, EachIsReadWithoutFaultAndSaysWhereEveryCurveComesFrom) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path().string());
+    const spec::Calibration c = load(entry.path());
+    ++files;
+    for (const auto dtype : {spec::Dtype::fp32, spec::Dtype::tf32, spec::Dtype::fp16, spec::Dtype::bf16}) {
+      const spec::Provenance& from = sim::matmul_curve(c, dtype).from;
+      EXPECT_NE(from.source.find_first_not_of(' '), std::string::npos);
+      EXPECT_EQ(from.measured, from.rows > 0);
+    }
+    for (const auto kernel : {spec::AttentionKernel::flash1, spec::AttentionKernel::flash2,
+                              spec::AttentionKernel::flash3, spec::AttentionKernel::cudnn}) {
+      EXPECT_GT(c.attention[static_cast<std::size_t>(kernel)].forward, 0);
+    }
+    for (const auto& memory : c.memory) EXPECT_GT(memory.efficiency, 0);
+    EXPECT_GT(c.power.power.si(), 0);
+  }
+  EXPECT_GE(files, 19);
+}
+TEST(Calibrations, TheH100CurveGivesTheSweepsOwnMatmul) {
+  // aiconfigurator, H100 SXM, bf16, 8192 x 8192 x 8192: 782.7 TFLOP/s in a short run, within the residual.
+  sim::Device d;
+  d.calibration = load(folder() / "h100-sxm.yaml");
+  d.calibration.power.sustained = 1;
+  d.calibration.power.power = {};
+  d.gpu.sms = 132;
+  d.gpu.hbm = base::GBps(3350);
+  d.gpu.peak.fill(base::TFLOPps(989.4));
+  const double seconds = sim::price(plan::Matmul{.m = 8192, .n = 8192, .k = 8192}, d).time.si();
+  EXPECT_NEAR(2 * std::pow(8192.0, 3) / seconds / 782.7e12, 1, 0.07);
+}
+TEST(Calibrations, AnH100At500WIsSlowerThanAt700WByTheLaw) {
+  sim::Device d = toy_device();
+  d.calibration = load(folder() / "h100-sxm.yaml");
+  d.gpu.power = base::Watts(700);
+  const auto full = sim::price(plan::Matmul{.m = 8192, .n = 8192, .k = 8192}, d).time;
+  d.gpu.power = base::Watts(500);
+  EXPECT_GT(sim::price(plan::Matmul{.m = 8192, .n = 8192, .k = 8192}, d).time / full, 1.05);
+}
+
+}  // namespace

@@ -1,0 +1,102 @@
+// tests/sim/cost/matmul_test.cpp -- hand-made devices, then laws over random shapes.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/sim/cost/toy_device.h"
+
+namespace {
+
+constexpr auto kBf16 = static_cast<std::size_t>(spec::Dtype::bf16);
+double us_of(const plan::Matmul& w, const sim::Device& d) { return sim::price(w, d).time.si() * 1e6; }
+double corner(double a, double b) { return std::pow(std::pow(a, 4) + std::pow(b, 4), 0.25); }
+
+/// Tiles of 100 x 100, a whole wave for every partial one; smaller tiles are as good as useless, memory is free.
+sim::Device tiled() {
+  sim::Device d = toy_device();
+  d.gpu.hbm = base::GBps(1e9);
+  spec::MatmulCurve& c = d.calibration.matmul[kBf16];
+  c.ceiling = 0.5;
+  c.tile_m = c.tile_n = 100;
+  c.half_tile = c.quarter_tile = 1e-3;
+  c.wave_share = 1;
+  return d;
+}
+
+TEST(Matmul, WithoutACalibrationIsARooflineWithARoundCorner) {
+  // 10000^3: 2e12 FLOP take 2000 us; 6e8 bytes take 600 us.
+  EXPECT_NEAR(us_of({.m = 10000, .n = 10000, .k = 10000}, toy_device()), corner(2000, 600), 1e-6);
+}
+TEST(Matmul, ASmallOneWaitsForMemory) {
+  // 1000^3: 2 us of math; 3e6 elements of 2 bytes take 6 us.
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, toy_device()), corner(2, 6), 1e-9);
+}
+TEST(Matmul, AccumulatingInFp32ReadsAndWritesC) {
+  // k = 1: 2 (m + n) bytes of operands + 8 m n of C = 8,004,000 bytes, 8.004 us; math 0.002 us.
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1, .out = spec::Dtype::fp32, .accumulates = true}, toy_device()), 8.004,
+              1e-6);
+}
+TEST(Matmul, AFullWaveRunsAtTheCeilingAndOneTileMoreCostsAWholeWave) {
+  // 1000 x 1000 is 100 tiles on 100 SMs. k = 10^6: 2e12 FLOP at 500 TFLOP/s take 4 ms. A column more makes 110 tiles,
+  // two waves; split in 2 it makes 220 half waves, three halves of 4 ms; in 4, 440 quarter tiles, five quarters: 5 ms.
+  sim::Device d = tiled();
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000000}, d), 4000, 0.1);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1001, .k = 1000000}, d), 5000, 0.1);
+}
+TEST(Matmul, AtKHalfTheMainLoopReachesHalfThePace) {
+  sim::Device d = tiled();
+  d.calibration.matmul[kBf16].k_half = 1000;
+  // 1000^3 takes 4 us without the ramp; (1000 + 1000) / 1000 of it with.
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, d), 8, 1e-3);
+}
+TEST(Matmul, ABatchOfTwoFillsTwiceTheTiles) {
+  sim::Device d = tiled();
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000000, .batch = 2}, d), 8000, 0.1);
+}
+TEST(Matmul, OverheadIsAddedOnce) {
+  sim::Device d = tiled();
+  const double without = us_of({.m = 64, .n = 64, .k = 64}, d);
+  d.calibration.matmul[kBf16].overhead = base::us(3);
+  EXPECT_NEAR(us_of({.m = 64, .n = 64, .k = 64}, d), without + 3, 1e-9);
+}
+
+TEST(Matmul, RandomShapesGrowWithWorkAndShrinkWithTheDevice) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<std::int64_t> size(1, 9000);
+  sim::Device d = toy_device();
+  spec::MatmulCurve& c = d.calibration.matmul[kBf16];
+  c = {.ceiling = 0.8,
+       .tile_m = 128,
+       .tile_n = 256,
+       .half_tile = 0.9,
+       .quarter_tile = 0.7,
+       .k_half = 100,
+       .wave_share = 0.4,
+       .memory = 0.8,
+       .overhead = base::us(3),
+       .from = {}};
+  d.calibration.power.sustained = 0.9;
+  sim::Device peak = d, hbm = d;
+  peak.gpu.peak.fill(base::TFLOPps(1300));
+  hbm.gpu.hbm = base::GBps(1700);
+  for (int i = 0; i < 3000; ++i) {
+    const plan::Matmul w{.m = size(random), .n = size(random), .k = size(random), .batch = 1 + i % 3};
+    plan::Matmul m = w, k = w, b = w;
+    m.m += size(random);
+    k.k += size(random);
+    b.batch += 1;
+    const double time = us_of(w, d);
+    ASSERT_TRUE(std::isfinite(time) && time > 3);
+    EXPECT_LE(time, us_of(m, d));
+    EXPECT_LE(time, us_of(k, d));
+    EXPECT_LE(time, us_of(b, d));
+    EXPECT_LE(us_of(w, peak), time);
+    EXPECT_LE(us_of(w, hbm), time);
+  }
+}
+
+}  // namespace
