@@ -1,0 +1,210 @@
+// tests/core/plan/schedule/schedule_test.cpp -- orders of the pipeline schedules: each one alone, and all stages together.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Pipeline;
+using plan::Slot;
+using spec::Schedule;
+
+using Order = std::vector<Slot> (*)(const Pipeline&);
+
+std::string told(const Pipeline& p) {
+  return "stage " + std::to_string(p.stage) + " of " + std::to_string(p.stages) + ", chunks " + std::to_string(p.chunks) +
+         ", microbatches " + std::to_string(p.microbatches);
+}
+
+/// Most (microbatch, chunk) pairs that were forwarded and not yet backwarded at any time.
+int most_in_flight(const std::vector<Slot>& slots) {
+  int now = 0, most = 0;
+  for (const Slot& slot : slots) most = std::max(most, now += slot.backward ? -1 : 1);
+  return most;
+}
+
+int forwards_before_first_backward(const std::vector<Slot>& slots) {
+  return static_cast<int>(std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return s.backward; }) - slots.begin());
+}
+
+/// Runs the orders of all stages: a receive blocks until its neighbour has sent, a send never blocks, and an edge delivers
+/// in the order of sending, as the n-th call of one NCCL member meets the n-th of the other. Returns what went wrong.
+std::string run_together(Order order, int stages, int chunks, int microbatches) {
+  std::vector<std::vector<Slot>> slots;
+  for (int s = 0; s < stages; ++s) slots.push_back(order({s, stages, chunks, microbatches}));
+  using Parcel = std::pair<int, int>;                            // microbatch, place of the chunk in the model
+  std::map<std::tuple<bool, int, int>, std::deque<Parcel>> edge;  // (backward, from, to)
+  std::vector<std::size_t> next(stages, 0);
+  const int last = stages * chunks - 1;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int s = 0; s < stages; ++s) {
+      while (next[s] < slots[s].size()) {
+        const Slot& slot = slots[s][next[s]];
+        const int place = slot.chunk * stages + s;
+        const int up = (s + stages - 1) % stages, down = (s + 1) % stages;
+        const bool receives = slot.backward ? place != last : place != 0;
+        if (receives) {
+          std::deque<Parcel>& in = edge[{slot.backward, slot.backward ? down : up, s}];
+          if (in.empty()) break;
+          if (in.front() != Parcel{slot.microbatch, place}) return "stage " + std::to_string(s) + " receives another parcel";
+          in.pop_front();
+        }
+        const bool sends = slot.backward ? place != 0 : place != last;
+        if (sends) {
+          edge[{slot.backward, s, slot.backward ? up : down}].push_back({slot.microbatch, place + (slot.backward ? -1 : 1)});
+        }
+        ++next[s];
+        moved = true;
+      }
+    }
+  }
+  for (int s = 0; s < stages; ++s) {
+    if (next[s] < slots[s].size()) return "stage " + std::to_string(s) + " waits for ever";
+  }
+  for (const auto& [key, parcels] : edge) {
+    if (!parcels.empty()) return "something sent was never received";
+  }
+  return "";
+}
+
+/// Each (microbatch, chunk) once forward, once backward, in this sequence.
+void expect_complete(const std::vector<Slot>& slots, const Pipeline& p) {
+  ASSERT_EQ(slots.size(), 2u * p.microbatches * p.chunks) << told(p);
+  std::vector<int> state(static_cast<std::size_t>(p.microbatches) * p.chunks, 0);  // 1: forwarded, 2: backwarded
+  for (const Slot& slot : slots) {
+    ASSERT_TRUE(slot.microbatch >= 0 && slot.microbatch < p.microbatches && slot.chunk >= 0 && slot.chunk < p.chunks) << told(p);
+    int& at = state[static_cast<std::size_t>(slot.microbatch) * p.chunks + slot.chunk];
+    ASSERT_EQ(at, slot.backward ? 1 : 0) << told(p) << ": microbatch " << slot.microbatch << ", chunk " << slot.chunk;
+    ++at;
+  }
+}
+
+struct Case {
+  int stages, microbatches, chunks;
+};
+
+/// Fixed corners and random ones; microbatches fewer than stages and no multiple of them among them.
+std::vector<Case> cases(int most_chunks) {
+  std::vector<Case> out{{1, 1, 1}, {1, 5, 1}, {8, 1, 1}, {8, 7, 1}, {8, 8, 1}, {8, 9, 1}};
+  walk::Dice dice(20240);
+  for (int i = 0; i < 200; ++i) {
+    out.push_back({dice.from(1, 9), dice.from(1, 30), dice.from(1, most_chunks)});
+  }
+  return out;
+}
+
+TEST(Schedule, RunsEachMicrobatchOnceForwardThenOnceBackwardThroughEveryChunk) {
+  for (const Case& c : cases(1)) {
+    for (int s = 0; s < c.stages; ++s) {
+      const Pipeline p{s, c.stages, 1, c.microbatches};
+      expect_complete(plan::gpipe(p), p);
+      expect_complete(plan::one_f_one_b(p), p);
+    }
+  }
+  for (const Case& c : cases(4)) {
+    for (int s = 0; s < c.stages; ++s) {
+      const Pipeline p{s, c.stages, c.chunks, c.microbatches};
+      expect_complete(plan::interleaved(p), p);
+    }
+  }
+}
+
+TEST(Schedule, OrdersOfAllStagesTogetherNeitherDeadlockNorSwapMessages) {
+  for (const Case& c : cases(1)) {
+    const Pipeline p{0, c.stages, 1, c.microbatches};
+    EXPECT_EQ(run_together(plan::gpipe, c.stages, 1, c.microbatches), "") << told(p);
+    EXPECT_EQ(run_together(plan::one_f_one_b, c.stages, 1, c.microbatches), "") << told(p);
+  }
+  for (const Case& c : cases(4)) {
+    if (c.stages == 1) continue;  // one stage has no neighbour to wait for, and check() refuses it
+    const Pipeline p{0, c.stages, c.chunks, c.microbatches};
+    EXPECT_EQ(run_together(plan::interleaved, c.stages, c.chunks, c.microbatches), "") << told(p);
+  }
+}
+
+/// The last stage first and each microbatch's backward before the next forward: a first stage that runs all its forwards
+/// of one group late would wait for ever.
+std::vector<Slot> one_at_a_time_backwards(const Pipeline& p) {
+  std::vector<Slot> out;
+  for (int i = 0; i < p.microbatches; ++i) {
+    const int m = p.stage == 0 ? p.microbatches - 1 - i : i;
+    out.push_back({false, m, 0});
+    out.push_back({true, m, 0});
+  }
+  return out;
+}
+
+TEST(Schedule, TheOracleSeesOrdersThatDoNotFitTogether) {
+  EXPECT_EQ(run_together(one_at_a_time_backwards, 2, 1, 1), "");
+  EXPECT_EQ(run_together(one_at_a_time_backwards, 2, 1, 2), "stage 1 receives another parcel");
+}
+
+TEST(Gpipe, HoldsEveryMicrobatchAtOnce) {
+  for (const Case& c : cases(1)) {
+    for (int s = 0; s < c.stages; ++s) EXPECT_EQ(most_in_flight(plan::gpipe({s, c.stages, 1, c.microbatches})), c.microbatches);
+  }
+}
+
+TEST(OneForwardOneBackward, HoldsAtMostAsManyMicrobatchesAsThereAreStagesFromHereOn) {
+  // Narayanan et al., SC'21, section 2.2.1: at most p in flight on the first stage, one on the last. Fewer microbatches
+  // than that are all in flight.
+  for (const Case& c : cases(1)) {
+    for (int s = 0; s < c.stages; ++s) {
+      const Pipeline p{s, c.stages, 1, c.microbatches};
+      EXPECT_EQ(most_in_flight(plan::one_f_one_b(p)), std::min(c.stages - s, c.microbatches)) << told(p);
+    }
+  }
+}
+
+TEST(OneForwardOneBackward, AlternatesOnTheLastStage) {
+  const std::vector<Slot> expected{{false, 0, 0}, {true, 0, 0}, {false, 1, 0}, {true, 1, 0}, {false, 2, 0}, {true, 2, 0}};
+  EXPECT_EQ(plan::one_f_one_b({3, 4, 1, 3}), expected);
+}
+
+TEST(Interleaved, WarmsUpAsMegatronDoes) {
+  // Forwards before the first backward: the warm-up, 2 (p - s - 1) + (v - 1) p of m v, and the first of the steady pairs.
+  // By hand for p = 4, v = 2, m = 8: 10, 8, 6, 4 and one more.
+  const int expected[] = {11, 9, 7, 5};
+  for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 2, 8})), expected[s]);
+  // Three chunks: 6 + 8, 4 + 8, 2 + 8, 8.
+  const int three[] = {15, 13, 11, 9};
+  for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 3, 8})), three[s]);
+}
+
+TEST(Interleaved, ForwardsEverythingFirstWhenThereIsOneGroup) {
+  // m = p: Megatron warms up with all m v = 8 forwards on every stage.
+  for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 2, 4})), 8);
+}
+
+TEST(Interleaved, GoesThroughChunksInGroupsOfAsManyMicrobatchesAsStages) {
+  // p = 2, v = 2, m = 4, last stage. Forward order F00 F10 F01 F11 F20 F30 F21 F31 (microbatch, chunk), backward the same
+  // groups with the later chunk first; warm-up 2 (2 - 1 - 1) + (2 - 1) 2 = 2.
+  constexpr bool F = false, B = true;
+  const std::vector<Slot> expected{{F, 0, 0}, {F, 1, 0},                                                  // warm-up
+                                   {F, 0, 1}, {B, 0, 1}, {F, 1, 1}, {B, 1, 1}, {F, 2, 0}, {B, 0, 0},      // pairs
+                                   {F, 3, 0}, {B, 1, 0}, {F, 2, 1}, {B, 2, 1}, {F, 3, 1}, {B, 3, 1},
+                                   {B, 2, 0}, {B, 3, 0}};                                                 // cool-down
+  EXPECT_EQ(plan::interleaved({1, 2, 2, 4}), expected);
+}
+
+TEST(Schedule, OneChunkInterleavedIsOneForwardOneBackward) {
+  const Pipeline p{1, 4, 1, 6};
+  EXPECT_EQ(plan::order(Schedule::interleaved, p), plan::one_f_one_b(p));
+  EXPECT_EQ(plan::order(Schedule::one_f_one_b, p), plan::one_f_one_b(p));
+  EXPECT_EQ(plan::order(Schedule::gpipe, p), plan::gpipe(p));
+  EXPECT_EQ(plan::order(Schedule::interleaved, {1, 4, 2, 8}), plan::interleaved({1, 4, 2, 8}));
+}
+
+}  // namespace
