@@ -50,7 +50,7 @@ class Writer {
     for (std::size_t i = 0; i < trace_.tracks.size(); ++i) spans(static_cast<int>(i));
     for (std::size_t i = 0; i < trace_.tracks.size(); ++i) waits(static_cast<int>(i));
     transfers();
-    for (std::size_t i = 0; i < trace_.memory.size(); ++i) memory(static_cast<int>(i));
+    memory();
     buffer_ += "\n]}\n";
     flush();
   }
@@ -156,9 +156,18 @@ class Writer {
     }
   }
 
-  void memory(int role) {
-    for (const trace::MemoryPoint& point : trace_.memory[role].points) {
-      event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", role + 1, us(point.at), point.bytes);
+  void memory() {
+    std::map<int, int> process_of;  // by rank: an unfolded run has memory for one rank of a role only
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) {
+      process_of.emplace(trace_.tracks[i].rank, process(static_cast<int>(i)));
+    }
+    for (const trace::MemoryTrack& track : trace_.memory) {
+      const auto found = process_of.find(track.rank);
+      if (found == process_of.end()) continue;
+      for (const trace::MemoryPoint& point : track.points) {
+        event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", found->second, us(point.at),
+              point.bytes);
+      }
     }
   }
 

@@ -58,7 +58,9 @@ std::string breakdown(const Prediction& p) {
   for (const auto& [name, time] : p.breakdown_s) {
     if (time == 0) continue;
     const double share = time / p.step_time_s;
-    out += fmt::format("  {:<14}{:>12}{:>10}  {}\n", spaced(name), of_step(p, time), percent(share), bar(share, 40));
+    const std::string length = bar(share, 40);
+    out += fmt::format("  {:<14}{:>12}{:>10}{}{}\n", spaced(name), of_step(p, time), percent(share), length.empty() ? "" : "  ",
+                       length);
   }
   return out + fmt::format("  {:<14}{:>12}{:>10}\n", "step", of_step(p, p.step_time_s), percent(1));
 }

@@ -28,13 +28,20 @@ struct Shelf {
 
 Shelf shelf(Kind kind) {
   switch (kind) {
-    case Kind::model: return {"workloads/models", "model", "models"};
-    case Kind::node: return {"topologies/nodes", "node", "nodes"};
-    case Kind::gpu: return {"topologies/gpus", "GPU", "gpus"};
-    case Kind::fabric: return {"topologies/fabrics", "fabric", "fabrics"};
-    case Kind::calibration: return {"topologies/calibrations", "calibration", "calibrations"};
-    case Kind::framework: return {"workloads/frameworks", "framework", "frameworks"};
-    case Kind::job: return {"workloads/jobs", "job", "jobs"};
+    case Kind::model:
+      return {"workloads/models", "model", "models"};
+    case Kind::node:
+      return {"topologies/nodes", "node", "nodes"};
+    case Kind::gpu:
+      return {"topologies/gpus", "GPU", "gpus"};
+    case Kind::fabric:
+      return {"topologies/fabrics", "fabric", "fabrics"};
+    case Kind::calibration:
+      return {"topologies/calibrations", "calibration", "calibrations"};
+    case Kind::framework:
+      return {"workloads/frameworks", "framework", "frameworks"};
+    case Kind::job:
+      return {"workloads/jobs", "job", "jobs"};
   }
   return {};
 }
@@ -64,11 +71,12 @@ std::string file_of(const fs::path& folder, std::string_view name) {
 }
 
 bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
+         text.ends_with(".json");
 }
 
-base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf, const std::vector<std::string>& known,
-                    base::Where where) {
+base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
+                    const std::vector<std::string>& known, base::Where where) {
   const auto near = base::nearest(name, known);
   const std::string list = std::string("`forerun list ") + shelf.many + "` shows all";
   return {std::move(field), std::string("there is no ") + shelf.one + " '" + name + "'",
@@ -99,7 +107,8 @@ class Expander {
     if (at.kind == Value::Kind::scalar) return named(at);
     if (at.kind == Value::Kind::map) return laid_over(at);
     if (at.kind == Value::Kind::list) {
-      faults_.push_back({field_, std::string("a list is not a ") + shelf(kind_).one, "write a name, a path or a map", at.where});
+      faults_.push_back(
+          {field_, std::string("a list is not a ") + shelf(kind_).one, "write a name, a path or a map", at.where});
     }
     return {};
   }
@@ -136,8 +145,8 @@ class Expander {
     try {
       Value tree = load(file);
       if (tree.kind != Value::Kind::map) {
-        faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one, "write `key: value` entries",
-                           tree.where});
+        faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one,
+                           "write `key: value` entries", tree.where});
         return {};
       }
       if (!tree.find("name") && !(kind_ == Kind::model && is_huggingface(tree))) {
@@ -198,8 +207,10 @@ Catalogue::Catalogue(std::string root) : root_(std::move(root)) {}
 Catalogue Catalogue::find() {
   if (const char* set = std::getenv("FORERUN_DATA"); set && *set) {
     if (has_data(set)) return Catalogue(set);
-    throw base::InputError({{"FORERUN_DATA", std::string("there is no catalogue in '") + set + "'",
-                             "name the folder that holds topologies/ and workloads/", {}}});
+    throw base::InputError({{"FORERUN_DATA",
+                             std::string("there is no catalogue in '") + set + "'",
+                             "name the folder that holds topologies/ and workloads/",
+                             {}}});
   }
 #ifdef FORERUN_SOURCE_DIR
   if (has_data(FORERUN_SOURCE_DIR)) return Catalogue(FORERUN_SOURCE_DIR);
@@ -208,8 +219,10 @@ Catalogue Catalogue::find() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path installed = program.parent_path().parent_path() / "share" / "forerun";
   if (!error && has_data(installed)) return Catalogue(installed);
-  throw base::InputError({{"", "the catalogue of models and nodes was not found",
-                           "set FORERUN_DATA to the folder that holds topologies/ and workloads/", {}}});
+  throw base::InputError({{"",
+                           "the catalogue of models and nodes was not found",
+                           "set FORERUN_DATA to the folder that holds topologies/ and workloads/",
+                           {}}});
 }
 
 std::vector<std::string> Catalogue::names(Kind kind) const { return names_in(fs::path(root_) / shelf(kind).folder); }
@@ -287,7 +300,8 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
   }
 }
 
-spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from, Faults& faults) const {
+spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from,
+                                                        Faults& faults) const {
   const fs::path folder = fs::path(root_) / kNetworkFolder;
   const std::string file = file_of(folder, name);
   if (file.empty()) {

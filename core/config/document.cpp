@@ -1,5 +1,5 @@
-// core/config/document.cpp -- builds Values straight from yaml-cpp's events, so that limits hold while the file is read.
-// SPDX-License-Identifier: Apache-2.0
+// core/config/document.cpp -- builds Values straight from yaml-cpp's events, so that limits hold while the file is
+// read. SPDX-License-Identifier: Apache-2.0
 #include "core/config/document.h"
 
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ namespace config {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr std::size_t kMostValues = 1'000'000;       // aliases written out; a bomb of them stops here
-constexpr std::size_t kLargestFile = 64u << 20;      // bytes; more is no configuration
+constexpr std::size_t kMostValues = 1'000'000;   // aliases written out; a bomb of them stops here
+constexpr std::size_t kLargestFile = 64u << 20;  // bytes; more is no configuration
 
 [[noreturn]] void fail(base::Where where, std::string field, std::string what, std::string mend) {
   throw base::InputError({{std::move(field), std::move(what), std::move(mend), std::move(where)}});
@@ -50,12 +50,14 @@ class Builder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(Value{}, mark, anchor); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
     Value value;
     value.kind = Value::Kind::scalar;
     value.text = text;
     value.quoted = tag == "!";
-    if (!value.quoted && !awaits_key() && (text == "null" || text == "~" || text.empty())) value.kind = Value::Kind::null;
+    if (!value.quoted && !awaits_key() && (text == "null" || text == "~" || text.empty()))
+      value.kind = Value::Kind::null;
     leaf(std::move(value), mark, anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -67,10 +69,12 @@ class Builder : public YAML::EventHandler {
     copy.key_where = {};
     place(std::move(copy), mark);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     start(Value::Kind::list, mark, anchor);
   }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     start(Value::Kind::map, mark, anchor);
   }
   void OnSequenceEnd() override { end(); }
@@ -93,7 +97,9 @@ class Builder : public YAML::EventHandler {
   };
 
   base::Where at(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
-  bool awaits_key() const { return !open_.empty() && open_.back().value.kind == Value::Kind::map && !open_.back().has_key; }
+  bool awaits_key() const {
+    return !open_.empty() && open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
+  }
 
   [[noreturn]] void too_deep(const YAML::Mark& mark) const {
     fail(at(mark), {}, "nested deeper than " + std::to_string(kDeepest) + " levels", "write it flatter");
@@ -104,8 +110,9 @@ class Builder : public YAML::EventHandler {
     fail(at(mark), {}, "more than " + std::to_string(kMostValues) + " values, aliases written out", "split the file");
   }
   void start(Value::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (awaits_key()) fail(at(mark), {}, "a list or a map stands where a key belongs",
-                            "close every bracket, and write a word before each colon");
+    if (awaits_key())
+      fail(at(mark), {}, "a list or a map stands where a key belongs",
+           "close every bracket, and write a word before each colon");
     if (static_cast<int>(open_.size()) >= kDeepest) too_deep(mark);
     admit(1, mark);
     Open frame;
@@ -262,7 +269,8 @@ void set_path(Value& root, std::string_view path, std::string_view yaml, const s
     const std::size_t dot = rest.find('.');
     const std::string_view key = rest.substr(0, dot);
     if (key.empty()) {
-      fail(where, std::string(path), "is no path to a field", "write the keys with a dot between, such as strategy.tp=8");
+      fail(where, std::string(path), "is no path to a field",
+           "write the keys with a dot between, such as strategy.tp=8");
     }
     if (at->kind == Value::Kind::list) {
       fail(where, std::string(path), "leads into a list", "set the whole list, such as simulation.slow_links=[]");

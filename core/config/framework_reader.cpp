@@ -13,8 +13,8 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
     return {on, on, on, on, on, on};
   }
   if (value.kind != Value::Kind::map) {
-    faults.push_back({path, "neither true, false nor a map", "write true, false or a map such as {norm: true, rope: false}",
-                      value.where});
+    faults.push_back({path, "neither true, false nor a map",
+                      "write true, false or a map such as {norm: true, rope: false}", value.where});
     return fused;
   }
   MapReader map(value, path, faults);

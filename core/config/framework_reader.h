@@ -1,6 +1,5 @@
-// core/config/framework_reader.h -- what a training framework adds to the arithmetic (workloads/frameworks/*.yaml), and the
-// two maps that a strategy shares with it.
-// SPDX-License-Identifier: Apache-2.0
+// core/config/framework_reader.h -- what a training framework adds to the arithmetic (workloads/frameworks/*.yaml), and
+// the two maps that a strategy shares with it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

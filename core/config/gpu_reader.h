@@ -9,8 +9,8 @@
 
 namespace config {
 
-/// Reads name, generation, sms, clock, peak {dtype}, memory, hbm, l2, power, calibration. `path` is the map's own ("gpu").
-/// The map has no `base:` left.
+/// Reads name, generation, sms, clock, peak {dtype}, memory, hbm, l2, power, calibration. `path` is the map's own
+/// ("gpu"). The map has no `base:` left.
 spec::Gpu read_gpu(const Value& map, const std::string& path, Faults&);
 
 }  // namespace config

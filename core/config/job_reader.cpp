@@ -19,7 +19,9 @@ spec::Training read_training(const Value& value, Faults& faults) {
   map.read("precision", t.precision, kDtypes);
   enum class Recipe { tensorwise, rowwise, blockwise, delayed } recipe{};
   if (map.read("fp8_recipe", recipe,
-               {{"tensorwise", Recipe::tensorwise}, {"rowwise", Recipe::rowwise}, {"blockwise", Recipe::blockwise},
+               {{"tensorwise", Recipe::tensorwise},
+                {"rowwise", Recipe::rowwise},
+                {"blockwise", Recipe::blockwise},
                 {"delayed", Recipe::delayed}})) {
     map.read("fp8_recipe", t.fp8_recipe);
   }
@@ -65,7 +67,11 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
     map.read("fidelity", network.fidelity);
   }
   if (map.read("algorithm", known,
-               {{"auto", Known::a}, {"ring", Known::b}, {"tree", Known::c}, {"nvls", Known::d}, {"hierarchical", Known::e}})) {
+               {{"auto", Known::a},
+                {"ring", Known::b},
+                {"tree", Known::c},
+                {"nvls", Known::d},
+                {"hierarchical", Known::e}})) {
     map.read("algorithm", network.algorithm);
   }
   map.finish();
@@ -73,7 +79,8 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
 
 /// [{rank: 3, factor: 1.2}] or [{node: 0, factor: 2}]
 template <class Slow>
-void read_slow(MapReader& map, const char* key, const char* what, int Slow::* index, std::vector<Slow>& out, Faults& faults) {
+void read_slow(MapReader& map, const char* key, const char* what, int Slow::*index, std::vector<Slow>& out,
+               Faults& faults) {
   const Value* list = map.child(key);
   if (!list) return;
   if (list->kind != Value::Kind::list) {
@@ -133,7 +140,8 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   if (const Value* model = map.child("model")) {
     job.model = catalogue.model(*model, "model", faults);
   } else if (tree.kind == Value::Kind::map) {
-    map.fault("model", "is missing", "add `model:` with a name, a path or a map; `forerun list models` shows the names");
+    map.fault("model", "is missing",
+              "add `model:` with a name, a path or a map; `forerun list models` shows the names");
   }
   if (tree.kind == Value::Kind::map) {
     read_cluster(*section("cluster"), catalogue, job, faults);

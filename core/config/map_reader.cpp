@@ -45,7 +45,8 @@ bool read_whole(const Value& value, const std::string& path, std::int64_t& out, 
   } else if (value.kind != Value::Kind::scalar) {
     faults.push_back({path, std::string(kind_name(value)) + " is not a whole number", mend, value.where});
   } else if (const bool ok = whole_number(value, number, overflow); !ok && !overflow) {
-    faults.push_back({path, quoted(value.text) + (value.quoted ? " is in quotes, so it is text" : " is not a whole number"),
+    faults.push_back({path,
+                      quoted(value.text) + (value.quoted ? " is in quotes, so it is text" : " is not a whole number"),
                       mend, value.where});
   } else if (overflow || number < min || number > max) {
     faults.push_back({path, value.text + " is out of range", mend, value.where});
@@ -129,8 +130,8 @@ void MapReader::finish() {
   for (const auto& [key, entry] : value_->entries) {
     if (key == "source" || std::binary_search(known_.begin(), known_.end(), key)) continue;  // where a number is from
     const auto near = base::nearest(key, known_);
-    faults_.push_back({path_of(key), "unknown key", near ? "did you mean " + *near + "?" : "known keys: " + joined(known_),
-                       entry.key_where});
+    faults_.push_back({path_of(key), "unknown key",
+                       near ? "did you mean " + *near + "?" : "known keys: " + joined(known_), entry.key_where});
   }
 }
 
@@ -140,7 +141,8 @@ int MapReader::read_name(std::string_view key, const std::vector<std::string>& k
   const auto it = std::find(known.begin(), known.end(), value->text);
   if (it != known.end()) return static_cast<int>(it - known.begin());
   const auto near = base::nearest(value->text, known);
-  fault(key, quoted(value->text) + " is not known", (near ? "did you mean " + *near + "? known: " : "known: ") + joined(known));
+  fault(key, quoted(value->text) + " is not known",
+        (near ? "did you mean " + *near + "? known: " : "known: ") + joined(known));
   return -1;
 }
 
@@ -230,10 +232,12 @@ bool MapReader::read(std::string_view key, base::Bytes& out) {
   return take(scalar(key, "a size with its unit, such as 80GB"), path_of(key), base::parse_bytes, out, faults_);
 }
 bool MapReader::read(std::string_view key, base::ByteRate& out) {
-  return take(scalar(key, "a bandwidth with its unit, such as 450GB/s"), path_of(key), base::parse_byte_rate, out, faults_);
+  return take(scalar(key, "a bandwidth with its unit, such as 450GB/s"), path_of(key), base::parse_byte_rate, out,
+              faults_);
 }
 bool MapReader::read(std::string_view key, base::FlopRate& out) {
-  return take(scalar(key, "a speed with its unit, such as 989TFLOP/s"), path_of(key), base::parse_flop_rate, out, faults_);
+  return take(scalar(key, "a speed with its unit, such as 989TFLOP/s"), path_of(key), base::parse_flop_rate, out,
+              faults_);
 }
 bool MapReader::read(std::string_view key, base::Watts& out) {
   return take(scalar(key, "a power with its unit, such as 700W"), path_of(key), base::parse_watts, out, faults_);

@@ -14,20 +14,23 @@ namespace config {
 template <class E>
 using Names = std::initializer_list<std::pair<std::string_view, E>>;
 
-inline const Names<spec::Dtype> kDtypes{
-    {"fp32", spec::Dtype::fp32}, {"tf32", spec::Dtype::tf32},   {"fp16", spec::Dtype::fp16},  {"bf16", spec::Dtype::bf16},
-    {"fp8", spec::Dtype::fp8},   {"mxfp8", spec::Dtype::mxfp8}, {"nvfp4", spec::Dtype::nvfp4}};
+inline const Names<spec::Dtype> kDtypes{{"fp32", spec::Dtype::fp32},  {"tf32", spec::Dtype::tf32},
+                                        {"fp16", spec::Dtype::fp16},  {"bf16", spec::Dtype::bf16},
+                                        {"fp8", spec::Dtype::fp8},    {"mxfp8", spec::Dtype::mxfp8},
+                                        {"nvfp4", spec::Dtype::nvfp4}};
 inline const Names<spec::Generation> kGenerations{
-    {"volta", spec::Generation::volta},   {"turing", spec::Generation::turing}, {"ampere", spec::Generation::ampere},
-    {"ada", spec::Generation::ada},       {"hopper", spec::Generation::hopper}, {"blackwell", spec::Generation::blackwell},
+    {"volta", spec::Generation::volta},   {"turing", spec::Generation::turing},
+    {"ampere", spec::Generation::ampere}, {"ada", spec::Generation::ada},
+    {"hopper", spec::Generation::hopper}, {"blackwell", spec::Generation::blackwell},
     {"cdna3", spec::Generation::cdna3}};
 inline const Names<spec::NicKind> kNicKinds{
-    {"none", spec::NicKind::none},         {"infiniband", spec::NicKind::infiniband}, {"roce", spec::NicKind::roce},
-    {"efa", spec::NicKind::efa},           {"omnipath", spec::NicKind::omnipath},     {"ethernet", spec::NicKind::ethernet},
+    {"none", spec::NicKind::none},          {"infiniband", spec::NicKind::infiniband},
+    {"roce", spec::NicKind::roce},          {"efa", spec::NicKind::efa},
+    {"omnipath", spec::NicKind::omnipath},  {"ethernet", spec::NicKind::ethernet},
     {"slingshot", spec::NicKind::slingshot}};
 inline const Names<spec::TpOverlap> kTpOverlaps{{"none", spec::TpOverlap::none},
-                                                    {"wgrad", spec::TpOverlap::wgrad},
-                                                    {"chunked", spec::TpOverlap::chunked},
-                                                    {"userbuffers", spec::TpOverlap::userbuffers}};
+                                                {"wgrad", spec::TpOverlap::wgrad},
+                                                {"chunked", spec::TpOverlap::chunked},
+                                                {"userbuffers", spec::TpOverlap::userbuffers}};
 
 }  // namespace config

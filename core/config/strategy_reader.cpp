@@ -12,8 +12,9 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("tp", s.tp, 1, kDegree);
   map.read("sp", s.sp);
   map.read("cp", s.cp, 1, kDegree);
-  map.read("cp_kind", s.cp_kind,
-           {{"ring", spec::CpKind::ring}, {"all_gather", spec::CpKind::all_gather}, {"ulysses", spec::CpKind::ulysses}});
+  map.read(
+      "cp_kind", s.cp_kind,
+      {{"ring", spec::CpKind::ring}, {"all_gather", spec::CpKind::all_gather}, {"ulysses", spec::CpKind::ulysses}});
   int dp = 0;
   if (map.read("dp", dp, 1, 1024 * kDegree)) s.dp = dp;
   map.read("zero", s.zero, 0, 3);
@@ -30,8 +31,14 @@ void read_pipeline(MapReader& map, spec::Strategy& s) {
   using S = spec::Schedule;
   map.read("pp", s.pp, 1, kDegree);
   map.read("schedule", s.schedule,
-           {{"gpipe", S::gpipe}, {"1f1b", S::one_f_one_b}, {"interleaved", S::interleaved}, {"zb-h1", S::zb_h1},
-            {"zb-h2", S::zb_h2}, {"zb-v", S::zb_v}, {"dualpipe", S::dualpipe}, {"pipedream", S::pipedream}});
+           {{"gpipe", S::gpipe},
+            {"1f1b", S::one_f_one_b},
+            {"interleaved", S::interleaved},
+            {"zb-h1", S::zb_h1},
+            {"zb-h2", S::zb_h2},
+            {"zb-v", S::zb_v},
+            {"dualpipe", S::dualpipe},
+            {"pipedream", S::pipedream}});
   map.read("vpp", s.vpp, 1, kDegree);
   map.read("stage_layers", s.stage_layers, 0, kDegree);
   map.read("embedding_in_split", s.embedding_in_split);
@@ -58,8 +65,12 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
 void read_kernels(MapReader& map, spec::Strategy& s, Faults& faults) {
   using A = spec::AttentionKernel;
   map.read("attention_kernel", s.attention_kernel,
-           {{"unfused", A::unfused}, {"fused_softmax", A::fused_softmax}, {"flash1", A::flash1}, {"flash2", A::flash2},
-            {"flash3", A::flash3}, {"cudnn", A::cudnn}});
+           {{"unfused", A::unfused},
+            {"fused_softmax", A::fused_softmax},
+            {"flash1", A::flash1},
+            {"flash2", A::flash2},
+            {"flash3", A::flash3},
+            {"cudnn", A::cudnn}});
   if (const Value* fused = map.child("fused_kernels")) {
     s.fused_kernels = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
   }

@@ -7,8 +7,8 @@
 
 namespace config {
 
-/// Reads every key of docs/job.md but `framework`, which the job reader looks up in the catalogue. What this version does
-/// not support is read all the same, so that check() can name it.
+/// Reads every key of docs/job.md but `framework`, which the job reader looks up in the catalogue. What this version
+/// does not support is read all the same, so that check() can name it.
 spec::Strategy read_strategy(const Value& map, Faults&);
 
 }  // namespace config

@@ -7,6 +7,13 @@ namespace plan {
 
 using spec::TpOverlap;
 
+namespace {
+
+/// The event of a ring's i-th shard. Two take turns: a shard is on its way while the one before is multiplied.
+EventId arrived(int shard) { return static_cast<EventId>(kGathered + shard % 2); }
+
+}  // namespace
+
 std::string TensorParallel::called(const Linear& linear, const char* what) const {
   return std::string(linear.name) + ' ' + what;
 }
@@ -42,10 +49,12 @@ void TensorParallel::column_forward(const Linear& linear, bool gathers) {
       return matmul(c_.tokens - c_.shard_tokens, linear.out, linear.in, linear.name);
     case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives
       for (int i = 0; i < c_.tp; ++i) {
+        if (i + 1 < c_.tp) {
+          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather);
+          out_.record(arrived(i + 1));
+        }
+        if (i > 0) out_.join(arrived(i));
         matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
-        if (i + 1 == c_.tp) break;
-        start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather);
-        out_.join(Stream::tp);
       }
       return;
   }

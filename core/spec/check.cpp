@@ -84,7 +84,8 @@ class Checker {
 
   void hardware() {
     const Node& node = cluster_.node;
-    if (!(node.gpu.memory.si() > 0)) fault("cluster.node.gpu.memory", "is zero", "write the GPU's memory, such as 80GB");
+    if (!(node.gpu.memory.si() > 0))
+      fault("cluster.node.gpu.memory", "is zero", "write the GPU's memory, such as 80GB");
     if (!(node.gpu.hbm.si() > 0)) fault("cluster.node.gpu.hbm", "is zero", "write its bandwidth, such as 3.35TB/s");
     if (!(node.gpu.peak_of(t_.precision).si() > 0)) {
       std::string known;
@@ -125,7 +126,9 @@ class Checker {
     const std::int64_t others = times(times(s_.tp, s_.cp), s_.pp);
     const std::string product = "tp " + text(s_.tp) + " x cp " + text(s_.cp) + " x pp " + text(s_.pp);
     if (ranks % others != 0) {
-      const char* field = s_.tp == 1 && s_.pp > 1 ? "strategy.pp" : s_.tp == 1 && s_.cp > 1 ? "strategy.cp" : "strategy.tp";
+      const char* field = s_.tp == 1 && s_.pp > 1   ? "strategy.pp"
+                          : s_.tp == 1 && s_.cp > 1 ? "strategy.cp"
+                                                    : "strategy.tp";
       fault(field, product + " = " + text(others) + " does not divide the cluster's " + text(ranks) + " GPUs",
             "choose degrees whose product divides " + text(ranks) + ", or change cluster.nodes");
     } else if (s_.dp && times(others, *s_.dp) != ranks) {
@@ -143,8 +146,8 @@ class Checker {
     if (t_.global_batch % one == 0) return;
     const std::int64_t below = t_.global_batch / one * one;
     fault("training.global_batch",
-          text(t_.global_batch) + " sequences do not divide by micro_batch " + text(t_.micro_batch) + " x dp " + text(dp) +
-              " = " + text(one),
+          text(t_.global_batch) + " sequences do not divide by micro_batch " + text(t_.micro_batch) + " x dp " +
+              text(dp) + " = " + text(one),
           "write " + (below > 0 ? text(below) + " or " : "") + text(below + one) + ", or another micro_batch");
   }
 
@@ -157,8 +160,10 @@ class Checker {
       }
     };
     divides(model_.heads, "heads");
-    if (model_.kv_heads > 0 && model_.heads % s_.tp == 0 && model_.kv_heads % s_.tp != 0 && s_.tp % model_.kv_heads != 0) {
-      fault("strategy.tp", text(model_.kv_heads) + " kv_heads can be neither divided nor replicated over tp " + text(s_.tp),
+    if (model_.kv_heads > 0 && model_.heads % s_.tp == 0 && model_.kv_heads % s_.tp != 0 &&
+        s_.tp % model_.kv_heads != 0) {
+      fault("strategy.tp",
+            text(model_.kv_heads) + " kv_heads can be neither divided nor replicated over tp " + text(s_.tp),
             "choose a tp that divides " + text(model_.kv_heads) + ", or a multiple of it");
     }
     divides(model_.ffn, "columns of the feed-forward");
@@ -169,7 +174,8 @@ class Checker {
     const bool chunked = s_.schedule == Schedule::interleaved;
     const bool own_chunks = s_.schedule == Schedule::zb_v || s_.schedule == Schedule::dualpipe;
     if (chunked && s_.pp == 1) {
-      fault("strategy.schedule", "an interleaved schedule needs more than one stage", "write schedule: 1f1b and vpp: 1, or pp: 2 or more");
+      fault("strategy.schedule", "an interleaved schedule needs more than one stage",
+            "write schedule: 1f1b and vpp: 1, or pp: 2 or more");
     } else if (chunked && s_.vpp == 1) {
       fault("strategy.schedule", "an interleaved schedule needs more than one chunk a stage",
             "write vpp: 2 or more, or schedule: 1f1b");
@@ -184,21 +190,26 @@ class Checker {
     }
     layers();
     if (s_.recompute.layers < 0 || (s_.recompute.layers > 0 && s_.recompute.layers > model_.layers)) {
-      fault("strategy.recompute", text(s_.recompute.layers) + " layers of a stage, but the model has " + text(model_.layers),
+      fault("strategy.recompute",
+            text(s_.recompute.layers) + " layers of a stage, but the model has " + text(model_.layers),
             "write a number from 1 to the layers of a stage, or leave layers out for all");
     }
   }
 
   void layers() {
     const std::int64_t chunks = times(s_.pp, s_.vpp);
-    const std::string split = "pp " + text(s_.pp) + (s_.vpp > 1 ? " x vpp " + text(s_.vpp) + " = " + text(chunks) + " chunks" : "");
+    const std::string split =
+        "pp " + text(s_.pp) + (s_.vpp > 1 ? " x vpp " + text(s_.vpp) + " = " + text(chunks) + " chunks" : "");
     if (!s_.stage_layers.empty()) return listed_layers(chunks);
     if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return;
     const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";
     if (s_.embedding_in_split) {
       const std::int64_t layers = model_.layers;
-      return fault(field, text(layers + 2) + " or " + text(layers + 1) + " layers, embedding and head included, do not divide into " + split,
-                   layers % chunks == 0 ? "leave embedding_in_split out" : "choose other degrees, or write stage_layers");
+      return fault(
+          field,
+          text(layers + 2) + " or " + text(layers + 1) + " layers, embedding and head included, do not divide into " +
+              split,
+          layers % chunks == 0 ? "leave embedding_in_split out" : "choose other degrees, or write stage_layers");
     }
     Strategy counted = s_;
     counted.embedding_in_split = true;
@@ -221,11 +232,13 @@ class Checker {
             "write " + text(s_.pp) + " entries, one for each stage" +
                 (s_.vpp > 1 ? ", or " + text(chunks) + ", one for each chunk in model order" : ""));
     } else if (sum != model_.layers) {
-      fault("strategy.stage_layers", "the entries add up to " + text(sum) + ", but the model has " + text(model_.layers) + " layers",
+      fault("strategy.stage_layers",
+            "the entries add up to " + text(sum) + ", but the model has " + text(model_.layers) + " layers",
             "let them add up to " + text(model_.layers));
     } else if (split_layers(model_, s_).empty()) {
-      fault("strategy.stage_layers", s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
-                                                                    : "a stage between the first and the last has no layer",
+      fault("strategy.stage_layers",
+            s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
+                                           : "a stage between the first and the last has no layer",
             "write one layer or more for each chunk; only the first and the last may hold none");
     }
   }
@@ -240,7 +253,8 @@ class Checker {
 
   void simulation() {
     const Simulation& sim = job_.simulation;
-    if (!(sim.jitter >= 0 && sim.jitter <= 1)) fault("simulation.jitter", "is out of range", "write a number from 0 to 1");
+    if (!(sim.jitter >= 0 && sim.jitter <= 1))
+      fault("simulation.jitter", "is out of range", "write a number from 0 to 1");
     for (const SlowRank& slow : sim.slow_ranks) {
       if (slow.rank < 0 || slow.rank >= cluster_.gpus()) {
         fault("simulation.slow_ranks", "rank " + text(slow.rank) + " does not exist",
@@ -276,7 +290,8 @@ std::vector<std::string> warnings(const Job& job) {
   std::vector<std::string> out;
   const Node& node = job.cluster.node;
   const Model& model = job.model;
-  const std::string sequence = "a sequence of " + text(job.training.sequence) + " tokens is beyond the model's maximum of ";
+  const std::string sequence =
+      "a sequence of " + text(job.training.sequence) + " tokens is beyond the model's maximum of ";
   if (model.max_positions > 0 && job.training.sequence > model.max_positions) {
     out.push_back(sequence + text(model.max_positions));
   }
@@ -286,7 +301,8 @@ std::vector<std::string> warnings(const Job& job) {
     out.push_back("tp " + text(job.strategy.tp) + " reaches across nodes of " + text(reach) + " GPUs");
   }
   if (node.calibration.name.empty() || node.calibration.name.starts_with("defaults-")) {
-    out.push_back("no calibration was fitted to " + node.gpu.name + ": its kernels are priced as usual for its generation");
+    out.push_back("no calibration was fitted to " + node.gpu.name +
+                  ": its kernels are priced as usual for its generation");
   }
   if (!job.training.fp8_recipe.empty() && bytes_of(job.training.precision) >= 2) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));

@@ -23,8 +23,8 @@ std::vector<int> listed(const Strategy& s) {
   return counts;
 }
 
-/// Even shares. With embedding_in_split the embedding and the head stand for one layer each (layers + 2), or, where only
-/// that divides, the head alone does (layers + 1): it costs a block's time, the embedding next to none.
+/// Even shares. With embedding_in_split the embedding and the head stand for one layer each (layers + 2), or, where
+/// only that divides, the head alone does (layers + 1): it costs a block's time, the embedding next to none.
 std::vector<int> even(int layers, const Strategy& s) {
   const std::int64_t chunks = std::int64_t{s.pp} * s.vpp;
   if (chunks > layers + std::int64_t{2}) return {};
@@ -44,7 +44,8 @@ std::vector<ChunkLayers> split_layers(const Model& model, const Strategy& s) {
   std::vector<ChunkLayers> chunks;
   int first = 0;
   for (std::size_t at = 0; at < counts.size(); ++at) {
-    const bool ends = at == 0 || at + 1 == counts.size();  // these hold the embedding or the head, and may hold no layer
+    const bool ends =
+        at == 0 || at + 1 == counts.size();  // these hold the embedding or the head, and may hold no layer
     if (counts[at] < 0 || (counts[at] == 0 && !ends)) return {};
     chunks.push_back({first, counts[at]});
     first += counts[at];

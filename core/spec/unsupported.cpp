@@ -1,6 +1,5 @@
-// core/spec/unsupported.cpp -- what a Job may say and this version does not compute. One row each: whoever adds a feature
-// deletes its row.
-// SPDX-License-Identifier: Apache-2.0
+// core/spec/unsupported.cpp -- what a Job may say and this version does not compute. One row each: whoever adds a
+// feature deletes its row. SPDX-License-Identifier: Apache-2.0
 #include "core/spec/job.h"
 
 namespace spec {
@@ -32,7 +31,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "write optimizer: adamw"},
       {s.zero >= 2, "strategy.zero", "sharding of gradients or parameters (zero 2 and 3)", "write zero: 1"},
       {s.cp > 1, "strategy.cp", "context parallelism", "write cp: 1"},
-      {s.ep > 1 || s.etp > 1, s.ep > 1 ? "strategy.ep" : "strategy.etp", "expert parallelism", "write ep: 1 and etp: 1"},
+      {s.ep > 1 || s.etp > 1, s.ep > 1 ? "strategy.ep" : "strategy.etp", "expert parallelism",
+       "write ep: 1 and etp: 1"},
       {s.shard > 0, "strategy.shard", "sharding inside groups of data-parallel ranks", "leave shard out"},
       {zero_bubble(s.schedule), "strategy.schedule", "a zero-bubble schedule", "write schedule: 1f1b or interleaved"},
       {s.schedule == Schedule::dualpipe, "strategy.schedule", "the DualPipe schedule",

@@ -17,14 +17,7 @@ std::uint64_t mixed(std::uint64_t x) {
 
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) / 9007199254740992.0; }
 
-double normal_quantile(double p) {
-  double low = -10, high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < p ? low : high) = middle;
-  }
-  return low;
-}
+double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 }  // namespace
 
@@ -33,6 +26,14 @@ double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t ind
   return std::sqrt(-2 * std::log(uniform(key))) * std::cos(2 * std::numbers::pi * uniform(mixed(key)));
 }
 
-double expected_maximum(int n) { return n < 2 ? 0 : normal_quantile((n - 0.375) / (n + 0.25)); }
+double expected_maximum(int n) {
+  if (n < 2) return 0;
+  // The mean of a distribution F that is 0 below -L and 1 above L is L minus the integral of F between them.
+  constexpr double limit = 9;
+  constexpr int steps = 180;
+  double integral = 0.5;   // half of F(L); F(-L) is 0
+  for (int k = 1; k < steps; ++k) integral += std::pow(normal_distribution(-limit + 2 * limit * k / steps), n);
+  return limit - integral * 2 * limit / steps;
+}
 
 }  // namespace sim

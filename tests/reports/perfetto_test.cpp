@@ -100,6 +100,14 @@ TEST(Perfetto, MemoryIsACounterOfEachRole) {
   EXPECT_EQ(points[2]["pid"], 2);
 }
 
+TEST(Perfetto, MemoryGoesToTheProcessOfItsRank) {
+  trace::Trace trace = sample::trace();
+  trace.memory.erase(trace.memory.begin());   // only rank 8 is left, whose process is the second
+  const auto points = events(trace, "C");
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0]["pid"], 2);
+}
+
 TEST(Perfetto, AnEmptyTraceIsStillJson) { EXPECT_TRUE(Json::parse(written({}))["traceEvents"].empty()); }
 
 }  // namespace

@@ -28,7 +28,8 @@ std::vector<Slot> gpipe(const Pipeline&);
 /// SC'21, arXiv 2104.04473, fig. 4 above (PipeDream-flush).
 std::vector<Slot> one_f_one_b(const Pipeline&);
 /// The same with several chunks a stage; microbatches go through them in groups of `stages`. Narayanan et al., fig. 4 below.
-/// A last group smaller than the number of stages runs as it is.
+/// REQUIRES: microbatches a multiple of `stages`, as in Megatron, or no more than them; stages can wait for one another for
+/// ever behind a smaller last group (check() refuses it).
 std::vector<Slot> interleaved(const Pipeline&);
 
 /// REQUIRES: a schedule that this version supports (spec::check).

@@ -16,7 +16,9 @@ class CatalogueTest : public ::testing::Test {
   Catalogue catalogue_ = small_.catalogue();
   Faults faults_;
 
-  spec::Node node(const std::string& yaml) { return catalogue_.node(*parse("node: " + yaml, "f").find("node"), "node", faults_); }
+  spec::Node node(const std::string& yaml) {
+    return catalogue_.node(*parse("node: " + yaml, "f").find("node"), "node", faults_);
+  }
 };
 
 TEST_F(CatalogueTest, NamesAreSorted) {
@@ -82,7 +84,8 @@ TEST_F(CatalogueTest, AFabricMayHaveABase) {
 
 TEST_F(CatalogueTest, AModelIsANameAPathOrAMap) {
   const auto layers = [&](const std::string& yaml) {
-    return catalogue_.model(parse("{m: " + yaml + "}", small_.root() + "/job.yaml").entries[0].second, "model", faults_).layers;
+    return catalogue_.model(parse("{m: " + yaml + "}", small_.root() + "/job.yaml").entries[0].second, "model", faults_)
+        .layers;
   };
   EXPECT_EQ(layers("small"), 24);
   EXPECT_EQ(layers(small_.root() + "/workloads/models/small.yaml"), 24);
@@ -107,7 +110,8 @@ TEST(RealCatalogue, EveryFrameworkIsRead) {
   EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "megatron", "none", "torch"}));
   for (const std::string& name : names) {
     Faults faults;
-    const spec::Framework framework = catalogue.framework(parse("{f: " + name + "}", "f").entries[0].second, "f", faults);
+    const spec::Framework framework =
+        catalogue.framework(parse("{f: " + name + "}", "f").entries[0].second, "f", faults);
     EXPECT_TRUE(faults.empty()) << base::to_string(faults.front());
     EXPECT_EQ(framework.name, name);
   }

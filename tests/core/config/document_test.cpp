@@ -108,8 +108,7 @@ TEST(Document, AliasesThatExplodeAreStopped) {
     for (int k = 0; k < 10; ++k) bomb += (k ? ",*a" : "*a") + std::to_string(i - 1);
     bomb += "]\n";
   }
-  EXPECT_EQ(message(bomb),
-            "f.yaml:6:38: error: more than 1000000 values, aliases written out\n  mend: split the file");
+  EXPECT_EQ(message(bomb), "f.yaml:6:38: error: more than 1000000 values, aliases written out\n  mend: split the file");
 }
 
 TEST(Document, AnAliasCannotStandInsideWhatItNames) {
@@ -173,8 +172,9 @@ TEST(SetPath, ABadPathOrValueIsAFaultOfTheFlag) {
     }
     return "no fault";
   };
-  EXPECT_EQ(told("b..c", "1"),
-            "--set X: error: b..c: is no path to a field\n  mend: write the keys with a dot between, such as strategy.tp=8");
+  EXPECT_EQ(
+      told("b..c", "1"),
+      "--set X: error: b..c: is no path to a field\n  mend: write the keys with a dot between, such as strategy.tp=8");
   EXPECT_EQ(told("a.b", "1"),
             "--set X: error: a.b: leads into a list\n  mend: set the whole list, such as simulation.slow_links=[]");
   EXPECT_EQ(told("b", "{c: 1"),

@@ -56,10 +56,13 @@ TEST_F(JobReader, ANodesOwnFabricIsTheDefault) {
 TEST_F(JobReader, OneSwitchSetsAllFusedKernels) {
   for (const bool on : {true, false}) {
     const spec::FusedKernels fused =
-        small_.read(std::string("{model: small, cluster: {node: box-8}, training: {sequence: 8, global_batch: 8}, strategy: ") +
-                    "{fused_kernels: " + (on ? "true" : "false") + ", framework: " + (on ? "bare" : "megatron") + "}}")
+        small_
+            .read(std::string(
+                      "{model: small, cluster: {node: box-8}, training: {sequence: 8, global_batch: 8}, strategy: ") +
+                  "{fused_kernels: " + (on ? "true" : "false") + ", framework: " + (on ? "bare" : "megatron") + "}}")
             .strategy.fused_kernels;
-    for (const auto& kernel : {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy, fused.grad_accumulation}) {
+    for (const auto& kernel :
+         {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy, fused.grad_accumulation}) {
       EXPECT_EQ(kernel, on);
     }
   }
@@ -96,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         R"({model: {layers: 70, hidden: 14336, heads: 64, kv_heads: 64, head_dim: 224, ffn: 57344, vocab: 51200}, cluster: {node: box-8,
             nodes: 48}, training: {sequence: 2048, global_batch: 2048, micro_batch: 2}, strategy: {dp: 8, tp: 4, pp: 12,
             stage_layers: [5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5], zero: 1, recompute: full}})",
-        // Ultra-Scale Playbook: fewer microbatches than stages, tensor parallelism across nodes, grouped-query attention.
+        // Ultra-Scale Playbook: fewer microbatches than stages, tensor parallelism across nodes, grouped-query
+        // attention.
         R"({model: {layers: 16, hidden: 2048, heads: 32, kv_heads: 8, head_dim: 64, ffn: 8192, gated_mlp: true, vocab: 131072,
             tied_embeddings: true}, cluster: {node: box-8, nodes: 8, fabric: slow}, training: {sequence: 4096, global_batch: 2},
             strategy: {dp: 1, tp: 16, sp: true, pp: 4, framework: bare, fused_kernels: {norm: true}, attention_kernel: flash2}})",

@@ -10,7 +10,9 @@ enum class Colour { red, green };
 
 TEST(MapReader, ReadsEveryKindOfField) {
   const Value value = parse(
-      "{s: text, b: true, i: 8, d: 0.5, t: 2ms, m: 80GB, r: 400Gb/s, f: 1PFLOP/s, w: 10kW, h: 1GHz, l: [1, 2], e: green}", "f");
+      "{s: text, b: true, i: 8, d: 0.5, t: 2ms, m: 80GB, r: 400Gb/s, f: 1PFLOP/s, w: 10kW, h: 1GHz, l: [1, 2], e: "
+      "green}",
+      "f");
   Faults faults;
   MapReader map(value, "", faults);
   std::string s;

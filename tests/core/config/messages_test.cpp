@@ -14,7 +14,8 @@ class Messages : public ::testing::Test {
   /// A sound Job with these sections; each starts on the line its name tells.
   static std::string job(const std::string& strategy, const std::string& training = "sequence: 1024, global_batch: 64",
                          const std::string& cluster = "node: box-8, nodes: 2", const std::string& model = "small") {
-    return "model: " + model + "\ncluster: {" + cluster + "}\ntraining: {" + training + "}\nstrategy: {" + strategy + "}\n";
+    return "model: " + model + "\ncluster: {" + cluster + "}\ntraining: {" + training + "}\nstrategy: {" + strategy +
+           "}\n";
   }
 };
 
@@ -33,7 +34,8 @@ TEST_F(Messages, AnUnknownKeyNearToNoneListsThemAll) {
 }
 
 TEST_F(Messages, ABandwidthNeedsItsUnit) {
-  EXPECT_EQ(small_.message(job("", "sequence: 1024, global_batch: 64", "node: {base: box-8, nic: {bandwidth: 400}}, nodes: 2")),
+  EXPECT_EQ(small_.message(
+                job("", "sequence: 1024, global_batch: 64", "node: {base: box-8, nic: {bandwidth: 400}}, nodes: 2")),
             "job.yaml:2:48: error: cluster.node.nic.bandwidth: '400' has no unit\n"
             "  mend: write 400GB/s (bytes) or 400Gb/s (bits)");
 }
@@ -74,9 +76,10 @@ TEST_F(Messages, LayersMustDivideIntoChunks) {
 
 TEST_F(Messages, EmbeddingInSplitIsOfferedWhereItHelps) {
   // 22 + 2 layers divide into 8 stages of 3.
-  EXPECT_EQ(small_.message(job("pp: 8", "sequence: 1024, global_batch: 64", "node: box-8", "{base: small, layers: 22}")),
-            "job.yaml:4:16: error: strategy.pp: 22 layers do not divide into pp 8\n"
-            "  mend: choose degrees that divide them, or write stage_layers, or embedding_in_split: true");
+  EXPECT_EQ(
+      small_.message(job("pp: 8", "sequence: 1024, global_batch: 64", "node: box-8", "{base: small, layers: 22}")),
+      "job.yaml:4:16: error: strategy.pp: 22 layers do not divide into pp 8\n"
+      "  mend: choose degrees that divide them, or write stage_layers, or embedding_in_split: true");
 }
 
 TEST_F(Messages, StageLayersMustAddUp) {
@@ -88,7 +91,8 @@ TEST_F(Messages, StageLayersMustAddUp) {
 TEST_F(Messages, AnInterleavedScheduleNeedsFullRounds) {
   // 64 sequences over dp 4 are 16 microbatches, over pp 4 four rounds; 72 are 18, which 4 does not divide.
   EXPECT_EQ(small_.message(job("pp: 4, vpp: 2, schedule: interleaved", "sequence: 1024, global_batch: 72")),
-            "job.yaml:3:42: error: training.global_batch: 18 microbatches do not divide by pp 4, as the interleaved schedule needs\n"
+            "job.yaml:3:42: error: training.global_batch: 18 microbatches do not divide by pp 4, as the interleaved "
+            "schedule needs\n"
             "  mend: write a multiple of micro_batch x dp x pp = 16, or schedule: 1f1b");
 }
 
@@ -117,11 +121,12 @@ TEST_F(Messages, AListIsNotAMap) {
 }
 
 TEST_F(Messages, AnUnknownNameOffersTheNearest) {
-  EXPECT_EQ(small_.message(job("schedule: interleavd, attention_kernel: flash9")),
-            "job.yaml:4:22: error: strategy.schedule: 'interleavd' is not known\n"
-            "  mend: did you mean interleaved? known: gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe, pipedream\n"
-            "job.yaml:4:52: error: strategy.attention_kernel: 'flash9' is not known\n"
-            "  mend: did you mean flash1? known: unfused, fused_softmax, flash1, flash2, flash3, cudnn");
+  EXPECT_EQ(
+      small_.message(job("schedule: interleavd, attention_kernel: flash9")),
+      "job.yaml:4:22: error: strategy.schedule: 'interleavd' is not known\n"
+      "  mend: did you mean interleaved? known: gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe, pipedream\n"
+      "job.yaml:4:52: error: strategy.attention_kernel: 'flash9' is not known\n"
+      "  mend: did you mean flash1? known: unfused, fused_softmax, flash1, flash2, flash3, cudnn");
 }
 
 TEST_F(Messages, AnUnknownCatalogueNameOffersTheNearest) {
@@ -156,14 +161,16 @@ TEST_F(Messages, AKeyOfOursIsNoKeyOfAHuggingFaceConfig) {
 }
 
 TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
-  EXPECT_EQ(small_.message(job("zero: 3, cp: 2, offload: {optimizer: cpu}")),
-            "job.yaml:4:18: error: strategy.zero: sharding of gradients or parameters (zero 2 and 3) is not supported by this "
-            "version\n"
-            "  mend: write zero: 1\n"
-            "job.yaml:4:25: error: strategy.cp: context parallelism is not supported by this version\n"
-            "  mend: write cp: 1\n"
-            "job.yaml:4:37: error: strategy.offload: offloading to the host or to storage is not supported by this version\n"
-            "  mend: leave offload out");
+  EXPECT_EQ(
+      small_.message(job("zero: 3, cp: 2, offload: {optimizer: cpu}")),
+      "job.yaml:4:18: error: strategy.zero: sharding of gradients or parameters (zero 2 and 3) is not supported by "
+      "this "
+      "version\n"
+      "  mend: write zero: 1\n"
+      "job.yaml:4:25: error: strategy.cp: context parallelism is not supported by this version\n"
+      "  mend: write cp: 1\n"
+      "job.yaml:4:37: error: strategy.offload: offloading to the host or to storage is not supported by this version\n"
+      "  mend: leave offload out");
 }
 
 TEST_F(Messages, AMixedClusterIsRefusedByName) {
@@ -174,17 +181,18 @@ TEST_F(Messages, AMixedClusterIsRefusedByName) {
 }
 
 TEST_F(Messages, AbsurdValuesAreFaults) {
-  EXPECT_EQ(small_.message(job("tp: 0, pp: 99999999999999999999", "sequence: 200000000, global_batch: -4, dropout: 1.5")),
-            "job.yaml:3:22: error: training.sequence: 200000000 is out of range\n"
-            "  mend: write a whole number from 1 to 100000000\n"
-            "job.yaml:3:47: error: training.global_batch: -4 is out of range\n"
-            "  mend: write a whole number from 1 to 10000000\n"
-            "job.yaml:3:60: error: training.dropout: 1.5 is out of range\n"
-            "  mend: write a number from 0 to 1\n"
-            "job.yaml:4:16: error: strategy.tp: 0 is out of range\n"
-            "  mend: write a whole number from 1 to 1000000\n"
-            "job.yaml:4:23: error: strategy.pp: 99999999999999999999 is out of range\n"
-            "  mend: write a whole number from 1 to 1000000");
+  EXPECT_EQ(
+      small_.message(job("tp: 0, pp: 99999999999999999999", "sequence: 200000000, global_batch: -4, dropout: 1.5")),
+      "job.yaml:3:22: error: training.sequence: 200000000 is out of range\n"
+      "  mend: write a whole number from 1 to 100000000\n"
+      "job.yaml:3:47: error: training.global_batch: -4 is out of range\n"
+      "  mend: write a whole number from 1 to 10000000\n"
+      "job.yaml:3:60: error: training.dropout: 1.5 is out of range\n"
+      "  mend: write a number from 0 to 1\n"
+      "job.yaml:4:16: error: strategy.tp: 0 is out of range\n"
+      "  mend: write a whole number from 1 to 1000000\n"
+      "job.yaml:4:23: error: strategy.pp: 99999999999999999999 is out of range\n"
+      "  mend: write a whole number from 1 to 1000000");
 }
 
 TEST_F(Messages, FaultsComeInFileOrder) {
@@ -228,9 +236,10 @@ TEST_F(Messages, AFlagIsItsOwnPlace) {
     read_job(tree, small_.catalogue());
     FAIL() << "tp 32 must not pass on 16 GPUs";
   } catch (const base::InputError& error) {
-    EXPECT_EQ(base::to_string(error.faults.front()),
-              "--set strategy.tp=32: error: strategy.tp: tp 32 x cp 1 x pp 1 = 32 does not divide the cluster's 16 GPUs\n"
-              "  mend: choose degrees whose product divides 16, or change cluster.nodes");
+    EXPECT_EQ(
+        base::to_string(error.faults.front()),
+        "--set strategy.tp=32: error: strategy.tp: tp 32 x cp 1 x pp 1 = 32 does not divide the cluster's 16 GPUs\n"
+        "  mend: choose degrees whose product divides 16, or change cluster.nodes");
   }
 }
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <string_view>
@@ -76,6 +79,60 @@ inline int count(const plan::Plan& p, const plan::Role& role, std::string_view p
   });
   return sum;
 }
+
+/// Which operators have ended when another starts, by streams and events alone: streams are FIFO, a wait means the latest
+/// record issued before it, and behind a HostSync the host issues nothing before its operator has ended.
+class HappensBefore {
+ public:
+  explicit HappensBefore(const plan::Plan& p) : plan_(p) {}
+
+  /// The next operator in issue order. Returns its number. `unrecorded`: waits for events that nothing has recorded.
+  int issue(const plan::Operator& op) {
+    Clock known = host_;
+    const int stream = static_cast<int>(op.stream);
+    merge(known, ends_[stream]);
+    for (const plan::EventId event : op.waits) {
+      if (event < 0) continue;
+      if (!recorded_[event]) unrecorded.push_back({static_cast<int>(starts_.size()), event});
+      merge(known, events_[event]);
+    }
+    starts_.push_back(known);
+    stream_.push_back(stream);
+    place_.push_back(++issued_[stream]);
+    known[stream] = issued_[stream];
+    ends_[stream] = known;
+    record(plan::event_of(op.stream), known);
+    if (op.records >= 0) record(op.records, known);
+    if (std::holds_alternative<plan::HostSync>(plan_.works[op.work])) merge(host_, known);
+    return static_cast<int>(starts_.size()) - 1;
+  }
+  /// Whether operator `a` has ended when `b` starts.
+  bool before(int a, int b) const { return starts_[b][stream_[a]] >= place_[a]; }
+
+  struct Unrecorded {
+    int at;
+    plan::EventId event;
+  };
+  std::vector<Unrecorded> unrecorded;
+
+ private:
+  using Clock = std::array<int, plan::kStreams>;  // operators of each stream that have ended
+  static void merge(Clock& into, const Clock& from) {
+    for (int s = 0; s < plan::kStreams; ++s) into[s] = std::max(into[s], from[s]);
+  }
+  void record(plan::EventId event, const Clock& clock) {
+    events_[event] = clock;
+    recorded_[event] = true;
+  }
+
+  const plan::Plan& plan_;
+  Clock host_{}, issued_{};
+  std::array<Clock, plan::kStreams> ends_{};
+  std::array<Clock, plan::kEvents> events_{};
+  std::array<bool, plan::kEvents> recorded_{};
+  std::vector<Clock> starts_;
+  std::vector<int> stream_, place_;
+};
 
 /// Draws without the standard distributions, whose results differ between libraries.
 class Dice {

@@ -32,22 +32,53 @@ TEST(Check, ASoundJobHasNoFault) {
 }
 
 TEST(Check, TpDividesHeadsFeedForwardAndSequence) {
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 16; j.strategy.sp = true; })), Fields{});
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 20; j.model.ffn = 4097; })), Fields{"strategy.tp"});
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 18; j.model.kv_heads = 18; })), Fields{"strategy.tp"});
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.training.sequence = 1022; })), Fields{});
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.strategy.sp = true; j.training.sequence = 1022; })),
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 16;
+              j.strategy.sp = true;
+            })),
+            Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 4;
+              j.model.heads = 20;
+              j.model.ffn = 4097;
+            })),
+            Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 4;
+              j.model.heads = 18;
+              j.model.kv_heads = 18;
+            })),
+            Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 4;
+              j.training.sequence = 1022;
+            })),
+            Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 4;
+              j.strategy.sp = true;
+              j.training.sequence = 1022;
+            })),
             Fields{"strategy.tp"});
 }
 
 TEST(Check, KvHeadsAreDividedOrReplicated) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 2; })), Fields{});  // 4 kv heads: 2 each
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 8; })), Fields{});  // each on 2 ranks
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 4; j.model.heads = 24; j.model.kv_heads = 6; })), Fields{"strategy.tp"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 4;
+              j.model.heads = 24;
+              j.model.kv_heads = 6;
+            })),
+            Fields{"strategy.tp"});
 }
 
 TEST(Check, AVocabularyNeedNotDivide) {
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = 8; j.model.vocab = 50257; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = 8;
+              j.model.vocab = 50257;
+            })),
+            Fields{});
 }
 
 TEST(Check, TheRanksAreUsedUp) {
@@ -62,7 +93,11 @@ TEST(Check, TheBatchIsDividedByReplicasAndMicrobatches) {
 }
 
 TEST(Check, FewerMicrobatchesThanStagesAreAllowed) {
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.pp = 8; j.training.global_batch = 2; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.pp = 8;
+              j.training.global_batch = 2;
+            })),
+            Fields{});
 }
 
 TEST(Check, AnInterleavedScheduleHasStagesChunksAndFullRounds) {
@@ -82,13 +117,24 @@ TEST(Check, AnInterleavedScheduleHasStagesChunksAndFullRounds) {
 
 TEST(Check, AStageCannotRecomputeMoreLayersThanThereAre) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.recompute = {Recompute::Kind::full, 24}; })), Fields{});
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.recompute = {Recompute::Kind::full, 25}; })), Fields{"strategy.recompute"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.recompute = {Recompute::Kind::full, 25};
+            })),
+            Fields{"strategy.recompute"});
 }
 
 TEST(Check, NodesAreJoinedByCardsOrByNvlink) {
   EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; })), Fields{"cluster.node.nic"});
-  EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; j.cluster.node.nvlink.domain = 16; })), Fields{});
-  EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; j.cluster.nodes = 1; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.cluster.node.nic = {};
+              j.cluster.node.nvlink.domain = 16;
+            })),
+            Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.cluster.node.nic = {};
+              j.cluster.nodes = 1;
+            })),
+            Fields{});
 }
 
 TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
@@ -100,15 +146,22 @@ TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
     });
   };
   EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::hopper, Dtype::bf16)), Fields{});
-  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::ampere, Dtype::bf16)), Fields{"strategy.attention_kernel"});
-  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::volta, Dtype::fp16)), Fields{"strategy.attention_kernel"});
-  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)), Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::ampere, Dtype::bf16)),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::volta, Dtype::fp16)),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)),
+            Fields{"strategy.attention_kernel"});
   EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
 }
 
 TEST(Check, TensorParallelOverlapIsSupported) {
   for (const TpOverlap overlap : {TpOverlap::none, TpOverlap::wgrad, TpOverlap::chunked, TpOverlap::userbuffers}) {
-    EXPECT_EQ(fields(with([&](Job& j) { j.strategy.tp = 2; j.strategy.overlap.tp = overlap; })), Fields{});
+    EXPECT_EQ(fields(with([&](Job& j) {
+                j.strategy.tp = 2;
+                j.strategy.overlap.tp = overlap;
+              })),
+              Fields{});
   }
   EXPECT_EQ(fields(with([](Job& j) { j.model.window = 128; })), Fields{});
 }
@@ -145,7 +198,10 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
 
 TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {
   constexpr int huge = std::numeric_limits<int>::max();
-  EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = j.strategy.pp = j.strategy.cp = 1'000'000; j.strategy.dp = 1'000'000; })).front(),
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.tp = j.strategy.pp = j.strategy.cp = 1'000'000;
+              j.strategy.dp = 1'000'000;
+            })).front(),
             "strategy.tp");
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.tp = huge; })), Fields{"strategy.tp"});
   EXPECT_EQ(fields(with([](Job& j) { j.training.global_batch = std::numeric_limits<std::int64_t>::max(); })),
@@ -157,8 +213,15 @@ TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {
 }
 
 TEST(Check, SlowRanksAndLinksExist) {
-  EXPECT_EQ(fields(with([](Job& j) { j.simulation.slow_ranks = {{15, 2}}; j.simulation.slow_links = {{1, 2}}; })), Fields{});
-  EXPECT_EQ(fields(with([](Job& j) { j.simulation.slow_ranks = {{16, 2}}; j.simulation.slow_links = {{2, 2}}; })),
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.simulation.slow_ranks = {{15, 2}};
+              j.simulation.slow_links = {{1, 2}};
+            })),
+            Fields{});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.simulation.slow_ranks = {{16, 2}};
+              j.simulation.slow_links = {{2, 2}};
+            })),
             (Fields{"simulation.slow_ranks", "simulation.slow_links"}));
 }
 

@@ -36,7 +36,8 @@ TEST(Resolve, WhatWasWrittenStaysAndIsNotToldAgain) {
   EXPECT_EQ(job.strategy.overlap.grad_reduce, false);
   EXPECT_EQ(job.training.gradients(), Dtype::bf16);
   for (const std::string& told : job.assumptions) {
-    for (const char* field : {"dp:", "attention_kernel:", "fused_kernels.norm:", "overlap.grad_reduce:", "gradient_dtype:"}) {
+    for (const char* field :
+         {"dp:", "attention_kernel:", "fused_kernels.norm:", "overlap.grad_reduce:", "gradient_dtype:"}) {
       EXPECT_FALSE(told.starts_with(field)) << told;
     }
   }

@@ -6,7 +6,8 @@
 namespace spec {
 namespace {
 
-std::vector<int> counts(int layers, int pp, int vpp, bool embedding_in_split = false, std::vector<int> stage_layers = {}) {
+std::vector<int> counts(int layers, int pp, int vpp, bool embedding_in_split = false,
+                        std::vector<int> stage_layers = {}) {
   Model model;
   model.layers = layers;
   Strategy s;

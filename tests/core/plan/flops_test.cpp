@@ -1,0 +1,142 @@
+// tests/core/plan/flops_test.cpp -- FLOPs of a step: Narayanan's formula, and the sum over the works that a Plan runs.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/flops.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using Kind = spec::Recompute::Kind;
+
+const auto not_causal = [](spec::Job& j) { j.model.causal = false; };
+
+struct Letters {  // of Narayanan et al., SC'21
+  double B, s, L, h, V;
+};
+
+Letters letters(const spec::Job& j) {
+  return {static_cast<double>(j.training.global_batch), static_cast<double>(j.training.sequence),
+          static_cast<double>(j.model.layers), static_cast<double>(j.model.hidden), static_cast<double>(j.model.vocab)};
+}
+
+TEST(Flops, WithoutMaskAreThoseOfNarayanansFormula) {
+  const spec::Job j = toy::job({.dp = 2, .microbatches = 3}, not_causal);
+  const auto [B, s, L, h, V] = letters(j);
+  const double expected = 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * h * L));
+  EXPECT_DOUBLE_EQ(plan::model_flops(j), expected);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j), expected);
+}
+
+TEST(Flops, WithFullRecomputeAreThoseOfNarayanansFormula) {
+  const spec::Job j = toy::job({.microbatches = 3, .recompute = {Kind::full}}, not_causal);
+  const auto [B, s, L, h, V] = letters(j);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j), 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * h * L)));
+  EXPECT_DOUBLE_EQ(plan::model_flops(j), 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * h * L)));
+}
+
+TEST(Flops, SelectiveRecomputeAddsOneForwardOfTheAttentionCore) {
+  const spec::Job j = toy::job({.recompute = {Kind::selective}}, not_causal);
+  const auto [B, s, L, h, V] = letters(j);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * B * s * s * h * L);  // scores and values, 2 s s h each
+}
+
+TEST(Flops, RecomputeOfSomeLayersAddsTheirForwardOnEveryStage) {
+  // 4 layers on 2 stages, one recomputed on each: half of what recomputing all adds.
+  const spec::Job half = toy::job({.pp = 2, .recompute = {Kind::full, 1}}), all = toy::job({.pp = 2, .recompute = {Kind::full}});
+  const double model = plan::model_flops(all);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(half) - model, (plan::hardware_flops(all) - model) / 2);
+}
+
+TEST(Flops, CausalAttentionCountsHalf) {
+  const spec::Job causal = toy::job(), whole = toy::job({}, not_causal);
+  EXPECT_DOUBLE_EQ(2 * plan::forward_flops(causal.model, 128).attention, plan::forward_flops(whole.model, 128).attention);
+  EXPECT_DOUBLE_EQ(plan::forward_flops(causal.model, 128).linear, plan::forward_flops(whole.model, 128).linear);
+}
+
+TEST(Flops, AWindowCountsItsBandAndAsWideAsTheSequenceNothingLess) {
+  spec::Model m = toy::model();
+  const double causal = plan::forward_flops(m, 128).attention;
+  m.window = 128;
+  EXPECT_DOUBLE_EQ(plan::forward_flops(m, 128).attention, causal);
+  // 32 of 128: 128 x 32 pairs less the triangle 32^2/2 that the first queries do not have = 3584, against 8192.
+  m.window = 32;
+  EXPECT_DOUBLE_EQ(plan::forward_flops(m, 128).attention, causal * 3584 / 8192);
+  m.window_every = 2;  // every second layer only
+  EXPECT_DOUBLE_EQ(plan::forward_flops(m, 128).attention, causal * (3584 + 8192) / 2 / 8192);
+}
+
+TEST(Flops, OfALlamaBlockCountThreeFeedForwardMatricesAndNarrowKeys) {
+  // h = 8, q = 8, kv = 2, ffn = 24, s = 4: 2 s (h (q + 2 kv) + q h + 3 h ffn) = 8 (96 + 64 + 576) = 5888.
+  spec::Model m;
+  m.layers = 1;
+  m.hidden = 8;
+  m.heads = 4;
+  m.kv_heads = 1;
+  m.head_dim = 2;
+  m.ffn = 24;
+  m.gated_mlp = true;
+  m.vocab = 10;
+  m.causal = false;
+  const plan::ForwardFlops f = plan::forward_flops(m, 4);
+  EXPECT_DOUBLE_EQ(f.linear, 5888);
+  EXPECT_DOUBLE_EQ(f.attention, 4.0 * 4 * 4 * 8);  // 2 s s q twice: keys shared by heads save no multiplication
+  EXPECT_DOUBLE_EQ(f.head, 2.0 * 4 * 8 * 10);
+}
+
+TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {
+  // Counts stay below 2^53, so the sums are exact. Kinds of recompute, ways to cut a matmul and to order stages at random.
+  walk::Dice dice(77);
+  for (int i = 0; i < 300; ++i) {
+    spec::Job j = walk::random_job(dice);
+    j.model.causal = false;
+    j.model.window = 0;
+    j.model.kv_heads = dice.of({8, 4});  // fewer than ranks are replicated and computed twice
+    j.strategy.attention_kernel = spec::AttentionKernel::unfused;
+    if (j.strategy.recompute.kind == Kind::full) j.strategy.recompute.layers = 0;
+    const plan::Plan p = plan::build(j);
+    EXPECT_EQ(walk::flops(p), plan::hardware_flops(j)) << walk::told(j);
+    EXPECT_EQ(p.hardware_flops, plan::hardware_flops(j));
+    EXPECT_EQ(p.model_flops, plan::model_flops(j));
+  }
+}
+
+TEST(Flops, OfSomeLayersRecomputedOnEvenStagesAreThoseOfThePlan) {
+  const spec::Job j = toy::job({.pp = 2, .microbatches = 3, .recompute = {Kind::full, 1}, .attention = spec::AttentionKernel::unfused}, not_causal);
+  EXPECT_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j));
+}
+
+TEST(Flops, OfFusedAttentionInThePlanAreMoreByTheScoresThatItsBackwardComputesAgain) {
+  // Five matmuls in the backward where the formula counts four: half of a forward of attention for each layer and sequence.
+  const spec::Job j = toy::job({.tp = 2, .pp = 2, .dp = 2, .microbatches = 3});
+  const double attention = plan::forward_flops(j.model, j.training.sequence).attention;
+  const double again = static_cast<double>(j.training.global_batch) * j.model.layers * attention / 2;
+  EXPECT_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j) + again);
+}
+
+TEST(Flops, OfUnfusedAttentionIgnoreTheMaskThatTheFormulaHalves) {
+  // Unfused kernels multiply the whole square and mask it afterwards, so the plan's attention is twice the formula's.
+  const spec::Job j = toy::job({.attention = spec::AttentionKernel::unfused});
+  const double attention = plan::forward_flops(j.model, j.training.sequence).attention;
+  EXPECT_EQ(walk::flops(plan::build(j)), plan::model_flops(j) + 3 * j.model.layers * attention);
+}
+
+TEST(Flops, OfAttentionInThePlanFollowMaskAndWindow) {
+  for (const bool causal : {false, true}) {
+    const spec::Job j = toy::job({}, [&](spec::Job& job) {
+      job.model.causal = causal;
+      job.model.window = 32;
+      job.model.window_every = 2;
+    });
+    double forward = 0;
+    const plan::Plan p = plan::build(j);
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const auto* work = std::get_if<plan::Attention>(&p.works[op.work]);
+      if (work && !work->backward) forward += plan::hardware_flops(*work);
+    });
+    EXPECT_EQ(forward, j.model.layers * plan::forward_flops(j.model, 128).attention) << "causal " << causal;
+  }
+}
+
+}  // namespace
