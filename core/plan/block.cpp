@@ -104,12 +104,13 @@ void Block::forward_operators(bool windowed) {
   TensorParallel linear(c_, out_);
   const Chain residual = residual_forward(c_);
   norm("attention norm", false);
-  if (c_.model.parallel_block) {  // both branches read the same tokens: one gather in front, one reduction behind
-    if (c_.model.norms_in_parallel > 1) norm("feed-forward norm", false);
+  const bool two_norms = c_.model.norms_in_parallel > 1;
+  if (c_.model.parallel_block) {  // one reduction behind both branches; with one norm they read the same gathered tokens
+    if (two_norms) norm("feed-forward norm", false);
     linear.column_forward(qkv_linear(c_));
     attention_forward(windowed);
     linear.row_forward(proj_linear(c_), false);
-    mlp_forward(false, true);
+    mlp_forward(two_norms, true);
     out_.compute(residual.work, "residual add", residual.launches);
     out_.compute(residual.work, "residual add", residual.launches);
     return;
@@ -156,8 +157,9 @@ void Block::backward(Kind kind, bool windowed) {
     const Chain dropout = dropout_backward(c_, shard);
     out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
   }
-  if (c_.model.parallel_block) {
-    mlp_backward(true, false);
+  if (c_.model.parallel_block) {  // with one norm the branches' gradients meet before they are reduced
+    const bool two_norms = c_.model.norms_in_parallel > 1;
+    mlp_backward(true, two_norms);
     linear.row_backward(proj_linear(c_), false);
     if (kind == Kind::selective) {
       out_.phase = Phase::recompute;
@@ -165,8 +167,8 @@ void Block::backward(Kind kind, bool windowed) {
       out_.phase = Phase::backward;
     }
     attention_backward(windowed);
-    linear.column_backward(qkv_linear(c_));
-    if (c_.model.norms_in_parallel > 1) norm("feed-forward norm gradient", true);
+    linear.column_backward(qkv_linear(c_), two_norms, true);
+    if (two_norms) norm("feed-forward norm gradient", true);
     norm("attention norm gradient", true);
     out_.compute(joined.work, "residual gradient", joined.launches);
     out_.compute(joined.work, "residual gradient", joined.launches);

@@ -73,8 +73,13 @@ void StageBuilder::send(SegmentBuilder& out, bool backward) {
   const int to = backward ? (stage_ + c_.pp - 1) % c_.pp : (stage_ + 1) % c_.pp;
   const std::int16_t channel =
       pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, stage_, to});
-  out.communicate(c_.stage_transfer, backward ? "send gradient" : "send activations",
-                  backward ? Stream::send_prev : Stream::send_next, channel, {Stream::compute});
+  const char* name = backward ? "send gradient" : "send activations";
+  const Stream stream = backward ? Stream::send_prev : Stream::send_next;
+  if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
+    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute, Stream::tp});
+  } else {
+    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
+  }
 }
 
 /// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them there.

@@ -93,6 +93,7 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   out.layer = -1;
   const std::int64_t logits = c.tokens * c.vocab;
   if (!c.fused_loss) out.take(Category::logits, logits * c.element);
+  if (c.tp > 1) out.join(Stream::tp);  // the sums that head_forward() sent off last
   const Chain loss = loss_backward(c);
   out.compute(loss.work, "loss gradient", loss.launches);
   if (!c.fused_loss) out.give(Category::logits, kept_logits(c));

@@ -9,6 +9,7 @@ std::int64_t layer_parameters(const Context& c) {
   const spec::Model& m = c.model;
   std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden + c.hidden * c.up_width + c.ffn * c.hidden;
   if (m.has_qkv_bias()) count += c.qkv_width;
+  if (m.attention_sinks) count += c.heads;
   if (m.has_proj_bias()) count += c.hidden;
   if (m.bias) count += c.up_width + c.hidden;
   return count + spec::block_parameters(m).norms;

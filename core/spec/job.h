@@ -76,6 +76,10 @@ inline std::int64_t microbatches(const Job& job) {
   return job.training.global_batch / (job.training.micro_batch * job.strategy.data());
 }
 
+/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters and
+/// the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the head.
+std::vector<int> balanced_layers(const Model&, int stages);
+
 /// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,
 /// head and loss with the very last. In model order chunk c of stage s is the (c * pp + s)-th.
 struct ChunkLayers {

@@ -140,6 +140,12 @@ Job resolve(Job job) {
     s.dp = job.cluster.gpus() / (s.tp * s.cp * s.pp);
     of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
   }
+  if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split) {
+    s.stage_layers = balanced_layers(job.model, s.pp);
+    std::string list;
+    for (const int layers : s.stage_layers) list += (list.empty() ? "[" : ", ") + std::to_string(layers);
+    of_framework.tell("stage_layers", list + "]", job.framework.name + " balances stages by cost");
+  }
   if (!s.attention_kernel) {
     s.attention_kernel = best_attention(job);
     of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),

@@ -14,22 +14,32 @@ namespace {
 
 constexpr int kStreams = plan::kStreams;
 constexpr int kWindow = 1024;   // operators a host may be ahead of its device: the depth of CUDA's launch queue
-constexpr Ticks kNever = Tournament::kNever;
+constexpr int kStreamBits = 4;  // of a stream's number
+static_assert(kStreams <= 1 << kStreamBits);
+constexpr Ticks kNever = Tournament::kNever >> kStreamBits;   // 6 days
+
+// What happens next to an instance is one number, instant and stream; the lower stream of equals comes first.
+Ticks instant_of(std::int64_t event) { return event >> kStreamBits; }
+int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 << kStreamBits) - 1)); }
+
 constexpr std::int8_t kNothing = -1, kHost = -2;   // Span::waited_for, besides streams
 
 enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
 
-/// An issued operator in its stream's queue.
-struct Entry {
-  Ticks issued;
+/// An issued operator in its stream's queue: one cache line with all that running it needs.
+struct alignas(64) Entry {
+  Ticks issued, duration;
   std::int32_t step, call;
   std::int32_t next;             // behind it in the stream; -1: none
-  std::int32_t waits;            // how many of the following
-  std::array<std::int32_t, plan::kMaxWaits> sequence;  // that operator of ...
-  std::array<std::int8_t, plan::kMaxWaits> stream;     // ... this stream
+  std::int16_t channel;
+  std::uint8_t resources;
+  bool synchronizes;
+  std::int8_t waits;             // how many of the following
+  std::array<std::int8_t, plan::kMaxWaits> stream;     // of this stream ...
+  std::array<std::int32_t, plan::kMaxWaits> sequence;  // ... that operator
 };
 
-struct StreamState {
+struct alignas(64) StreamState {
   Ticks ready = 0, start = 0;
   Progress progress;             // of what runs
   std::int32_t head = -1, tail = -1;
@@ -55,7 +65,11 @@ struct Machine {
   bool host_waits = false, full = false;
   bool plain = true;                                   // kernels take their prices
   bool recorded = true;
+  std::int32_t instance = 0;
   Ticks host = 0;
+  Entry* entries = nullptr;                            // kWindow of them
+  const std::int32_t* meeting_of = nullptr;            // by channel
+  std::vector<trace::Span>* spans = nullptr;           // by stream
   const std::vector<plan::Call>* program = nullptr;
   std::int32_t call = -1, step = 0, step_end = 0;      // next to issue
   std::int32_t free = 0;                               // first free entry
@@ -64,9 +78,19 @@ struct Machine {
   std::uint64_t samples = 0;
 };
 
+/// Without branches, for none could be foreseen.
+std::int64_t next_event(const Machine& m) {
+  std::int64_t first = m.next[0] << kStreamBits;
+  for (int s = 1; s < kStreams; ++s) {
+    const std::int64_t other = m.next[s] << kStreamBits | s;
+    first = other < first ? other : first;
+  }
+  return first;
+}
+
 struct Meeting {
   std::int32_t size = 0, arrived = 0, ended = 0;
-  std::vector<std::pair<std::int32_t, std::int8_t>> members;   // instance, stream
+  std::vector<std::pair<Machine*, int>> members;       // and the stream
 };
 
 class Run {
@@ -75,22 +99,18 @@ class Run {
   EngineOutput run();
 
  private:
-  Entry& entry(int i, std::int32_t at) { return entries_[static_cast<std::size_t>(i) * kWindow + at]; }
-  const Step& step_of(int i, const StreamState& s) { return in_.steps[entry(i, s.head).step]; }
-
-  void prepare(int i);
-  void issue(int i);
-  void push(int i, std::int32_t index);
-  void consider(int i, int s, std::int8_t cause);
-  void arrive(int i, int s);
-  void start(int i, int s);
-  void end(int i, int s);
-  void complete(int i, int s);
-  void restretch(int i);
-  void advance(int i);
-  int next_stream(const Machine& m) const;
-  void refresh(int i);
-  Ticks varied(int i, const Step& step, int s);
+  void prepare(Machine&, std::int32_t instance);
+  void issue(Machine&);
+  void push(Machine&, std::int32_t index);
+  void consider(Machine&, int s, std::int8_t cause);
+  void arrive(Machine&, int s);
+  void start(Machine&, int s);
+  void end(Machine&, int s);
+  void complete(Machine&, int s);
+  void restretch(Machine&);
+  void advance(Machine&, int s);
+  void refresh(const Machine& m) { clocks_.set(m.instance, next_event(m)); }
+  Ticks varied(Machine&, const Entry&, int s);
 
   const EngineInput& in_;
   std::vector<Machine> machines_;
@@ -116,10 +136,13 @@ Run::Run(const EngineInput& in)
   }
 }
 
-void Run::prepare(int i) {
-  Machine& m = machines_[i];
+void Run::prepare(Machine& m, std::int32_t i) {
   const Instance& instance = in_.instances[i];
-  for (int e = 0; e < kWindow; ++e) entry(i, e).next = e + 1 < kWindow ? e + 1 : -1;
+  m.instance = i;
+  m.entries = &entries_[static_cast<std::size_t>(i) * kWindow];
+  for (int e = 0; e < kWindow; ++e) m.entries[e].next = e + 1 < kWindow ? e + 1 : -1;
+  m.meeting_of = in_.meeting_of.data() + i * in_.plan->channels.size();
+  m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
   m.program = &in_.plan->roles[instance.role].calls;
   m.plain = in_.jitter == 0 && instance.compute_factor == 1 && instance.network_factor == 1;
@@ -132,12 +155,11 @@ void Run::prepare(int i) {
       ++count[in_.steps[at].stream];
     }
   }
-  for (int s = 0; s < kStreams; ++s) out_.spans[static_cast<std::size_t>(i) * kStreams + s].reserve(count[s]);
+  for (int s = 0; s < kStreams; ++s) m.spans[s].reserve(count[s]);
 }
 
 /// Issues until the window is full, the program ends, or the host has to wait for the device.
-void Run::issue(int i) {
-  Machine& m = machines_[i];
+void Run::issue(Machine& m) {
   if (m.full) m.host = std::max(m.host, now_);   // it stood still until there was room
   m.full = false;
   while (!m.host_waits) {
@@ -151,18 +173,21 @@ void Run::issue(int i) {
       m.full = true;
       return;
     }
-    push(i, m.step++);
+    push(m, m.step++);
   }
 }
 
-void Run::push(int i, std::int32_t index) {
-  Machine& m = machines_[i];
+void Run::push(Machine& m, std::int32_t index) {
   const Step& step = in_.steps[index];
   const std::int32_t at = m.free;
-  Entry& e = entry(i, at);
+  Entry& e = m.entries[at];
   m.free = e.next;
   m.host += step.host;
   e.issued = m.host;
+  e.duration = step.duration;
+  e.channel = step.channel;
+  e.resources = step.resources;
+  e.synchronizes = step.synchronizes;
   e.step = index;
   e.call = m.call;
   e.next = -1;
@@ -182,18 +207,17 @@ void Run::push(int i, std::int32_t index) {
   m.host_waits = step.synchronizes;
   if (s.head < 0) {
     s.head = s.tail = at;
-    consider(i, step.stream, kNothing);
+    consider(m, step.stream, kNothing);
   } else {
-    entry(i, s.tail).next = at;
+    m.entries[s.tail].next = at;
     s.tail = at;
   }
 }
 
 /// Lets the head of a stream go as far as it can. `cause`: whose operator made this possible.
-void Run::consider(int i, int s, std::int8_t cause) {
-  Machine& m = machines_[i];
+void Run::consider(Machine& m, int s, std::int8_t cause) {
   StreamState& stream = m.streams[s];
-  const Entry& e = entry(i, stream.head);
+  const Entry& e = m.entries[stream.head];
   for (int w = 0; w < e.waits; ++w) {
     StreamState& other = m.streams[e.stream[w]];
     if (other.completed > e.sequence[w]) continue;
@@ -208,51 +232,49 @@ void Run::consider(int i, int s, std::int8_t cause) {
     return;
   }
   stream.cause = cause;
-  arrive(i, s);
+  arrive(m, s);
 }
 
-void Run::arrive(int i, int s) {
-  StreamState& stream = machines_[i].streams[s];
+void Run::arrive(Machine& m, int s) {
+  StreamState& stream = m.streams[s];
   stream.ready = now_;
-  const std::int16_t channel = step_of(i, stream).channel;
-  stream.meeting = channel < 0 ? -1 : in_.meeting_of[i * in_.plan->channels.size() + channel];
-  if (stream.meeting < 0) return start(i, s);
+  const std::int16_t channel = m.entries[stream.head].channel;
+  stream.meeting = channel < 0 ? -1 : m.meeting_of[channel];
+  if (stream.meeting < 0) return start(m, s);
   Meeting& meeting = meetings_[stream.meeting];
-  meeting.members.emplace_back(i, static_cast<std::int8_t>(s));
+  meeting.members.emplace_back(&m, s);
   stream.state = State::meeting;
-  machines_[i].next[s] = kNever;
+  m.next[s] = kNever;
   if (++meeting.arrived < meeting.size) return;
   for (const auto& [member, on] : meeting.members) {
-    start(member, on);
-    if (member != i) refresh(member);
+    start(*member, on);
+    if (member != &m) refresh(*member);
   }
 }
 
 /// Gives what runs on shared resources the pace that its company leaves it.
-void Run::restretch(int i) {
-  Machine& m = machines_[i];
+void Run::restretch(Machine& m) {
   for (unsigned streams = m.sharing; streams != 0; streams &= streams - 1) {
     const int s = __builtin_ctz(streams);
     if (m.next[s] == now_) continue;   // has ended, whoever comes or goes at this instant
     StreamState& stream = m.streams[s];
-    const double stretch = m.holders.stretch(step_of(i, stream).resources, in_);
+    const double stretch = m.holders.stretch(m.entries[stream.head].resources, in_);
     if (stretch != stream.progress.stretch()) m.next[s] = stream.progress.change(now_, stretch);
   }
 }
 
 /// The time alone of an operator on a slow rank or link, or under jitter.
-Ticks Run::varied(int i, const Step& step, int s) {
-  Machine& m = machines_[i];
-  const Instance& instance = in_.instances[i];
-  const bool kernel = (step.resources & resource::kCompute) != 0;
-  double duration = static_cast<double>(step.duration);
+Ticks Run::varied(Machine& m, const Entry& e, int s) {
+  const Instance& instance = in_.instances[m.instance];
+  const bool kernel = (e.resources & resource::kCompute) != 0;
+  double duration = static_cast<double>(e.duration);
   if (kernel) duration *= instance.compute_factor;
-  if ((step.resources & (resource::kNicIn | resource::kNicOut)) != 0) duration *= instance.network_factor;
+  if ((e.resources & (resource::kNicIn | resource::kNicOut)) != 0) duration *= instance.network_factor;
   if (in_.jitter > 0 && in_.folded) {
     if (kernel) {
       for (double& v : m.variance) v += duration * duration;
-    } else if (step.members > 1) {
-      duration += in_.jitter * maxima_.at(step.members) * std::sqrt(m.variance[s]);
+    } else if (const int members = in_.steps[e.step].members; members > 1) {
+      duration += in_.jitter * maxima_.at(members) * std::sqrt(m.variance[s]);
       m.variance[s] = 0;
     }
   } else if (in_.jitter > 0 && kernel) {
@@ -262,32 +284,30 @@ Ticks Run::varied(int i, const Step& step, int s) {
   return std::llround(duration);
 }
 
-void Run::start(int i, int s) {
-  Machine& m = machines_[i];
+void Run::start(Machine& m, int s) {
   StreamState& stream = m.streams[s];
-  const Step& step = step_of(i, stream);
-  const Ticks alone = m.plain ? step.duration : varied(i, step, s);
+  const Entry& e = m.entries[stream.head];
+  const Ticks alone = m.plain ? e.duration : varied(m, e, s);
   stream.start = now_;
   stream.state = State::running;
   double stretch = 1;
-  if (step.resources != 0) {
-    m.holders.enter(step.resources);
-    restretch(i);
+  if (e.resources != 0) {
+    m.holders.enter(e.resources);
+    restretch(m);
     m.sharing = static_cast<std::uint16_t>(m.sharing | 1u << s);
-    stretch = m.holders.stretch(step.resources, in_);
+    stretch = m.holders.stretch(e.resources, in_);
   }
   m.next[s] = stream.progress.begin(now_, alone, stretch);
 }
 
-void Run::end(int i, int s) {
-  Machine& m = machines_[i];
+void Run::end(Machine& m, int s) {
   StreamState& stream = m.streams[s];
-  if (const std::uint8_t resources = step_of(i, stream).resources; resources != 0) {
+  if (const std::uint8_t resources = m.entries[stream.head].resources; resources != 0) {
     m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
     m.holders.leave(resources);
-    restretch(i);
+    restretch(m);
   }
-  if (stream.meeting < 0) return complete(i, s);
+  if (stream.meeting < 0) return complete(m, s);
   Meeting& meeting = meetings_[stream.meeting];
   stream.state = State::parting;
   m.next[s] = kNever;
@@ -296,18 +316,17 @@ void Run::end(int i, int s) {
   meeting.members.clear();
   meeting.arrived = meeting.ended = 0;
   for (const auto& [member, on] : members) {
-    complete(member, on);
-    if (member != i) refresh(member);
+    complete(*member, on);
+    if (member != &m) refresh(*member);
   }
 }
 
-void Run::complete(int i, int s) {
-  Machine& m = machines_[i];
+void Run::complete(Machine& m, int s) {
   StreamState& stream = m.streams[s];
   const std::int32_t done = stream.head;
-  Entry& e = entry(i, done);
+  Entry& e = m.entries[done];
   if (m.recorded) {
-    trace::Span& span = out_.spans[static_cast<std::size_t>(i) * kStreams + s].emplace_back();
+    trace::Span& span = m.spans[s].emplace_back();
     span.ready = stream.ready;
     span.start = stream.start;
     span.end = now_;
@@ -323,7 +342,7 @@ void Run::complete(int i, int s) {
   m.free = done;
   --m.outstanding;
   if (stream.head >= 0) {
-    consider(i, s, kNothing);
+    consider(m, s, kNothing);
   } else {
     stream.tail = -1;
     stream.state = State::idle;
@@ -331,51 +350,40 @@ void Run::complete(int i, int s) {
   }
   unsigned waiters = stream.waiters;
   for (stream.waiters = 0; waiters != 0; waiters &= waiters - 1) {
-    consider(i, __builtin_ctz(waiters), static_cast<std::int8_t>(s));
+    consider(m, __builtin_ctz(waiters), static_cast<std::int8_t>(s));
   }
-  if (in_.steps[e.step].synchronizes) {
+  if (e.synchronizes) {
     m.host_waits = false;
     m.host = std::max(m.host, now_);
-    issue(i);
+    issue(m);
   } else if (m.full) {
-    issue(i);
+    issue(m);
   }
 }
 
-int Run::next_stream(const Machine& m) const {
-  int first = 0;
-  for (int s = 1; s < kStreams; ++s) {
-    if (m.next[s] < m.next[first]) first = s;
-  }
-  return first;
-}
-
-/// All that happens to an instance now, stream by stream.
-void Run::advance(int i) {
-  Machine& m = machines_[i];
-  int s = next_stream(m);
-  for (; m.next[s] == now_; s = next_stream(m)) {
+/// Lets happen to an instance what happens now, from stream `s` on.
+void Run::advance(Machine& m, int s) {
+  for (;;) {
     if (m.streams[s].state == State::running) {
-      end(i, s);
+      end(m, s);
     } else {
-      consider(i, s, kHost);
+      consider(m, s, kHost);
     }
+    const std::int64_t next = next_event(m);
+    if (instant_of(next) > now_) return clocks_.set(m.instance, next);
+    s = stream_of(next);
   }
-  clocks_.set(i, m.next[s]);
 }
-
-void Run::refresh(int i) { clocks_.set(i, machines_[i].next[next_stream(machines_[i])]); }
 
 EngineOutput Run::run() {
-  const int count = static_cast<int>(in_.instances.size());
-  for (int i = 0; i < count; ++i) prepare(i);
-  for (int i = 0; i < count; ++i) {
-    issue(i);
-    refresh(i);
+  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], static_cast<std::int32_t>(i));
+  for (Machine& m : machines_) {
+    issue(m);
+    refresh(m);
   }
-  while (clocks_.earliest() != kNever) {
-    now_ = clocks_.earliest();
-    advance(clocks_.winner());
+  while (instant_of(clocks_.earliest()) < kNever) {
+    now_ = instant_of(clocks_.earliest());
+    advance(machines_[clocks_.winner()], stream_of(clocks_.earliest()));
   }
   for (const Machine& m : machines_) out_.deadlocked |= m.outstanding > 0;
   return std::move(out_);

@@ -165,11 +165,31 @@ TEST(Block, UnderSelectiveRecomputeSendsNothingMore) {
   EXPECT_EQ(sent(l, l.backward, CollectiveKind::all_reduce), 2 * kTensor);
 }
 
-TEST(Block, WithParallelBranchesReducesOnceEachWay) {
-  const spec::Job j = toy::job({.tp = 4}, [](spec::Job& job) { job.model.parallel_block = true; });
-  const Layer l = layer(j, Kind::none);
-  EXPECT_EQ(sent(l, l.forward, CollectiveKind::all_reduce), kTensor);
-  EXPECT_EQ(sent(l, l.backward, CollectiveKind::all_reduce), kTensor);
+Layer parallel_branches(int norms, bool sp) {
+  return layer(toy::job({.tp = 4, .sp = sp}, [norms](spec::Job& j) {
+                 j.model.parallel_block = true;
+                 j.model.norms_in_parallel = norms;
+               }), Kind::none);
+}
+
+TEST(Block, WithParallelBranchesReducesTheirSumOnce) {
+  // Backward, gradients behind two norms cannot be added before each norm has been passed, so each is reduced.
+  for (const int norms : {1, 2}) {
+    const Layer l = parallel_branches(norms, false);
+    EXPECT_EQ(sent(l, l.forward, CollectiveKind::all_reduce), kTensor);
+    EXPECT_EQ(sent(l, l.backward, CollectiveKind::all_reduce), norms * kTensor);
+  }
+}
+
+TEST(Block, WithParallelBranchesGathersWhatEachNormMade) {
+  // Backward: the gradient of the sum once, each norm's result again.
+  for (const int norms : {1, 2}) {
+    const Layer l = parallel_branches(norms, true);
+    EXPECT_EQ(sent(l, l.forward, CollectiveKind::all_gather), norms * kTensor);
+    EXPECT_EQ(sent(l, l.forward, CollectiveKind::reduce_scatter), kTensor);
+    EXPECT_EQ(sent(l, l.backward, CollectiveKind::all_gather), (1 + norms) * kTensor);
+    EXPECT_EQ(sent(l, l.backward, CollectiveKind::reduce_scatter), norms * kTensor);
+  }
 }
 
 TEST(Block, HasAsManyNormsAndResidualsForwardAsBackward) {

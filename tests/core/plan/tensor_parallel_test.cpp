@@ -140,7 +140,9 @@ TEST(TensorParallel, UserbuffersMultiplyEachShardWhileTheNextOneArrives) {
   ASSERT_EQ(parts.size(), 4u);
   ASSERT_EQ(gathers.size(), 3u);
   for (int i = 0; i < 4; ++i) {
-    if (i > 0) EXPECT_TRUE(w.order.before(gathers[i - 1], parts[i])) << i;
+    if (i > 0) {
+      EXPECT_TRUE(w.order.before(gathers[i - 1], parts[i])) << i;
+    }
     if (i == 3) break;
     EXPECT_FALSE(w.order.before(gathers[i], parts[i])) << i;
     EXPECT_FALSE(w.order.before(parts[i], gathers[i])) << i;
@@ -167,7 +169,9 @@ TEST(TensorParallel, UserbuffersReduceEachPieceWhileTheNextOneIsMultiplied) {
     std::int64_t bytes = 0;
     for (int i = 0; i < 4; ++i) {
       EXPECT_TRUE(w.order.before(parts[i], reduces[i]));
-      if (i < 3) EXPECT_FALSE(w.order.before(reduces[i], parts[i + 1]));
+      if (i < 3) {
+        EXPECT_FALSE(w.order.before(reduces[i], parts[i + 1]));
+      }
       EXPECT_TRUE(w.order.before(reduces[i], w.only("behind")));
       bytes += w.collective(reduces[i]).bytes;
     }

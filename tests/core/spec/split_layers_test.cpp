@@ -76,3 +76,19 @@ TEST(SplitLayers, AListThatDoesNotFitIsNone) {
 
 }  // namespace
 }  // namespace spec
+
+TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
+  // hidden 2048, ffn 8192 gated, 32 heads of 64: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 = 67.1e6 weights, a head of 131072
+  // rows 268.4e6, four layers' worth. 16 + 4 over 4 stages are 5 each: the last keeps one layer beside the head.
+  spec::Model model;
+  model.layers = 16;
+  model.hidden = 2048;
+  model.heads = model.kv_heads = 32;
+  model.head_dim = 64;
+  model.ffn = 8192;
+  model.gated_mlp = true;
+  model.vocab = 131072;
+  EXPECT_EQ(spec::balanced_layers(model, 4), (std::vector<int>{5, 5, 5, 1}));
+  // Over 8 stages a share is 2.5, less than the head: it stands alone, and 16 layers go to seven stages.
+  EXPECT_EQ(spec::balanced_layers(model, 8), (std::vector<int>{3, 3, 2, 2, 2, 2, 2, 0}));
+}

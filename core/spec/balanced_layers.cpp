@@ -1,0 +1,35 @@
+// core/spec/balanced_layers.cpp -- a pipeline split by cost (declared in job.h).
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/spec/job.h"
+
+namespace spec {
+
+std::vector<int> balanced_layers(const Model& model, int stages) {
+  const auto hidden = static_cast<double>(model.hidden);
+  const double layer = hidden * static_cast<double>(2 * model.q_width() + 2 * model.kv_width() + model.up_width() + model.ffn);
+  const double head = hidden * static_cast<double>(model.vocab);
+  // What the last stage takes decides the rest, which is shared evenly, the first stages taking what is left over.
+  int best_last = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int last = 0; last <= model.layers; ++last) {
+    const int rest = model.layers - last;
+    const int most = (rest + stages - 2) / (stages - 1);
+    const double worst = std::max(most * layer, last * layer + head);
+    if (worst >= least || rest < stages - 1) continue;
+    least = worst;
+    best_last = last;
+  }
+  std::vector<int> out(stages, 0);
+  const int rest = model.layers - best_last;
+  for (int stage = 0; stage + 1 < stages; ++stage) {
+    out[stage] = rest / (stages - 1) + (stage < rest % (stages - 1) ? 1 : 0);
+  }
+  out.back() = best_last;
+  return out;
+}
+
+}  // namespace spec

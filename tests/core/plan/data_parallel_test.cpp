@@ -1,0 +1,112 @@
+// tests/core/plan/data_parallel_test.cpp -- gradients in buckets, parameters gathered.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::CollectiveKind;
+
+spec::Job job(int dp, int zero, double bucket_bytes) {
+  return toy::job({.dp = dp, .zero = zero}, [=](spec::Job& j) { j.framework.gradient_bucket = base::Bytes(bucket_bytes); });
+}
+
+/// The collectives that carry gradients of these layers (in parameters), in order.
+std::vector<plan::Collective> reduces(const spec::Job& j, const std::vector<std::int64_t>& layers) {
+  const plan::Context c(j);
+  walk::Pen pen;
+  plan::GradientBuckets buckets(c, pen.out);
+  for (const std::int64_t parameters : layers) {
+    pen.out.compute(plan::MemoryBound{}, "gradient");
+    buckets.add(parameters);
+  }
+  buckets.flush();
+  std::vector<plan::Collective> out;
+  for (const plan::Operator& op : pen.out.finish().operators) {
+    if (op.stream == plan::Stream::compute) continue;
+    EXPECT_EQ(op.stream, plan::Stream::dp);
+    EXPECT_EQ(op.waits[0], plan::event_of(plan::Stream::compute));
+    out.push_back(std::get<plan::Collective>(pen.work(op)));
+  }
+  return out;
+}
+
+TEST(GradientBuckets, CoverEveryParameterOnceWithAnyBucketSize) {
+  // fp32: 4 bytes a parameter. A bucket is padded to a multiple of the group, so their sum is short of none and over by less
+  // than the group's size for each bucket.
+  walk::Dice dice(41);
+  for (int i = 0; i < 500; ++i) {
+    const int dp = dice.from(2, 9);
+    const spec::Job j = job(dp, dice.below(2), dice.of({0, 4, 64, 1000, 4096, 40'000, 1'000'000}));
+    std::vector<std::int64_t> layers;
+    for (int n = dice.from(1, 6); n > 0; --n) layers.push_back(dice.from(0, 20'000));
+    const std::int64_t all = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
+    std::int64_t sent = 0;
+    const std::vector<plan::Collective> ops = reduces(j, layers);
+    for (const plan::Collective& op : ops) {
+      EXPECT_EQ(op.bytes % (4 * dp), 0);
+      sent += op.bytes / 4;
+    }
+    EXPECT_GE(sent, all);
+    EXPECT_LE(sent, all + static_cast<std::int64_t>(ops.size()) * (dp - 1));
+  }
+}
+
+TEST(GradientBuckets, GoWhenFullAndTheRestAtTheEnd) {
+  // Buckets of 1000 parameters, layers of 600: full after the second and the fourth, with 200 and 400 left over.
+  const std::vector<plan::Collective> ops = reduces(job(2, 0, 4000), {600, 600, 600, 600});
+  ASSERT_EQ(ops.size(), 3u);
+  EXPECT_EQ(ops[0].bytes, 4000);
+  EXPECT_EQ(ops[1].bytes, 4000);
+  EXPECT_EQ(ops[2].bytes, 4 * 400);
+}
+
+TEST(GradientBuckets, OfOneLayerAreAtMostEight) {
+  // A layer of 100,000 parameters would fill a hundred buckets of 1000.
+  EXPECT_EQ(reduces(job(2, 0, 4000), {100'000}).size(), 8u);
+}
+
+TEST(GradientBuckets, WithoutASizeAreOneForAll) {
+  const std::vector<plan::Collective> ops = reduces(job(4, 0, 0), {600, 601});
+  ASSERT_EQ(ops.size(), 1u);
+  EXPECT_EQ(ops[0].bytes, 4 * 1204);  // 1201 padded to a multiple of 4
+}
+
+TEST(GradientBuckets, AreReducedWholeAndScatteredUnderZeroOne) {
+  EXPECT_EQ(reduces(job(2, 0, 0), {10}).front().kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(reduces(job(2, 1, 0), {10}).front().kind, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(reduces(job(2, 1, 0), {10}).front().group.size, 2);
+}
+
+TEST(GradientBuckets, OfOneReplicaAreNotSent) { EXPECT_TRUE(reduces(job(1, 1, 40), {1000}).empty()); }
+
+TEST(GatherParameters, CarriesThemInStorageFormatPaddedToTheGroup) {
+  for (const bool waits : {false, true}) {
+    const spec::Job j = job(4, 1, 0);
+    const plan::Context c(j);
+    walk::Pen pen;
+    plan::gather_parameters(c, pen.out, 1001, waits);
+    const plan::Segment s = pen.out.finish();
+    ASSERT_EQ(s.operators.size(), 1u);
+    const auto& gather = std::get<plan::Collective>(pen.work(s.operators[0]));
+    EXPECT_EQ(gather.kind, CollectiveKind::all_gather);
+    EXPECT_EQ(gather.bytes, 2 * 1004);
+    EXPECT_EQ(s.operators[0].waits[0], waits ? plan::event_of(plan::Stream::compute) : -1);
+  }
+}
+
+TEST(GatherParameters, OfOneReplicaSendsNothing) {
+  const spec::Job j = job(1, 1, 0);
+  const plan::Context c(j);
+  walk::Pen pen;
+  plan::gather_parameters(c, pen.out, 1001, true);
+  EXPECT_TRUE(pen.out.empty());
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+// tests/core/plan/elementwise_test.cpp -- bytes and launches of the kernels between matmuls.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Chain;
+using plan::Context;
+
+/// 2-byte storage unless `precision` says otherwise; all kernels fused or all eager.
+spec::Job job(bool fused, double dropout = 0, spec::Dtype precision = spec::Dtype::bf16) {
+  return toy::job({.attention = spec::AttentionKernel::unfused}, [&](spec::Job& j) {
+    j.model.norm = spec::Norm::rmsnorm;
+    j.model.gated_mlp = true;
+    j.training.dropout = dropout;
+    j.training.precision = precision;
+    j.strategy.fused_kernels = {fused, fused, fused, fused, fused, fused};
+  });
+}
+
+void expect_bytes(const Chain& c, std::int64_t read, std::int64_t written, int launches) {
+  EXPECT_EQ(c.work.read, read);
+  EXPECT_EQ(c.work.written, written);
+  EXPECT_EQ(c.launches, launches);
+  EXPECT_EQ(c.work.kernels, launches);
+}
+
+constexpr std::int64_t kTokens = 128, kHidden = 256, kFfn = 1024, kVocab = 2048, kScores = 8 * 128 * 128;
+
+TEST(Elementwise, FusedKernelsReadEachInputAndWriteEachOutputOnce) {
+  const spec::Job j = job(true);
+  const Context c(j);
+  expect_bytes(plan::norm_forward(c, 1000), 2 * 1000, 2 * 1000, 1);                // x; y
+  expect_bytes(plan::norm_backward(c, 1000), 2 * 2 * 1000, 2 * 1000, 2);           // x, dy; dx
+  expect_bytes(plan::activation_forward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);       // gate, up; y
+  expect_bytes(plan::activation_backward(c, kTokens), 3 * 2 * kTokens * kFfn, 2 * 2 * kTokens * kFfn, 1);  // and dy; two
+  expect_bytes(plan::rope_forward(c), 2 * kTokens * 2 * kHidden, 2 * kTokens * 2 * kHidden, 1);            // queries, keys
+  expect_bytes(plan::residual_forward(c), 2 * 2 * kTokens * kHidden, 2 * kTokens * kHidden, 1);            // two; their sum
+  expect_bytes(plan::residual_backward(c), 2 * 2 * kTokens * kHidden, 2 * kTokens * kHidden, 1);
+  expect_bytes(plan::copy_of(c, 1000), 2 * 1000, 2 * 1000, 1);
+}
+
+TEST(Elementwise, AGeluReadsOneTensor) {
+  const spec::Job j = toy::job();
+  const Context c(j);
+  expect_bytes(plan::activation_forward(c, kTokens), 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);
+  expect_bytes(plan::activation_backward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);
+}
+
+TEST(Elementwise, AnEagerRmsNormIsSevenKernels) {
+  // Bytes an element, read and written: to fp32 2 4, square 4 4, mean 4 -, times the inverse root 4 4, to bf16 4 2, weight
+  // 2 2. Together 20 and 16; the root of one number a token makes the seventh kernel and no bytes.
+  const spec::Job j = job(false);
+  expect_bytes(plan::norm_forward(Context(j), 1000), 20 * 1000, 16 * 1000, 7);
+}
+
+TEST(Elementwise, AnEagerLayerNormIsOneKernelAllTheSame) {
+  spec::Job j = job(false);
+  j.model.norm = spec::Norm::layernorm;
+  expect_bytes(plan::norm_forward(Context(j), 1000), 2 * 1000, 2 * 1000, 1);
+}
+
+TEST(Elementwise, DropoutOfAResidualWritesAMaskOfOneByteAndReadsItBack) {
+  const spec::Job j = job(true, 0.1);
+  const Context c(j);
+  expect_bytes(plan::residual_forward(c), 2 * 2 * kTokens * kHidden, (2 + 1) * kTokens * kHidden, 1);
+  expect_bytes(plan::dropout_backward(c, 1000), (2 + 1) * 1000, 2 * 1000, 1);
+}
+
+TEST(Elementwise, DropoutOfScoresIsOneMoreKernel) {
+  const spec::Job without = job(true), with = job(true, 0.1);
+  const Chain a = plan::softmax_forward(Context(without), kScores), b = plan::softmax_forward(Context(with), kScores);
+  expect_bytes({{b.work.kind, b.work.read - a.work.read, b.work.written - a.work.written, b.work.kernels - a.work.kernels},
+                b.launches - a.launches},
+               2 * kScores, (2 + 1) * kScores, 1);
+}
+
+TEST(Elementwise, AFusedSoftmaxTouchesTheScoresOnceAnUnfusedOneFourTimes) {
+  spec::Job j = job(true);
+  // scale and mask 2 2, to fp32 2 4, softmax 4 4, to bf16 4 2: 12 read, 12 written.
+  expect_bytes(plan::softmax_forward(Context(j), kScores), 12 * kScores, 12 * kScores, 4);
+  j.strategy.attention_kernel = spec::AttentionKernel::fused_softmax;
+  expect_bytes(plan::softmax_forward(Context(j), kScores), 2 * kScores, 2 * kScores, 1);
+  expect_bytes(plan::softmax_backward(Context(j), kScores), 2 * 2 * kScores, 2 * kScores, 1);
+}
+
+TEST(Elementwise, AFusedLossReadsTheLogitsTwiceForwardAndOnceBackward) {
+  // The maximum first, for the other ranks must know it; then exponentials over it, written in place.
+  const spec::Job j = job(true);
+  const Context c(j);
+  const std::int64_t logits = kTokens * kVocab;
+  expect_bytes(plan::loss_maximum(c), 2 * logits, 0, 1);
+  expect_bytes(plan::loss_forward(c), 2 * logits, 2 * logits, 1);
+  expect_bytes(plan::loss_backward(c), 2 * logits, 2 * logits, 1);
+}
+
+TEST(Elementwise, AGradientIsAddedToAMainGradientOfItsOwnFormat) {
+  const spec::Job j = toy::job();  // bf16 gradient, fp32 sum: 2 + 4 read, 4 written
+  expect_bytes(plan::accumulate_gradient(Context(j), 1000), 6 * 1000, 4 * 1000, 1);
+  expect_bytes(plan::bias_gradient(Context(j), kTokens, 1000), 2 * kTokens * 1000, 0, 1);
+}
+
+TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {
+  for (const spec::Dtype precision : {spec::Dtype::bf16, spec::Dtype::fp32}) {
+    const spec::Job fused = job(true, 0.1, precision), eager = job(false, 0.1, precision);
+    const Context f(fused), e(eager);
+    const auto more = [](const Chain& whole, const Chain& parts, const char* name) {
+      EXPECT_GT(parts.work.read + parts.work.written, whole.work.read + whole.work.written) << name;
+      EXPECT_GT(parts.launches, whole.launches) << name;
+    };
+    more(plan::norm_forward(f, 1000), plan::norm_forward(e, 1000), "norm");
+    more(plan::norm_backward(f, 1000), plan::norm_backward(e, 1000), "norm gradient");
+    more(plan::activation_forward(f, 10), plan::activation_forward(e, 10), "activation");
+    more(plan::activation_backward(f, 10), plan::activation_backward(e, 10), "activation gradient");
+    more(plan::rope_forward(f), plan::rope_forward(e), "rope");
+    more(plan::rope_backward(f), plan::rope_backward(e), "rope gradient");
+    more(plan::residual_forward(f), plan::residual_forward(e), "residual");
+    more(plan::loss_forward(f), plan::loss_forward(e), "loss");
+    more(plan::loss_backward(f), plan::loss_backward(e), "loss gradient");
+  }
+}
+
+TEST(Elementwise, SequenceParallelDividesWhatStandsBetweenTheParallelRegions) {
+  const spec::Job whole = toy::job({.tp = 4}), cut = toy::job({.tp = 4, .sp = true});
+  const Context w(whole), c(cut);
+  EXPECT_EQ(plan::residual_forward(w).work.read, 4 * plan::residual_forward(c).work.read);
+  EXPECT_EQ(plan::activation_forward(w, 128).work.read, plan::activation_forward(c, 128).work.read);
+}
+
+}  // namespace

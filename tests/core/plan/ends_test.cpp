@@ -1,0 +1,133 @@
+// tests/core/plan/ends_test.cpp -- embedding, output head and loss.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/ends.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Category;
+using plan::CollectiveKind;
+using plan::Context;
+
+using End = void (*)(const Context&, plan::SegmentBuilder&);
+
+struct Written {
+  walk::Pen pen;
+  plan::Segment segment;
+
+  Written(const spec::Job& j, End end) {
+    const Context c(j);
+    end(c, pen.out);
+    segment = pen.out.finish();
+  }
+  int collectives(CollectiveKind kind) const {
+    int count = 0;
+    for (const plan::Operator& op : segment.operators) {
+      const plan::Collective* work = walk::collective(pen.plan, op);
+      count += work && work->kind == kind;
+    }
+    return count;
+  }
+  std::int64_t bytes(const std::string& name) const {
+    for (const plan::Operator& op : segment.operators) {
+      const plan::Collective* work = walk::collective(pen.plan, op);
+      if (work && pen.name(op) == name) return work->bytes;
+    }
+    return -1;
+  }
+  /// Most bytes of a category held at once, and what is left.
+  std::pair<std::int64_t, std::int64_t> memory(Category category, std::int64_t now = 0) const {
+    std::int64_t most = now;
+    for (const plan::MemoryChange& change : segment.memory) {
+      if (change.category == category) most = std::max(most, now += change.bytes);
+    }
+    return {most, now};
+  }
+};
+
+constexpr std::int64_t kTokens = 128, kHidden = 256, kVocab = 2048;
+
+TEST(Embedding, IsReducedOverTensorParallelRanksThatHoldOtherRows) {
+  const Written one(toy::job(), plan::embedding_forward);
+  EXPECT_EQ(one.collectives(CollectiveKind::all_reduce), 0);
+  const Written whole(toy::job({.tp = 4}), plan::embedding_forward), cut(toy::job({.tp = 4, .sp = true}), plan::embedding_forward);
+  EXPECT_EQ(whole.bytes("embedding all-reduce"), kTokens * kHidden * 2);
+  EXPECT_EQ(cut.bytes("embedding reduce-scatter"), kTokens * kHidden * 2);
+  EXPECT_EQ(whole.segment.operators.back().waits[0], plan::event_of(plan::Stream::tp));  // of the position embedding
+}
+
+TEST(Embedding, GathersItsGradientWhenTheSequenceIsCut) {
+  const Written whole(toy::job({.tp = 4}), plan::embedding_backward), cut(toy::job({.tp = 4, .sp = true}), plan::embedding_backward);
+  EXPECT_EQ(whole.collectives(CollectiveKind::all_gather), 0);
+  EXPECT_EQ(cut.bytes("embedding gradient all-gather"), kTokens * kHidden * 2);
+}
+
+TEST(Embedding, HoldsADenseGradientWhileItIsScattered) {
+  const Written w(toy::job({.tp = 4}), plan::embedding_backward);
+  EXPECT_EQ(w.memory(Category::workspace), (std::pair<std::int64_t, std::int64_t>{kVocab / 4 * kHidden * 2, 0}));
+}
+
+TEST(Embedding, WithLearnedPositionsAndDropoutKeepsAMask) {
+  const auto dropout = [](spec::Job& j) { j.training.dropout = 0.1; };
+  EXPECT_EQ(Written(toy::job({}, dropout), plan::embedding_forward).memory(Category::activations).second, kTokens * kHidden);
+  EXPECT_EQ(Written(toy::job({.tp = 4, .sp = true}, dropout), plan::embedding_forward).memory(Category::activations).second,
+            kTokens * kHidden / 4);
+  EXPECT_EQ(Written(toy::job(), plan::embedding_forward).memory(Category::activations).second, 0);
+}
+
+TEST(Head, ReducesOneNumberATokenThreeTimesInAVocabularyParallelLoss) {
+  // Maximum, target's logit, sum of exponentials: Shoeybi et al., arXiv 1909.08053, section 3, b s instead of b s V numbers.
+  const Written w(toy::job({.tp = 4}), plan::head_forward);
+  EXPECT_EQ(w.collectives(CollectiveKind::all_reduce), 3);
+  for (const char* name : {"loss maximum all-reduce", "loss target all-reduce", "loss sum all-reduce"}) {
+    EXPECT_EQ(w.bytes(name), kTokens * 4) << name;
+  }
+  EXPECT_EQ(Written(toy::job(), plan::head_forward).collectives(CollectiveKind::all_reduce), 0);
+}
+
+TEST(Head, LogitsAreKeptInStorageFormatOrTheChainsSinglePrecision) {
+  const auto eager = [](spec::Job& j) { j.strategy.fused_kernels.cross_entropy = false; };
+  const std::int64_t logits = kTokens * kVocab;
+  EXPECT_EQ(Written(toy::job(), plan::head_forward).memory(Category::logits), (std::pair{2 * logits, 2 * logits}));
+  EXPECT_EQ(Written(toy::job({.tp = 4}), plan::head_forward).memory(Category::logits).second, 2 * logits / 4);
+  // Both copies while one is cast to the other.
+  EXPECT_EQ(Written(toy::job({}, eager), plan::head_forward).memory(Category::logits), (std::pair{(2 + 4) * logits, 4 * logits}));
+}
+
+TEST(Head, BackwardComputesTwoForwards) {
+  const spec::Job j = toy::job({.tp = 4});
+  const Written forward(j, plan::head_forward), backward(j, plan::head_backward);
+  const double one = walk::flops(forward.pen.plan, forward.segment, plan::Phase::forward);
+  EXPECT_EQ(one, 2.0 * kTokens * kHidden * kVocab / 4);
+  EXPECT_EQ(walk::flops(backward.pen.plan, backward.segment, plan::Phase::backward), 2 * one);
+}
+
+TEST(Head, GradientOfTheLossWaitsForTheSumsOfTheOtherRanks) {
+  const Written w(toy::job({.tp = 4}), plan::head_backward);
+  EXPECT_EQ(w.pen.name(w.segment.operators.front()), "loss gradient");
+  EXPECT_EQ(w.segment.operators.front().waits[0], plan::event_of(plan::Stream::tp));
+  EXPECT_EQ(Written(toy::job(), plan::head_backward).segment.operators.front().waits[0], -1);
+}
+
+TEST(Ends, MemoryOfForwardAndBackwardSumsToZero) {
+  walk::Dice dice(51);
+  for (int i = 0; i < 300; ++i) {
+    const spec::Job j = walk::random_job(dice);
+    for (const auto& [forward, backward] : {std::pair<End, End>{plan::embedding_forward, plan::embedding_backward},
+                                            std::pair<End, End>{plan::head_forward, plan::head_backward}}) {
+      const Written f(j, forward), b(j, backward);
+      for (int category = 0; category < plan::kCategories; ++category) {
+        const auto kind = static_cast<Category>(category);
+        EXPECT_EQ(b.memory(kind, f.memory(kind).second).second, 0) << plan::kCategoryNames[category] << ", " << walk::told(j);
+      }
+    }
+  }
+}
+
+}  // namespace
