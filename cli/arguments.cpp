@@ -25,7 +25,8 @@ base::Fault unknown(const std::string& word, const std::vector<Option>& options)
   return {name, "there is no such option", near ? "did you mean " + *near + "?" : "--help shows all options", {}};
 }
 
-po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& words, const std::vector<Option>& options) {
+po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& words,
+                                               const std::vector<Option>& options) {
   po::options_description description;
   for (const Option& option : options) {
     const std::string name = option.name.substr(2);
@@ -40,8 +41,10 @@ po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& w
   try {
     return po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
   } catch (const po::error_with_option_name& error) {
-    throw base::InputError({{dashed(error.get_option_name()), "is not written as it should be",
-                             "give it a value if it needs one, and none if not; --help shows which", {}}});
+    throw base::InputError({{dashed(error.get_option_name()),
+                             "is not written as it should be",
+                             "give it a value if it needs one, and none if not; --help shows which",
+                             {}}});
   } catch (const po::error& error) {
     throw base::InputError({{"", error.what(), "--help shows how it is written", {}}});
   }
@@ -84,7 +87,8 @@ Arguments parse(const std::vector<std::string>& words, const std::vector<Operand
       }
     }
     for (std::size_t i = operands.size(); i < out.operands_.size(); ++i) {
-      faults.push_back({"", "'" + out.operands_[i] + "' is one operand too many", "--help shows how many there are", {}});
+      faults.push_back(
+          {"", "'" + out.operands_[i] + "' is one operand too many", "--help shows how many there are", {}});
     }
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));

@@ -9,14 +9,14 @@
 namespace cli {
 
 struct Option {
-  std::string name;          // "--json"
-  std::string value;         // "FILE"; empty: takes none
+  std::string name;   // "--json"
+  std::string value;  // "FILE"; empty: takes none
   std::string help;
   bool repeatable = false;
 };
 
 struct Operand {
-  std::string name;          // "JOB"
+  std::string name;  // "JOB"
   std::string help;
 };
 
@@ -35,8 +35,10 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
-/// Reads `--name value`, `--name=value` and operands in any order. Names are never abbreviated. Throws base::InputError with
-/// every unknown option (and the nearest known one), or else a missing value, an option twice, an operand too many.
-Arguments parse(const std::vector<std::string>& words, const std::vector<Operand>& operands, const std::vector<Option>& options);
+/// Reads `--name value`, `--name=value` and operands in any order. Names are never abbreviated. Throws base::InputError
+/// with every unknown option (and the nearest known one), or else a missing value, an option twice, an operand too
+/// many.
+Arguments parse(const std::vector<std::string>& words, const std::vector<Operand>& operands,
+                const std::vector<Option>& options);
 
 }  // namespace cli

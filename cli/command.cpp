@@ -10,7 +10,8 @@ namespace cli {
 std::string help_of(const Command& command) {
   std::string usage = "forerun " + command.name;
   for (const Operand& operand : command.operands) usage += " [" + operand.name + "]";
-  std::string out = fmt::format("{}\n\nusage: {}{}\n", command.summary, usage, command.options.empty() ? "" : " [OPTIONS]");
+  std::string out =
+      fmt::format("{}\n\nusage: {}{}\n", command.summary, usage, command.options.empty() ? "" : " [OPTIONS]");
 
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Operand& operand : command.operands) rows.emplace_back(operand.name, operand.help);

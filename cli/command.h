@@ -11,11 +11,11 @@ namespace cli {
 
 struct Command {
   std::string name;
-  std::string summary;                 // one line of `forerun --help`
-  std::vector<Operand> operands;       // each may be left out
+  std::string summary;            // one line of `forerun --help`
+  std::vector<Operand> operands;  // each may be left out
   std::vector<Option> options;
-  std::string notes;                   // shown below the options; may be empty
-  int (*run)(const Arguments&) = nullptr;   // the exit code; throws base::InputError
+  std::string notes;                       // shown below the options; may be empty
+  int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
 extern const Command predict, list, show;

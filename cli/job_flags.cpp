@@ -35,8 +35,10 @@ constexpr std::array kJobFlags{
     JobFlag{"--dp", "strategy.dp", "N", "data parallel; what is left of the GPUs by default"},
     JobFlag{"--ep", "strategy.ep", "N", "expert parallel"},
     JobFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP"},
-    JobFlag{"--recompute", "strategy.recompute", "KIND", "none selective full selective_ops, or {kind: full, layers: N}"},
-    JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME", "unfused fused_softmax flash1 flash2 flash3 cudnn"},
+    JobFlag{"--recompute", "strategy.recompute", "KIND",
+            "none selective full selective_ops, or {kind: full, layers: N}"},
+    JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME",
+            "unfused fused_softmax flash1 flash2 flash3 cudnn"},
     JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch none"},
     JobFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };
@@ -51,8 +53,10 @@ config::Value load_job(const std::string& job, const config::Catalogue& catalogu
   const auto kind = config::Catalogue::Kind::job;
   if (const std::string path = catalogue.path(kind, job); !path.empty()) return config::load(path);
   const auto near = base::nearest(job, catalogue.names(kind));
-  throw base::InputError({{"JOB", "there is no file and no catalogue job '" + job + "'",
-                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all", {}}});
+  throw base::InputError({{"JOB",
+                           "there is no file and no catalogue job '" + job + "'",
+                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all",
+                           {}}});
 }
 
 /// Who builds the Job from flags alone is helped by the flag's name, not by the file's key.
@@ -60,8 +64,10 @@ base::InputError told_as_flags(const base::InputError& error) {
   std::vector<base::Fault> faults = error.faults;
   for (base::Fault& fault : faults) {
     if (fault.what != "is missing") continue;
-    const auto flag = std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
-    if (flag != kJobFlags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + ", or name a JOB file";
+    const auto flag =
+        std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
+    if (flag != kJobFlags.end())
+      fault.mend = std::string("add ") + flag->name + ' ' + flag->value + ", or name a JOB file";
   }
   return base::InputError(std::move(faults));
 }

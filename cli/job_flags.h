@@ -17,8 +17,9 @@ std::vector<Option> with_job_flags(std::vector<Option> own);
 Operand job_operand();
 std::string job_notes();
 
-/// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each lays
-/// itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every fault.
+/// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each
+/// lays itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every
+/// fault.
 spec::Job job_from(const Arguments&, const config::Catalogue&);
 
 }  // namespace cli

@@ -20,7 +20,8 @@ std::vector<KindName> asked_for(const Arguments& args) {
   const auto near = base::nearest(word, kind_words());
   std::string all;
   for (const std::string& known : kind_words()) all += (all.empty() ? "" : ", ") + known;
-  throw base::InputError({{"KIND", "there is no kind '" + word + "'", near ? "did you mean " + *near + "?" : "write one of " + all, {}}});
+  throw base::InputError(
+      {{"KIND", "there is no kind '" + word + "'", near ? "did you mean " + *near + "?" : "write one of " + all, {}}});
 }
 
 int run(const Arguments& args) {

@@ -36,8 +36,10 @@ const Command& command_named(const std::string& name) {
     known.push_back(command->name);
   }
   const auto near = base::nearest(name, known);
-  throw base::InputError({{name, name.starts_with("-") ? "there is no such option" : "there is no such subcommand",
-                           near ? "did you mean " + *near + "?" : "`forerun --help` shows all", {}}});
+  throw base::InputError({{name,
+                           name.starts_with("-") ? "there is no such option" : "there is no such subcommand",
+                           near ? "did you mean " + *near + "?" : "`forerun --help` shows all",
+                           {}}});
 }
 
 bool asks_for_help(const std::vector<std::string>& words) {
@@ -78,7 +80,8 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << '\n';
     return cli::kInputIsWrong;
   } catch (const std::bad_alloc&) {
-    std::cerr << "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less\n";
+    std::cerr
+        << "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less\n";
     return cli::kInputIsWrong;
   } catch (const std::exception& error) {
     std::cerr << "error: forerun itself is wrong, please report it: " << error.what() << '\n';

@@ -80,7 +80,7 @@ Value model_tree(const spec::Model& model) {
   add(map, "vocab", model.vocab);
   add(map, "tied_embeddings", model.tied_embeddings);
   add(map, "norm", name_of(model.norm));
-  add(map, "norm_bias", model.norm_bias);
+  if (model.norm == spec::Norm::layernorm) add(map, "norm_bias", model.norm_bias);
   add(map, "embedding_norm", model.embedding_norm);
   add(map, "post_norms", model.post_norms);
   add(map, "position", name_of(model.position));
@@ -105,13 +105,18 @@ Value model_tree(const spec::Model& model) {
 std::vector<std::pair<std::string, std::int64_t>> parameter_parts(const spec::Model& model) {
   if (model.kind != "transformer") return {};
   const spec::Parameters p = spec::parameters(model);
-  std::vector<std::pair<std::string, std::int64_t>> parts{
-      {"embedding", p.embedding},       {"positions", p.positions},
-      {"embedding_norm", p.embedding_norm}, {"attention", p.attention},
-      {"feed_forward", p.feed_forward}, {"router", p.router},
-      {"experts", p.experts},           {"shared_experts", p.shared_experts},
-      {"norms", p.norms},               {"final_norm", p.final_norm},
-      {"head", p.head},                 {"multi_token", p.multi_token}};
+  std::vector<std::pair<std::string, std::int64_t>> parts{{"embedding", p.embedding},
+                                                          {"positions", p.positions},
+                                                          {"embedding_norm", p.embedding_norm},
+                                                          {"attention", p.attention},
+                                                          {"feed_forward", p.feed_forward},
+                                                          {"router", p.router},
+                                                          {"experts", p.experts},
+                                                          {"shared_experts", p.shared_experts},
+                                                          {"norms", p.norms},
+                                                          {"final_norm", p.final_norm},
+                                                          {"head", p.head},
+                                                          {"multi_token", p.multi_token}};
   std::erase_if(parts, [](const auto& part) { return part.second == 0; });
   parts.emplace_back("total", p.total());
   return parts;

@@ -11,8 +11,9 @@ namespace cli {
 /// Writes to stdout, and notices when that fails (a full disk, a closed pipe). Throws base::InputError then.
 void print(const std::string& text);
 
-/// Calls `write` on stdout when `target` is "-", else on a new file that takes the place of `target` only when all of it has
-/// been written. Throws base::InputError, naming `option`, when it cannot; what stood there before is then still there.
+/// Calls `write` on stdout when `target` is "-", else on a new file that takes the place of `target` only when all of
+/// it has been written. Throws base::InputError, naming `option`, when it cannot; what stood there before is then still
+/// there.
 void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write);
 
 }  // namespace cli

@@ -41,8 +41,10 @@ const KindName* kind_of(const Value& tree) {
 Entry file_entry(const std::string& path) {
   const KindName* kind = kind_of(config::load(path));
   if (!kind) {
-    throw base::InputError({{"NAME", path + " is no model, job, node or GPU",
-                             "name a file that is one of these, or an entry of `forerun list`", {}}});
+    throw base::InputError({{"NAME",
+                             path + " is no model, job, node or GPU",
+                             "name a file that is one of these, or an entry of `forerun list`",
+                             {}}});
   }
   return {*kind, std::filesystem::path(path).stem(), path, {}};
 }
@@ -53,8 +55,10 @@ Entry unknown(const Catalogue& catalogue, const std::string& name) {
     for (const std::string& entry : catalogue.names(kind.kind)) known.push_back(entry);
   }
   const auto near = base::nearest(name, known);
-  throw base::InputError({{"NAME", "there is no entry and no file '" + name + "'",
-                           (near ? "did you mean " + *near + "? " : "") + "`forerun list` shows all names", {}}});
+  throw base::InputError({{"NAME",
+                           "there is no entry and no file '" + name + "'",
+                           (near ? "did you mean " + *near + "? " : "") + "`forerun list` shows all names",
+                           {}}});
 }
 
 /// "h100-sxm", "gpus/h100-sxm", or a path.
@@ -69,7 +73,8 @@ Entry entry_named(const Catalogue& catalogue, const std::string& word) {
   }
   std::vector<Entry> found;
   for (const KindName& kind : kKinds) {
-    if (const std::string path = catalogue.path(kind.kind, word); !path.empty()) found.push_back({kind, word, path, {}});
+    if (const std::string path = catalogue.path(kind.kind, word); !path.empty())
+      found.push_back({kind, word, path, {}});
   }
   if (found.empty()) {
     std::error_code error;
@@ -166,7 +171,8 @@ Shown shown(const Catalogue& catalogue, const Entry& entry) {
 }
 
 std::string text_of(const Entry& entry, const Shown& shown) {
-  std::string out = fmt::format("{} {}   {}\n{}", entry.kind.one, entry.name, entry.path, tree_text(shown.tree, entry.path, 2));
+  std::string out =
+      fmt::format("{} {}   {}\n{}", entry.kind.one, entry.name, entry.path, tree_text(shown.tree, entry.path, 2));
   if (!shown.parameters.empty()) out += "parameters\n";
   for (const auto& [part, count] : shown.parameters) {
     out += fmt::format("  {:<16}{:>24}\n", part, base::with_commas(count));
@@ -176,8 +182,11 @@ std::string text_of(const Entry& entry, const Shown& shown) {
 }
 
 nlohmann::ordered_json json_of(const Entry& entry, const Shown& shown) {
-  nlohmann::ordered_json out{
-      {"schema", 1}, {"kind", entry.kind.one}, {"name", entry.name}, {"path", entry.path}, {"values", tree_json(shown.tree)}};
+  nlohmann::ordered_json out{{"schema", 1},
+                             {"kind", entry.kind.one},
+                             {"name", entry.name},
+                             {"path", entry.path},
+                             {"values", tree_json(shown.tree)}};
   for (const auto& [part, count] : shown.parameters) out["parameters"][part] = count;
   return out;
 }
@@ -203,7 +212,8 @@ int run(const Arguments& args) {
 const Command show{
     .name = "show",
     .summary = "Shows one catalogue entry, or a file, with its values filled in and where they come from.",
-    .operands = {{"NAME", "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too)"}},
+    .operands = {{"NAME",
+                  "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too)"}},
     .options = {{"--json", "FILE", "write the values as JSON; - prints only it"}},
     .notes = "",
     .run = run,

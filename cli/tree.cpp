@@ -56,7 +56,8 @@ std::string tree_text(const Value& value, const std::string& file, int indent) {
     } else if (content.kind == Value::Kind::list && fits_a_line(content)) {
       out += ' ' + line_text(content) + place(content, file);
     } else {
-      out += '\n' + tree_text(content, file, indent + 2);
+      out +=
+          place(content, file) + tree_text(content, content.where.file.empty() ? file : content.where.file, indent + 2);
     }
   };
   for (const auto& [key, content] : value.entries) entry(key + ':', content);

@@ -9,7 +9,8 @@
 
 namespace cli {
 
-/// As YAML, indented by `indent`. A value that was written in another file than `file` (a base's, say) tells its place.
+/// As YAML, indented by `indent`. A value that was written in another file than `file` (a base's, say) tells its place,
+/// a map once for all that it holds.
 std::string tree_text(const config::Value&, const std::string& file, int indent);
 
 /// As JSON: numbers and true/false where the file has them unquoted, text otherwise ("450GB/s").

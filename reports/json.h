@@ -10,8 +10,8 @@ namespace reports {
 
 inline constexpr int kSchema = 1;  // grows when a key goes away or changes its meaning; new keys leave it
 
-/// One JSON object, indented, with a newline at its end. Keys have a fixed order and numbers read back to the same double, so
-/// that equal predictions give equal bytes. A number that is not finite is null.
+/// One JSON object, indented, with a newline at its end. Keys have a fixed order and numbers read back to the same
+/// double, so that equal predictions give equal bytes. A number that is not finite is null.
 std::string json(const result::Prediction&);
 
 }  // namespace reports

@@ -9,7 +9,8 @@ namespace reports {
 
 inline constexpr int kColumns = 100;
 
-/// `share` (0 to 1, cut off outside) of `width` cells, in eighths of a cell; as long as its content, so at most `width`.
+/// `share` (0 to 1, cut off outside) of `width` cells, in eighths of a cell; as long as its content, so at most
+/// `width`.
 std::string bar(double share, int width);
 
 /// The same as a gauge that always fills `width` cells: "███████▌··". More than full ends in "!".
@@ -21,8 +22,8 @@ std::string percent(double share);
 /// Columns that UTF-8 text takes on a terminal, one for each code point.
 int columns(std::string_view text);
 
-/// `text` behind `first`, broken between words so that no line is wider than kColumns unless one word is; lines after the
-/// first are indented as far as `first` is wide. Ends with a newline.
+/// `text` behind `first`, broken between words so that no line is wider than kColumns unless one word is; lines after
+/// the first are indented as far as `first` is wide. Ends with a newline.
 std::string paragraph(std::string_view first, std::string_view text);
 
 }  // namespace reports

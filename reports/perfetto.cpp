@@ -101,8 +101,8 @@ class Writer {
       const std::string& phase = phases_.at(span.phase);
       args += fmt::format(R"({}"phase":{})", args.empty() ? "" : ",", phase);
       if (span.start > span.ready) args += fmt::format(R"(,"waited_us":{})", us(span.start - span.ready));
-      event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index), thread(index),
-            us(span.start), us(span.end - span.start), names_.at(span.name), phase, args);
+      event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index),
+            thread(index), us(span.start), us(span.end - span.start), names_.at(span.name), phase, args);
     }
   }
 
@@ -111,8 +111,8 @@ class Writer {
     event(R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_, process(from_track),
           thread(from_track), us(from.start), kind);
     // A receive may be on its stream before the send begins; an arrow must not point back in time.
-    event(R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_, process(to_track),
-          thread(to_track), us(std::max(to.start, from.start)), kind);
+    event(R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_,
+          process(to_track), thread(to_track), us(std::max(to.start, from.start)), kind);
   }
 
   void waits(int index) {

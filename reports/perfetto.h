@@ -9,12 +9,12 @@
 
 namespace reports {
 
-/// Writes as it goes and holds only the arrows between stages. Times are microseconds with picosecond decimals; the same trace
-/// gives the same bytes. A failing stream is the caller's to notice.
+/// Writes as it goes and holds only the arrows between stages. Times are microseconds with picosecond decimals; the
+/// same trace gives the same bytes. A failing stream is the caller's to notice.
 ///
 /// Arrows inside a process go from the last operator of the awaited stream that had ended when the waiting one started.
-/// Arrows between processes join the n-th send on a channel with the n-th receive on it; where several ranks of a stage use
-/// one channel (an unfolded run), the k-th sending rank meets the k-th receiving one.
+/// Arrows between processes join the n-th send on a channel with the n-th receive on it; where several ranks of a stage
+/// use one channel (an unfolded run), the k-th sending rank meets the k-th receiving one.
 void write_perfetto(const trace::Trace&, std::ostream&);
 
 }  // namespace reports

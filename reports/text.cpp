@@ -39,7 +39,8 @@ std::string headline(const Prediction& p) {
   std::string out = paragraph("", p.job) + '\n';
   out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
                      of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
-  out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n", base::with_commas(std::llround(p.tokens_per_s)),
+  out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n",
+                     base::with_commas(std::llround(p.tokens_per_s)),
                      base::with_commas(std::llround(p.tokens_per_s_per_gpu)));
   out += fmt::format("Model FLOPs       {:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
   // The second figure says something only where the step's precision has another peak than bf16.
@@ -53,14 +54,15 @@ std::string headline(const Prediction& p) {
 
 std::string breakdown(const Prediction& p) {
   if (p.breakdown_s.empty() || !(p.step_time_s > 0)) return "";
-  std::string out = p.stages.size() > 1 ? fmt::format("\nWhere the time goes, stage {} (the slowest)\n", p.breakdown_stage)
-                                        : "\nWhere the time goes\n";
+  std::string out = p.stages.size() > 1
+                        ? fmt::format("\nWhere the time goes, stage {} (the slowest)\n", p.breakdown_stage)
+                        : "\nWhere the time goes\n";
   for (const auto& [name, time] : p.breakdown_s) {
     if (time == 0) continue;
     const double share = time / p.step_time_s;
     const std::string length = bar(share, 40);
-    out += fmt::format("  {:<14}{:>12}{:>10}{}{}\n", spaced(name), of_step(p, time), percent(share), length.empty() ? "" : "  ",
-                       length);
+    out += fmt::format("  {:<14}{:>12}{:>10}{}{}\n", spaced(name), of_step(p, time), percent(share),
+                       length.empty() ? "" : "  ", length);
   }
   return out + fmt::format("  {:<14}{:>12}{:>10}\n", "step", of_step(p, p.step_time_s), percent(1));
 }
@@ -116,13 +118,13 @@ std::string communication(const Prediction& p) {
   std::string rows;
   for (const result::Communication& axis : p.communication) {
     if (axis.calls == 0) continue;
-    rows += fmt::format("  {:<12}{:>10}{:>12}{:>12}{:>16}\n", axis.axis, base::with_commas(axis.calls), bytes(axis.bytes),
-                        seconds(axis.time_s),
+    rows += fmt::format("  {:<12}{:>10}{:>12}{:>12}{:>16}\n", axis.axis, base::with_commas(axis.calls),
+                        bytes(axis.bytes), seconds(axis.time_s),
                         axis.bus_bandwidth > 0 ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-");
   }
   if (rows.empty()) return "";
-  return fmt::format("\nCommunication of one rank in a step, hidden or not\n  {:<12}{:>10}{:>12}{:>12}{:>16}\n", "axis", "calls",
-                     "payload", "time", "bus bandwidth") +
+  return fmt::format("\nCommunication of one rank in a step, hidden or not\n  {:<12}{:>10}{:>12}{:>12}{:>16}\n", "axis",
+                     "calls", "payload", "time", "bus bandwidth") +
          rows;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/predict.h"
 
-#include <cassert>
+#include <stdexcept>
 
 #include "core/plan/build.h"
 #include "sim/analysis/account.h"
@@ -17,7 +17,7 @@ Outcome predict(const spec::Job& job) {
   const std::vector<base::Seconds> prices = prices_of(plan, job.cluster);
   const EngineInput input = flatten(plan, prices, job);
   EngineOutput output = run(input);
-  assert(!output.deadlocked);
+  if (output.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
 
   Outcome out;
   out.trace = to_trace(plan, input, std::move(output));

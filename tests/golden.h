@@ -1,6 +1,5 @@
-// tests/golden.h -- compares a text with a file of tests/golden/. `FORERUN_REWRITE_GOLDEN=1 ./dev test` writes all of them
-// anew; the difference is then reviewed like code.
-// SPDX-License-Identifier: Apache-2.0
+// tests/golden.h -- compares a text with a file of tests/golden/. `FORERUN_REWRITE_GOLDEN=1 ./dev test` writes all of
+// them anew; the difference is then reviewed like code. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-// tests/layers_test.cpp -- the house has floors: an #include points to the own folder, or down; sim/, real/ and reports/ never
-// include one another.
-// SPDX-License-Identifier: Apache-2.0
+// tests/layers_test.cpp -- the house has floors: an #include points to the own folder, or down; sim/, real/ and
+// reports/ never include one another. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,8 +26,9 @@ const std::map<std::string, std::vector<std::string>> kBelow{
     {"sim/economics", {"sim", "core/config", "core/plan", "core/spec", "core/trace", "core/result", "core/base"}},
     {"real", {"kernels", "core/config", "core/plan", "core/spec", "core/trace", "core/result", "core/base"}},
     {"reports", {"core/config", "core/plan", "core/spec", "core/trace", "core/result", "core/base"}},
-    {"cli", {"sim/search", "sim/economics", "sim", "real", "reports", "core/config", "core/plan", "core/spec", "core/trace",
-             "core/result", "core/base"}},
+    {"cli",
+     {"sim/search", "sim/economics", "sim", "real", "reports", "core/config", "core/plan", "core/spec", "core/trace",
+      "core/result", "core/base"}},
 };
 
 /// The longest folder of kBelow that `path` lies in: "sim/search" for sim/search/space.h. Empty: none of ours.
@@ -62,7 +62,7 @@ std::string included(const std::string& line) {
 TEST(Layers, EveryIncludePointsDown) {
   int includes = 0;
   for (const char* top : {"core", "sim", "reports", "cli", "real", "kernels"}) {
-    if (!fs::exists(fs::path(FORERUN_SOURCE_DIR) / top)) continue;   // git keeps no empty folder
+    if (!fs::exists(fs::path(FORERUN_SOURCE_DIR) / top)) continue;  // git keeps no empty folder
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(FORERUN_SOURCE_DIR) / top)) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cpp" && extension != ".cu" && extension != ".cuh") continue;
@@ -79,7 +79,7 @@ TEST(Layers, EveryIncludePointsDown) {
       }
     }
   }
-  EXPECT_GT(includes, 100);   // the folders were really read
+  EXPECT_GT(includes, 100);  // the folders were really read
 }
 
 TEST(Layers, AnUpwardIncludeIsWrong) {

@@ -33,6 +33,7 @@ class StageBuilder {
   std::int32_t add(SegmentBuilder& segment);
   void receive(SegmentBuilder&, bool backward);
   void send(SegmentBuilder&, bool backward);
+  void finish_sends(SegmentBuilder&);
   std::int32_t forward(const Chunk&, bool gathers);
   std::int32_t backward(const Chunk&, bool reduces);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
@@ -68,6 +69,14 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
   out.join(Stream::tp);
 }
 
+/// A blocking exchange: what was sent has arrived before anything else is computed. With several chunks a stage the receiver
+/// takes what comes round the ring before it needs it, so there only receiving blocks.
+void StageBuilder::finish_sends(SegmentBuilder& out) {
+  if (c_.pp == 1 || c_.overlap_p2p || c_.vpp > 1) return;
+  out.join(Stream::send_next);
+  out.join(Stream::send_prev);
+}
+
 void StageBuilder::send(SegmentBuilder& out, bool backward) {
   out.layer = -1;
   const int to = backward ? (stage_ + c_.pp - 1) % c_.pp : (stage_ + 1) % c_.pp;
@@ -99,10 +108,7 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
 std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
   SegmentBuilder out(pool_, gathers ? "first forward" : "forward");
   out.phase = Phase::forward;
-  if (c_.pp > 1 && !c_.overlap_p2p) {  // a blocking exchange: what was sent has arrived before anything else is computed
-    out.join(Stream::send_next);
-    out.join(Stream::send_prev);
-  }
+  finish_sends(out);
   if (!chunk.first) receive(out, false);
   if (gathers && chunk.layers == 0) {
     gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
@@ -127,10 +133,7 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
 std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   SegmentBuilder out(pool_, reduces ? "last backward" : "backward");
   out.phase = Phase::backward;
-  if (c_.pp > 1 && !c_.overlap_p2p) {
-    out.join(Stream::send_next);
-    out.join(Stream::send_prev);
-  }
+  finish_sends(out);
   GradientBuckets buckets(c_, out);
   if (chunk.last) {
     head_backward(c_, out);

@@ -2,6 +2,8 @@
 #include "sim/analysis/account.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <variant>
 
@@ -15,16 +17,21 @@ namespace {
 
 double seconds(trace::Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
 
-/// The shares in seconds; the first is adjusted by the last bit or two so that their sum, taken in order, is `step` exactly.
+/// The shares in seconds, so that their sum, taken in any order, is `step` exactly: each is rounded to the step's last bit,
+/// which makes every partial sum exact, and the largest one is what the others leave.
 std::vector<std::pair<std::string, double>> exact_shares(const Breakdown& shares, double step) {
   std::vector<std::pair<std::string, double>> out;
-  for (int k = 0; k < kShares; ++k) out.emplace_back(kShareNames[k], seconds(shares[k]));
-  for (int round = 0; round < 64; ++round) {
-    double sum = 0;
-    for (const auto& [name, value] : out) sum += value;
-    if (sum == step) break;
-    out.front().second += step - sum;
+  int exponent = 0;
+  std::frexp(step, &exponent);
+  const double last_bit = std::ldexp(1.0, exponent - std::numeric_limits<double>::digits);
+  const auto largest = std::max_element(shares.begin(), shares.end()) - shares.begin();
+  double others = 0;
+  for (int k = 0; k < kShares; ++k) {
+    const double share = std::nearbyint(seconds(shares[k]) / last_bit) * last_bit;
+    if (k != largest) others += share;
+    out.emplace_back(kShareNames[k], share);
   }
+  out[largest].second = step - others;
   return out;
 }
 

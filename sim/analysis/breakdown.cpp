@@ -2,6 +2,8 @@
 #include "sim/analysis/breakdown.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <string>
 
 namespace sim {
@@ -11,6 +13,7 @@ using trace::Span;
 using trace::Ticks;
 
 constexpr std::uint8_t kOptimizerPhase = 3;   // index into Trace::phases
+constexpr int kMaxStreams = 128;              // as many as Span::waited_for can name
 
 Share share_of(const trace::Trace& trace, const Span& span) {
   if (span.channel < 0) return Share::compute;
@@ -56,12 +59,15 @@ class Accountant {
 
   /// Charges [from, to) to the operator on `stream` that ended at `to`, and what lies before it to its own cause.
   void blame(Ticks from, Ticks to, int stream) {
+    seen_.fill(std::numeric_limits<std::ptrdiff_t>::max());
     while (to > from) {
       const std::vector<Span>& spans = track(stream).spans;
-      auto it = std::upper_bound(spans.begin(), spans.end(), to, [](Ticks t, const Span& s) { return t < s.end; });
-      if (it == spans.begin()) return add(Share::bubble, from, to);
-      const Span& span = *--it;
-      if (span.end <= from) return add(Share::bubble, from, to);
+      const auto behind = std::upper_bound(spans.begin(), spans.end(), to, [](Ticks t, const Span& s) { return t < s.end; });
+      // Operators without duration may wait for one another at one instant: each is looked at once.
+      const std::ptrdiff_t at = std::min(behind - spans.begin(), seen_[stream]) - 1;
+      if (at < 0 || spans[at].end <= from) return add(Share::bubble, from, to);
+      seen_[stream] = at;
+      const Span& span = spans[at];
       add(Share::bubble, span.end, to);
       const Ticks begun = std::max(from, span.start);
       add(share_of(trace_, span), begun, span.end);
@@ -94,6 +100,7 @@ class Accountant {
 
   const trace::Trace& trace_;
   std::size_t first_;
+  std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to
   Breakdown out_{};
 };
 

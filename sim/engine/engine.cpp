@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <memory>
 
 #include "sim/engine/jitter.h"
 #include "sim/engine/sharing.h"
@@ -16,12 +18,15 @@ constexpr int kStreams = plan::kStreams;
 constexpr int kWindow = 1024;   // operators a host may be ahead of its device: the depth of CUDA's launch queue
 constexpr int kStreamBits = 4;  // of a stream's number
 static_assert(kStreams <= 1 << kStreamBits);
-constexpr Ticks kNever = Tournament::kNever >> kStreamBits;   // 6 days
+constexpr std::int64_t kNever = Tournament::kNever;
 
-// What happens next to an instance is one number, instant and stream; the lower stream of equals comes first.
+// What happens next to a stream is one number, instant and stream, so that the least of them says both; instants go up to 6
+// days, and the lower stream of equals comes first.
+std::int64_t event_at(Ticks instant, int stream) { return instant << kStreamBits | stream; }
 Ticks instant_of(std::int64_t event) { return event >> kStreamBits; }
 int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 << kStreamBits) - 1)); }
 
+constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
 constexpr std::int8_t kNothing = -1, kHost = -2;   // Span::waited_for, besides streams
 
 enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
@@ -30,7 +35,7 @@ enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, par
 struct alignas(64) Entry {
   Ticks issued, duration;
   std::int32_t step, call;
-  std::int32_t next;             // behind it in the stream; -1: none
+  std::int16_t next;             // behind it in the stream; -1: none
   std::int16_t channel;
   std::uint8_t resources;
   bool synchronizes;
@@ -42,13 +47,16 @@ struct alignas(64) Entry {
 struct alignas(64) StreamState {
   Ticks ready = 0, start = 0;
   Progress progress;             // of what runs
-  std::int32_t head = -1, tail = -1;
+  std::int16_t head = -1, tail = -1;   // entries; -1: none
   std::int32_t issued = 0, completed = 0;
   std::int32_t meeting = -1;     // where its head meets others
+  std::int32_t wake = kNobody;   // when so many have completed, the first waiter goes on
   std::uint16_t waiters = 0;     // streams whose head is blocked on this one, as bits
   State state = State::idle;
   std::int8_t cause = kNothing;
 };
+
+static_assert(sizeof(StreamState) == 64);
 
 /// The operator that recorded an event.
 struct Recorded {
@@ -57,7 +65,7 @@ struct Recorded {
 };
 
 struct Machine {
-  std::array<Ticks, kStreams> next;                    // instant at which something happens to each stream's head
+  std::array<std::int64_t, kStreams> next;             // event_at() which something happens to each stream's head
   std::array<StreamState, kStreams> streams;
   std::array<Recorded, plan::kEvents> events;
   Holders holders;
@@ -72,19 +80,16 @@ struct Machine {
   std::vector<trace::Span>* spans = nullptr;           // by stream
   const std::vector<plan::Call>* program = nullptr;
   std::int32_t call = -1, step = 0, step_end = 0;      // next to issue
-  std::int32_t free = 0;                               // first free entry
-  std::int32_t outstanding = 0;
+  std::int16_t free = -1, fresh = 0;                   // entries: first of those given back, first of those never used
+  std::int16_t outstanding = 0;
   std::array<double, kStreams> variance{};             // jitter since the last collective of each stream
   std::uint64_t samples = 0;
 };
 
 /// Without branches, for none could be foreseen.
 std::int64_t next_event(const Machine& m) {
-  std::int64_t first = m.next[0] << kStreamBits;
-  for (int s = 1; s < kStreams; ++s) {
-    const std::int64_t other = m.next[s] << kStreamBits | s;
-    first = other < first ? other : first;
-  }
+  std::int64_t first = m.next[0];
+  for (int s = 1; s < kStreams; ++s) first = m.next[s] < first ? m.next[s] : first;
   return first;
 }
 
@@ -114,7 +119,7 @@ class Run {
 
   const EngineInput& in_;
   std::vector<Machine> machines_;
-  std::vector<Entry> entries_;
+  std::unique_ptr<Entry[]> entries_;                   // kWindow for each machine
   std::vector<Meeting> meetings_;
   std::map<std::int32_t, double> maxima_;              // expected_maximum() of each size of collective
   Tournament clocks_;
@@ -125,7 +130,7 @@ class Run {
 Run::Run(const EngineInput& in)
     : in_(in),
       machines_(in.instances.size()),
-      entries_(in.instances.size() * kWindow),
+      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kWindow)),
       meetings_(in.meeting_size.size()),
       clocks_(in.instances.size()) {
   out_.spans.resize(in.instances.size() * kStreams);
@@ -140,7 +145,6 @@ void Run::prepare(Machine& m, std::int32_t i) {
   const Instance& instance = in_.instances[i];
   m.instance = i;
   m.entries = &entries_[static_cast<std::size_t>(i) * kWindow];
-  for (int e = 0; e < kWindow; ++e) m.entries[e].next = e + 1 < kWindow ? e + 1 : -1;
   m.meeting_of = in_.meeting_of.data() + i * in_.plan->channels.size();
   m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
@@ -179,9 +183,9 @@ void Run::issue(Machine& m) {
 
 void Run::push(Machine& m, std::int32_t index) {
   const Step& step = in_.steps[index];
-  const std::int32_t at = m.free;
+  const std::int16_t at = m.free >= 0 ? m.free : m.fresh++;
   Entry& e = m.entries[at];
-  m.free = e.next;
+  if (m.free >= 0) m.free = e.next;
   m.host += step.host;
   e.issued = m.host;
   e.duration = step.duration;
@@ -223,12 +227,13 @@ void Run::consider(Machine& m, int s, std::int8_t cause) {
     if (other.completed > e.sequence[w]) continue;
     stream.state = State::blocked;
     other.waiters = static_cast<std::uint16_t>(other.waiters | 1u << s);
+    other.wake = std::min(other.wake, e.sequence[w] + 1);
     m.next[s] = kNever;
     return;
   }
   if (e.issued > now_) {
     stream.state = State::unissued;
-    m.next[s] = e.issued;
+    m.next[s] = event_at(e.issued, s);
     return;
   }
   stream.cause = cause;
@@ -256,10 +261,10 @@ void Run::arrive(Machine& m, int s) {
 void Run::restretch(Machine& m) {
   for (unsigned streams = m.sharing; streams != 0; streams &= streams - 1) {
     const int s = __builtin_ctz(streams);
-    if (m.next[s] == now_) continue;   // has ended, whoever comes or goes at this instant
+    if (instant_of(m.next[s]) == now_) continue;   // has ended, whoever comes or goes at this instant
     StreamState& stream = m.streams[s];
     const double stretch = m.holders.stretch(m.entries[stream.head].resources, in_);
-    if (stretch != stream.progress.stretch()) m.next[s] = stream.progress.change(now_, stretch);
+    if (stretch != stream.progress.stretch()) m.next[s] = event_at(stream.progress.change(now_, stretch), s);
   }
 }
 
@@ -297,7 +302,7 @@ void Run::start(Machine& m, int s) {
     m.sharing = static_cast<std::uint16_t>(m.sharing | 1u << s);
     stretch = m.holders.stretch(e.resources, in_);
   }
-  m.next[s] = stream.progress.begin(now_, alone, stretch);
+  m.next[s] = event_at(stream.progress.begin(now_, alone, stretch), s);
 }
 
 void Run::end(Machine& m, int s) {
@@ -323,7 +328,7 @@ void Run::end(Machine& m, int s) {
 
 void Run::complete(Machine& m, int s) {
   StreamState& stream = m.streams[s];
-  const std::int32_t done = stream.head;
+  const std::int16_t done = stream.head;
   Entry& e = m.entries[done];
   if (m.recorded) {
     trace::Span& span = m.spans[s].emplace_back();
@@ -348,9 +353,11 @@ void Run::complete(Machine& m, int s) {
     stream.state = State::idle;
     m.next[s] = kNever;
   }
-  unsigned waiters = stream.waiters;
-  for (stream.waiters = 0; waiters != 0; waiters &= waiters - 1) {
-    consider(m, __builtin_ctz(waiters), static_cast<std::int8_t>(s));
+  if (stream.completed >= stream.wake) {
+    unsigned waiters = stream.waiters;
+    stream.waiters = 0;
+    stream.wake = kNobody;
+    for (; waiters != 0; waiters &= waiters - 1) consider(m, __builtin_ctz(waiters), static_cast<std::int8_t>(s));
   }
   if (e.synchronizes) {
     m.host_waits = false;
@@ -381,7 +388,7 @@ EngineOutput Run::run() {
     issue(m);
     refresh(m);
   }
-  while (instant_of(clocks_.earliest()) < kNever) {
+  while (clocks_.earliest() < kNever) {
     now_ = instant_of(clocks_.earliest());
     advance(machines_[clocks_.winner()], stream_of(clocks_.earliest()));
   }

@@ -14,30 +14,32 @@ class Tournament {
 
   explicit Tournament(std::size_t players) {
     while (leaves_ < players) leaves_ *= 2;
-    keys_.assign(2 * leaves_, kNever);
-    winners_.resize(2 * leaves_);
-    for (std::size_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = static_cast<std::int32_t>(i);
-    for (std::size_t node = leaves_ - 1; node >= 1; --node) winners_[node] = winners_[2 * node];
+    nodes_.resize(2 * leaves_);
+    for (std::size_t i = 0; i < leaves_; ++i) nodes_[leaves_ + i].winner = static_cast<std::int32_t>(i);
+    for (std::size_t node = leaves_ - 1; node >= 1; --node) nodes_[node] = nodes_[2 * node];
   }
 
   void set(std::int32_t player, std::int64_t key) {
     std::size_t node = leaves_ + player;
-    if (keys_[node] == key) return;
-    keys_[node] = key;
+    if (nodes_[node].key == key) return;
+    nodes_[node].key = key;
     for (node /= 2; node >= 1; node /= 2) {
-      const std::size_t best = keys_[2 * node + 1] < keys_[2 * node] ? 2 * node + 1 : 2 * node;
-      if (keys_[node] == keys_[best] && winners_[node] == winners_[best]) return;
-      keys_[node] = keys_[best];
-      winners_[node] = winners_[best];
+      const Node best = nodes_[2 * node + (nodes_[2 * node + 1].key < nodes_[2 * node].key)];
+      if (nodes_[node] == best) return;
+      nodes_[node] = best;
     }
   }
-  std::int32_t winner() const { return winners_[1]; }
-  std::int64_t earliest() const { return keys_[1]; }
+  std::int32_t winner() const { return nodes_[1].winner; }
+  std::int64_t earliest() const { return nodes_[1].key; }
 
  private:
+  struct Node {
+    std::int64_t key = kNever;   // of the winner below
+    std::int32_t winner = 0;
+    bool operator==(const Node&) const = default;
+  };
   std::size_t leaves_ = 1;
-  std::vector<std::int64_t> keys_;       // of the winner below each node
-  std::vector<std::int32_t> winners_;
+  std::vector<Node> nodes_;      // the root is 1, the children of n are 2n and 2n + 1
 };
 
 }  // namespace sim

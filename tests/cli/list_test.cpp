@@ -8,9 +8,9 @@
 namespace {
 
 using nlohmann::json;
+using testing_support::Answer;
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Answer;
 
 TEST(List, OneKindIsOneNameALine) {
   const Answer run = forerun("list models");

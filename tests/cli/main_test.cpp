@@ -5,14 +5,15 @@
 
 namespace {
 
+using testing_support::Answer;
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Answer;
 
 TEST(CommandLine, HelpNamesEverySubcommand) {
   const Answer run = forerun("--help");
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* name : {"predict", "list", "show"}) EXPECT_TRUE(contains(run.out, std::string("\n  ") + name + ' ')) << name;
+  for (const char* name : {"predict", "list", "show"})
+    EXPECT_TRUE(contains(run.out, std::string("\n  ") + name + ' ')) << name;
   EXPECT_EQ(run.err, "");
 }
 

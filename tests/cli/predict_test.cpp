@@ -9,13 +9,14 @@
 namespace {
 
 using nlohmann::json;
+using testing_support::Answer;
 using testing_support::contains;
 using testing_support::content_of;
 using testing_support::forerun;
-using testing_support::Answer;
 using testing_support::ScratchFolder;
 
-const std::string kSmall = "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 ";
+const std::string kSmall =
+    "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 ";
 
 TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
   const Answer run = forerun(kSmall);
@@ -27,7 +28,7 @@ TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
 TEST(Predict, JsonOnStdoutIsOnlyJson) {
   const Answer run = forerun(kSmall + "--json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const json answer = json::parse(run.out);   // throws when anything else is printed
+  const json answer = json::parse(run.out);  // throws when anything else is printed
   EXPECT_EQ(answer["schema"], 1);
   EXPECT_EQ(answer["gpus"], 8);
   EXPECT_TRUE(answer["fits"].get<bool>());
@@ -42,7 +43,8 @@ TEST(Predict, TheBreakdownAddsUpToTheStep) {
 
 TEST(Predict, AnswersWithJsonAndOneWhenItDoesNotFit) {
   // 70.6e9 parameters of 16 bytes (weights, gradients, Adam with fp32 master) on 8 GPUs without sharding: 1.1 TB / 8.
-  const Answer run = forerun("predict --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --tp 8 --json -");
+  const Answer run =
+      forerun("predict --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --tp 8 --json -");
   EXPECT_EQ(run.exit_code, 1) << run.err;
   const json answer = json::parse(run.out);
   EXPECT_FALSE(answer["fits"].get<bool>());
@@ -93,7 +95,7 @@ TEST(Predict, FlagsOverrideTheFileAndSetOverridesBoth) {
                                         "training: {sequence: 4096, global_batch: 16}\n"
                                         "strategy: {tp: 2, zero: 1}\n";
   const std::string job = "predict " + (folder / "job.yaml") + " --json - ";
-  const auto tokens = [&](const std::string& flags) {   // of a step: what tells the runs apart exactly
+  const auto tokens = [&](const std::string& flags) {  // of a step: what tells the runs apart exactly
     const json answer = json::parse(forerun(job + flags).out);
     return answer["tokens_per_s"].get<double>() * answer["step_time_s"].get<double>();
   };

@@ -9,9 +9,9 @@
 namespace {
 
 using nlohmann::json;
+using testing_support::Answer;
 using testing_support::contains;
 using testing_support::forerun;
-using testing_support::Answer;
 using testing_support::ScratchFolder;
 
 json shown(const std::string& name) { return json::parse(forerun("show " + name + " --json -").out); }
@@ -44,15 +44,22 @@ TEST(Show, AHuggingFaceConfigIsAModelToo) {
 
 TEST(Show, ADefaultOfAModelSaysThatItIsOne) {
   const Answer run = forerun("show llama3-70b");
-  EXPECT_TRUE(contains(run.out, "  hidden: 8192\n"));              // written in the file
-  EXPECT_TRUE(contains(run.out, "  mtp: 0   # default\n")) << run.out;   // not written there
+  EXPECT_TRUE(contains(run.out, "  hidden: 8192\n"));                   // written in the file
+  EXPECT_TRUE(contains(run.out, "  mtp: 0   # default\n")) << run.out;  // not written there
 }
 
 TEST(Show, ANodeShowsItsGpusValues) {
   const json values = shown("dgx-h100")["values"];
   EXPECT_EQ(values["gpus"], 8);
-  EXPECT_TRUE(values["gpu"].is_object());   // the file has only the GPU's name
+  EXPECT_TRUE(values["gpu"].is_object());  // the file has only the GPU's name
   EXPECT_EQ(values["gpu"]["sms"], 132);
+}
+
+TEST(Show, WhatAnotherFileSaysTellsItsPlaceOnce) {
+  const Answer run = forerun("show dgx-h100");
+  const std::size_t first = run.out.find("/gpus/h100-sxm.yaml");
+  EXPECT_NE(first, run.out.npos) << run.out;
+  EXPECT_EQ(run.out.find("/gpus/h100-sxm.yaml", first + 1), run.out.npos) << run.out;
 }
 
 TEST(Show, AKindBeforeTheNameChoosesTheEntry) {
@@ -64,7 +71,8 @@ TEST(Show, AnUnknownNameOffersTheNearest) {
   const Answer run = forerun("show llama3-70");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_TRUE(contains(run.err, "error: NAME: there is no entry and no file 'llama3-70'\n  mend: did you mean llama3-70b?"))
+  EXPECT_TRUE(
+      contains(run.err, "error: NAME: there is no entry and no file 'llama3-70'\n  mend: did you mean llama3-70b?"))
       << run.err;
 }
 

@@ -32,7 +32,8 @@ TEST(PredictionJson, BreakdownKeepsItsOrderAndAddsUpToTheStep) {
     sum += time.get<double>();
   }
   EXPECT_EQ(sum, json["step_time_s"].get<double>());
-  EXPECT_EQ(names, (std::vector<std::string>{"compute", "exposed_tp", "exposed_cp", "exposed_dp", "bubble", "optimizer"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"compute", "exposed_tp", "exposed_cp", "exposed_dp", "bubble", "optimizer"}));
 }
 
 TEST(PredictionJson, NumbersReadBackToTheSameDouble) {
@@ -51,14 +52,14 @@ TEST(PredictionJson, ANumberThatIsNotFiniteIsNull) {
 
 TEST(PredictionJson, BytesBeyondFourGigabytesAreExact) {
   result::Prediction p;
-  p.peak_bytes = 9'007'199'254'740'993;   // 2^53 + 1, which no double holds
+  p.peak_bytes = 9'007'199'254'740'993;  // 2^53 + 1, which no double holds
   EXPECT_EQ(parsed(p)["memory"]["peak_bytes"].get<std::int64_t>(), 9'007'199'254'740'993);
 }
 
 TEST(PredictionJson, TextThatIsNotUtf8IsReplacedAndNotRefused) {
   result::Prediction p;
   p.job = "model\xff.json";
-  EXPECT_EQ(parsed(p)["job"], "model\xEF\xBF\xBD.json");   // U+FFFD
+  EXPECT_EQ(parsed(p)["job"], "model\xEF\xBF\xBD.json");  // U+FFFD
 }
 
 TEST(PredictionJson, AnEmptyPredictionKeepsItsMapsAndLists) {

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Bar, GrowsInEighthsOfACell) {
   EXPECT_EQ(reports::bar(0, 4), "");
-  EXPECT_EQ(reports::bar(1.0 / 32, 4), "▏");    // one of 4 x 8 eighths
+  EXPECT_EQ(reports::bar(1.0 / 32, 4), "▏");  // one of 4 x 8 eighths
   EXPECT_EQ(reports::bar(0.5, 4), "██");
   EXPECT_EQ(reports::bar(19.0 / 32, 4), "██▍");
   EXPECT_EQ(reports::bar(1, 4), "████");

@@ -50,8 +50,8 @@ TEST(Perfetto, ArrowsJoinWaitsAndTransfers) {
   const auto starts = events(sample::trace(), "s"), ends = events(sample::trace(), "f");
   ASSERT_EQ(starts.size(), 3u);
   ASSERT_EQ(ends.size(), 3u);
-  EXPECT_EQ(starts[0]["ts"], 2.0);   // b
-  EXPECT_EQ(ends[0]["ts"], 5.0);     // s
+  EXPECT_EQ(starts[0]["ts"], 2.0);  // b
+  EXPECT_EQ(ends[0]["ts"], 5.0);    // s
   EXPECT_EQ(starts[2]["name"], "transfer");
   EXPECT_EQ(starts[2]["pid"], 1);
   EXPECT_EQ(ends[2]["pid"], 2);
@@ -59,7 +59,7 @@ TEST(Perfetto, ArrowsJoinWaitsAndTransfers) {
 
 TEST(Perfetto, AnArrowNeverPointsBackInTime) {
   trace::Trace trace = sample::trace();
-  trace.tracks[3].spans[0].start = 1'000'000;   // the receive is there at 1 us, the send comes at 5 us
+  trace.tracks[3].spans[0].start = 1'000'000;  // the receive is there at 1 us, the send comes at 5 us
   const auto starts = events(trace, "s"), ends = events(trace, "f");
   ASSERT_EQ(starts.size(), ends.size());
   for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_LE(starts[i]["ts"], ends[i]["ts"]);
@@ -90,7 +90,7 @@ TEST(Perfetto, ThreadsOfDifferentStreamsNeverShareATrack) {
   for (const Json& event : events(sample::trace(), "X")) seen.emplace_back(event["pid"], event["tid"]);
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  EXPECT_EQ(seen.size(), 4u);   // two streams of two stages
+  EXPECT_EQ(seen.size(), 4u);  // two streams of two stages
 }
 
 TEST(Perfetto, MemoryIsACounterOfEachRole) {
@@ -102,7 +102,7 @@ TEST(Perfetto, MemoryIsACounterOfEachRole) {
 
 TEST(Perfetto, MemoryGoesToTheProcessOfItsRank) {
   trace::Trace trace = sample::trace();
-  trace.memory.erase(trace.memory.begin());   // only rank 8 is left, whose process is the second
+  trace.memory.erase(trace.memory.begin());  // only rank 8 is left, whose process is the second
   const auto points = events(trace, "C");
   ASSERT_EQ(points.size(), 1u);
   EXPECT_EQ(points[0]["pid"], 2);

@@ -15,13 +15,16 @@ using testing_support::expect_golden;
 
 TEST(Summary, OfAStepThatFitsIsGolden) { expect_golden("predict_fits.txt", reports::summary(sample::prediction())); }
 
-TEST(Summary, OfAStepThatDoesNotFitIsGolden) { expect_golden("predict_too_large.txt", reports::summary(sample::too_large())); }
+TEST(Summary, OfAStepThatDoesNotFitIsGolden) {
+  expect_golden("predict_too_large.txt", reports::summary(sample::too_large()));
+}
 
 TEST(Summary, NoLineIsWiderThanAHundredColumns) {
   result::Prediction p = sample::too_large();
   for (int i = 0; i < 30; ++i) {
-    p.warnings.push_back(std::string(i, 'w') + " and words that go on and on until the line is far too long for a terminal "
-                                               "of a hundred columns");
+    p.warnings.push_back(std::string(i, 'w') +
+                         " and words that go on and on until the line is far too long for a terminal "
+                         "of a hundred columns");
   }
   std::istringstream lines(reports::summary(p));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(reports::columns(line), 100) << line;
@@ -45,15 +48,15 @@ TEST(Summary, OfManyStagesShowsTheFullestTwelve) {
     p.stages[i].peak_bytes = (i + 1) * 1'000'000'000LL;
   }
   const std::string text = reports::summary(p);
-  EXPECT_EQ(text.find("stage 7 "), text.npos);   // 8 GB: the 13th from above
-  EXPECT_NE(text.find("stage 8 "), text.npos);   // 9 GB: the 12th
+  EXPECT_EQ(text.find("stage 7 "), text.npos);  // 8 GB: the 13th from above
+  EXPECT_NE(text.find("stage 8 "), text.npos);  // 9 GB: the 12th
   EXPECT_NE(text.find("and 8 stages that hold less"), text.npos);
 }
 
 TEST(Summary, TellsThePrecisionsOwnMfuOnlyWhereItDiffers) {
   result::Prediction p = sample::prediction();
   EXPECT_EQ(reports::summary(p).find("precision's own"), std::string::npos);
-  p.mfu_of_precision = 0.2;   // fp8 has twice the peak
+  p.mfu_of_precision = 0.2;  // fp8 has twice the peak
   EXPECT_NE(reports::summary(p).find("MFU 40.0 % of the bf16 peak, 20.0 % of the precision's own"), std::string::npos);
 }
 

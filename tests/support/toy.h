@@ -1,5 +1,5 @@
-// tests/support/toy.h -- jobs made by hand for tests that need no catalogue: a small GPT on GPUs of 1 PFLOP/s and 1 TB/s under
-// a framework that costs nothing, so that times and bytes can be worked out on paper.
+// tests/support/toy.h -- jobs made by hand for tests that need no catalogue: a small GPT on GPUs of 1 PFLOP/s and 1
+// TB/s under a framework that costs nothing, so that times and bytes can be worked out on paper.
 //
 //   const spec::Job job = toy::job({.tp = 2, .pp = 4, .microbatches = 8});
 //   const spec::Job other = toy::job({.tp = 2}, [](spec::Job& j) { j.model.causal = false; });
@@ -21,8 +21,8 @@ struct Cut {
   bool sp = false;
   int pp = 1, vpp = 1, dp = 1;
   int zero = 0;
-  std::int64_t microbatches = 1;  // of one replica
-  std::int64_t micro_batch = 1;   // sequences
+  std::int64_t microbatches = 1;                          // of one replica
+  std::int64_t micro_batch = 1;                           // sequences
   spec::Schedule schedule = spec::Schedule::one_f_one_b;  // interleaved when vpp > 1
   spec::Recompute recompute = {};
   spec::AttentionKernel attention = spec::AttentionKernel::flash2;
@@ -67,15 +67,16 @@ inline spec::Gpu gpu() {
 inline spec::NetworkCalibration ideal_links() {
   spec::NetworkCalibration links;
   links.name = "ideal";
-  for (spec::PathCurve* curve : {&links.all_reduce, &links.all_gather, &links.reduce_scatter, &links.all_to_all, &links.send}) {
+  for (spec::PathCurve* curve :
+       {&links.all_reduce, &links.all_gather, &links.reduce_scatter, &links.all_to_all, &links.send}) {
     curve->efficiency = 1;
     curve->residual = 0;
   }
   return links;
 }
 
-/// NVLink of 100 GB/s among all GPUs of a node; a NIC of 10 GB/s for each GPU. Up to 8 ranks are one node; more are nodes of
-/// 8, or one large node where 8 does not divide them.
+/// NVLink of 100 GB/s among all GPUs of a node; a NIC of 10 GB/s for each GPU. Up to 8 ranks are one node; more are
+/// nodes of 8, or one large node where 8 does not divide them.
 inline spec::Cluster cluster(int ranks) {
   spec::Cluster c;
   c.node.name = "toy";
@@ -84,7 +85,8 @@ inline spec::Cluster cluster(int ranks) {
   c.node.links = ideal_links();
   c.node.gpus = ranks % 8 == 0 ? 8 : ranks;
   c.nodes = ranks / c.node.gpus;
-  c.node.nvlink = {.bandwidth = base::GBps(100), .domain = c.node.gpus, .via = spec::Switch::nvswitch, .multicast = false};
+  c.node.nvlink = {
+      .bandwidth = base::GBps(100), .domain = c.node.gpus, .via = spec::Switch::nvswitch, .multicast = false};
   c.node.nic = {.bandwidth = base::GBps(10), .count = c.node.gpus, .kind = spec::NicKind::infiniband};
   c.node.pcie.bandwidth = base::GBps(20);
   c.node.host = {.memory = base::GB(1000), .bandwidth = base::GBps(100)};

@@ -1,5 +1,5 @@
-// tests/core/plan/activations_test.cpp -- what a layer keeps for its backward, against Korthikanti et al., arXiv 2205.05198.
-// SPDX-License-Identifier: Apache-2.0
+// tests/core/plan/activations_test.cpp -- what a layer keeps for its backward, against Korthikanti et al., arXiv
+// 2205.05198. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "core/plan/block.h"
@@ -65,7 +65,8 @@ TEST(Activations, OfFlashAttentionAreOneNumberARowInsteadOfTheScores) {
   // four, for its heads only.
   const auto dropout = [](spec::Job& j) { j.training.dropout = 0.1; };
   EXPECT_EQ(kept(toy::job({.micro_batch = 3}, dropout), Kind::none), 34 * sbh + 4 * a * s * b);
-  EXPECT_EQ(kept(toy::job({.tp = 4, .sp = true, .micro_batch = 3}, dropout), Kind::none), (34 * sbh + 4 * a * s * b) / 4);
+  EXPECT_EQ(kept(toy::job({.tp = 4, .sp = true, .micro_batch = 3}, dropout), Kind::none),
+            (34 * sbh + 4 * a * s * b) / 4);
   EXPECT_EQ(kept(toy::job({.micro_batch = 3}), Kind::none), 32 * sbh + 4 * a * s * b);
 }
 
@@ -80,7 +81,7 @@ TEST(Activations, InSinglePrecisionAreTwiceAsLargeButForTheMasks) {
 
 TEST(Activations, OfGroupedQueriesKeepNarrowKeysAndValues) {
   // Two of eight heads have keys and values: q, k, v take 2 s b h (1 + 2/4) instead of 2 s b h 3.
-  const spec::Job all = toy::job(), grouped = toy::job({}, [](spec::Job& j) { j.model.kv_heads = 2; });
+  const spec::Job all = toy::job(), grouped = toy::job({}, [](spec::Job&j) { j.model.kv_heads = 2; });
   EXPECT_EQ(kept(all, Kind::none) - kept(grouped, Kind::none), 2 * s * h * 3 / 2);
 }
 
@@ -99,10 +100,10 @@ TEST(Activations, OfAGatedFeedForwardKeepBothHalvesAndUnfusedAlsoTheirProductsFa
 
 TEST(Activations, OfAParallelBlockWithOneNormKeepOneInputAndOneMask) {
   // One norm's input and one linear input less than 4 + 4 s b h.
-  const spec::Job plain = toy::job(), parallel = toy::job({}, [](spec::Job& j) {
-    j.model.parallel_block = true;
-    j.model.norms_in_parallel = 1;
-  });
+  const spec::Job plain = toy::job(), parallel = toy::job({}, [](spec::Job&j) {
+                                        j.model.parallel_block = true;
+                                        j.model.norms_in_parallel = 1;
+                                      });
   EXPECT_EQ(kept(plain, Kind::none) - kept(parallel, Kind::none), 4 * s * h);
 }
 

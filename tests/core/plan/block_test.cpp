@@ -58,7 +58,8 @@ TEST(Block, FullRecomputeCostsExactlyOneMoreForward) {
     const double forward = flops(full, full.forward, Phase::forward);
     EXPECT_GT(forward, 0);
     EXPECT_EQ(flops(full, full.backward, Phase::recompute), forward) << walk::told(j);
-    EXPECT_EQ(flops(full, full.backward, Phase::backward), flops(none, none.backward, Phase::backward)) << walk::told(j);
+    EXPECT_EQ(flops(full, full.backward, Phase::backward), flops(none, none.backward, Phase::backward))
+        << walk::told(j);
     EXPECT_EQ(flops(none, none.backward, Phase::recompute), 0) << walk::told(j);
   }
 }
@@ -145,8 +146,9 @@ TEST(Block, UnderTensorParallelAllReducesTwiceEachWay) {
 }
 
 TEST(Block, UnderSequenceParallelGathersAndScattersTwiceAndGathersTheInputsAgain) {
-  // Korthikanti et al., arXiv 2205.05198, section 4.2.2: g is an all-gather forward and a reduce-scatter backward, g-bar the
-  // other way; the gathered inputs of the two column-parallel layers are not kept but gathered again for the weight gradient.
+  // Korthikanti et al., arXiv 2205.05198, section 4.2.2: g is an all-gather forward and a reduce-scatter backward,
+  // g-bar the other way; the gathered inputs of the two column-parallel layers are not kept but gathered again for the
+  // weight gradient.
   const Layer l = layer(toy::job({.tp = 4, .sp = true}), Kind::none);
   EXPECT_EQ(sent(l, l.forward, CollectiveKind::all_gather), 2 * kTensor);
   EXPECT_EQ(sent(l, l.forward, CollectiveKind::reduce_scatter), 2 * kTensor);
@@ -166,10 +168,12 @@ TEST(Block, UnderSelectiveRecomputeSendsNothingMore) {
 }
 
 Layer parallel_branches(int norms, bool sp) {
-  return layer(toy::job({.tp = 4, .sp = sp}, [norms](spec::Job& j) {
-                 j.model.parallel_block = true;
-                 j.model.norms_in_parallel = norms;
-               }), Kind::none);
+  return layer(toy::job({.tp = 4, .sp = sp},
+                        [norms](spec::Job& j) {
+                          j.model.parallel_block = true;
+                          j.model.norms_in_parallel = norms;
+                        }),
+               Kind::none);
 }
 
 TEST(Block, WithParallelBranchesReducesTheirSumOnce) {

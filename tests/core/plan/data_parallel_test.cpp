@@ -14,7 +14,8 @@ namespace {
 using plan::CollectiveKind;
 
 spec::Job job(int dp, int zero, double bucket_bytes) {
-  return toy::job({.dp = dp, .zero = zero}, [=](spec::Job& j) { j.framework.gradient_bucket = base::Bytes(bucket_bytes); });
+  return toy::job({.dp = dp, .zero = zero},
+                  [=](spec::Job& j) { j.framework.gradient_bucket = base::Bytes(bucket_bytes); });
 }
 
 /// The collectives that carry gradients of these layers (in parameters), in order.
@@ -38,8 +39,8 @@ std::vector<plan::Collective> reduces(const spec::Job& j, const std::vector<std:
 }
 
 TEST(GradientBuckets, CoverEveryParameterOnceWithAnyBucketSize) {
-  // fp32: 4 bytes a parameter. A bucket is padded to a multiple of the group, so their sum is short of none and over by less
-  // than the group's size for each bucket.
+  // fp32: 4 bytes a parameter. A bucket is padded to a multiple of the group, so their sum is short of none and over by
+  // less than the group's size for each bucket.
   walk::Dice dice(41);
   for (int i = 0; i < 500; ++i) {
     const int dp = dice.from(2, 9);

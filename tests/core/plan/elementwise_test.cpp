@@ -34,12 +34,13 @@ constexpr std::int64_t kTokens = 128, kHidden = 256, kFfn = 1024, kVocab = 2048,
 TEST(Elementwise, FusedKernelsReadEachInputAndWriteEachOutputOnce) {
   const spec::Job j = job(true);
   const Context c(j);
-  expect_bytes(plan::norm_forward(c, 1000), 2 * 1000, 2 * 1000, 1);                // x; y
-  expect_bytes(plan::norm_backward(c, 1000), 2 * 2 * 1000, 2 * 1000, 2);           // x, dy; dx
-  expect_bytes(plan::activation_forward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);       // gate, up; y
-  expect_bytes(plan::activation_backward(c, kTokens), 3 * 2 * kTokens * kFfn, 2 * 2 * kTokens * kFfn, 1);  // and dy; two
-  expect_bytes(plan::rope_forward(c), 2 * kTokens * 2 * kHidden, 2 * kTokens * 2 * kHidden, 1);            // queries, keys
-  expect_bytes(plan::residual_forward(c), 2 * 2 * kTokens * kHidden, 2 * kTokens * kHidden, 1);            // two; their sum
+  expect_bytes(plan::norm_forward(c, 1000), 2 * 1000, 2 * 1000, 1);                                   // x; y
+  expect_bytes(plan::norm_backward(c, 1000), 2 * 2 * 1000, 2 * 1000, 2);                              // x, dy; dx
+  expect_bytes(plan::activation_forward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);  // gate, up; y
+  expect_bytes(plan::activation_backward(c, kTokens), 3 * 2 * kTokens * kFfn, 2 * 2 * kTokens * kFfn,
+               1);                                                                               // and dy; two
+  expect_bytes(plan::rope_forward(c), 2 * kTokens * 2 * kHidden, 2 * kTokens * 2 * kHidden, 1);  // queries, keys
+  expect_bytes(plan::residual_forward(c), 2 * 2 * kTokens * kHidden, 2 * kTokens * kHidden, 1);  // two; their sum
   expect_bytes(plan::residual_backward(c), 2 * 2 * kTokens * kHidden, 2 * kTokens * kHidden, 1);
   expect_bytes(plan::copy_of(c, 1000), 2 * 1000, 2 * 1000, 1);
 }
@@ -52,8 +53,8 @@ TEST(Elementwise, AGeluReadsOneTensor) {
 }
 
 TEST(Elementwise, AnEagerRmsNormIsSevenKernels) {
-  // Bytes an element, read and written: to fp32 2 4, square 4 4, mean 4 -, times the inverse root 4 4, to bf16 4 2, weight
-  // 2 2. Together 20 and 16; the root of one number a token makes the seventh kernel and no bytes.
+  // Bytes an element, read and written: to fp32 2 4, square 4 4, mean 4 -, times the inverse root 4 4, to bf16 4 2,
+  // weight 2 2. Together 20 and 16; the root of one number a token makes the seventh kernel and no bytes.
   const spec::Job j = job(false);
   expect_bytes(plan::norm_forward(Context(j), 1000), 20 * 1000, 16 * 1000, 7);
 }
@@ -74,9 +75,10 @@ TEST(Elementwise, DropoutOfAResidualWritesAMaskOfOneByteAndReadsItBack) {
 TEST(Elementwise, DropoutOfScoresIsOneMoreKernel) {
   const spec::Job without = job(true), with = job(true, 0.1);
   const Chain a = plan::softmax_forward(Context(without), kScores), b = plan::softmax_forward(Context(with), kScores);
-  expect_bytes({{b.work.kind, b.work.read - a.work.read, b.work.written - a.work.written, b.work.kernels - a.work.kernels},
-                b.launches - a.launches},
-               2 * kScores, (2 + 1) * kScores, 1);
+  expect_bytes(
+      {{b.work.kind, b.work.read - a.work.read, b.work.written - a.work.written, b.work.kernels - a.work.kernels},
+       b.launches - a.launches},
+      2 * kScores, (2 + 1) * kScores, 1);
 }
 
 TEST(Elementwise, AFusedSoftmaxTouchesTheScoresOnceAnUnfusedOneFourTimes) {

@@ -56,14 +56,16 @@ constexpr std::int64_t kTokens = 128, kHidden = 256, kVocab = 2048;
 TEST(Embedding, IsReducedOverTensorParallelRanksThatHoldOtherRows) {
   const Written one(toy::job(), plan::embedding_forward);
   EXPECT_EQ(one.collectives(CollectiveKind::all_reduce), 0);
-  const Written whole(toy::job({.tp = 4}), plan::embedding_forward), cut(toy::job({.tp = 4, .sp = true}), plan::embedding_forward);
+  const Written whole(toy::job({.tp = 4}), plan::embedding_forward),
+      cut(toy::job({.tp = 4, .sp = true}), plan::embedding_forward);
   EXPECT_EQ(whole.bytes("embedding all-reduce"), kTokens * kHidden * 2);
   EXPECT_EQ(cut.bytes("embedding reduce-scatter"), kTokens * kHidden * 2);
   EXPECT_EQ(whole.segment.operators.back().waits[0], plan::event_of(plan::Stream::tp));  // of the position embedding
 }
 
 TEST(Embedding, GathersItsGradientWhenTheSequenceIsCut) {
-  const Written whole(toy::job({.tp = 4}), plan::embedding_backward), cut(toy::job({.tp = 4, .sp = true}), plan::embedding_backward);
+  const Written whole(toy::job({.tp = 4}), plan::embedding_backward),
+      cut(toy::job({.tp = 4, .sp = true}), plan::embedding_backward);
   EXPECT_EQ(whole.collectives(CollectiveKind::all_gather), 0);
   EXPECT_EQ(cut.bytes("embedding gradient all-gather"), kTokens * kHidden * 2);
 }
@@ -75,14 +77,17 @@ TEST(Embedding, HoldsADenseGradientWhileItIsScattered) {
 
 TEST(Embedding, WithLearnedPositionsAndDropoutKeepsAMask) {
   const auto dropout = [](spec::Job& j) { j.training.dropout = 0.1; };
-  EXPECT_EQ(Written(toy::job({}, dropout), plan::embedding_forward).memory(Category::activations).second, kTokens * kHidden);
-  EXPECT_EQ(Written(toy::job({.tp = 4, .sp = true}, dropout), plan::embedding_forward).memory(Category::activations).second,
-            kTokens * kHidden / 4);
+  EXPECT_EQ(Written(toy::job({}, dropout), plan::embedding_forward).memory(Category::activations).second,
+            kTokens * kHidden);
+  EXPECT_EQ(
+      Written(toy::job({.tp = 4, .sp = true}, dropout), plan::embedding_forward).memory(Category::activations).second,
+      kTokens * kHidden / 4);
   EXPECT_EQ(Written(toy::job(), plan::embedding_forward).memory(Category::activations).second, 0);
 }
 
 TEST(Head, ReducesOneNumberATokenThreeTimesInAVocabularyParallelLoss) {
-  // Maximum, target's logit, sum of exponentials: Shoeybi et al., arXiv 1909.08053, section 3, b s instead of b s V numbers.
+  // Maximum, target's logit, sum of exponentials: Shoeybi et al., arXiv 1909.08053, section 3, b s instead of b s V
+  // numbers.
   const Written w(toy::job({.tp = 4}), plan::head_forward);
   EXPECT_EQ(w.collectives(CollectiveKind::all_reduce), 3);
   for (const char* name : {"loss maximum all-reduce", "loss target all-reduce", "loss sum all-reduce"}) {
@@ -97,7 +102,8 @@ TEST(Head, LogitsAreKeptInStorageFormatOrTheChainsSinglePrecision) {
   EXPECT_EQ(Written(toy::job(), plan::head_forward).memory(Category::logits), (std::pair{2 * logits, 2 * logits}));
   EXPECT_EQ(Written(toy::job({.tp = 4}), plan::head_forward).memory(Category::logits).second, 2 * logits / 4);
   // Both copies while one is cast to the other.
-  EXPECT_EQ(Written(toy::job({}, eager), plan::head_forward).memory(Category::logits), (std::pair{(2 + 4) * logits, 4 * logits}));
+  EXPECT_EQ(Written(toy::job({}, eager), plan::head_forward).memory(Category::logits),
+            (std::pair{(2 + 4) * logits, 4 * logits}));
 }
 
 TEST(Head, BackwardComputesTwoForwards) {
@@ -124,7 +130,8 @@ TEST(Ends, MemoryOfForwardAndBackwardSumsToZero) {
       const Written f(j, forward), b(j, backward);
       for (int category = 0; category < plan::kCategories; ++category) {
         const auto kind = static_cast<Category>(category);
-        EXPECT_EQ(b.memory(kind, f.memory(kind).second).second, 0) << plan::kCategoryNames[category] << ", " << walk::told(j);
+        EXPECT_EQ(b.memory(kind, f.memory(kind).second).second, 0)
+            << plan::kCategoryNames[category] << ", " << walk::told(j);
       }
     }
   }

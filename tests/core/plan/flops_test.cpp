@@ -39,19 +39,22 @@ TEST(Flops, WithFullRecomputeAreThoseOfNarayanansFormula) {
 TEST(Flops, SelectiveRecomputeAddsOneForwardOfTheAttentionCore) {
   const spec::Job j = toy::job({.recompute = {Kind::selective}}, not_causal);
   const auto [B, s, L, h, V] = letters(j);
-  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * B * s * s * h * L);  // scores and values, 2 s s h each
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j),
+                   4 * B * s * s * h * L);  // scores and values, 2 s s h each
 }
 
 TEST(Flops, RecomputeOfSomeLayersAddsTheirForwardOnEveryStage) {
   // 4 layers on 2 stages, one recomputed on each: half of what recomputing all adds.
-  const spec::Job half = toy::job({.pp = 2, .recompute = {Kind::full, 1}}), all = toy::job({.pp = 2, .recompute = {Kind::full}});
+  const spec::Job half = toy::job({.pp = 2, .recompute = {Kind::full, 1}}),
+                  all = toy::job({.pp = 2, .recompute = {Kind::full}});
   const double model = plan::model_flops(all);
   EXPECT_DOUBLE_EQ(plan::hardware_flops(half) - model, (plan::hardware_flops(all) - model) / 2);
 }
 
 TEST(Flops, CausalAttentionCountsHalf) {
   const spec::Job causal = toy::job(), whole = toy::job({}, not_causal);
-  EXPECT_DOUBLE_EQ(2 * plan::forward_flops(causal.model, 128).attention, plan::forward_flops(whole.model, 128).attention);
+  EXPECT_DOUBLE_EQ(2 * plan::forward_flops(causal.model, 128).attention,
+                   plan::forward_flops(whole.model, 128).attention);
   EXPECT_DOUBLE_EQ(plan::forward_flops(causal.model, 128).linear, plan::forward_flops(whole.model, 128).linear);
 }
 
@@ -86,7 +89,8 @@ TEST(Flops, OfALlamaBlockCountThreeFeedForwardMatricesAndNarrowKeys) {
 }
 
 TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {
-  // Counts stay below 2^53, so the sums are exact. Kinds of recompute, ways to cut a matmul and to order stages at random.
+  // Counts stay below 2^53, so the sums are exact. Kinds of recompute, ways to cut a matmul and to order stages at
+  // random.
   walk::Dice dice(77);
   for (int i = 0; i < 300; ++i) {
     spec::Job j = walk::random_job(dice);
@@ -103,12 +107,15 @@ TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {
 }
 
 TEST(Flops, OfSomeLayersRecomputedOnEvenStagesAreThoseOfThePlan) {
-  const spec::Job j = toy::job({.pp = 2, .microbatches = 3, .recompute = {Kind::full, 1}, .attention = spec::AttentionKernel::unfused}, not_causal);
+  const spec::Job j =
+      toy::job({.pp = 2, .microbatches = 3, .recompute = {Kind::full, 1}, .attention = spec::AttentionKernel::unfused},
+               not_causal);
   EXPECT_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j));
 }
 
 TEST(Flops, OfFusedAttentionInThePlanAreMoreByTheScoresThatItsBackwardComputesAgain) {
-  // Five matmuls in the backward where the formula counts four: half of a forward of attention for each layer and sequence.
+  // Five matmuls in the backward where the formula counts four: half of a forward of attention for each layer and
+  // sequence.
   const spec::Job j = toy::job({.tp = 2, .pp = 2, .dp = 2, .microbatches = 3});
   const double attention = plan::forward_flops(j.model, j.training.sequence).attention;
   const double again = static_cast<double>(j.training.global_batch) * j.model.layers * attention / 2;

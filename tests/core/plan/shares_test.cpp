@@ -35,8 +35,8 @@ TEST(Shares, OfAllStagesAreTheModelsParameters) {
 }
 
 TEST(Shares, OfTensorParallelRanksRepeatNormsAndTheBiasesBehindReductions) {
-  // Each of t ranks holds 1/t of the matrices; beside that whole: two norms (4 h) and the biases of projection and second
-  // feed-forward matmul (2 h) in each layer, positions and the final norm.
+  // Each of t ranks holds 1/t of the matrices; beside that whole: two norms (4 h) and the biases of projection and
+  // second feed-forward matmul (2 h) in each layer, positions and the final norm.
   const spec::Job one = toy::job(), four = toy::job({.tp = 4});
   const std::int64_t h = 256, repeated = 4 * (4 * h + 2 * h) + 128 * h + 2 * h;
   EXPECT_EQ(4 * over_stages(Context(four)), over_stages(Context(one)) + 3 * repeated);

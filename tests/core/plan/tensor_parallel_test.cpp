@@ -1,5 +1,5 @@
-// tests/core/plan/tensor_parallel_test.cpp -- column- and row-parallel layers: what is sent, and what it may hide under.
-// SPDX-License-Identifier: Apache-2.0
+// tests/core/plan/tensor_parallel_test.cpp -- column- and row-parallel layers: what is sent, and what it may hide
+// under. SPDX-License-Identifier: Apache-2.0
 #include "core/plan/tensor_parallel.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ spec::Job job(int tp, bool sp, TpOverlap overlap) {
   return toy::job({.tp = tp, .sp = sp}, [overlap](spec::Job& j) { j.strategy.overlap.tp = overlap; });
 }
 
-/// What one call of TensorParallel appended, behind a norm and before an activation, so that there is something to wait for.
+/// What one call of TensorParallel appended, behind a norm and before an activation, so that there is something to wait
+/// for.
 struct Written {
   walk::Pen pen;
   plan::Segment segment;
@@ -53,7 +54,9 @@ struct Written {
     EXPECT_EQ(all.size(), 1u) << name;
     return all.empty() ? 0 : all.front();
   }
-  const plan::Collective& collective(int at) const { return std::get<plan::Collective>(pen.work(segment.operators[at])); }
+  const plan::Collective& collective(int at) const {
+    return std::get<plan::Collective>(pen.work(segment.operators[at]));
+  }
   int size() const { return static_cast<int>(segment.operators.size()); }
   double flops() const {
     double sum = 0;
@@ -79,9 +82,12 @@ TEST(TensorParallel, OfOneRankIsMatmulsAlone) {
 
 TEST(TensorParallel, ShapesAreThoseOfForwardInputAndWeightGradient) {
   const spec::Job j = job(1, false, TpOverlap::none);
-  const auto matmul = [](const Written& w, const std::string& name) { return std::get<plan::Matmul>(w.pen.work(w.segment.operators[w.only(name)])); };
+  const auto matmul = [](const Written& w, const std::string& name) {
+    return std::get<plan::Matmul>(w.pen.work(w.segment.operators[w.only(name)]));
+  };
   const Written forward(j, column_forward), backward(j, column_backward);
-  const plan::Matmul y = matmul(forward, "column"), dx = matmul(backward, "column input gradient"), dw = matmul(backward, "column weight gradient");
+  const plan::Matmul y = matmul(forward, "column"), dx = matmul(backward, "column input gradient"),
+                     dw = matmul(backward, "column weight gradient");
   EXPECT_EQ((std::vector<std::int64_t>{y.m, y.n, y.k}), (std::vector<std::int64_t>{kTokens, kNarrow, kWide}));
   EXPECT_EQ((std::vector<std::int64_t>{dx.m, dx.n, dx.k}), (std::vector<std::int64_t>{kTokens, kWide, kNarrow}));
   EXPECT_EQ((std::vector<std::int64_t>{dw.m, dw.n, dw.k}), (std::vector<std::int64_t>{kWide, kNarrow, kTokens}));
@@ -89,8 +95,9 @@ TEST(TensorParallel, ShapesAreThoseOfForwardInputAndWeightGradient) {
 
 TEST(TensorParallel, CutsMatmulsIntoPiecesOfTheSameWork) {
   for (const bool sp : {false, true}) {
-    for (const auto& call : {+[](TensorParallel& t) { t.column_forward(column); }, +[](TensorParallel& t) { t.row_forward(row); },
-                             +[](TensorParallel& t) { t.column_backward(column); }, +[](TensorParallel& t) { t.row_backward(row); }}) {
+    for (const auto& call :
+         {+[](TensorParallel& t) { t.column_forward(column); }, +[](TensorParallel& t) { t.row_forward(row); },
+          +[](TensorParallel& t) { t.column_backward(column); }, +[](TensorParallel& t) { t.row_backward(row); }}) {
       const double whole = Written(job(4, sp, TpOverlap::none), call).flops();
       for (const TpOverlap overlap : {TpOverlap::wgrad, TpOverlap::chunked, TpOverlap::userbuffers}) {
         EXPECT_EQ(Written(job(4, sp, overlap), call).flops(), whole) << static_cast<int>(overlap);
@@ -150,7 +157,8 @@ TEST(TensorParallel, UserbuffersMultiplyEachShardWhileTheNextOneArrives) {
 }
 
 TEST(TensorParallel, AUserbuffersRingMovesTheBytesOfOneGather) {
-  // A gather of n bytes over t ranks brings each n (t - 1)/t; t - 1 gathers of n/(t - 1) bring it as much. t = 2 has one.
+  // A gather of n bytes over t ranks brings each n (t - 1)/t; t - 1 gathers of n/(t - 1) bring it as much. t = 2 has
+  // one.
   for (const int tp : {2, 4}) {
     const Written w(job(tp, true, TpOverlap::userbuffers), column_forward);
     std::int64_t bytes = 0;
@@ -215,13 +223,15 @@ struct Accumulation {
   spec::Dtype gradients;
   bool accumulates;  // in the matmul itself
   spec::Dtype out;
-  int kernels;       // besides
+  int kernels;  // besides
 };
 
 TEST(TensorParallel, WeightGradientsAccumulateInTheMatmulUnlessTheBufferHasAnotherFormat) {
   using spec::Dtype;
-  for (const Accumulation& want : {Accumulation{true, Dtype::fp32, true, Dtype::fp32, 0}, Accumulation{true, Dtype::bf16, true, Dtype::bf16, 0},
-                                   Accumulation{false, Dtype::bf16, true, Dtype::bf16, 0}, Accumulation{false, Dtype::fp32, false, Dtype::bf16, 1}}) {
+  for (const Accumulation& want :
+       {Accumulation{true, Dtype::fp32, true, Dtype::fp32, 0}, Accumulation{true, Dtype::bf16, true, Dtype::bf16, 0},
+        Accumulation{false, Dtype::bf16, true, Dtype::bf16, 0},
+        Accumulation{false, Dtype::fp32, false, Dtype::bf16, 1}}) {
     const spec::Job j = toy::job({}, [&](spec::Job& job) {
       job.strategy.fused_kernels.grad_accumulation = want.fused;
       job.training.gradient_dtype = want.gradients;
@@ -235,7 +245,9 @@ TEST(TensorParallel, WeightGradientsAccumulateInTheMatmulUnlessTheBufferHasAnoth
 }
 
 TEST(TensorParallel, ABiasAddsOneReductionOfItsGradient) {
-  const Written w(job(1, false, TpOverlap::none), [](TensorParallel& t) { t.row_backward({"row", kNarrow, kWide, true}); });
+  const Written w(job(1, false, TpOverlap::none), [](TensorParallel& t) {
+    t.row_backward({"row", kNarrow, kWide, true});
+  });
   const auto& sum = std::get<plan::MemoryBound>(w.pen.work(w.segment.operators[w.only("row bias gradient")]));
   EXPECT_EQ(sum.read, kTokens * kWide * 2);
 }

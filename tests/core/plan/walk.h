@@ -80,8 +80,8 @@ inline int count(const plan::Plan& p, const plan::Role& role, std::string_view p
   return sum;
 }
 
-/// Which operators have ended when another starts, by streams and events alone: streams are FIFO, a wait means the latest
-/// record issued before it, and behind a HostSync the host issues nothing before its operator has ended.
+/// Which operators have ended when another starts, by streams and events alone: streams are FIFO, a wait means the
+/// latest record issued before it, and behind a HostSync the host issues nothing before its operator has ended.
 class HappensBefore {
  public:
   explicit HappensBefore(const plan::Plan& p) : plan_(p) {}
@@ -142,7 +142,9 @@ class Dice {
   int from(int low, int high) { return low + below(high - low + 1); }
   bool coin() { return below(2) == 1; }
   template <class T>
-  T of(std::initializer_list<T> choices) { return choices.begin()[below(static_cast<int>(choices.size()))]; }
+  T of(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<int>(choices.size()))];
+  }
 
  private:
   std::mt19937 bits_;
@@ -151,10 +153,11 @@ class Dice {
 inline std::string told(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return "tp " + std::to_string(s.tp) + " sp " + std::to_string(s.sp) + " pp " + std::to_string(s.pp) + " vpp " +
-         std::to_string(s.vpp) + " dp " + std::to_string(s.data()) + " zero " + std::to_string(s.zero) + " microbatches " +
-         std::to_string(spec::microbatches(j)) + " recompute " + std::to_string(static_cast<int>(s.recompute.kind)) + "/" +
-         std::to_string(s.recompute.layers) + " overlap.tp " + std::to_string(static_cast<int>(*s.overlap.tp)) +
-         " attention " + std::string(spec::name(*s.attention_kernel)) + " dropout " + std::to_string(j.training.dropout) +
+         std::to_string(s.vpp) + " dp " + std::to_string(s.data()) + " zero " + std::to_string(s.zero) +
+         " microbatches " + std::to_string(spec::microbatches(j)) + " recompute " +
+         std::to_string(static_cast<int>(s.recompute.kind)) + "/" + std::to_string(s.recompute.layers) +
+         " overlap.tp " + std::to_string(static_cast<int>(*s.overlap.tp)) + " attention " +
+         std::string(spec::name(*s.attention_kernel)) + " dropout " + std::to_string(j.training.dropout) +
          " parallel " + std::to_string(j.model.parallel_block) + " embedding_in_split " +
          std::to_string(s.embedding_in_split);
 }
@@ -174,7 +177,8 @@ inline spec::Job random_job(Dice& dice) {
   cut.schedule = dice.coin() ? spec::Schedule::gpipe : spec::Schedule::one_f_one_b;
   cut.recompute.kind = dice.of({Kind::none, Kind::selective, Kind::full});
   if (cut.recompute.kind == Kind::full) cut.recompute.layers = dice.below(3);
-  cut.attention = dice.of({spec::AttentionKernel::unfused, spec::AttentionKernel::fused_softmax, spec::AttentionKernel::flash2});
+  cut.attention =
+      dice.of({spec::AttentionKernel::unfused, spec::AttentionKernel::fused_softmax, spec::AttentionKernel::flash2});
   return toy::job(cut, [&](spec::Job& j) {
     spec::Model& m = j.model;
     spec::Strategy& s = j.strategy;
@@ -212,7 +216,8 @@ inline spec::Job random_job(Dice& dice) {
     s.overlap.grad_reduce = dice.coin();
     s.overlap.param_gather = dice.coin();
     s.overlap.p2p = dice.coin();
-    s.overlap.tp = dice.of({spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
+    s.overlap.tp = dice.of(
+        {spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
     j.framework.gradient_bucket = base::Bytes(dice.of({0, 100'000, 1'000'000, 40'000'000}));
     j.framework.parameter_bucket = base::Bytes(dice.of({0, 100'000, 4'000'000, 40'000'000}));
     j.framework.scatter_gather_pipeline = dice.coin();

@@ -1,5 +1,5 @@
-// tests/core/plan/schedule/schedule_test.cpp -- orders of the pipeline schedules: each one alone, and all stages together.
-// SPDX-License-Identifier: Apache-2.0
+// tests/core/plan/schedule/schedule_test.cpp -- orders of the pipeline schedules: each one alone, and all stages
+// together. SPDX-License-Identifier: Apache-2.0
 #include "core/plan/schedule/schedule.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ using spec::Schedule;
 using Order = std::vector<Slot> (*)(const Pipeline&);
 
 std::string told(const Pipeline& p) {
-  return "stage " + std::to_string(p.stage) + " of " + std::to_string(p.stages) + ", chunks " + std::to_string(p.chunks) +
-         ", microbatches " + std::to_string(p.microbatches);
+  return "stage " + std::to_string(p.stage) + " of " + std::to_string(p.stages) + ", chunks " +
+         std::to_string(p.chunks) + ", microbatches " + std::to_string(p.microbatches);
 }
 
 /// Most (microbatch, chunk) pairs that were forwarded and not yet backwarded at any time.
@@ -35,15 +35,17 @@ int most_in_flight(const std::vector<Slot>& slots) {
 }
 
 int forwards_before_first_backward(const std::vector<Slot>& slots) {
-  return static_cast<int>(std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return s.backward; }) - slots.begin());
+  return static_cast<int>(std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return s.backward; }) -
+                          slots.begin());
 }
 
-/// Runs the orders of all stages: a receive blocks until its neighbour has sent, a send never blocks, and an edge delivers
-/// in the order of sending, as the n-th call of one NCCL member meets the n-th of the other. Returns what went wrong.
+/// Runs the orders of all stages: a receive blocks until its neighbour has sent, a send never blocks, and an edge
+/// delivers in the order of sending, as the n-th call of one NCCL member meets the n-th of the other. Returns what went
+/// wrong.
 std::string run_together(Order order, int stages, int chunks, int microbatches) {
   std::vector<std::vector<Slot>> slots;
   for (int s = 0; s < stages; ++s) slots.push_back(order({s, stages, chunks, microbatches}));
-  using Parcel = std::pair<int, int>;                            // microbatch, place of the chunk in the model
+  using Parcel = std::pair<int, int>;                             // microbatch, place of the chunk in the model
   std::map<std::tuple<bool, int, int>, std::deque<Parcel>> edge;  // (backward, from, to)
   std::vector<std::size_t> next(stages, 0);
   const int last = stages * chunks - 1;
@@ -58,12 +60,14 @@ std::string run_together(Order order, int stages, int chunks, int microbatches) 
         if (receives) {
           std::deque<Parcel>& in = edge[{slot.backward, slot.backward ? down : up, s}];
           if (in.empty()) break;
-          if (in.front() != Parcel{slot.microbatch, place}) return "stage " + std::to_string(s) + " receives another parcel";
+          if (in.front() != Parcel{slot.microbatch, place})
+            return "stage " + std::to_string(s) + " receives another parcel";
           in.pop_front();
         }
         const bool sends = slot.backward ? place != 0 : place != last;
         if (sends) {
-          edge[{slot.backward, s, slot.backward ? up : down}].push_back({slot.microbatch, place + (slot.backward ? -1 : 1)});
+          edge[{slot.backward, s, slot.backward ? up : down}].push_back(
+              {slot.microbatch, place + (slot.backward ? -1 : 1)});
         }
         ++next[s];
         moved = true;
@@ -84,7 +88,8 @@ void expect_complete(const std::vector<Slot>& slots, const Pipeline& p) {
   ASSERT_EQ(slots.size(), 2u * p.microbatches * p.chunks) << told(p);
   std::vector<int> state(static_cast<std::size_t>(p.microbatches) * p.chunks, 0);  // 1: forwarded, 2: backwarded
   for (const Slot& slot : slots) {
-    ASSERT_TRUE(slot.microbatch >= 0 && slot.microbatch < p.microbatches && slot.chunk >= 0 && slot.chunk < p.chunks) << told(p);
+    ASSERT_TRUE(slot.microbatch >= 0 && slot.microbatch < p.microbatches && slot.chunk >= 0 && slot.chunk < p.chunks)
+        << told(p);
     int& at = state[static_cast<std::size_t>(slot.microbatch) * p.chunks + slot.chunk];
     ASSERT_EQ(at, slot.backward ? 1 : 0) << told(p) << ": microbatch " << slot.microbatch << ", chunk " << slot.chunk;
     ++at;
@@ -142,8 +147,8 @@ TEST(Interleaved, CanDeadlockBehindASmallerLastGroupSoCheckRefusesIt) {
   EXPECT_EQ(faults[0].field, "training.global_batch");
 }
 
-/// The last stage first and each microbatch's backward before the next forward: a first stage that runs all its forwards
-/// of one group late would wait for ever.
+/// The last stage first and each microbatch's backward before the next forward: a first stage that runs all its
+/// forwards of one group late would wait for ever.
 std::vector<Slot> one_at_a_time_backwards(const Pipeline& p) {
   std::vector<Slot> out;
   for (int i = 0; i < p.microbatches; ++i) {
@@ -161,7 +166,8 @@ TEST(Schedule, TheOracleSeesOrdersThatDoNotFitTogether) {
 
 TEST(Gpipe, HoldsEveryMicrobatchAtOnce) {
   for (const Case& c : cases(1)) {
-    for (int s = 0; s < c.stages; ++s) EXPECT_EQ(most_in_flight(plan::gpipe({s, c.stages, 1, c.microbatches})), c.microbatches);
+    for (int s = 0; s < c.stages; ++s)
+      EXPECT_EQ(most_in_flight(plan::gpipe({s, c.stages, 1, c.microbatches})), c.microbatches);
   }
 }
 
@@ -177,13 +183,14 @@ TEST(OneForwardOneBackward, HoldsAtMostAsManyMicrobatchesAsThereAreStagesFromHer
 }
 
 TEST(OneForwardOneBackward, AlternatesOnTheLastStage) {
-  const std::vector<Slot> expected{{false, 0, 0}, {true, 0, 0}, {false, 1, 0}, {true, 1, 0}, {false, 2, 0}, {true, 2, 0}};
+  const std::vector<Slot> expected{{false, 0, 0}, {true, 0, 0},  {false, 1, 0},
+                                   {true, 1, 0},  {false, 2, 0}, {true, 2, 0}};
   EXPECT_EQ(plan::one_f_one_b({3, 4, 1, 3}), expected);
 }
 
 TEST(Interleaved, WarmsUpAsMegatronDoes) {
-  // Forwards before the first backward: the warm-up, 2 (p - s - 1) + (v - 1) p of m v, and the first of the steady pairs.
-  // By hand for p = 4, v = 2, m = 8: 10, 8, 6, 4 and one more.
+  // Forwards before the first backward: the warm-up, 2 (p - s - 1) + (v - 1) p of m v, and the first of the steady
+  // pairs. By hand for p = 4, v = 2, m = 8: 10, 8, 6, 4 and one more.
   const int expected[] = {11, 9, 7, 5};
   for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 2, 8})), expected[s]);
   // Three chunks: 6 + 8, 4 + 8, 2 + 8, 8.
@@ -197,13 +204,13 @@ TEST(Interleaved, ForwardsEverythingFirstWhenThereIsOneGroup) {
 }
 
 TEST(Interleaved, GoesThroughChunksInGroupsOfAsManyMicrobatchesAsStages) {
-  // p = 2, v = 2, m = 4, last stage. Forward order F00 F10 F01 F11 F20 F30 F21 F31 (microbatch, chunk), backward the same
-  // groups with the later chunk first; warm-up 2 (2 - 1 - 1) + (2 - 1) 2 = 2.
+  // p = 2, v = 2, m = 4, last stage. Forward order F00 F10 F01 F11 F20 F30 F21 F31 (microbatch, chunk), backward the
+  // same groups with the later chunk first; warm-up 2 (2 - 1 - 1) + (2 - 1) 2 = 2.
   constexpr bool F = false, B = true;
-  const std::vector<Slot> expected{{F, 0, 0}, {F, 1, 0},                                                  // warm-up
-                                   {F, 0, 1}, {B, 0, 1}, {F, 1, 1}, {B, 1, 1}, {F, 2, 0}, {B, 0, 0},      // pairs
+  const std::vector<Slot> expected{{F, 0, 0}, {F, 1, 0},                                              // warm-up
+                                   {F, 0, 1}, {B, 0, 1}, {F, 1, 1}, {B, 1, 1}, {F, 2, 0}, {B, 0, 0},  // pairs
                                    {F, 3, 0}, {B, 1, 0}, {F, 2, 1}, {B, 2, 1}, {F, 3, 1}, {B, 3, 1},
-                                   {B, 2, 0}, {B, 3, 0}};                                                 // cool-down
+                                   {B, 2, 0}, {B, 3, 0}};  // cool-down
   EXPECT_EQ(plan::interleaved({1, 2, 2, 4}), expected);
 }
 
