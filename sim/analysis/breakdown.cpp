@@ -59,7 +59,7 @@ class Accountant {
 
   /// Charges [from, to) to the operator on `stream` that ended at `to`, and what lies before it to its own cause.
   void blame(Ticks from, Ticks to, int stream) {
-    seen_.fill(std::numeric_limits<std::ptrdiff_t>::max());
+    std::fill_n(seen_.begin(), trace_.streams, std::numeric_limits<std::ptrdiff_t>::max());
     while (to > from) {
       const std::vector<Span>& spans = track(stream).spans;
       const auto behind = std::upper_bound(spans.begin(), spans.end(), to, [](Ticks t, const Span& s) { return t < s.end; });

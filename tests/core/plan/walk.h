@@ -15,6 +15,7 @@
 #include "core/plan/build.h"
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
+#include "core/plan/shares.h"
 #include "tests/support/toy.h"
 
 namespace walk {
@@ -77,6 +78,15 @@ inline int count(const plan::Plan& p, const plan::Role& role, std::string_view p
   operators(p, role, [&](const plan::Call&, const plan::Operator& op) {
     if (p.names[op.name].find(part) != std::string::npos) ++sum;
   });
+  return sum;
+}
+
+/// Of one rank of the role.
+inline std::int64_t parameters(const spec::Job& j, const plan::Role& role) {
+  const plan::Context c(j);
+  std::int64_t sum = 0;
+  const std::vector<std::vector<plan::Chunk>> stages = plan::chunks_of(c);
+  for (const plan::Chunk& chunk : stages[role.stage]) sum += plan::chunk_parameters(c, chunk);
   return sum;
 }
 

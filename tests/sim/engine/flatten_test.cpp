@@ -1,0 +1,203 @@
+// tests/sim/engine/flatten_test.cpp -- what a Plan becomes for the engine, and what the engine's spans become in a Trace.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/flatten.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/plan/build.h"
+#include "core/plan/builder.h"
+#include "sim/prices.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using plan::Channel;
+using plan::Collective;
+using plan::CollectiveKind;
+using plan::Stream;
+
+struct Flat {
+  plan::Plan plan;
+  spec::Job job;
+  sim::EngineInput in;
+  explicit Flat(spec::Job j) : plan(plan::build(j)), job(std::move(j)) {
+    in = sim::flatten(plan, sim::prices_of(plan, job.cluster), job);
+  }
+  Flat(const Flat&) = delete;
+};
+
+TEST(Flatten, SecondsRoundToTheNearestPicosecond) {
+  EXPECT_EQ(sim::to_ticks(base::us(1)), 1'000'000);
+  EXPECT_EQ(sim::to_ticks(base::Seconds(1.4e-12)), 1);
+  EXPECT_EQ(sim::to_ticks(base::Seconds(1.6e-12)), 2);
+}
+
+TEST(Flatten, FoldedHasOneInstanceAStageAndUnfoldedOneARank) {
+  const toy::Cut cut{.tp = 2, .pp = 4, .dp = 3, .microbatches = 4};
+  EXPECT_EQ(Flat(toy::job(cut)).in.instances.size(), 4u);
+  const Flat unfolded(toy::job(cut, [](spec::Job& j) { j.simulation.unfold = true; }));
+  ASSERT_EQ(unfolded.in.instances.size(), 24u);
+  std::set<int> ranks;
+  for (const sim::Instance& instance : unfolded.in.instances) ranks.insert(instance.rank);
+  EXPECT_EQ(ranks.size(), 24u);
+  EXPECT_EQ(*ranks.rbegin(), 23);
+}
+
+TEST(Flatten, ASlowRankUnfoldsTheJobAndIsRecorded) {
+  const Flat flat(toy::job({.tp = 2, .dp = 2, .microbatches = 1}, [](spec::Job& j) { j.simulation.slow_ranks = {{3, 1.5}}; }));
+  ASSERT_EQ(flat.in.instances.size(), 4u);
+  EXPECT_FALSE(flat.in.folded);
+  EXPECT_EQ(flat.in.instances[3].compute_factor, 1.5);
+  EXPECT_TRUE(flat.in.instances[3].recorded);
+  EXPECT_EQ(flat.in.instances[2].compute_factor, 1);
+  EXPECT_FALSE(flat.in.instances[2].recorded);
+}
+
+TEST(Flatten, ASlowLinkSlowsTheRanksOfItsNode) {
+  // 16 ranks are two nodes of 8.
+  const Flat flat(toy::job({.tp = 2, .dp = 8, .microbatches = 1}, [](spec::Job& j) { j.simulation.slow_links = {{1, 2.0}}; }));
+  for (const sim::Instance& instance : flat.in.instances) {
+    EXPECT_EQ(instance.network_factor, instance.rank >= 8 ? 2 : 1) << instance.rank;
+  }
+}
+
+TEST(Flatten, ChannelsJoinTheRanksThatTheirAxesName) {
+  const Flat flat(toy::job({.tp = 2, .pp = 2, .dp = 3, .zero = 1, .microbatches = 2}, [](spec::Job& j) {
+    j.simulation.unfold = true;
+    j.model.tied_embeddings = true;
+  }));
+  std::map<int, std::set<int>> members;   // of each meeting
+  std::map<int, std::size_t> channel_of;
+  for (std::size_t i = 0; i < flat.in.instances.size(); ++i) {
+    for (std::size_t c = 0; c < flat.plan.channels.size(); ++c) {
+      const int meeting = flat.in.meeting_of[i * flat.plan.channels.size() + c];
+      if (meeting < 0) continue;
+      members[meeting].insert(flat.in.instances[i].rank);
+      channel_of[meeting] = c;
+    }
+  }
+  // Rank = tensor + 2 data + 6 stage.
+  std::map<Channel::Kind, int> seen;
+  for (const auto& [meeting, ranks] : members) {
+    const Channel& channel = flat.plan.channels[channel_of[meeting]];
+    const int first = *ranks.begin();
+    ++seen[channel.kind];
+    EXPECT_EQ(flat.in.meeting_size[meeting], static_cast<int>(ranks.size()));
+    if (channel.kind == Channel::Kind::model) {
+      EXPECT_EQ(ranks.size(), 12u);
+    } else if (channel.kind == Channel::Kind::group && channel.axis == Stream::tp) {
+      EXPECT_EQ(ranks, (std::set<int>{first, first + 1}));
+    } else if (channel.kind == Channel::Kind::group) {
+      EXPECT_EQ(ranks, (std::set<int>{first, first + 2, first + 4}));
+    } else {
+      EXPECT_EQ(ranks, (std::set<int>{first, first + 6}));   // pipeline edges, tied embeddings
+    }
+  }
+  EXPECT_EQ(seen[Channel::Kind::model], 1);
+  EXPECT_EQ(seen[Channel::Kind::group], 6 + 4);   // tensor: 6 pairs; data: 2 tensor ranks x 2 stages
+  EXPECT_EQ(seen[Channel::Kind::forward_edge], 6);
+  EXPECT_EQ(seen[Channel::Kind::backward_edge], 6);
+  EXPECT_EQ(seen[Channel::Kind::embedding], 6);
+}
+
+/// A segment with one operator of each kind, flattened under a framework that the test may change.
+std::vector<sim::Step> steps_of(spec::Job job) {
+  plan::Plan plan;
+  plan::Pool pool(plan);
+  plan::SegmentBuilder out(pool, "all");
+  out.phase = plan::Phase::forward;
+  out.compute(plan::MemoryBound{.read = 1}, "forward kernel", 3);
+  out.phase = plan::Phase::backward;
+  out.compute(plan::MemoryBound{.read = 1}, "backward kernel", 2);
+  const std::int16_t dp = pool.channel({Channel::Kind::group, Stream::dp});
+  out.communicate(Collective{CollectiveKind::all_reduce, 8, {8, 8, 1, 1}}, "inside", Stream::tp, dp, {});
+  out.communicate(Collective{CollectiveKind::all_reduce, 8, {16, 8, 2, 1}}, "both", Stream::dp, dp, {});
+  out.communicate(Collective{CollectiveKind::all_reduce, 8, {4, 1, 4, 1}}, "between", Stream::tp, dp, {});
+  out.communicate(plan::Transfer{.bytes = 1, .crosses_domain = true}, "send", Stream::send_next, dp, {});
+  out.communicate(plan::Transfer{.bytes = 1, .crosses_domain = true}, "receive", Stream::recv_prev, dp, {});
+  out.communicate(plan::Transfer{.bytes = 1}, "near", Stream::send_prev, dp, {});
+  out.compute(plan::HostSync{}, "sync", 0);
+  plan.segments.push_back(out.finish());
+  plan.roles.push_back({});
+  plan.roles[0].calls = {{0, 0, 0}};
+  return sim::flatten(plan, std::vector<base::Seconds>(plan.works.size(), base::us(1)), job).steps;
+}
+
+TEST(Flatten, AnOperatorHoldsTheLinksThatItUses) {
+  using namespace sim::resource;
+  const std::vector<sim::Step> steps = steps_of(toy::job());
+  ASSERT_EQ(steps.size(), 9u);
+  EXPECT_EQ(steps[0].resources, sim::resource::kCompute);
+  EXPECT_EQ(steps[2].resources, kCommunication | kNvlinkIn | kNvlinkOut);
+  EXPECT_EQ(steps[3].resources, kCommunication | kNvlinkIn | kNvlinkOut | kNicIn | kNicOut);
+  EXPECT_EQ(steps[4].resources, kCommunication | kNicIn | kNicOut);
+  EXPECT_EQ(steps[5].resources, kCommunication | kNicOut);
+  EXPECT_EQ(steps[6].resources, kCommunication | kNicIn);
+  EXPECT_EQ(steps[7].resources, kCommunication | kNvlinkOut);
+  EXPECT_EQ(steps[8].resources, 0);
+  EXPECT_TRUE(steps[8].synchronizes);
+  EXPECT_EQ(steps[3].members, 16);
+}
+
+TEST(Flatten, TheHostPaysByLaunchAndByPhase) {
+  spec::Job job = toy::job();
+  job.framework.launch = base::us(5);
+  job.framework.backward_launch = base::us(4);
+  job.framework.collective_launch = base::us(15);
+  job.framework.compiled_launch = base::us(3);
+  EXPECT_EQ(steps_of(job)[0].host, 15'000'000);   // 3 launches of 5 us
+  EXPECT_EQ(steps_of(job)[1].host, 8'000'000);    // 2 of 4 us
+  EXPECT_EQ(steps_of(job)[2].host, 15'000'000);
+  EXPECT_EQ(steps_of(job)[8].host, 0);
+  job.strategy.compile = true;
+  EXPECT_EQ(steps_of(job)[0].host, 9'000'000);
+  EXPECT_EQ(steps_of(job)[1].host, 6'000'000);
+  EXPECT_EQ(steps_of(job)[2].host, 15'000'000);   // collectives stay eager
+  job.strategy.cuda_graphs = true;
+  for (const sim::Step& step : steps_of(job)) EXPECT_EQ(step.host, 0);
+}
+
+TEST(Flatten, AFrameworkMayWaitForEachReduction) {
+  spec::Job job = toy::job();
+  EXPECT_FALSE(steps_of(job)[3].synchronizes);
+  job.framework.synchronizes_each_reduce = true;
+  EXPECT_TRUE(steps_of(job)[3].synchronizes);
+  EXPECT_FALSE(steps_of(job)[2].synchronizes);    // of another stream
+}
+
+TEST(Flatten, TheTraceTellsEveryOperatorByItsName) {
+  const Flat flat(toy::job({.tp = 2, .pp = 2, .microbatches = 3}));
+  const trace::Trace trace = sim::to_trace(flat.plan, flat.in, sim::run(flat.in));
+  ASSERT_EQ(trace.tracks.size(), 2u * plan::kStreams);
+  std::size_t spans = 0;
+  for (std::size_t r = 0; r < flat.plan.roles.size(); ++r) {
+    std::array<std::size_t, plan::kStreams> next{};
+    for (const plan::Call& call : flat.plan.roles[r].calls) {
+      for (const plan::Operator& op : flat.plan.segments[call.segment].operators) {
+        const auto stream = static_cast<std::size_t>(op.stream);
+        const trace::Track& track = trace.tracks[r * plan::kStreams + stream];
+        ASSERT_LT(next[stream], track.spans.size());
+        const trace::Span& span = track.spans[next[stream]++];
+        ASSERT_EQ(trace.names[span.name], flat.plan.names[op.name]);
+        ASSERT_EQ(span.work, op.work);
+        ASSERT_EQ(span.layer, op.layer);
+        ASSERT_EQ(span.channel, op.channel);
+        ASSERT_EQ(span.microbatch, call.microbatch);
+        ASSERT_EQ(span.chunk, call.chunk);
+        ASSERT_EQ(span.phase, static_cast<int>(op.phase));
+        ASSERT_LE(span.ready, span.start);
+        ASSERT_LE(span.start, span.end);
+        ++spans;
+      }
+    }
+  }
+  EXPECT_EQ(spans, static_cast<std::size_t>(flat.plan.operators()));
+  EXPECT_EQ(trace.tracks[plan::kStreams].stage, 1);
+  EXPECT_EQ(trace.tracks[plan::kStreams].rank, 2);
+  EXPECT_EQ(trace.tracks[1].stream, "tp");
+}
+
+}  // namespace

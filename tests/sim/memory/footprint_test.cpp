@@ -1,0 +1,105 @@
+// tests/sim/memory/footprint_test.cpp -- what stands beside the framework's allocations, and advice that keeps its word.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/footprint.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/plan/build.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using spec::Recompute;
+
+TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
+  const auto reserved = [](const toy::Cut& cut, double fragmentation) {
+    const spec::Job job = toy::job(cut, [&](spec::Job& j) {
+      j.framework.context = base::Bytes(1000);
+      j.framework.communicator = base::Bytes(10);
+      j.framework.fragmentation = fragmentation;
+    });
+    return sim::footprints(plan::build(job), job).front();
+  };
+  EXPECT_EQ(reserved({}, 0).reserved, 1000);
+  EXPECT_EQ(reserved({.tp = 2}, 0).reserved, 1010);
+  EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).reserved, 1020);
+  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).reserved, 1050);   // pipelines have three
+  // A tenth of what moves: parameters, gradients and optimizer states never do.
+  const sim::Footprint f = reserved({}, 0.1);
+  using plan::Category;
+  std::int64_t moving = 0;
+  for (const Category c : {Category::activations, Category::workspace, Category::logits}) moving += f.peak.bytes[static_cast<int>(c)];
+  ASSERT_GT(moving, 0);
+  EXPECT_EQ(f.reserved, static_cast<std::int64_t>(1000 + 0.1 * static_cast<double>(moving)));
+  EXPECT_EQ(f.total(), f.peak.total() + f.reserved);
+}
+
+TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
+  const spec::Job job = toy::job({.pp = 4, .microbatches = 8});
+  const std::vector<sim::Footprint> all = sim::footprints(plan::build(job), job);
+  ASSERT_EQ(all.size(), 4u);
+  const auto activations = [&](int stage) { return all[stage].peak.bytes[static_cast<int>(plan::Category::activations)]; };
+  // Stages 1 and 2 hold a layer each of 3 and 2 microbatches; the last kind of buffer besides is the same.
+  EXPECT_EQ(activations(1) * 2, activations(2) * 3);
+}
+
+/// Applies one line of advice as the command line would.
+spec::Job advised(spec::Job job, const std::string& flags) {
+  std::istringstream in(flags);
+  for (std::string flag, value; in >> flag >> value;) {
+    spec::Strategy& s = job.strategy;
+    if (flag == "--zero") {
+      s.zero = std::stoi(value);
+    } else if (flag == "--sp") {
+      s.sp = value == "true";
+    } else if (flag == "--recompute") {
+      s.recompute = {value == "full" ? Recompute::Kind::full : Recompute::Kind::selective, 0};
+    } else if (flag == "--micro-batch") {
+      job.training.micro_batch = std::stoi(value);
+    } else if (flag == "--tp") {
+      s.tp = std::stoi(value);
+    } else if (flag == "--pp") {
+      s.pp = std::stoi(value);
+    } else if (flag == "--dp") {
+      s.dp = std::stoi(value);
+    } else {
+      ADD_FAILURE() << "unknown flag " << flag;
+    }
+  }
+  return job;
+}
+
+bool fits(const spec::Job& job) {
+  for (const sim::Footprint& f : sim::footprints(plan::build(job), job)) {
+    if (static_cast<double>(f.total()) > job.cluster.node.gpu.memory.si()) return false;
+  }
+  return true;
+}
+
+TEST(Footprint, EveryAdviceMakesTheJobFit) {
+  // From a little too small to far too small: there is always less advice, and what is given holds.
+  const auto job_with = [](double memory) {
+    return toy::job({.tp = 2, .pp = 2, .dp = 8, .microbatches = 4, .micro_batch = 4},
+                    [&](spec::Job& j) { j.cluster.node.gpu.memory = base::Bytes(memory); });
+  };
+  const spec::Job roomy = job_with(1e12);
+  double need = 0;
+  for (const sim::Footprint& f : sim::footprints(plan::build(roomy), roomy)) need = std::max(need, static_cast<double>(f.total()));
+  int told = 0;
+  for (const double share : {0.99, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2}) {
+    const spec::Job job = job_with(need * share);
+    ASSERT_FALSE(fits(job));
+    for (const std::string& flags : sim::changes_that_fit(job)) {
+      ++told;
+      const spec::Job changed = advised(job, flags);
+      EXPECT_TRUE(spec::check(changed).empty()) << flags;
+      EXPECT_TRUE(fits(changed)) << flags << " at " << share;
+    }
+  }
+  EXPECT_GT(told, 5);
+  EXPECT_TRUE(sim::changes_that_fit(job_with(1000)).empty());
+}
+
+}  // namespace
