@@ -86,7 +86,8 @@ Arguments parse(const std::vector<std::string>& words, const std::vector<Operand
         faults.push_back({option.name, "is given twice", "keep one of the two", {}});
       }
     }
-    for (std::size_t i = operands.size(); i < out.operands_.size(); ++i) {
+    const bool any_number = !operands.empty() && operands.back().repeatable;
+    for (std::size_t i = operands.size(); !any_number && i < out.operands_.size(); ++i) {
       faults.push_back(
           {"", "'" + out.operands_[i] + "' is one operand too many", "--help shows how many there are", {}});
     }

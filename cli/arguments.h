@@ -18,6 +18,7 @@ struct Option {
 struct Operand {
   std::string name;  // "JOB"
   std::string help;
+  bool repeatable = false;  // the last one may be given any number of times
 };
 
 class Arguments {

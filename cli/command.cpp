@@ -9,7 +9,9 @@ namespace cli {
 
 std::string help_of(const Command& command) {
   std::string usage = "forerun " + command.name;
-  for (const Operand& operand : command.operands) usage += " [" + operand.name + "]";
+  for (const Operand& operand : command.operands) {
+    usage += " [" + operand.name + "]" + (operand.repeatable ? "..." : "");
+  }
   std::string out =
       fmt::format("{}\n\nusage: {}{}\n", command.summary, usage, command.options.empty() ? "" : " [OPTIONS]");
 

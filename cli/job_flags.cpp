@@ -112,18 +112,25 @@ std::vector<Option> with_job_flags(std::vector<Option> own) {
   return own;
 }
 
-spec::Job job_from(const Arguments& args, const config::Catalogue& catalogue) {
+config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue, std::size_t operand) {
   config::Value tree;
   tree.kind = config::Value::Kind::map;
-  const bool from_file = !args.operands().empty();
-  if (from_file) tree = load_job(args.operands().front(), catalogue);
+  if (operand < args.operands().size()) tree = load_job(args.operands()[operand], catalogue);
   lay_over(tree, args);
-  if (from_file) return config::read_job(tree, catalogue);
+  return tree;
+}
+
+spec::Job job_of(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
+  if (!args.operands().empty()) return config::read_job(tree, catalogue);
   try {
     return config::read_job(tree, catalogue);
   } catch (const base::InputError& error) {
     throw told_as_flags(error);
   }
+}
+
+spec::Job job_from(const Arguments& args, const config::Catalogue& catalogue) {
+  return job_of(job_tree(args, catalogue, 0), args, catalogue);
 }
 
 }  // namespace cli

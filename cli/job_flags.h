@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace cli {
 std::vector<Option> with_job_flags(std::vector<Option> own);
 Operand job_operand();
 std::string job_notes();
+
+/// The Job's tree before it is read: the operand of this number (none when there are fewer) below the flags and --set.
+config::Value job_tree(const Arguments&, const config::Catalogue&, std::size_t operand);
+/// Reads such a tree; a fault of a Job made of flags alone names the flag that mends it.
+spec::Job job_of(const config::Value& tree, const Arguments&, const config::Catalogue&);
 
 /// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each
 /// lays itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every

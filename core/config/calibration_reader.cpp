@@ -59,6 +59,7 @@ void read_power(const Value& value, const std::string& path, spec::PowerState& p
   MapReader map(value, path, faults);
   map.require("sustained", power.sustained, 1e-2, 1);
   map.require("exponent", power.exponent, 0, 1);
+  map.require("spread", power.spread, 0, 0.5);
   map.require("limit", power.power);
   map.require("source", power.source);
   map.finish();

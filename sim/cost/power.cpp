@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/engine/jitter.h"
+
 namespace sim {
 
 double sustained_pace(const Device& device) {
   const spec::PowerState& state = device.calibration.power;
   const bool known = state.power.si() > 0 && device.gpu.power.si() > 0;
   const double moved = known ? std::pow(device.gpu.power / state.power, state.exponent) : 1.0;
-  return std::min(1.0, state.sustained * moved);
+  return std::min(1.0, state.sustained * moved) / (1 + state.spread * expected_maximum(device.boards));
 }
 
 base::Seconds power_penalty(const Device& device, base::Flops flops, base::FlopRate peak, double ceiling) {
