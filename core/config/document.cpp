@@ -196,6 +196,13 @@ Value parse_flag(std::string_view path, std::string_view yaml, const base::Where
 
 }  // namespace
 
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
 const Value* Value::find(std::string_view key) const {
   for (const auto& [name, entry] : entries) {
     if (name == key) return &entry;

@@ -21,6 +21,12 @@ struct Value {
   base::Where where;                                 // of the value
   base::Where key_where;                             // of its key, when it is a map's entry
 
+  Value();  // these six are in the .cpp, where `entries` has a complete type: clang 14 needs that
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   const Value* find(std::string_view key) const;     // nullptr when absent or not a map
   Value* find(std::string_view key);
   void set(std::string_view key, Value value);       // replaces or appends. REQUIRES: a map (null becomes one)

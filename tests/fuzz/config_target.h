@@ -6,7 +6,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -47,7 +49,7 @@ inline void check_faults(const config::Faults& faults) {
 inline void use(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const std::int64_t chunks = std::int64_t{s.pp} * s.vpp, microbatches = spec::microbatches(job);
-  require(spec::check(job).empty(), "a resolved job has faults: " + base::to_string(spec::check(job).front()));
+  for (const base::Fault& fault : spec::check(job)) broken("a resolved job has a fault: " + base::to_string(fault));
   if (job.model.layers > 256 || chunks > 64 || microbatches > 256) return;
   require(plan::build(job).operators() > 0, "a plan without operators");
   if (job.model.layers > 16 || chunks > 8 || microbatches > 8 || job.simulation.unfold) return;

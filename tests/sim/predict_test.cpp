@@ -29,7 +29,8 @@ TEST(Predict, NoRandomJobDeadlocksOrLosesAnOperator) {
       job.strategy.overlap.p2p = p2p;
       const sim::EngineOutput out = engine_on(job);
       ASSERT_FALSE(out.deadlocked) << random_jobs::text(job);
-      if (p2p) ASSERT_GE(out.completed, folded) << random_jobs::text(job);
+      if (!p2p) continue;
+      ASSERT_GE(out.completed, folded) << random_jobs::text(job);
     }
   }
 }

@@ -80,11 +80,18 @@ TEST(CalibrationFiles, InfinibandRingsFillTheirCards) {
   EXPECT_NEAR(bus({CollectiveKind::all_reduce, std::int64_t{8} << 30, {96, 8, 12, 1}}, c), 387, 0.12 * 387);
 }
 
-TEST(CalibrationFiles, SharedEfaFallsTenfoldFromTwoToSixtyFourNodes) {
-  // nanotron's jobs, 8 H100 a node, 32 x 100 Gb/s, all_reduce of 1 GiB: 362 GB/s on 2 nodes, 33 on 64.
+TEST(CalibrationFiles, AQuietEfaKeepsItsPaceFromFourToSixtyFourNodes) {
+  // nanotron's jobs, 8 H100 a node, 32 x 100 Gb/s, all_reduce of 1 GiB, 95th percentiles: 219 GB/s on 4 nodes, 193 on 8, 188
+  // on 16, 194 on 32, 177 on 64.
   const spec::Cluster c = cluster("nvlink4", 450, true, "efa", 12.5, 32);
-  EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {16, 8, 2, 1}}, c), 362, 0.25 * 362);
-  EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {512, 8, 64, 1}}, c), 33, 0.25 * 33);
+  const auto check = [&](int nodes, double measured) {
+    EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {8 * nodes, 8, nodes, 1}}, c), measured, 0.15 * measured) << nodes;
+  };
+  check(4, 219);
+  check(8, 193);
+  check(16, 188);
+  check(32, 194);
+  check(64, 177);
 }
 
 TEST(CalibrationFiles, AWrongCurveIsToldByField) {

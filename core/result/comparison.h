@@ -1,0 +1,37 @@
+// core/result/comparison.h -- the answer of `forerun compare`: several jobs side by side; text, JSON and CSV print this one struct.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result/prediction.h"
+
+namespace result {
+
+struct ComparisonRow {
+  enum class Status { fits, does_not_fit, refused };
+  Status status = Status::refused;
+  std::string job;                                            // the operand; empty when flags alone make the job
+  std::vector<std::pair<std::string, std::string>> varied;    // path and value as written: {"strategy.tp", "4"}
+  Prediction prediction;                                      // unless refused
+  std::string refusal;                                        // refused: the first fault, in one line
+};
+
+constexpr std::string_view name(ComparisonRow::Status status) {
+  switch (status) {
+    case ComparisonRow::Status::fits: return "fits";
+    case ComparisonRow::Status::does_not_fit: return "does_not_fit";
+    case ComparisonRow::Status::refused: break;
+  }
+  return "refused";
+}
+
+struct Comparison {
+  enum class Order { step_time, tokens_per_gpu } order = Order::step_time;
+  std::vector<ComparisonRow> rows;    // those that fit, best first; those that do not, fewest bytes too many first; refused ones
+};
+
+}  // namespace result

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "core/base/text.h"
+#include "reports/json.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using result::Comparison;
+using result::ComparisonRow;
+using result::Prediction;
+using Status = ComparisonRow::Status;
+
+std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
+
+std::string last_key(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+/// "tp" for "strategy.tp", but the whole path where another varied one ends alike.
+std::string short_name(const std::string& path, const ComparisonRow& row) {
+  const auto alike = std::count_if(row.varied.begin(), row.varied.end(),
+                                   [&](const auto& other) { return last_key(other.first) == last_key(path); });
+  return alike > 1 ? path : last_key(path);
+}
+
+/// "a.yaml: tp 4, pp 2"
+std::string what_differs(const ComparisonRow& row, bool several_jobs) {
+  std::string out;
+  for (const auto& [path, value] : row.varied) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", short_name(path, row), value);
+  }
+  if (!several_jobs && !out.empty()) return out;
+  const std::string job = row.job.empty() ? "job" : row.job;
+  return out.empty() ? job : job + ": " + out;
+}
+
+/// The largest category of the fullest stage, as far as the prediction tells.
+std::string why_it_does_not_fit(const Prediction& p) {
+  std::string out = fmt::format("needs {} of {}", bytes(p.peak_bytes), bytes(p.capacity_bytes));
+  const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
+                                        [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
+  if (fullest == p.stages.end()) return out;
+  if (p.stages.size() > 1) out += fmt::format(" on stage {}", fullest->stage);
+  for (const auto& [category, size] : fullest->categories) {
+    if (category == p.attack) out += fmt::format(", {} of it {}", bytes(size), category);
+  }
+  return out;
+}
+
+class Table {
+ public:
+  explicit Table(const Comparison& c) : c_(c) {
+    std::set<std::string> jobs;
+    for (const ComparisonRow& row : c.rows) jobs.insert(row.job);
+    for (const ComparisonRow& row : c.rows) {
+      labels_.push_back(what_differs(row, jobs.size() > 1));
+      width_ = std::max(width_, columns(labels_.back()));
+    }
+    width_ = std::min(width_, kMostLabelColumns);
+  }
+
+  std::string fitting() const {
+    std::string out;
+    int rank = 0;
+    for (std::size_t i = 0; i < c_.rows.size(); ++i) {
+      const Prediction& p = c_.rows[i].prediction;
+      if (c_.rows[i].status != Status::fits) continue;
+      out += fmt::format("{:>4}  {}{:>10}{:>14}{:>9}{:>10}{:>8}{:>9}\n", ++rank, padded(labels_[i]),
+                         base::human(base::Seconds(p.step_time_s)), base::with_commas(std::llround(p.tokens_per_s_per_gpu)),
+                         percent(p.mfu), bytes(p.peak_bytes), memory_share(p), percent(p.bubble_fraction));
+    }
+    if (out.empty()) return "Nothing fits.\n";
+    const bool by_time = c_.order == Comparison::Order::step_time;
+    return fmt::format("Best first, by {}\n\n{:>4}  {}{:>10}{:>14}{:>9}{:>10}{:>8}{:>9}\n",
+                       by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", "", padded(""),
+                       "step time", "tokens/s/GPU", "MFU", "peak", "of GPU", "bubble") +
+           out;
+  }
+
+  std::string too_large() const {
+    return listed(Status::does_not_fit, "\nDoes not fit\n",
+                  [](const ComparisonRow& row) { return why_it_does_not_fit(row.prediction); });
+  }
+  std::string refused() const {
+    return listed(Status::refused, "\nRefused\n", [](const ComparisonRow& row) { return row.refusal; });
+  }
+
+ private:
+  static constexpr int kMostLabelColumns = 48;
+
+  static std::string memory_share(const Prediction& p) {
+    if (p.capacity_bytes <= 0) return "";
+    return fmt::format("{:.0f} %", 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes));
+  }
+  std::string padded(const std::string& label) const {
+    return label + std::string(std::max(0, width_ - columns(label)), ' ');
+  }
+  template <class Why>
+  std::string listed(Status status, const char* title, Why why) const {
+    std::string out;
+    for (std::size_t i = 0; i < c_.rows.size(); ++i) {
+      if (c_.rows[i].status == status) out += paragraph("      " + padded(labels_[i]) + "  ", why(c_.rows[i]));
+    }
+    return out.empty() ? "" : title + out;
+  }
+
+  const Comparison& c_;
+  std::vector<std::string> labels_;
+  int width_ = 0;
+};
+
+Json row_json(const ComparisonRow& row) {
+  Json varied = Json::object();
+  for (const auto& [path, value] : row.varied) varied[path] = value;
+  Json out{{"status", result::name(row.status)}, {"job", row.job}, {"varied", std::move(varied)}};
+  if (row.status == Status::refused) {
+    out["refusal"] = row.refusal;
+    return out;
+  }
+  const Prediction& p = row.prediction;
+  out["title"] = p.job;
+  out["gpus"] = p.gpus;
+  out["step_time_s"] = p.step_time_s;
+  out["step_time_low_s"] = p.step_time_low_s;
+  out["step_time_high_s"] = p.step_time_high_s;
+  out["tokens_per_s"] = p.tokens_per_s;
+  out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
+  out["mfu"] = p.mfu;
+  out["hfu"] = p.hfu;
+  out["bubble_fraction"] = p.bubble_fraction;
+  Json breakdown = Json::object();
+  for (const auto& [name, time] : p.breakdown_s) breakdown[name] = time;
+  out["breakdown_s"] = std::move(breakdown);
+  out["fits"] = p.fits;
+  out["peak_bytes"] = p.peak_bytes;
+  out["capacity_bytes"] = p.capacity_bytes;
+  if (!p.fits) {
+    out["attack"] = p.attack;
+    out["mends"] = p.mends;
+  }
+  out["warnings"] = p.warnings;
+  return out;
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+/// Every varied path, in the order in which they first come.
+std::vector<std::string> varied_paths(const Comparison& c) {
+  std::vector<std::string> out;
+  for (const ComparisonRow& row : c.rows) {
+    for (const auto& [path, value] : row.varied) {
+      if (std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Comparison& c) {
+  const Table table(c);
+  return table.fitting() + table.too_large() + table.refused();
+}
+
+std::string json(const Comparison& c) {
+  Json out;
+  out["schema"] = kSchema;
+  out["order"] = c.order == Comparison::Order::step_time ? "step_time_s" : "tokens_per_s_per_gpu";
+  out["rows"] = Json::array();
+  for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(row));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string csv(const Comparison& c) {
+  const std::vector<std::string> paths = varied_paths(c);
+  std::string out = "status,job";
+  for (const std::string& path : paths) out += ',' + cell(path);
+  out += ",gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,peak_bytes,capacity_bytes,reason\r\n";
+  for (const ComparisonRow& row : c.rows) {
+    out += std::string(result::name(row.status)) + ',' + cell(row.job);
+    for (const std::string& path : paths) {
+      const auto at = std::find_if(row.varied.begin(), row.varied.end(), [&](const auto& v) { return v.first == path; });
+      out += ',' + (at == row.varied.end() ? "" : cell(at->second));
+    }
+    const Prediction& p = row.prediction;
+    if (row.status == Status::refused) {
+      out += ",,,,,,,,," + cell(row.refusal);
+    } else {
+      out += fmt::format(",{},{},{},{},{},{},{},{},{}", p.gpus, p.step_time_s, p.tokens_per_s, p.tokens_per_s_per_gpu, p.mfu,
+                         p.bubble_fraction, p.peak_bytes, p.capacity_bytes, cell(p.attack));
+    }
+    out += "\r\n";
+  }
+  return out;
+}
+
+}  // namespace reports

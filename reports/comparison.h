@@ -1,0 +1,20 @@
+// reports/comparison.h -- jobs side by side, for people, programs and spreadsheets (docs/compare.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/result/comparison.h"
+
+namespace reports {
+
+/// What fits, best first; then what does not and why; then what was refused and why.
+std::string text(const result::Comparison&);
+
+/// One JSON object, indented, with a newline at its end.
+std::string json(const result::Comparison&);
+
+/// RFC 4180 with a header line: one column for each varied field. A number that a row has not is empty.
+std::string csv(const result::Comparison&);
+
+}  // namespace reports

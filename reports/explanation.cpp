@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "reports/json.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using result::Explanation;
+using result::PathOperator;
+using result::PathShare;
+
+constexpr std::size_t kMostOperators = 15;
+constexpr std::size_t kMostStages = 8;
+constexpr int kNameColumns = 30;
+
+std::string seconds(double value) { return base::human(base::Seconds(value)); }
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string cut(const std::string& name) {
+  return name.size() <= kNameColumns ? name : name.substr(0, kNameColumns - 2) + "..";
+}
+
+std::string shares(const Explanation& e) {
+  std::string out = "\nThe critical path, by what it spends its time on\n";
+  for (const PathShare& part : e.categories) {
+    const double share = part.time_s / e.step_time_s;
+    const std::string length = bar(share, 40);
+    out += fmt::format("  {:<14}{:>10}{:>9}{:>12}{}{}\n", spaced(part.name), seconds(part.time_s), percent(share),
+                       base::with_commas(part.count) + " x", length.empty() ? "" : "  ", length);
+  }
+  if (e.stages.size() < 2) return out;
+  std::string stages;
+  for (std::size_t i = 0; i < std::min(kMostStages, e.stages.size()); ++i) {
+    stages += fmt::format("{}stage {} {}", i ? ", " : "", e.stages[i].name, percent(e.stages[i].time_s / e.step_time_s));
+  }
+  if (e.stages.size() > kMostStages) stages += fmt::format(", and {} more", e.stages.size() - kMostStages);
+  return out + paragraph("  runs through ", stages);
+}
+
+std::string rate(const PathOperator& op) {
+  if (op.rate_unit.empty()) return fmt::format("{:>14}{:>8}", "", "");
+  const std::string number =
+      op.rate_unit == "FLOP/s" ? base::human(base::FlopRate(op.rate)) : base::human(base::ByteRate(op.rate));
+  return fmt::format("{:>14}{:>8}", number, op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : "");
+}
+
+std::string operators(const Explanation& e) {
+  std::string out = fmt::format("\n  {:<{}} {:<10}{:>8}{:>10}{:>8}{:>10}{:>14}{:>8}\n", "operators on it", kNameColumns,
+                                "phase", "count", "time", "share", "mean", "rate", "of peak");
+  double shown = 0;
+  std::size_t at = 0;
+  for (; at < e.operators.size() && at < kMostOperators; ++at) {
+    const PathOperator& op = e.operators[at];
+    shown += op.time_s;
+    // Host time is told by what it held up.
+    const bool held = op.category == "host" || op.category == "waiting";
+    out += fmt::format("  {:<{}} {:<10}{:>8}{:>10}{:>8}{:>10}{}\n", cut(held ? op.category + ": " + op.name : op.name),
+                       kNameColumns, op.phase, base::with_commas(op.count), seconds(op.time_s),
+                       percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op));
+  }
+  if (at < e.operators.size()) {
+    const double rest = e.step_time_s - shown;
+    out += fmt::format("  {:<{}} {:<10}{:>8}{:>10}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
+                       kNameColumns, "", "", seconds(rest), percent(rest / e.step_time_s));
+  }
+  return out;
+}
+
+std::string what_if(const Explanation& e) {
+  std::string out = "\nIf it were free\n";
+  for (const result::WhatIf& one : e.what_if) {
+    const double saved = (e.step_time_s - one.step_time_s) / e.step_time_s;
+    if (saved == 0) continue;
+    out += fmt::format("  {:<14}step time {:>10}  {:>+8.1f} %\n", spaced(one.free), seconds(one.step_time_s), -saved * 100);
+  }
+  return out;
+}
+
+Json shares_json(const std::vector<PathShare>& shares, const char* key) {
+  Json out = Json::array();
+  for (const PathShare& part : shares) out.push_back({{key, part.name}, {"time_s", part.time_s}, {"count", part.count}});
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Explanation& e) {
+  std::string out = paragraph("", e.job) + fmt::format("\nStep time {}\n", seconds(e.step_time_s));
+  if (!e.fits) out += "It does not fit into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
+  if (!(e.step_time_s > 0)) return out;
+  return out + shares(e) + operators(e) + what_if(e);
+}
+
+std::string json(const Explanation& e) {
+  Json out;
+  out["schema"] = kSchema;
+  out["job"] = e.job;
+  out["fits"] = e.fits;
+  out["step_time_s"] = e.step_time_s;
+  out["categories"] = shares_json(e.categories, "category");
+  out["stages"] = shares_json(e.stages, "stage");
+  out["operators"] = Json::array();
+  for (const PathOperator& op : e.operators) {
+    Json entry{{"category", op.category}, {"name", op.name},     {"phase", op.phase},
+               {"count", op.count},       {"time_s", op.time_s}, {"mean_s", op.mean_s}};
+    if (!op.rate_unit.empty()) {
+      entry[op.rate_unit == "FLOP/s" ? "flops_per_s" : "bytes_per_s"] = op.rate;
+      if (op.of_peak > 0) entry["of_peak"] = op.of_peak;
+    }
+    out["operators"].push_back(std::move(entry));
+  }
+  out["what_if"] = Json::array();
+  for (const result::WhatIf& one : e.what_if) {
+    out["what_if"].push_back(
+        {{"free", one.free}, {"step_time_s", one.step_time_s}, {"saved_s", e.step_time_s - one.step_time_s}});
+  }
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace reports

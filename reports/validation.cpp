@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using result::Validation;
+using result::ValidationCase;
+using result::ValidationFigures;
+using result::ValidationFile;
+using result::ValidationSummary;
+
+constexpr std::size_t kMostReasons = 10, kFarthest = 5;
+constexpr int kNameWidth = 28;  // columns of the first cell
+
+std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
+std::string with_sign(const std::optional<double>& value) {
+  return value ? fmt::format("{:+.1f} %", *value * 100) : "-";
+}
+
+std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+
+/// `text` in exactly `width` columns.
+std::string cell(std::string text, int width) {
+  if (columns(text) > width) {
+    while (columns(text) > width - 1) text.pop_back();
+    // A code point cut in half would garble the line.
+    while (!text.empty() && (text.back() & 0xC0) == 0x80) text.pop_back();
+    if (!text.empty() && (text.back() & 0x80)) text.pop_back();
+    text += "…";
+  }
+  return text + std::string(std::max(0, width - columns(text)), ' ');
+}
+
+std::string head(const std::string& title) {
+  return cell(title, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows", "refused", "median",
+                                               "mean +-", "p90", "MAPE", "in 80%", "memory", "fits");
+}
+
+std::string line(const std::string& name, const std::string& rows, const std::string& refused, const ValidationFigures& f) {
+  return cell(name, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", rows, refused,
+                                              share(f.median_abs_error), with_sign(f.mean_signed_error),
+                                              share(f.p90_abs_error), share(f.mape), share(f.coverage_80),
+                                              share(f.memory_mape), share(f.fits_right));
+}
+
+std::string line(const std::string& name, const ValidationSummary& s) {
+  return line(name, std::to_string(s.rows), std::to_string(s.refused), s);
+}
+
+/// The first fault without its place and its mend: "strategy.ep: 8 is not supported by this version".
+std::string reason(const std::string& message) {
+  std::string text = message.substr(0, message.find('\n'));
+  constexpr std::string_view kMark = "error: ";
+  if (const std::size_t at = text.find(kMark); at != text.npos) text.erase(0, at + kMark.size());
+  return text;
+}
+
+std::string refusals(const Validation& v) {
+  std::vector<std::pair<std::string, int>> reasons;
+  for (const ValidationFile& file : v.files) {
+    for (const ValidationCase& row : file.cases) {
+      if (!row.refused()) continue;
+      const std::string why = reason(row.error_message);
+      auto at = std::find_if(reasons.begin(), reasons.end(), [&](const auto& known) { return known.first == why; });
+      at == reasons.end() ? void(reasons.emplace_back(why, 1)) : void(++at->second);
+    }
+  }
+  if (reasons.empty()) return "";
+  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out = fmt::format("\nRefused, {} cases, by their first fault\n", v.summary.refused);
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
+    out += paragraph(fmt::format("{:>6}  ", reasons[i].second), reasons[i].first);
+  }
+  if (reasons.size() > kMostReasons) out += fmt::format("        and {} more\n", reasons.size() - kMostReasons);
+  return out;
+}
+
+std::string farthest(const Validation& v) {
+  std::vector<const ValidationCase*> rows;
+  for (const ValidationFile& file : v.files) {
+    for (const ValidationCase& row : file.cases) {
+      if (row.error) rows.push_back(&row);
+    }
+  }
+  if (rows.empty()) return "";
+  const auto farther = [](auto* a, auto* b) { return std::abs(*a->error) > std::abs(*b->error); };
+  std::stable_sort(rows.begin(), rows.end(), farther);
+  rows.resize(std::min(rows.size(), kFarthest));
+  std::string out = "\nFarthest off\n";
+  for (const ValidationCase* row : rows) {
+    out += fmt::format("{:>9}  {:>9} predicted, {:>9} measured  {}\n", with_sign(row->error),
+                       base::human(base::Seconds(*row->predicted_s)), base::human(base::Seconds(*row->measured_s)),
+                       cell(row->id, kColumns - 53));
+    while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
+  }
+  return out;
+}
+
+std::string fits_and_ranks(const ValidationSummary& s) {
+  std::string out;
+  if (s.fits_rows > 0) {
+    out += paragraph("", fmt::format("Fits: right for {} of {} rows; {} ran out of memory where the prediction fits, {} ran "
+                                     "where it does not.",
+                                     s.fits_rows - s.missed_misfits - s.false_misfits, s.fits_rows, s.missed_misfits,
+                                     s.false_misfits));
+  }
+  if (s.kendall_tau) {
+    out += paragraph("", fmt::format("Order of strategies: Kendall's tau {:.2f}, mean of {} groups of one model on one "
+                                     "cluster.",
+                                     *s.kendall_tau, s.rankings));
+  }
+  return out.empty() ? out : '\n' + out;
+}
+
+/// A bar would end the cell, a line break the row.
+std::string markdown_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  return out;
+}
+
+std::string markdown_source(const ValidationFile& file) {
+  std::string out;
+  for (const auto& [key, text] : file.source) {
+    if (key != "paper" && key != "repo" && key != "arxiv") continue;
+    out += (out.empty() ? "" : ", ") + (key == "arxiv" ? "arXiv " : std::string()) + text;
+  }
+  return markdown_cell(out);
+}
+
+std::string markdown_line(const std::string& name, const std::string& source, const std::string& rows,
+                          const ValidationFigures& f) {
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, source, rows, share(f.median_abs_error),
+                     with_sign(f.mean_signed_error), share(f.p90_abs_error), share(f.coverage_80), share(f.memory_mape));
+}
+
+std::string ran(const ValidationSummary& s) {
+  return s.refused > 0 ? fmt::format("{} ({} refused)", s.rows, s.refused) : std::to_string(s.rows);
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& v) {
+  std::string out = head("Measurements");
+  for (const ValidationFile& file : v.files) out += line(stem(file.file), file.summary);
+  out += line("all rows", v.summary);
+  if (v.macro.files > 0) out += line(fmt::format("mean of {} files", v.macro.files), "", "", v.macro);
+  return out + fits_and_ranks(v.summary) + refusals(v) + farthest(v);
+}
+
+std::string grouping_text(const result::ValidationGrouping& grouping) {
+  std::string out = '\n' + head("By " + grouping.key);
+  for (const result::ValidationGroup& group : grouping.groups) out += line(group.label, group.summary);
+  return out;
+}
+
+std::string validation_markdown(const Validation& v) {
+  std::string out =
+      "| Measurements | Source | Steps | Median error | Mean signed error | 90 % below | In the 80 % interval | Memory |\n"
+      "|---|---|---:|---:|---:|---:|---:|---:|\n";
+  for (const ValidationFile& file : v.files) {
+    out += markdown_line(markdown_cell(stem(file.file)), markdown_source(file), ran(file.summary), file.summary);
+  }
+  out += markdown_line("**all rows**", "", ran(v.summary), v.summary);
+  if (v.macro.files > 0) {
+    out += markdown_line("**mean of files**", fmt::format("{} files of at least 5 rows", v.macro.files), "", v.macro);
+  }
+  return out;
+}
+
+}  // namespace reports

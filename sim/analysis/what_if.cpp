@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/what_if.h"
+
+#include <set>
+#include <variant>
+
+#include "core/base/parallel.h"
+
+namespace sim {
+namespace {
+
+const char kHost[] = "host";
+
+/// Of the engine's steps, which are the operators of all segments one behind the other.
+std::vector<std::string> categories_of(const EngineInput& in, const std::vector<std::string>& channels) {
+  std::vector<std::string> out;
+  for (const plan::Segment& segment : in.plan->segments) {
+    for (const plan::Operator& op : segment.operators) {
+      out.push_back(category_of(in.plan->works[op.work], op.channel < 0 ? "" : channels[op.channel]));
+    }
+  }
+  return out;
+}
+
+Ticks length_without(EngineInput in, const std::vector<std::string>& categories, const std::string& free) {
+  if (free == kHost) in.host_start = 0;
+  for (std::size_t i = 0; i < in.steps.size(); ++i) {
+    if (free == kHost) in.steps[i].host = 0;
+    if (categories[i] == free) in.steps[i].duration = 0;
+  }
+  for (Instance& instance : in.instances) instance.recorded = false;   // the length is all that is asked
+  return run(in).end;
+}
+
+}  // namespace
+
+std::string category_of(const plan::Work& work, const std::string& channel) {
+  if (!channel.empty()) return channel;
+  if (std::holds_alternative<plan::Matmul>(work)) return "matmul";
+  if (std::holds_alternative<plan::Attention>(work)) return "attention";
+  if (std::holds_alternative<plan::HostSync>(work)) return kHost;
+  return "memory_bound";
+}
+
+std::vector<FreeStep> what_if_free(const EngineInput& in, const std::vector<std::string>& channels) {
+  const std::vector<std::string> categories = categories_of(in, channels);
+  std::set<std::string> names(categories.begin(), categories.end());
+  names.insert(kHost);
+  std::vector<FreeStep> out;
+  for (const std::string& name : names) out.push_back({name, 0});
+  base::parallel_for(out.size(), [&](std::size_t i) { out[i].length = length_without(in, categories, out[i].free); });
+  return out;
+}
+
+}  // namespace sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <new>
+
+#include "core/base/parallel.h"
+#include "sim/predict.h"
+
+namespace sim {
+namespace {
+
+using result::Comparison;
+using result::ComparisonRow;
+using Status = ComparisonRow::Status;
+
+ComparisonRow row_of(Candidate candidate) {
+  ComparisonRow row;
+  row.job = std::move(candidate.job);
+  row.varied = std::move(candidate.varied);
+  row.refusal = std::move(candidate.refusal);
+  if (!candidate.sound) return row;
+  try {
+    row.prediction = predict(*candidate.sound).prediction;
+    row.status = row.prediction.fits ? Status::fits : Status::does_not_fit;
+  } catch (const std::bad_alloc&) {
+    row.refusal = "there is not enough memory on this machine to simulate it";
+  } catch (const std::exception& error) {   // one defect must not take the other rows away
+    row.refusal = std::string("forerun itself is wrong, please report it: ") + error.what();
+  }
+  return row;
+}
+
+bool all_steps_have_equal_tokens(const std::vector<ComparisonRow>& rows) {
+  double tokens = -1;
+  for (const ComparisonRow& row : rows) {
+    if (row.status == Status::refused) continue;
+    const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
+    if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;   // whole tokens, but for rounding
+    tokens = own;
+  }
+  return true;
+}
+
+}  // namespace
+
+Comparison compare(std::vector<Candidate> candidates) {
+  Comparison out;
+  out.rows.resize(candidates.size());
+  base::parallel_for(candidates.size(), [&](std::size_t i) { out.rows[i] = row_of(std::move(candidates[i])); });
+  using Order = Comparison::Order;
+  out.order = all_steps_have_equal_tokens(out.rows) ? Order::step_time : Order::tokens_per_gpu;
+  std::stable_sort(out.rows.begin(), out.rows.end(), [&](const ComparisonRow& a, const ComparisonRow& b) {
+    if (a.status != b.status) return a.status < b.status;
+    const result::Prediction &p = a.prediction, &q = b.prediction;
+    switch (a.status) {
+      case Status::fits:
+        return out.order == Order::step_time ? p.step_time_s < q.step_time_s : p.tokens_per_s_per_gpu > q.tokens_per_s_per_gpu;
+      case Status::does_not_fit: return p.peak_bytes - p.capacity_bytes < q.peak_bytes - q.capacity_bytes;
+      case Status::refused: break;
+    }
+    return false;
+  });
+  return out;
+}
+
+}  // namespace sim

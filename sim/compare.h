@@ -1,0 +1,26 @@
+// sim/compare.h -- several jobs predicted side by side and put in order.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result/comparison.h"
+#include "core/spec/job.h"
+
+namespace sim {
+
+struct Candidate {
+  std::string job;                                            // as in result::ComparisonRow
+  std::vector<std::pair<std::string, std::string>> varied;
+  std::optional<spec::Job> sound;                             // checked and resolved; nothing: refused
+  std::string refusal;                                        // the first fault then
+};
+
+/// Predicts all sound candidates on the machine's cores. Steps of equally many tokens are ordered by time, steps that differ
+/// in tokens by tokens per second and GPU; equals keep the order in which they were given.
+result::Comparison compare(std::vector<Candidate>);
+
+}  // namespace sim

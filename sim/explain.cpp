@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/plan/build.h"
+#include "sim/analysis/account.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/what_if.h"
+#include "sim/analysis/work_rate.h"
+#include "sim/engine/flatten.h"
+#include "sim/memory/footprint.h"
+#include "sim/prices.h"
+
+namespace sim {
+namespace {
+
+using result::Explanation;
+using result::PathOperator;
+using result::PathShare;
+
+double seconds(Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
+
+std::string category_of(const PathPiece& piece, const plan::Plan& plan, const trace::Trace& trace) {
+  switch (piece.cause) {
+    case PathPiece::Cause::host: return "host";
+    case PathPiece::Cause::waiting: return "waiting";
+    case PathPiece::Cause::work: break;
+  }
+  return category_of(plan.works[piece.work], piece.channel < 0 ? "" : trace.channels[piece.channel]);
+}
+
+struct Sum {
+  Ticks time = 0;
+  std::int64_t count = 0;
+};
+
+std::vector<PathShare> largest_first(const std::map<std::string, Sum>& sums) {
+  std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  std::vector<PathShare> out;
+  for (const auto& [name, sum] : sorted) out.push_back({name, seconds(sum.time), sum.count});
+  return out;
+}
+
+struct OperatorSum {
+  Sum sum;
+  WorkRate::Unit unit = WorkRate::Unit::none;
+  double amount = 0, at_peak_s = 0;
+};
+using OperatorKey = std::tuple<std::string, std::string, std::string>;   // category, name, phase
+
+std::vector<PathOperator> largest_first(const std::map<OperatorKey, OperatorSum>& sums) {
+  std::vector<PathOperator> out;
+  for (const auto& [key, entry] : sums) {
+    PathOperator& op = out.emplace_back();
+    std::tie(op.category, op.name, op.phase) = key;
+    op.count = entry.sum.count;
+    op.time_s = seconds(entry.sum.time);
+    op.mean_s = op.time_s / static_cast<double>(op.count);
+    if (entry.unit == WorkRate::Unit::none || entry.sum.time <= 0) continue;
+    op.rate_unit = entry.unit == WorkRate::Unit::flops ? "FLOP/s" : "B/s";
+    op.rate = entry.amount / op.time_s;
+    op.of_peak = entry.at_peak_s / op.time_s;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
+  return out;
+}
+
+void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const trace::Trace& trace, const spec::Cluster& cluster,
+               Explanation& out) {
+  std::map<std::string, Sum> categories, stages;
+  std::map<OperatorKey, OperatorSum> operators;
+  const auto add = [](Sum& sum, const PathPart& part) {
+    sum.time += part.time;
+    sum.count += part.count;
+  };
+  for (const PathPart& part : path) {
+    const PathPiece& piece = part.piece;
+    const std::string category = category_of(piece, plan, trace);
+    add(categories[category], part);
+    add(stages[std::to_string(piece.stage)], part);
+    OperatorSum& op = operators[{category, trace.names[piece.name], trace.phases[piece.phase]}];
+    add(op.sum, part);
+    if (piece.cause != PathPiece::Cause::work) continue;
+    const WorkRate rate = rate_of(plan.works[piece.work], cluster);
+    const auto count = static_cast<double>(part.count);
+    op.unit = rate.unit;
+    op.amount += rate.amount * count;
+    op.at_peak_s += rate.at_peak.si() * count;
+  }
+  out.categories = largest_first(categories);
+  out.stages = largest_first(stages);
+  out.operators = largest_first(operators);
+}
+
+}  // namespace
+
+Explanation explain(const spec::Job& job) {
+  const plan::Plan plan = plan::build(job);
+  const EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  EngineOutput output = run(input);
+  if (output.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
+  const trace::Trace trace = to_trace(plan, input, std::move(output));
+
+  const result::Prediction prediction = account(job, plan, trace, footprints(plan, job));
+  Explanation out;
+  out.job = prediction.job;
+  out.fits = prediction.fits;
+  out.step_time_s = seconds(trace.length);
+  tell_path(critical_path(trace, input), plan, trace, job.cluster, out);
+  for (const FreeStep& step : what_if_free(input, trace.channels)) out.what_if.push_back({step.free, seconds(step.length)});
+  std::stable_sort(out.what_if.begin(), out.what_if.end(),
+                   [](const auto& a, const auto& b) { return a.step_time_s < b.step_time_s; });
+  return out;
+}
+
+}  // namespace sim

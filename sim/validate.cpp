@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/validate.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <mutex>
+#include <string_view>
+
+#include "core/base/parallel.h"
+#include "sim/accuracy.h"
+#include "sim/predict.h"
+
+namespace sim {
+namespace {
+
+using result::ValidationCase;
+
+std::string recompute_name(const spec::Recompute& recompute) {
+  constexpr std::array<std::string_view, 4> kNames{"none", "selective", "full", "selective_ops"};
+  std::string name(kNames[static_cast<int>(recompute.kind)]);
+  return recompute.layers > 0 ? name + ' ' + std::to_string(recompute.layers) + " layers" : name;
+}
+
+std::string model_name(const spec::Model& model) {
+  if (!model.name.empty()) return model.name;
+  return std::to_string(model.layers) + " layers of " + std::to_string(model.hidden);
+}
+
+std::string cluster_name(const spec::Cluster& cluster) {
+  std::string name = std::to_string(cluster.nodes) + " x " + cluster.node.name;
+  name += " (" + std::to_string(cluster.gpus()) + " GPUs)";
+  return cluster.nodes > 1 ? name + ", " + cluster.fabric.name : name;
+}
+
+void label(const spec::Job& job, ValidationCase& row) {
+  const spec::Strategy& s = job.strategy;
+  const auto add = [&](const char* key, std::string value) { row.labels.emplace_back(key, std::move(value)); };
+  add("gpu", job.cluster.node.gpu.name);
+  add("tp", std::to_string(s.tp));
+  add("pp", std::to_string(s.pp));
+  add("dp", std::to_string(s.data()));
+  add("nodes", std::to_string(job.cluster.nodes));
+  add("recompute", recompute_name(s.recompute));
+  add("kernel", s.attention_kernel ? std::string(spec::name(*s.attention_kernel)) : "?");
+  add("framework", s.framework);
+  add("micro_batch", std::to_string(job.training.micro_batch));
+  add("sequence", std::to_string(job.training.sequence));
+  add("model", model_name(job.model));
+  row.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(job.training.sequence);
+  row.ranked_with = model_name(job.model) + " on " + cluster_name(job.cluster);
+}
+
+/// Of the fullest GPU, everything but what lies beside the allocator's live tensors.
+std::int64_t allocated_bytes(const result::Prediction& prediction) {
+  std::int64_t most = 0;
+  for (const result::StageMemory& stage : prediction.stages) {
+    std::int64_t bytes = stage.peak_bytes;
+    for (const auto& [category, size] : stage.categories) bytes -= category == "reserved" ? size : 0;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+void run(config::Case& work) {
+  if (work.row.refused() || !work.job) return;
+  label(*work.job, work.row);
+  try {
+    compare(predict(*work.job).prediction, work.row);
+  } catch (const std::bad_alloc&) {
+    work.row.error_message = "error: there is not enough memory on this machine for this job";
+  } catch (const std::exception& error) {
+    work.row.error_message = std::string("error: forerun itself is wrong, please report it: ") + error.what();
+  }
+  work.job.reset();  // a thousand jobs hold calibrations of their own
+}
+
+void keep(const std::string& tier, std::vector<config::Case>& cases) {
+  if (tier.empty()) return;
+  std::erase_if(cases, [&](const config::Case& one) { return !one.row.tier.empty() && one.row.tier != tier; });
+}
+
+}  // namespace
+
+void compare(const result::Prediction& prediction, ValidationCase& row) {
+  row.predicted_s = prediction.step_time_s;
+  row.low_s = prediction.step_time_low_s;
+  row.high_s = prediction.step_time_high_s;
+  row.fits = prediction.fits;
+  row.predicted_bytes = row.memory_kind == "allocated" ? allocated_bytes(prediction) : prediction.peak_bytes;
+  row.warnings = prediction.warnings;
+  if (row.measured_s) {
+    row.error = *row.predicted_s / *row.measured_s - 1;
+    row.inside = *row.measured_s >= *row.low_s && *row.measured_s <= *row.high_s;
+  }
+  if (row.measured_bytes) {
+    row.memory_error = static_cast<double>(*row.predicted_bytes) / static_cast<double>(*row.measured_bytes) - 1;
+  }
+}
+
+result::Validation validate(std::vector<config::CaseFile> files, const std::string& tier, const Progress& progress) {
+  std::vector<config::Case*> all;
+  for (config::CaseFile& file : files) {
+    keep(tier, file.cases);
+    for (config::Case& work : file.cases) all.push_back(&work);
+  }
+  std::mutex guard;
+  std::size_t done = 0;
+  base::parallel_for(all.size(), [&](std::size_t i) {
+    run(*all[i]);
+    const std::lock_guard lock(guard);
+    ++done;
+    if (progress) progress(done, all.size());
+  });
+
+  result::Validation out;
+  for (config::CaseFile& file : files) {
+    result::ValidationFile& told = out.files.emplace_back();
+    told.file = file.path;
+    told.source = std::move(file.source);
+    const std::string stem = std::filesystem::path(file.path).stem().string();
+    for (config::Case& work : file.cases) {
+      work.row.labels.emplace_back("source", stem);
+      told.cases.push_back(std::move(work.row));
+    }
+  }
+  for (result::ValidationFile& file : out.files) {
+    Rows rows;
+    for (const ValidationCase& row : file.cases) rows.push_back(&row);
+    file.summary = summary_of(rows);
+    file.rankings = rankings_of(rows);
+  }
+  out.summary = summary_of(rows_of(out.files));
+  out.macro = macro_of(out.files);
+  return out;
+}
+
+}  // namespace sim
