@@ -17,7 +17,7 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict, &explain, &validate, &list, &show};
+const std::array kCommands{&predict, &compare, &explain, &validate, &list, &show};
 
 std::string help() {
   std::string out =

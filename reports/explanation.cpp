@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
@@ -21,7 +22,8 @@ using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
-constexpr int kNameColumns = 30;
+constexpr double kLeastSaved = 0.0005;   // of the step: less shows as 0.0 %
+constexpr int kNameColumns = 34;
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 
@@ -52,14 +54,14 @@ std::string shares(const Explanation& e) {
 }
 
 std::string rate(const PathOperator& op) {
-  if (op.rate_unit.empty()) return fmt::format("{:>14}{:>8}", "", "");
+  if (op.rate_unit.empty()) return fmt::format("{:>13}{:>8}", "", "");
   const std::string number =
       op.rate_unit == "FLOP/s" ? base::human(base::FlopRate(op.rate)) : base::human(base::ByteRate(op.rate));
-  return fmt::format("{:>14}{:>8}", number, op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : "");
+  return fmt::format("{:>13}{:>8}", number, op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : "");
 }
 
 std::string operators(const Explanation& e) {
-  std::string out = fmt::format("\n  {:<{}} {:<10}{:>8}{:>10}{:>8}{:>10}{:>14}{:>8}\n", "operators on it", kNameColumns,
+  std::string out = fmt::format("\n  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{:>13}{:>8}\n", "operators on it", kNameColumns,
                                 "phase", "count", "time", "share", "mean", "rate", "of peak");
   double shown = 0;
   std::size_t at = 0;
@@ -68,13 +70,13 @@ std::string operators(const Explanation& e) {
     shown += op.time_s;
     // Host time is told by what it held up.
     const bool held = op.category == "host" || op.category == "waiting";
-    out += fmt::format("  {:<{}} {:<10}{:>8}{:>10}{:>8}{:>10}{}\n", cut(held ? op.category + ": " + op.name : op.name),
+    out += fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{}\n", cut(held ? op.category + ": " + op.name : op.name),
                        kNameColumns, op.phase, base::with_commas(op.count), seconds(op.time_s),
                        percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op));
   }
   if (at < e.operators.size()) {
     const double rest = e.step_time_s - shown;
-    out += fmt::format("  {:<{}} {:<10}{:>8}{:>10}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
+    out += fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
                        kNameColumns, "", "", seconds(rest), percent(rest / e.step_time_s));
   }
   return out;
@@ -84,7 +86,7 @@ std::string what_if(const Explanation& e) {
   std::string out = "\nIf it were free\n";
   for (const result::WhatIf& one : e.what_if) {
     const double saved = (e.step_time_s - one.step_time_s) / e.step_time_s;
-    if (saved == 0) continue;
+    if (std::abs(saved) < kLeastSaved) continue;
     out += fmt::format("  {:<14}step time {:>10}  {:>+8.1f} %\n", spaced(one.free), seconds(one.step_time_s), -saved * 100);
   }
   return out;

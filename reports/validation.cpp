@@ -23,6 +23,7 @@ using result::ValidationSummary;
 
 constexpr std::size_t kMostReasons = 10, kFarthest = 5;
 constexpr int kNameWidth = 28;  // columns of the first cell
+constexpr int kBeforeId = 52;   // columns before the id of a row that is far off
 
 std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 std::string with_sign(const std::optional<double>& value) {
@@ -31,21 +32,25 @@ std::string with_sign(const std::optional<double>& value) {
 
 std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
-/// `text` in exactly `width` columns.
-std::string cell(std::string text, int width) {
-  if (columns(text) > width) {
-    while (columns(text) > width - 1) text.pop_back();
-    // A code point cut in half would garble the line.
-    while (!text.empty() && (text.back() & 0xC0) == 0x80) text.pop_back();
-    if (!text.empty() && (text.back() & 0x80)) text.pop_back();
-    text += "…";
+/// `text`, its end cut off where it is wider than `width` columns.
+std::string cut(std::string text, int width) {
+  if (columns(text) <= width) return text;
+  while (columns(text) > width - 1) {
+    while ((text.back() & 0xC0) == 0x80) text.pop_back();  // a code point goes as a whole
+    text.pop_back();
   }
-  return text + std::string(std::max(0, width - columns(text)), ' ');
+  return text + "…";
+}
+
+/// The same, filled up to `width`.
+std::string cell(const std::string& text, int width) {
+  const std::string shown = cut(text, width);
+  return shown + std::string(width - columns(shown), ' ');
 }
 
 std::string head(const std::string& title) {
   return cell(title, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows", "refused", "median",
-                                               "mean +-", "p90", "MAPE", "in 80%", "memory", "fits");
+                                               "signed", "p90", "MAPE", "in 80%", "memory", "fits");
 }
 
 std::string line(const std::string& name, const std::string& rows, const std::string& refused, const ValidationFigures& f) {
@@ -102,8 +107,7 @@ std::string farthest(const Validation& v) {
   for (const ValidationCase* row : rows) {
     out += fmt::format("{:>9}  {:>9} predicted, {:>9} measured  {}\n", with_sign(row->error),
                        base::human(base::Seconds(*row->predicted_s)), base::human(base::Seconds(*row->measured_s)),
-                       cell(row->id, kColumns - 53));
-    while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
+                       cut(row->id, kColumns - kBeforeId));
   }
   return out;
 }

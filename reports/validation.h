@@ -1,8 +1,7 @@
 // reports/validation.h -- predictions beside measurements: a table for people, one for a README, JSON for programs.
 //
-//                       rows refused   median     mean      p90     MAPE  in 80 %   memory      fits
-//   gpt-paper             23       0    4.1 %   -1.2 %    9.8 %    4.9 %   82.6 %    3.2 %  100.0 %
-//   all rows              23       0    4.1 %   ...
+//   Measurements   rows refused   median   signed      p90     MAPE   in 80%   memory     fits
+//   gpt-paper        23       0    4.1 %   -1.2 %    9.8 %    4.9 %   82.6 %    3.2 %  100.0 %
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

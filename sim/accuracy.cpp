@@ -91,7 +91,7 @@ bool before(const std::string& a, const std::string& b) {
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts{""};
-  for (const char c : text) c == at ? parts.emplace_back() : void(parts.back() += c);
+  for (const char c : text) c == at ? void(parts.emplace_back()) : void(parts.back() += c);
   return parts;
 }
 

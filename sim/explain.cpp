@@ -27,7 +27,7 @@ using result::PathShare;
 
 double seconds(Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
 
-std::string category_of(const PathPiece& piece, const plan::Plan& plan, const trace::Trace& trace) {
+std::string category_on_path(const PathPiece& piece, const plan::Plan& plan, const trace::Trace& trace) {
   switch (piece.cause) {
     case PathPiece::Cause::host: return "host";
     case PathPiece::Cause::waiting: return "waiting";
@@ -83,7 +83,7 @@ void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const 
   };
   for (const PathPart& part : path) {
     const PathPiece& piece = part.piece;
-    const std::string category = category_of(piece, plan, trace);
+    const std::string category = category_on_path(piece, plan, trace);
     add(categories[category], part);
     add(stages[std::to_string(piece.stage)], part);
     OperatorSum& op = operators[{category, trace.names[piece.name], trace.phases[piece.phase]}];

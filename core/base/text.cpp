@@ -120,6 +120,11 @@ Parsed<ByteRate> parse_byte_rate(std::string_view text) {
       return out;
     }
   }
+  if (parts.ok && (find(kBytes, parts.unit) || find(kBits, parts.unit))) {
+    out.problem = quoted(text) + " is an amount, not a rate";
+    out.mend = "write " + std::string(text) + "/s";
+    return out;
+  }
   constexpr std::array<Unit, 0> none{};
   return parse<ByteRate>(text, none, "a bandwidth", "450GB/s (bytes) or 400Gb/s (bits)");
 }
@@ -177,7 +182,10 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance < candidate.size()) {
+    // Of two equally near ones the one that begins alike is meant: tpp is tp, not pp.
+    const bool begins_alike = best && distance == best_distance && !name.empty() && candidate.front() == name.front() &&
+                              best->front() != name.front();
+    if ((distance < best_distance || begins_alike) && distance < candidate.size()) {
       best_distance = distance;
       best = candidate;
     }

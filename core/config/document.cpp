@@ -15,6 +15,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/config/syntax_words.h"
+
 namespace config {
 namespace {
 
@@ -46,6 +48,8 @@ class Builder : public YAML::EventHandler {
 
   Value root;
   bool filled = false;
+  base::Where last_scalar;       // the last text of the document
+  bool last_is_quoted = false;
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -56,6 +60,8 @@ class Builder : public YAML::EventHandler {
     value.kind = Value::Kind::scalar;
     value.text = text;
     value.quoted = tag == "!";
+    last_scalar = at(mark);
+    last_is_quoted = value.quoted;
     if (!value.quoted && !awaits_key() && (text == "null" || text == "~" || text.empty()))
       value.kind = Value::Kind::null;
     leaf(std::move(value), mark, anchor);
@@ -175,6 +181,19 @@ class Builder : public YAML::EventHandler {
   std::size_t values_ = 0;
 };
 
+/// yaml-cpp takes the end of the file for the end of a quoted text. The end of the document is not one, so that a quote
+/// left open shows when the text is read with an end of document behind it.
+bool leaves_a_quote_open(std::string_view text, const std::string& name) {
+  std::istringstream stream{std::string(text) + "\n...\n"};
+  Builder builder(name);
+  try {
+    YAML::Parser(stream).HandleNextDocument(builder);
+  } catch (const YAML::Exception&) {
+    return true;
+  }
+  return false;
+}
+
 void move_to(Value& value, const base::Where& where) {
   value.where = value.key_where = where;
   for (Value& item : value.items) move_to(item, where);
@@ -239,6 +258,10 @@ Value load(const std::string& path) {
 }
 
 Value parse(std::string_view text, const std::string& name) {
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    const int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'));
+    fail({name, line, 1}, {}, "holds bytes that are no text", "save the file as UTF-8 text");
+  }
   std::istringstream stream{std::string(text)};
   Builder builder(name);
   try {
@@ -250,9 +273,14 @@ Value parse(std::string_view text, const std::string& name) {
     if (parser.HandleNextDocument(second)) {
       fail(second.root.where, {}, "a second document starts", "keep one document in a file: remove the line ---");
     }
+    if (builder.last_is_quoted && leaves_a_quote_open(text, name)) {
+      fail(builder.last_scalar, {}, "a quote is opened here and never closed", "close the text with the same quote");
+    }
   } catch (const YAML::Exception& error) {
-    fail({name, error.mark.line + 1, error.mark.column + 1}, {}, "is not YAML: " + error.msg,
-         "look at this line and the one above: brackets, quotes, indentation, a missing colon");
+    const SyntaxWords words = syntax_words(error.msg);
+    const bool at_end = error.mark.is_null();
+    fail({name, at_end ? 0 : error.mark.line + 1, at_end ? 0 : error.mark.column + 1}, {},
+         (name.ends_with(".json") ? "is not JSON: " : "is not YAML: ") + words.what, words.mend);
   }
   return std::move(builder.root);
 }
@@ -280,13 +308,13 @@ void set_path(Value& root, std::string_view path, std::string_view yaml, const s
            "write the keys with a dot between, such as strategy.tp=8");
     }
     if (at->kind == Value::Kind::list) {
-      fail(where, std::string(path), "leads into a list", "set the whole list, such as simulation.slow_links=[]");
+      const std::string list(path.substr(0, path.size() - rest.size() - 1));
+      fail(where, std::string(path), "leads into a list", "set the whole list: " + list + "=[...]");
     }
     if (at->kind == Value::Kind::scalar) {  // a catalogue name becomes the base of an inline map
       Value map;
       map.kind = Value::Kind::map;
-      map.where = at->where;
-      map.key_where = at->key_where;
+      map.where = map.key_where = where;
       map.set("base", *at);
       *at = std::move(map);
     }

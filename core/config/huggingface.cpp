@@ -7,7 +7,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/base/text.h"
 #include "core/config/huggingface_shape.h"
 #include "core/config/model_reader.h"
 
@@ -339,27 +341,35 @@ constexpr std::array kArchitectures{
     Architecture{"qwen3_moe", "Qwen3MoeForCausalLM", qwen3_moe},
 };
 
-std::string known_architectures() {
-  std::string text = "known: ";
+/// "did you mean llama? known: bloom, ...", in model types or in class names.
+std::string known_architectures(const std::string& name, std::string_view Architecture::* spelling) {
+  std::vector<std::string> known;
+  std::string list;
   for (const Architecture& one : kArchitectures) {
-    text += (&one == &kArchitectures.front() ? "" : ", ") + std::string(one.model_type);
+    list += (list.empty() ? "" : ", ") + std::string(one.*spelling);
+    known.emplace_back(one.*spelling);
   }
-  return text;
+  const auto near = base::nearest(name, known);
+  return (near ? "did you mean " + *near + "? known: " : "known: ") + list;
 }
 
 /// By model_type, or by the class's name where the file has no model_type.
 const Architecture* find_architecture(const Value& value, MapReader& map) {
-  std::string type, class_name;
-  const bool typed = map.read("model_type", type);
-  if (const Value* list = map.child("architectures"); list && !list->items.empty())
-    class_name = list->items.front().text;
-  const auto it = std::find_if(kArchitectures.begin(), kArchitectures.end(), [&](const Architecture& one) {
-    return typed ? one.model_type == type : one.class_name == class_name;
-  });
+  std::string name;
+  std::string_view Architecture::* spelling = &Architecture::model_type;
+  const bool typed = map.has("model_type");
+  if (typed) {
+    if (!map.read("model_type", name)) return nullptr;
+  } else if (const Value* classes = map.child("architectures")) {
+    spelling = &Architecture::class_name;
+    name = classes->items.empty() ? classes->text : classes->items.front().text;
+  }
+  const auto it = std::find_if(kArchitectures.begin(), kArchitectures.end(),
+                               [&](const Architecture& one) { return one.*spelling == name; });
   if (it != kArchitectures.end()) return &*it;
-  const std::string name = typed ? type : class_name;
-  map.fault(value.find("model_type") ? "model_type" : "architectures", "'" + name + "' is not known",
-            known_architectures());
+  const bool written = value.find("architectures") && !typed;
+  map.fault(written ? "architectures" : "model_type", name.empty() ? "names no architecture" : "'" + name + "' is not known",
+            known_architectures(name, spelling));
   return nullptr;
 }
 

@@ -61,7 +61,7 @@ template <class Q>
 bool take(const Value* value, std::string path, base::Parsed<Q> (*parse)(std::string_view), Q& out, Faults& faults) {
   if (!value) return false;
   base::Parsed<Q> parsed = parse(value->text);
-  if (parsed.value && !(parsed.value->si() < 1e30)) {
+  if (parsed.value && !(parsed.value->si() < 1e18)) {
     parsed = {{}, quoted(value->text) + " is out of range", "write a quantity that a real machine can have"};
   }
   if (!parsed.value) {
@@ -110,7 +110,9 @@ const Value* MapReader::scalar(std::string_view key, const char* kind) {
 
 bool MapReader::require_present(std::string_view key) {
   if (has(key)) return true;
-  if (value_) {
+  if (value_ && value_->find(key)) {
+    fault(key, "has no value", "write one behind the colon");
+  } else if (value_) {
     const std::string place = path_.empty() ? "the file" : path_;
     fault(key, "is missing", "add `" + std::string(key) + ":` to " + place);
   }

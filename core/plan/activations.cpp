@@ -17,8 +17,8 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
   const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
   const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
-  // An eager RMSNorm keeps its input in fp32, the normed tensor in fp32 and the cast one besides its input.
-  out.norm_inputs = norms * shard * (eager_norm && e < 4 ? e + 8 + e : e);
+  // An eager RMSNorm keeps its input in fp32 (for the square and the scaling) and the normed tensor before the weight.
+  out.norm_inputs = norms * shard * (eager_norm ? 4 + e : e);
   out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
   out.qkv = c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;

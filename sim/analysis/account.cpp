@@ -35,46 +35,62 @@ std::vector<std::pair<std::string, double>> exact_shares(const Breakdown& shares
   return out;
 }
 
-/// The first track of the stage whose ranks wait least: the one that the others wait for.
-std::size_t slowest(const trace::Trace& trace) {
-  std::size_t best = 0;
-  trace::Ticks least = -1;
+/// The stage whose ranks wait least, the one that the others wait for: its first track and where its time went.
+struct Shown {
+  std::size_t first = 0;
+  Breakdown shares{};
+};
+
+Shown slowest(const trace::Trace& trace) {
+  constexpr int bubble = static_cast<int>(Share::bubble);
+  Shown best;
   for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
-    const trace::Ticks idle = breakdown(trace, first)[static_cast<int>(Share::bubble)];
-    if (least >= 0 && idle >= least) continue;
-    least = idle;
-    best = first;
+    const Breakdown shares = breakdown(trace, first);
+    if (first == 0 || shares[bubble] < best.shares[bubble]) best = {first, shares};
   }
   return best;
 }
 
+/// What one channel, or all channels of one purpose, carried.
+struct Traffic {
+  std::int64_t bytes = 0, calls = 0;
+  double bus_bytes = 0;
+  trace::Ticks time = 0;
+  void add(const plan::Work& work) {
+    if (const auto* collective = std::get_if<plan::Collective>(&work)) {
+      bytes += collective->bytes;
+      bus_bytes += static_cast<double>(collective->bytes) * bus_factor(collective->kind, collective->group.size);
+    } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+      bytes += transfer->bytes;
+      bus_bytes += static_cast<double>(transfer->bytes);
+    }
+  }
+};
+
 std::vector<result::Communication> communication(const plan::Plan& plan, const trace::Trace& trace, std::size_t first) {
-  struct Sum {
-    result::Communication axis;
-    double bus_bytes = 0;
-  };
-  std::map<std::string, Sum> sums;
+  std::vector<Traffic> by_channel(trace.channels.size());
   for (int s = 0; s < trace.streams; ++s) {
     for (const trace::Span& span : trace.tracks[first + s].spans) {
       if (span.channel < 0) continue;
-      Sum& sum = sums[trace.channels[span.channel]];
-      ++sum.axis.calls;
-      sum.axis.time_s += seconds(span.end - span.start);
-      const plan::Work& work = plan.works[span.work];
-      if (const auto* collective = std::get_if<plan::Collective>(&work)) {
-        sum.axis.bytes += collective->bytes;
-        sum.bus_bytes += static_cast<double>(collective->bytes) * bus_factor(collective->kind, collective->group.size);
-      } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
-        sum.axis.bytes += transfer->bytes;
-        sum.bus_bytes += static_cast<double>(transfer->bytes);
-      }
+      Traffic& traffic = by_channel[span.channel];
+      ++traffic.calls;
+      traffic.time += span.end - span.start;
+      traffic.add(plan.works[span.work]);
     }
   }
+  std::map<std::string, Traffic> by_axis;
+  for (std::size_t c = 0; c < by_channel.size(); ++c) {
+    if (by_channel[c].calls == 0) continue;
+    Traffic& axis = by_axis[trace.channels[c]];
+    axis.bytes += by_channel[c].bytes;
+    axis.calls += by_channel[c].calls;
+    axis.bus_bytes += by_channel[c].bus_bytes;
+    axis.time += by_channel[c].time;
+  }
   std::vector<result::Communication> out;
-  for (auto& [name, sum] : sums) {
-    sum.axis.axis = name;
-    if (sum.axis.time_s > 0) sum.axis.bus_bandwidth = sum.bus_bytes / sum.axis.time_s;
-    out.push_back(std::move(sum.axis));
+  for (const auto& [name, traffic] : by_axis) {
+    const double time = seconds(traffic.time);
+    out.push_back({name, traffic.bytes, traffic.calls, time, time > 0 ? traffic.bus_bytes / time : 0});
   }
   return out;
 }
@@ -159,9 +175,8 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   out.hfu = out.hardware_tflops_per_gpu * 1e12 / bf16.si();
   out.mfu_of_precision = out.model_tflops_per_gpu * 1e12 / precise.si();
 
-  const std::size_t first = slowest(trace);
+  const auto [first, shares] = slowest(trace);
   out.breakdown_stage = trace.tracks[first].stage;
-  const Breakdown shares = breakdown(trace, first);
   out.breakdown_s = exact_shares(shares, out.step_time_s);
   out.bubble_fraction = static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
   out.communication = communication(plan, trace, first);

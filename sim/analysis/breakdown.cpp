@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -15,9 +16,7 @@ using trace::Ticks;
 constexpr std::uint8_t kOptimizerPhase = 3;   // index into Trace::phases
 constexpr int kMaxStreams = 128;              // as many as Span::waited_for can name
 
-Share share_of(const trace::Trace& trace, const Span& span) {
-  if (span.channel < 0) return Share::compute;
-  const std::string& name = trace.channels[span.channel];
+Share share_of(const std::string& name) {
   if (name == "tp") return Share::exposed_tp;
   if (name == "cp") return Share::exposed_cp;
   if (name == "ep") return Share::exposed_ep;
@@ -28,7 +27,9 @@ Share share_of(const trace::Trace& trace, const Span& span) {
 
 class Accountant {
  public:
-  Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {}
+  Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {
+    for (const std::string& name : trace.channels) shares_.push_back(share_of(name));
+  }
 
   Breakdown run() {
     Ticks at = 0;
@@ -43,6 +44,18 @@ class Accountant {
 
  private:
   const trace::Track& track(int stream) const { return trace_.tracks[first_ + stream]; }
+  Share share(const Span& span) const { return span.channel < 0 ? Share::compute : shares_[span.channel]; }
+
+  /// How many operators of a stream have ended at `to`. Asked for instants that go forth, with short steps back.
+  std::ptrdiff_t ended(int stream, Ticks to) {
+    const std::vector<Span>& spans = track(stream).spans;
+    const auto count = static_cast<std::ptrdiff_t>(spans.size());
+    std::ptrdiff_t& at = ended_[stream];
+    while (at < count && spans[at].end <= to) ++at;
+    while (at > 0 && spans[at - 1].end > to) --at;
+    return at;
+  }
+
   void add(Share share, Ticks from, Ticks to) {
     if (to > from) out_[static_cast<int>(share)] += to - from;
   }
@@ -62,15 +75,14 @@ class Accountant {
     std::fill_n(seen_.begin(), trace_.streams, std::numeric_limits<std::ptrdiff_t>::max());
     while (to > from) {
       const std::vector<Span>& spans = track(stream).spans;
-      const auto behind = std::upper_bound(spans.begin(), spans.end(), to, [](Ticks t, const Span& s) { return t < s.end; });
       // Operators without duration may wait for one another at one instant: each is looked at once.
-      const std::ptrdiff_t at = std::min(behind - spans.begin(), seen_[stream]) - 1;
+      const std::ptrdiff_t at = std::min(ended(stream, to), seen_[stream]) - 1;
       if (at < 0 || spans[at].end <= from) return add(Share::bubble, from, to);
       seen_[stream] = at;
       const Span& span = spans[at];
       add(Share::bubble, span.end, to);
       const Ticks begun = std::max(from, span.start);
-      add(share_of(trace_, span), begun, span.end);
+      add(share(span), begun, span.end);
       const Ticks ready = std::clamp(span.ready, from, begun);
       add(Share::bubble, ready, begun);     // its other members had not arrived
       if (ready == from) return;
@@ -87,12 +99,12 @@ class Accountant {
       const Span* next = nullptr;
       for (int s = 1; s < trace_.streams; ++s) {
         const std::vector<Span>& spans = track(s).spans;
-        auto it = std::upper_bound(spans.begin(), spans.end(), at, [](Ticks t, const Span& x) { return t < x.end; });
-        if (it != spans.end() && (next == nullptr || it->start < next->start)) next = &*it;
+        const auto first = static_cast<std::size_t>(ended(s, at));
+        if (first < spans.size() && (next == nullptr || spans[first].start < next->start)) next = &spans[first];
       }
       if (next == nullptr) break;
       add(Share::bubble, at, next->start);
-      add(share_of(trace_, *next), std::max(at, next->start), next->end);
+      add(share(*next), std::max(at, next->start), next->end);
       at = next->end;
     }
     add(Share::bubble, at, trace_.length);
@@ -100,6 +112,8 @@ class Accountant {
 
   const trace::Trace& trace_;
   std::size_t first_;
+  std::vector<Share> shares_;                        // by channel
+  std::array<std::ptrdiff_t, kMaxStreams> ended_{};  // of each stream: the last answer of ended()
   std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to
   Breakdown out_{};
 };

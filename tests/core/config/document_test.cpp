@@ -67,8 +67,8 @@ TEST(Document, AKeyWrittenTwiceIsAFault) {
 
 TEST(Document, BrokenSyntaxTellsWhere) {
   EXPECT_EQ(message("a: [1, 2\nb: 3\n"),
-            "f.yaml:2:2: error: is not YAML: end of sequence flow not found\n"
-            "  mend: look at this line and the one above: brackets, quotes, indentation, a missing colon");
+            "f.yaml:2:2: error: is not YAML: a list in [ ] is not closed, or lacks a comma\n"
+            "  mend: put commas between the entries and ] behind the last");
 }
 
 TEST(Document, AFileThatCannotBeReadSaysWhy) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing_support::Answer;
+using testing_support::contains;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::ScratchFolder;
+
+const std::string kSmall = "compare --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --zero 1 ";
+
+TEST(CompareCommand, EveryCombinationIsARowBestFirst) {
+  const Answer run = forerun(kSmall + "--vary strategy.tp=4,8 --vary training.micro_batch=1,2 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_EQ(answer["schema"], 1);
+  ASSERT_EQ(answer["rows"].size(), 4u);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_GE(answer["rows"][i]["step_time_s"], answer["rows"][i - 1]["step_time_s"]);
+  EXPECT_TRUE(answer["rows"][0]["varied"].contains("training.micro_batch"));
+}
+
+TEST(CompareCommand, ARowIsThePredictionOfItsJob) {
+  const json row = json::parse(forerun(kSmall + "--vary strategy.tp=4 --json -").out)["rows"][0];
+  const json alone = json::parse(
+      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --zero 1 --tp 4 --json -").out);
+  EXPECT_EQ(row["step_time_s"], alone["step_time_s"]);
+  EXPECT_EQ(row["peak_bytes"], alone["memory"]["peak_bytes"]);
+}
+
+TEST(CompareCommand, AnUnsoundCombinationIsARowAndNoError) {
+  const Answer run = forerun(kSmall + "--vary strategy.tp=3,4");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "Refused")) << run.out;
+  EXPECT_TRUE(contains(run.out, "strategy.tp: ")) << run.out;
+}
+
+TEST(CompareCommand, ExitsWithOneWhenNothingFits) {
+  // 70.6e9 parameters of 16 bytes on 8 GPUs: 140 GB each.
+  const Answer run =
+      forerun("compare --model llama3-70b --node dgx-h100 --sequence 4096 --global-batch 8 --vary strategy.tp=3,8");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_TRUE(contains(run.out, "Nothing fits.")) << run.out;
+}
+
+TEST(CompareCommand, ABracketKeepsItsCommas) {
+  const json answer =
+      json::parse(forerun(kSmall + "--tp 4 --vary 'strategy.recompute=none,{kind: full, layers: 3}' --json -").out);
+  ASSERT_EQ(answer["rows"].size(), 2u);
+  EXPECT_EQ(answer["rows"][1]["varied"]["strategy.recompute"], "{kind: full, layers: 3}");
+}
+
+TEST(CompareCommand, AFieldThatOnlyTheVariationGivesIsNotMissing) {
+  const Answer run = forerun("compare --model llama3-8b --node dgx-h100 --sequence 4096 --tp 4 --zero 1 "
+                             "--vary training.global_batch=16,32");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "tokens per second and GPU")) << run.out;   // the steps differ in tokens
+}
+
+TEST(CompareCommand, ADpOfTheFileFollowsTheVariedDegrees) {
+  // The file says tp 4, pp 4, dp 4 on 64 GPUs; at tp 8 dp is 2, and that is told.
+  const json answer = json::parse(forerun("compare llama3-70b-64xh100 --vary strategy.tp=4,8 --json -").out);
+  for (const json& row : answer["rows"]) {
+    EXPECT_EQ(row["varied"]["strategy.dp"], row["varied"]["strategy.tp"] == "4" ? "4" : "2") << row;
+  }
+  // Asked for on the command line it stays, and does not go together with 64 GPUs.
+  const json asked = json::parse(forerun("compare llama3-70b-64xh100 --dp 4 --vary strategy.tp=4,8 --json -").out);
+  EXPECT_EQ(asked["rows"][1]["status"], "refused");
+}
+
+TEST(CompareCommand, SeveralFilesAreSeveralRows) {
+  const Answer run = forerun("compare llama2-7b-8xh100 llama2-7b-2x4090 --csv -");
+  EXPECT_TRUE(contains(run.out, ",llama2-7b-8xh100,")) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, ",llama2-7b-2x4090,")) << run.out;
+}
+
+TEST(CompareCommand, WrongInputIsTold) {
+  for (const char* wrong : {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
+                            "--vary strategy.tp=1 --vary strategy.tp=2", "--tp 3", "--json - --csv -"}) {
+    const Answer run = forerun(kSmall + wrong);
+    EXPECT_EQ(run.exit_code, 2) << wrong << '\n' << run.out;
+    EXPECT_EQ(run.out, "") << wrong;
+    EXPECT_TRUE(contains(run.err, "mend:")) << wrong << '\n' << run.err;
+  }
+}
+
+TEST(CompareCommand, WritesCsvBesideTheTable) {
+  const ScratchFolder scratch;
+  const Answer run = forerun(kSmall + "--vary strategy.tp=4,8 --csv '" + scratch / "a.csv" + "'");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "Best first")) << run.out;
+  EXPECT_TRUE(content_of(scratch / "a.csv").starts_with("status,job,strategy.tp,"));
+}
+
+}  // namespace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing_support::Answer;
+using testing_support::contains;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::ScratchFolder;
+
+/// A file with a sound case of each tier, one that is refused, and one that was only seen to run out of memory.
+class Validate : public ::testing::Test {
+ protected:
+  Validate() {
+    const std::string job =
+        "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 16}, strategy: {tp: 4, zero: "
+        "1}}";
+    std::ofstream(file_) << "source: {paper: \"A paper\"}\ncases:\n"
+                         << "- {id: a, tier: A, job: " << job << ", measured: {step_time: 2s, memory: 40GB}}\n"
+                         << "- {id: b, tier: B, job: " << job << ", measured: {step_time: 4s}}\n"
+                         << "- {id: bad, tier: A, job: {model: nothing}, measured: {step_time: 2s}}\n"
+                         << "- {id: oom, tier: A, job: " << job << ", measured: {fits: false}}\n";
+  }
+  Answer validate(const std::string& flags) const { return forerun("validate '" + file_ + "' " + flags); }
+
+  ScratchFolder folder_;
+  std::string file_ = folder_ / "paper.yaml";
+};
+
+TEST_F(Validate, PrintsATableAndAnswersThoughACaseIsRefused) {
+  const Answer run = validate("");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");  // no progress bar: stderr is no terminal
+  EXPECT_TRUE(contains(run.out, "\npaper                           2       1 ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\nall rows ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "Refused, 1 cases")) << run.out;
+}
+
+TEST_F(Validate, JsonOnStdoutIsOnlyJsonWithARowForEveryCase) {
+  const Answer run = validate("--json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_EQ(answer["schema"], 1);
+  const json& file = answer["files"][0];
+  EXPECT_EQ(file["file"], file_);
+  EXPECT_EQ(file["source"], json({{"paper", "A paper"}}));
+  ASSERT_EQ(file["cases"].size(), 4u);
+  const json& a = file["cases"][0];
+  EXPECT_DOUBLE_EQ(a["error"].get<double>(), a["predicted_s"].get<double>() / 2 - 1);
+  EXPECT_DOUBLE_EQ(a["memory_error"].get<double>(), a["predicted_bytes"].get<double>() / 40e9 - 1);
+  EXPECT_TRUE(contains(file["cases"][2]["error_message"], "paper.yaml:5:")) << file["cases"][2];
+  EXPECT_EQ(file["cases"][3]["measured_fits"], false);
+  EXPECT_EQ(answer["summary"]["rows"], 2);
+  EXPECT_EQ(answer["summary"]["refused"], 1);
+  EXPECT_EQ(answer["summary"]["memory_rows"], 1);
+  EXPECT_EQ(answer["summary"]["fits_rows"], 3);       // a and b were timed, so they fitted; oom did not
+  EXPECT_EQ(answer["summary"]["missed_misfits"], 1);  // 8e9 parameters do fit 8 GPUs of 80 GB
+}
+
+TEST_F(Validate, APredictionIsThatOfPredict) {
+  const json row = json::parse(validate("--json -").out)["files"][0]["cases"][0];
+  const json predicted = json::parse(
+      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 --json -").out);
+  EXPECT_EQ(row["predicted_s"], predicted["step_time_s"]);
+  EXPECT_EQ(row["low_s"], predicted["step_time_low_s"]);
+  EXPECT_EQ(row["high_s"], predicted["step_time_high_s"]);
+  EXPECT_EQ(row["predicted_bytes"], predicted["memory"]["peak_bytes"]);
+}
+
+TEST_F(Validate, TierAKeepsTheCompleteCases) {
+  const json answer = json::parse(validate("--tier A --json -").out);
+  EXPECT_EQ(answer["files"][0]["cases"].size(), 3u);
+  EXPECT_EQ(answer["summary"]["rows"], 1);
+  EXPECT_EQ(validate("--tier C").exit_code, 2);
+}
+
+TEST_F(Validate, GroupsByKeys) {
+  const Answer run = validate("--group-by tp,tp+model");
+  EXPECT_TRUE(contains(run.out, "\nBy tp ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\nBy tp+model ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\n4 + llama3-8b ")) << run.out;
+  EXPECT_EQ(json::parse(validate("--group-by tp --json -").out)["groups"]["tp"]["4"]["rows"], 2);
+  const Answer wrong = validate("--group-by tp,modle");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(wrong.err, "error: --group-by: there is no key 'modle'\n  mend: did you mean model?\n");
+}
+
+TEST_F(Validate, MarkdownIsATableAlone) {
+  const Answer run = validate("--markdown");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out.find("| Measurements "), 0u);
+  EXPECT_TRUE(contains(run.out, "\n| paper | A paper | 2 (1 refused) | ")) << run.out;
+}
+
+TEST_F(Validate, SeveralFilesEachHaveTheirSummary) {
+  const json answer = json::parse(validate("'" + file_ + "' --json -").out);
+  ASSERT_EQ(answer["files"].size(), 2u);
+  EXPECT_EQ(answer["files"][1]["summary"]["rows"], 2);
+  EXPECT_EQ(answer["summary"]["rows"], 4);
+}
+
+TEST_F(Validate, QuietWritesItsFileAndPrintsNothing) {
+  const Answer run = validate("--quiet --json '" + (folder_ / "out.json") + "'");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out + run.err, "");
+  EXPECT_EQ(json::parse(content_of(folder_ / "out.json"))["files"].size(), 1u);
+}
+
+TEST_F(Validate, EveryBrokenFileIsToldAndNothingIsPrinted) {
+  std::ofstream(folder_ / "one.yaml") << "source: {}\n";
+  std::ofstream(folder_ / "two.yaml") << "cases: [\n";
+  const Answer run = validate("'" + (folder_ / "one.yaml") + "' '" + (folder_ / "two.yaml") + "' --json -");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(contains(run.err, "one.yaml:1:1: error: cases: is missing")) << run.err;
+  EXPECT_TRUE(contains(run.err, "two.yaml:")) << run.err;
+}
+
+TEST_F(Validate, WithoutAFileItFails) {
+  const Answer run = forerun("validate");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: FILE: is missing")) << run.err;
+}
+
+}  // namespace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/predict.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using result::Explanation;
+
+double sum_of(const std::vector<result::PathShare>& shares) {
+  double sum = 0;
+  for (const auto& share : shares) sum += share.time_s;
+  return sum;
+}
+
+double time_of(const Explanation& e, const std::string& category) {
+  const auto at = std::find_if(e.categories.begin(), e.categories.end(), [&](const auto& c) { return c.name == category; });
+  return at == e.categories.end() ? 0 : at->time_s;
+}
+
+TEST(Explain, TellsTheStepOfThePrediction) {
+  const spec::Job job = toy::job({.tp = 2, .pp = 2, .microbatches = 4});
+  const Explanation e = sim::explain(job);
+  const result::Prediction p = sim::predict(job).prediction;
+  EXPECT_EQ(e.step_time_s, p.step_time_s);
+  EXPECT_EQ(e.job, p.job);
+}
+
+TEST(Explain, EveryViewAddsUpToTheStep) {
+  const Explanation e = sim::explain(toy::job({.tp = 2, .pp = 2, .dp = 2, .zero = 1, .microbatches = 4}));
+  const double rounding = e.step_time_s * 1e-12;
+  EXPECT_NEAR(sum_of(e.categories), e.step_time_s, rounding);
+  EXPECT_NEAR(sum_of(e.stages), e.step_time_s, rounding);
+  double operators = 0;
+  for (const auto& op : e.operators) operators += op.time_s;
+  EXPECT_NEAR(operators, e.step_time_s, rounding);
+}
+
+TEST(Explain, OnOneStreamWhatIsFreeSavesExactlyItsOwnTime) {
+  // One GPU, a host that costs nothing: all kernels run one behind the other.
+  const Explanation e = sim::explain(toy::job({.microbatches = 2}));
+  ASSERT_GE(e.what_if.size(), 4u);   // attention, host, matmul, memory_bound at least
+  for (const result::WhatIf& one : e.what_if) {
+    EXPECT_NEAR(e.step_time_s - one.step_time_s, time_of(e, one.free), e.step_time_s * 1e-12) << one.free;
+  }
+  EXPECT_GT(time_of(e, "matmul"), 0);
+}
+
+TEST(Explain, AFreeHostLeavesNoHostOnThePath) {
+  // 40 us a launch is longer than any kernel of the toy: the step waits for the host nearly all the time.
+  const Explanation e = sim::explain(toy::job({}, [](spec::Job& j) { j.framework.launch = j.framework.backward_launch = base::us(40); }));
+  EXPECT_GT(time_of(e, "host"), 0.9 * e.step_time_s);
+  const auto host = std::find_if(e.what_if.begin(), e.what_if.end(), [](const auto& w) { return w.free == "host"; });
+  ASSERT_NE(host, e.what_if.end());
+  EXPECT_EQ(host->step_time_s, sim::explain(toy::job()).step_time_s);
+}
+
+TEST(Explain, NoMatmulIsFasterThanThePeak) {
+  int matmuls = 0;
+  for (const result::PathOperator& op : sim::explain(toy::job()).operators) {
+    EXPECT_NEAR(op.mean_s * static_cast<double>(op.count), op.time_s, 1e-15);
+    if (op.category != "matmul") continue;
+    ++matmuls;
+    EXPECT_EQ(op.rate_unit, "FLOP/s");
+    EXPECT_NEAR(op.of_peak, op.rate / 1e15, 1e-9);   // the toy's peak is 1 PFLOP/s
+    EXPECT_LE(op.of_peak, 1);
+  }
+  EXPECT_GT(matmuls, 0);
+}
+
+}  // namespace
