@@ -34,8 +34,8 @@ void throw_unless_known(const base::InputError& error) {
 
 std::string in_short(const base::Fault& fault) { return (fault.field.empty() ? "" : fault.field + ": ") + fault.what; }
 
-/// A dp that the job's file states goes with the file's own degrees. Where others are asked for and dp is not, it is what they
-/// leave of the GPUs.
+/// A dp that the job's file states goes with the file's own degrees. Where others are asked for and dp is not, it is
+/// what they leave of the GPUs.
 bool let_dp_follow(config::Value& tree, const base::InputError& error) {
   config::Value* strategy = tree.find("strategy");
   const config::Value* dp = strategy ? strategy->find("dp") : nullptr;
@@ -69,7 +69,8 @@ void tell_dp(std::vector<sim::Candidate>& rows) {
   }
 }
 
-/// The job of one operand in all its variations. A job that is wrong as it stands, and that no variation mends, is bad input.
+/// The job of one operand in all its variations. A job that is wrong as it stands, and that no variation mends, is bad
+/// input.
 std::vector<sim::Candidate> candidates(const Arguments& args, const config::Catalogue& catalogue, std::size_t operand,
                                        const std::vector<Combination>& variations) {
   const config::Value base = job_tree(args, catalogue, operand);
@@ -84,7 +85,7 @@ std::vector<sim::Candidate> candidates(const Arguments& args, const config::Cata
   }
   tell_dp(out);
   if (std::none_of(out.begin(), out.end(), [](const auto& c) { return c.sound.has_value(); })) {
-    job_of(base, args, catalogue);   // throws what is wrong with it
+    job_of(base, args, catalogue);  // throws what is wrong with it
   }
   return out;
 }
@@ -125,7 +126,8 @@ const Command compare{
     .options = with_job_flags({vary_option(),
                                {"--json", "FILE", "write the result (docs/compare.md); - prints only it"},
                                {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
-    .notes = job_notes() + "Several JOBs are compared with one another, each with the same flags laid over it:\n"
+    .notes = job_notes() +
+             "Several JOBs are compared with one another, each with the same flags laid over it:\n"
              "  forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4\n"
              "\nexit codes: 0 at least one fits, 1 none does, 2 the input is wrong\n",
     .run = run,

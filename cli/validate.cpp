@@ -38,8 +38,10 @@ std::vector<std::string> keys_to_group_by(const Arguments& args, std::vector<bas
     for (const std::string& part : split(key, '+')) {
       if (std::find(known.begin(), known.end(), part) != known.end()) continue;
       const auto near = base::nearest(part, known);
-      faults.push_back({"--group-by", "there is no key '" + part + "'",
-                        near ? "did you mean " + *near + "?" : "known keys: " + joined(known), {}});
+      faults.push_back({"--group-by",
+                        "there is no key '" + part + "'",
+                        near ? "did you mean " + *near + "?" : "known keys: " + joined(known),
+                        {}});
     }
   }
   if (args.has("--group-by") && keys.empty()) {
@@ -84,8 +86,8 @@ int run(const Arguments& args) {
   result::Validation validation;
   {
     ProgressBar bar("cases");
-    validation = sim::validate(read(args.operands()), tier,
-                               [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+    validation =
+        sim::validate(read(args.operands()), tier, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }
   std::vector<result::ValidationGrouping> groupings;
   for (const std::string& key : keys) groupings.push_back(sim::grouped(validation.files, key));
@@ -116,8 +118,9 @@ const Command validate{
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
                 {"--quiet", "", "no table: exit code and files only"}},
-    .notes = "Several keys are separated by commas; tp+pp groups by both at once.\n"
-             "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",
+    .notes =
+        "Several keys are separated by commas; tp+pp groups by both at once.\n"
+        "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",
     .run = run,
 };
 

@@ -11,7 +11,7 @@ namespace cli {
 namespace {
 
 const char kVary[] = "--vary";
-constexpr std::size_t kMostCombinations = 10000;   // each is a whole prediction
+constexpr std::size_t kMostCombinations = 10000;  // each is a whole prediction
 
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -46,7 +46,8 @@ std::vector<std::string> split(std::string_view text) {
 }  // namespace
 
 Option vary_option() {
-  return {kVary, "PATH=V1,V2", "a field of the Job with several values: strategy.tp=1,2,4; all combinations of several", true};
+  return {kVary, "PATH=V1,V2", "a field of the Job with several values: strategy.tp=1,2,4; all combinations of several",
+          true};
 }
 
 std::vector<Variation> variations(const Arguments& args) {
@@ -57,7 +58,8 @@ std::vector<Variation> variations(const Arguments& args) {
     const std::string path = trimmed(entry.substr(0, equals));
     const auto same = [&](const Variation& v) { return v.path == path; };
     if (equals == std::string::npos) {
-      faults.push_back({kVary, "'" + entry + "' has no values", "write path=value,value, such as strategy.tp=1,2,4", {}});
+      faults.push_back(
+          {kVary, "'" + entry + "' has no values", "write path=value,value, such as strategy.tp=1,2,4", {}});
       continue;
     }
     if (std::any_of(out.begin(), out.end(), same)) {
@@ -66,14 +68,17 @@ std::vector<Variation> variations(const Arguments& args) {
     out.push_back({path, split(entry.substr(equals + 1))});
     const auto& values = out.back().values;
     if (std::find(values.begin(), values.end(), "") != values.end()) {
-      faults.push_back({kVary, "'" + entry + "' has an empty value", "remove the comma, or write null to leave the field out", {}});
+      faults.push_back(
+          {kVary, "'" + entry + "' has an empty value", "remove the comma, or write null to leave the field out", {}});
     }
   }
   std::size_t count = 1;
   for (const Variation& v : out) count = std::min(count * v.values.size(), kMostCombinations + 1);
   if (count > kMostCombinations) {
-    faults.push_back({kVary, "there are more than " + std::to_string(kMostCombinations) + " combinations",
-                      "vary fewer fields, or give them fewer values", {}});
+    faults.push_back({kVary,
+                      "there are more than " + std::to_string(kMostCombinations) + " combinations",
+                      "vary fewer fields, or give them fewer values",
+                      {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
   return out;

@@ -12,8 +12,8 @@
 namespace cli {
 
 struct Variation {
-  std::string path;                  // "strategy.tp"
-  std::vector<std::string> values;   // YAML as written: "4", "{kind: full, layers: 2}"
+  std::string path;                 // "strategy.tp"
+  std::vector<std::string> values;  // YAML as written: "4", "{kind: full, layers: 2}"
 };
 
 Option vary_option();

@@ -22,7 +22,7 @@ using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
-constexpr double kLeastSaved = 0.0005;   // of the step: less shows as 0.0 %
+constexpr double kLeastSaved = 0.0005;  // of the step: less shows as 0.0 %
 constexpr int kNameColumns = 34;
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
@@ -47,7 +47,8 @@ std::string shares(const Explanation& e) {
   if (e.stages.size() < 2) return out;
   std::string stages;
   for (std::size_t i = 0; i < std::min(kMostStages, e.stages.size()); ++i) {
-    stages += fmt::format("{}stage {} {}", i ? ", " : "", e.stages[i].name, percent(e.stages[i].time_s / e.step_time_s));
+    stages +=
+        fmt::format("{}stage {} {}", i ? ", " : "", e.stages[i].name, percent(e.stages[i].time_s / e.step_time_s));
   }
   if (e.stages.size() > kMostStages) stages += fmt::format(", and {} more", e.stages.size() - kMostStages);
   return out + paragraph("  runs through ", stages);
@@ -76,8 +77,9 @@ std::string operators(const Explanation& e) {
   }
   if (at < e.operators.size()) {
     const double rest = e.step_time_s - shown;
-    out += fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
-                       kNameColumns, "", "", seconds(rest), percent(rest / e.step_time_s));
+    out +=
+        fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
+                    kNameColumns, "", "", seconds(rest), percent(rest / e.step_time_s));
   }
   return out;
 }
@@ -87,14 +89,16 @@ std::string what_if(const Explanation& e) {
   for (const result::WhatIf& one : e.what_if) {
     const double saved = (e.step_time_s - one.step_time_s) / e.step_time_s;
     if (std::abs(saved) < kLeastSaved) continue;
-    out += fmt::format("  {:<14}step time {:>10}  {:>+8.1f} %\n", spaced(one.free), seconds(one.step_time_s), -saved * 100);
+    out += fmt::format("  {:<14}step time {:>10}  {:>+8.1f} %\n", spaced(one.free), seconds(one.step_time_s),
+                       -saved * 100);
   }
   return out;
 }
 
 Json shares_json(const std::vector<PathShare>& shares, const char* key) {
   Json out = Json::array();
-  for (const PathShare& part : shares) out.push_back({{key, part.name}, {"time_s", part.time_s}, {"count", part.count}});
+  for (const PathShare& part : shares)
+    out.push_back({{key, part.name}, {"time_s", part.time_s}, {"count", part.count}});
   return out;
 }
 
@@ -102,7 +106,8 @@ Json shares_json(const std::vector<PathShare>& shares, const char* key) {
 
 std::string text(const Explanation& e) {
   std::string out = paragraph("", e.job) + fmt::format("\nStep time {}\n", seconds(e.step_time_s));
-  if (!e.fits) out += "It does not fit into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
+  if (!e.fits)
+    out += "It does not fit into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
   if (!(e.step_time_s > 0)) return out;
   return out + shares(e) + operators(e) + what_if(e);
 }

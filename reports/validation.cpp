@@ -49,11 +49,12 @@ std::string cell(const std::string& text, int width) {
 }
 
 std::string head(const std::string& title) {
-  return cell(title, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows", "refused", "median",
-                                               "signed", "p90", "MAPE", "in 80%", "memory", "fits");
+  return cell(title, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows", "refused",
+                                               "median", "signed", "p90", "MAPE", "in 80%", "memory", "fits");
 }
 
-std::string line(const std::string& name, const std::string& rows, const std::string& refused, const ValidationFigures& f) {
+std::string line(const std::string& name, const std::string& rows, const std::string& refused,
+                 const ValidationFigures& f) {
   return cell(name, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", rows, refused,
                                               share(f.median_abs_error), with_sign(f.mean_signed_error),
                                               share(f.p90_abs_error), share(f.mape), share(f.coverage_80),
@@ -115,10 +116,11 @@ std::string farthest(const Validation& v) {
 std::string fits_and_ranks(const ValidationSummary& s) {
   std::string out;
   if (s.fits_rows > 0) {
-    out += paragraph("", fmt::format("Fits: right for {} of {} rows; {} ran out of memory where the prediction fits, {} ran "
-                                     "where it does not.",
-                                     s.fits_rows - s.missed_misfits - s.false_misfits, s.fits_rows, s.missed_misfits,
-                                     s.false_misfits));
+    out += paragraph(
+        "",
+        fmt::format("Fits: right for {} of {} rows; {} ran out of memory where the prediction fits, {} ran "
+                    "where it does not.",
+                    s.fits_rows - s.missed_misfits - s.false_misfits, s.fits_rows, s.missed_misfits, s.false_misfits));
   }
   if (s.kendall_tau) {
     out += paragraph("", fmt::format("Order of strategies: Kendall's tau {:.2f}, mean of {} groups of one model on one "
@@ -147,7 +149,8 @@ std::string markdown_source(const ValidationFile& file) {
 std::string markdown_line(const std::string& name, const std::string& source, const std::string& rows,
                           const ValidationFigures& f) {
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, source, rows, share(f.median_abs_error),
-                     with_sign(f.mean_signed_error), share(f.p90_abs_error), share(f.coverage_80), share(f.memory_mape));
+                     with_sign(f.mean_signed_error), share(f.p90_abs_error), share(f.coverage_80),
+                     share(f.memory_mape));
 }
 
 std::string ran(const ValidationSummary& s) {
@@ -172,7 +175,8 @@ std::string grouping_text(const result::ValidationGrouping& grouping) {
 
 std::string validation_markdown(const Validation& v) {
   std::string out =
-      "| Measurements | Source | Steps | Median error | Mean signed error | 90 % below | In the 80 % interval | Memory |\n"
+      "| Measurements | Source | Steps | Median error | Mean signed error | 90 % below | In the 80 % interval | Memory "
+      "|\n"
       "|---|---|---:|---:|---:|---:|---:|---:|\n";
   for (const ValidationFile& file : v.files) {
     out += markdown_line(markdown_cell(stem(file.file)), markdown_source(file), ran(file.summary), file.summary);

@@ -60,7 +60,8 @@ void add_memory(const Rows& rows, ValidationSummary& out) {
   }
   out.memory_rows = static_cast<int>(errors.size());
   out.memory_mape = mean(magnitudes(errors));
-  if (out.fits_rows > 0) out.fits_right = 1 - static_cast<double>(out.missed_misfits + out.false_misfits) / out.fits_rows;
+  if (out.fits_rows > 0)
+    out.fits_right = 1 - static_cast<double>(out.missed_misfits + out.false_misfits) / out.fits_rows;
 }
 
 void add_rankings(const Rows& rows, ValidationSummary& out) {

@@ -28,15 +28,17 @@ std::vector<result::Ranking> rankings_of(const Rows&);
 /// What rows can be grouped by: source gpu tp pp ...
 std::vector<std::string> grouping_keys();
 
-/// The rows by their label of `key`, numbers in numeric order; "tp+pp" takes both at once. A case that could not be read
-/// has no labels and stands under "?". REQUIRES: every part of `key` is one of grouping_keys().
+/// The rows by their label of `key`, numbers in numeric order; "tp+pp" takes both at once. A case that could not be
+/// read has no labels and stands under "?". REQUIRES: every part of `key` is one of grouping_keys().
 result::ValidationGrouping grouped(const std::vector<result::ValidationFile>&, const std::string& key);
 
-/// The value below which the share `q` of the sample lies, between two values by linear interpolation. REQUIRES: not empty.
+/// The value below which the share `q` of the sample lies, between two values by linear interpolation. REQUIRES: not
+/// empty.
 double quantile(std::vector<double> sample, double q);
 
-/// Kendall's tau-b of pairs (x, y): concordant less discordant pairs, over the geometric mean of those not tied in x and those
-/// not tied in y (Kendall, "The treatment of ties in ranking problems", Biometrika 33(3), 1945). 0 when all x or all y are equal.
+/// Kendall's tau-b of pairs (x, y): concordant less discordant pairs, over the geometric mean of those not tied in x
+/// and those not tied in y (Kendall, "The treatment of ties in ranking problems", Biometrika 33(3), 1945). 0 when all x
+/// or all y are equal.
 double kendall_tau(const std::vector<std::pair<double, double>>&);
 
 }  // namespace sim

@@ -28,7 +28,7 @@ ComparisonRow row_of(Candidate candidate) {
     row.status = row.prediction.fits ? Status::fits : Status::does_not_fit;
   } catch (const std::bad_alloc&) {
     row.refusal = "there is not enough memory on this machine to simulate it";
-  } catch (const std::exception& error) {   // one defect must not take the other rows away
+  } catch (const std::exception& error) {  // one defect must not take the other rows away
     row.refusal = std::string("forerun itself is wrong, please report it: ") + error.what();
   }
   return row;
@@ -39,7 +39,7 @@ bool all_steps_have_equal_tokens(const std::vector<ComparisonRow>& rows) {
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
     const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
-    if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;   // whole tokens, but for rounding
+    if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;  // whole tokens, but for rounding
     tokens = own;
   }
   return true;
@@ -58,7 +58,8 @@ Comparison compare(std::vector<Candidate> candidates) {
     const result::Prediction &p = a.prediction, &q = b.prediction;
     switch (a.status) {
       case Status::fits:
-        return out.order == Order::step_time ? p.step_time_s < q.step_time_s : p.tokens_per_s_per_gpu > q.tokens_per_s_per_gpu;
+        return out.order == Order::step_time ? p.step_time_s < q.step_time_s
+                                             : p.tokens_per_s_per_gpu > q.tokens_per_s_per_gpu;
       case Status::does_not_fit: return p.peak_bytes - p.capacity_bytes < q.peak_bytes - q.capacity_bytes;
       case Status::refused: break;
     }

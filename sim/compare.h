@@ -13,14 +13,14 @@
 namespace sim {
 
 struct Candidate {
-  std::string job;                                            // as in result::ComparisonRow
+  std::string job;  // as in result::ComparisonRow
   std::vector<std::pair<std::string, std::string>> varied;
-  std::optional<spec::Job> sound;                             // checked and resolved; nothing: refused
-  std::string refusal;                                        // the first fault then
+  std::optional<spec::Job> sound;  // checked and resolved; nothing: refused
+  std::string refusal;             // the first fault then
 };
 
-/// Predicts all sound candidates on the machine's cores. Steps of equally many tokens are ordered by time, steps that differ
-/// in tokens by tokens per second and GPU; equals keep the order in which they were given.
+/// Predicts all sound candidates on the machine's cores. Steps of equally many tokens are ordered by time, steps that
+/// differ in tokens by tokens per second and GPU; equals keep the order in which they were given.
 result::Comparison compare(std::vector<Candidate>);
 
 }  // namespace sim

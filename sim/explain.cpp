@@ -2,6 +2,7 @@
 #include "sim/explain.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -43,7 +44,8 @@ struct Sum {
 
 std::vector<PathShare> largest_first(const std::map<std::string, Sum>& sums) {
   std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   std::vector<PathShare> out;
   for (const auto& [name, sum] : sorted) out.push_back({name, seconds(sum.time), sum.count});
   return out;
@@ -54,7 +56,7 @@ struct OperatorSum {
   WorkRate::Unit unit = WorkRate::Unit::none;
   double amount = 0, at_peak_s = 0;
 };
-using OperatorKey = std::tuple<std::string, std::string, std::string>;   // category, name, phase
+using OperatorKey = std::tuple<std::string, std::string, std::string>;  // category, name, phase
 
 std::vector<PathOperator> largest_first(const std::map<OperatorKey, OperatorSum>& sums) {
   std::vector<PathOperator> out;
@@ -73,8 +75,8 @@ std::vector<PathOperator> largest_first(const std::map<OperatorKey, OperatorSum>
   return out;
 }
 
-void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const trace::Trace& trace, const spec::Cluster& cluster,
-               Explanation& out) {
+void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const trace::Trace& trace,
+               const spec::Cluster& cluster, Explanation& out) {
   std::map<std::string, Sum> categories, stages;
   std::map<OperatorKey, OperatorSum> operators;
   const auto add = [](Sum& sum, const PathPart& part) {
@@ -100,13 +102,28 @@ void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const 
   out.operators = largest_first(operators);
 }
 
+/// The path may lead to any rank, so all spans are kept unless they are too many for a machine of ordinary size.
+void keep_spans(EngineInput& in) {
+  constexpr std::int64_t kMost = 20'000'000;  // about a gigabyte
+  std::int64_t spans = 0;
+  for (const Instance& instance : in.instances) {
+    for (const plan::Call& call : in.plan->roles[instance.role].calls) {
+      spans += in.segment_begin[call.segment + 1] - in.segment_begin[call.segment];
+    }
+  }
+  if (spans > kMost) return;
+  for (Instance& instance : in.instances) instance.recorded = true;
+}
+
 }  // namespace
 
 Explanation explain(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  const EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  keep_spans(input);
   EngineOutput output = run(input);
-  if (output.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
+  if (output.deadlocked)
+    throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
   const trace::Trace trace = to_trace(plan, input, std::move(output));
 
   const result::Prediction prediction = account(job, plan, trace, footprints(plan, job));
@@ -115,7 +132,8 @@ Explanation explain(const spec::Job& job) {
   out.fits = prediction.fits;
   out.step_time_s = seconds(trace.length);
   tell_path(critical_path(trace, input), plan, trace, job.cluster, out);
-  for (const FreeStep& step : what_if_free(input, trace.channels)) out.what_if.push_back({step.free, seconds(step.length)});
+  for (const FreeStep& step : what_if_free(input, trace.channels))
+    out.what_if.push_back({step.free, seconds(step.length)});
   std::stable_sort(out.what_if.begin(), out.what_if.end(),
                    [](const auto& a, const auto& b) { return a.step_time_s < b.step_time_s; });
   return out;

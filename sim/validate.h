@@ -20,8 +20,8 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 /// tier could not be read; empty keeps all. A case that fails in any way is a row with an error_message.
 result::Validation validate(std::vector<config::CaseFile> files, const std::string& tier = "", const Progress& = {});
 
-/// Fills in the predicted side of a row and how far it is from the measured one. Memory is compared with the allocator's
-/// peak, without `reserved`, where that was measured; with everything that the GPU holds otherwise.
+/// Fills in the predicted side of a row and how far it is from the measured one. Memory is compared with the
+/// allocator's peak, without `reserved`, where that was measured; with everything that the GPU holds otherwise.
 void compare(const result::Prediction&, result::ValidationCase& row);
 
 }  // namespace sim

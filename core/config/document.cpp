@@ -117,7 +117,7 @@ class Builder : public YAML::EventHandler {
   }
   void start(Value::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (awaits_key())
-      fail(at(mark), {}, "a list or a map stands where a key belongs",
+      fail(at(mark), {}, "a bracket is not closed, or a list or a map stands where a key belongs",
            "close every bracket, and write a word before each colon");
     if (static_cast<int>(open_.size()) >= kDeepest) too_deep(mark);
     admit(1, mark);

@@ -346,6 +346,7 @@ std::string known_architectures(const std::string& name, std::string_view Archit
   std::vector<std::string> known;
   std::string list;
   for (const Architecture& one : kArchitectures) {
+    if (!known.empty() && known.back() == one.*spelling) continue;  // two model types have one class
     list += (list.empty() ? "" : ", ") + std::string(one.*spelling);
     known.emplace_back(one.*spelling);
   }

@@ -111,7 +111,7 @@ const Value* MapReader::scalar(std::string_view key, const char* kind) {
 bool MapReader::require_present(std::string_view key) {
   if (has(key)) return true;
   if (value_ && value_->find(key)) {
-    fault(key, "has no value", "write one behind the colon");
+    fault(key, "has no value", "write a value for it");
   } else if (value_) {
     const std::string place = path_.empty() ? "the file" : path_;
     fault(key, "is missing", "add `" + std::string(key) + ":` to " + place);

@@ -6,12 +6,26 @@
 namespace plan {
 
 std::int32_t Pool::work(const Work& work) {
+  const std::int32_t guess = work_habit_.guess();
+  const std::int32_t number = guess >= 0 && plan_.works[guess] == work ? guess : find_work(work);
+  work_habit_.learn(number);
+  return number;
+}
+
+std::int32_t Pool::find_work(const Work& work) {
   const auto [it, fresh] = works_.try_emplace(work, static_cast<std::int32_t>(plan_.works.size()));
   if (fresh) plan_.works.push_back(work);
   return it->second;
 }
 
 std::int32_t Pool::name(std::string_view name) {
+  const std::int32_t guess = name_habit_.guess();
+  const std::int32_t number = guess >= 0 && plan_.names[guess] == name ? guess : find_name(name);
+  name_habit_.learn(number);
+  return number;
+}
+
+std::int32_t Pool::find_name(std::string_view name) {
   if (const auto it = names_.find(name); it != names_.end()) return it->second;
   const auto id = static_cast<std::int32_t>(plan_.names.size());
   plan_.names.emplace_back(name);

@@ -7,10 +7,26 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/plan/plan.h"
 
 namespace plan {
+
+/// Guesses the number asked for next: layers repeat, so what came behind a number once mostly does again.
+class Habit {
+ public:
+  std::int32_t guess() const { return followers_[latest_]; }   // -1: none
+  void learn(std::int32_t number) {
+    followers_[latest_] = number;
+    latest_ = static_cast<std::size_t>(number) + 1;
+    if (followers_.size() <= latest_) followers_.resize(latest_ + 1, -1);
+  }
+
+ private:
+  std::size_t latest_ = 0;                                      // one above the number; 0: none yet
+  std::vector<std::int32_t> followers_ = std::vector<std::int32_t>(1, -1);
+};
 
 /// Works, names and channels of one Plan; equal ones share a number.
 class Pool {
@@ -22,8 +38,12 @@ class Pool {
 
  private:
   Plan& plan_;
+  std::int32_t find_work(const Work&);
+  std::int32_t find_name(std::string_view);
+
   std::map<Work, std::int32_t> works_;
   std::map<std::string, std::int32_t, std::less<>> names_;
+  Habit work_habit_, name_habit_;
 };
 
 /// Appends to one segment. Operators keep the order of the calls; memory changes stick to the operator before or after.

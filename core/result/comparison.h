@@ -1,5 +1,5 @@
-// core/result/comparison.h -- the answer of `forerun compare`: several jobs side by side; text, JSON and CSV print this one struct.
-// SPDX-License-Identifier: Apache-2.0
+// core/result/comparison.h -- the answer of `forerun compare`: several jobs side by side; text, JSON and CSV print this
+// one struct. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace result {
 struct ComparisonRow {
   enum class Status { fits, does_not_fit, refused };
   Status status = Status::refused;
-  std::string job;                                            // the operand; empty when flags alone make the job
-  std::vector<std::pair<std::string, std::string>> varied;    // path and value as written: {"strategy.tp", "4"}
-  Prediction prediction;                                      // unless refused
-  std::string refusal;                                        // refused: the first fault, in one line
+  std::string job;                                          // the operand; empty when flags alone make the job
+  std::vector<std::pair<std::string, std::string>> varied;  // path and value as written: {"strategy.tp", "4"}
+  Prediction prediction;                                    // unless refused
+  std::string refusal;                                      // refused: the first fault, in one line
 };
 
 constexpr std::string_view name(ComparisonRow::Status status) {
@@ -31,7 +31,8 @@ constexpr std::string_view name(ComparisonRow::Status status) {
 
 struct Comparison {
   enum class Order { step_time, tokens_per_gpu } order = Order::step_time;
-  std::vector<ComparisonRow> rows;    // those that fit, best first; those that do not, fewest bytes too many first; refused ones
+  std::vector<ComparisonRow>
+      rows;  // those that fit, best first; those that do not, fewest bytes too many first; refused ones
 };
 
 }  // namespace result

@@ -52,12 +52,12 @@ struct ValidationFigures {
 };
 
 struct ValidationSummary : ValidationFigures {
-  int rows = 0;                                // a step time was measured and predicted
-  int refused = 0;                             // could not be run, whatever was measured
-  int memory_rows = 0;                         // memory was measured and predicted
-  int fits_rows = 0;                           // known to have fitted or not, and run
-  int missed_misfits = 0, false_misfits = 0;   // ran out of memory where we say it fits; the reverse
-  int rankings = 0;                            // groups of equal model and cluster behind kendall_tau
+  int rows = 0;                               // a step time was measured and predicted
+  int refused = 0;                            // could not be run, whatever was measured
+  int memory_rows = 0;                        // memory was measured and predicted
+  int fits_rows = 0;                          // known to have fitted or not, and run
+  int missed_misfits = 0, false_misfits = 0;  // ran out of memory where we say it fits; the reverse
+  int rankings = 0;                           // groups of equal model and cluster behind kendall_tau
 };
 
 /// The figures averaged over files, so that a sweep of a thousand rows does not drown a paper of ten.

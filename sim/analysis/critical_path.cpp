@@ -15,11 +15,11 @@ namespace {
 using trace::Span;
 using Cause = PathPiece::Cause;
 
-constexpr std::int8_t kHost = -2;   // Span::waited_for
+constexpr std::int8_t kHost = -2;  // Span::waited_for
 
 struct Place {
   std::size_t track = 0;
-  std::ptrdiff_t index = -1;        // -1: nothing
+  std::ptrdiff_t index = -1;  // -1: nothing
 };
 
 /// Finds the member of a meeting that came last.
@@ -60,8 +60,8 @@ class Arrivals {
   }
 
   const EngineInput& in_;
-  std::vector<std::size_t> instances_;         // whose spans were kept, in the order of the tracks
-  std::vector<std::vector<Arrival>> last_;     // by meeting
+  std::vector<std::size_t> instances_;      // whose spans were kept, in the order of the tracks
+  std::vector<std::vector<Arrival>> last_;  // by meeting
 };
 
 class Walk {
@@ -74,7 +74,7 @@ class Walk {
     at_ = end_of_step();
     while (to_ > 0 && at_.index >= 0) {
       here_ = &span_at(at_);
-      add(Cause::waiting, here_->end);   // nothing, unless the trace does not say what passed in between
+      add(Cause::waiting, here_->end);  // nothing, unless the trace does not say what passed in between
       seen_[at_.track] = at_.index;
       add(Cause::work, here_->start);
       if (here_->ready < here_->start) meet();
@@ -142,7 +142,8 @@ class Walk {
 
   Place ended_on(std::size_t track) const {
     const std::vector<Span>& spans = trace_.tracks[track].spans;
-    const auto behind = std::upper_bound(spans.begin(), spans.end(), to_, [](Ticks t, const Span& s) { return t < s.end; });
+    const auto behind =
+        std::upper_bound(spans.begin(), spans.end(), to_, [](Ticks t, const Span& s) { return t < s.end; });
     return {track, std::min(behind - spans.begin(), seen_[track]) - 1};
   }
 
@@ -161,8 +162,8 @@ class Walk {
   const trace::Trace& trace_;
   const EngineInput& in_;
   Arrivals arrivals_;
-  std::vector<std::ptrdiff_t> seen_;                                 // by track: how far back the walk has come
-  std::map<std::size_t, std::vector<std::vector<Issue>>> hosts_;     // by first track
+  std::vector<std::ptrdiff_t> seen_;                              // by track: how far back the walk has come
+  std::map<std::size_t, std::vector<std::vector<Issue>>> hosts_;  // by first track
   std::map<PathPiece, std::pair<Ticks, std::int64_t>> sums_;
   Place at_;
   const Span* here_ = nullptr;

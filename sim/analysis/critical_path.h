@@ -1,5 +1,5 @@
-// sim/analysis/critical_path.h -- the chain of causes that made the step as long as it is, walked backwards from its end: an
-// operator, then what it waited for: its predecessor, another stream, the last rank to arrive, or the host.
+// sim/analysis/critical_path.h -- the chain of causes that made the step as long as it is, walked backwards from its
+// end: an operator, then what it waited for: its predecessor, another stream, the last rank to arrive, or the host.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,13 +14,13 @@ namespace sim {
 
 /// What equal pieces of the path have in common.
 struct PathPiece {
-  enum class Cause : std::uint8_t { work, host, waiting };   // waiting: for a rank whose spans were not kept
+  enum class Cause : std::uint8_t { work, host, waiting };  // waiting: for a rank whose spans were not kept
   Cause cause = Cause::work;
   int stage = 0;
-  std::int32_t name = 0;        // index into Trace::names; of a piece of the host or of waiting: of what it held up
-  std::int32_t work = -1;       // index into the Plan's works
-  std::int16_t channel = -1;    // index into Trace::channels; -1: no communication
-  std::uint8_t phase = 0;       // index into Trace::phases
+  std::int32_t name = 0;      // index into Trace::names; of a piece of the host or of waiting: of what it held up
+  std::int32_t work = -1;     // index into the Plan's works
+  std::int16_t channel = -1;  // index into Trace::channels; -1: no communication
+  std::uint8_t phase = 0;     // index into Trace::phases
   auto operator<=>(const PathPiece&) const = default;
 };
 
@@ -30,8 +30,8 @@ struct PathPart {
   std::int64_t count = 0;
 };
 
-/// Ordered by piece; the times add up to trace.length exactly. A step that waits for a pipeline bubble waits for the work of
-/// another stage, and that work is what the path shows. REQUIRES: the trace is to_trace() of that input.
+/// Ordered by piece; the times add up to trace.length exactly. A step that waits for a pipeline bubble waits for the
+/// work of another stage, and that work is what the path shows. REQUIRES: the trace is to_trace() of that input.
 std::vector<PathPart> critical_path(const trace::Trace&, const EngineInput&);
 
 }  // namespace sim

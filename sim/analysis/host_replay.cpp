@@ -42,7 +42,7 @@ std::vector<std::vector<Issue>> replay_host(const trace::Trace& trace, const Eng
   for (const plan::Call& call : role_of(trace, in, first).calls) {
     for (std::int32_t at = in.segment_begin[call.segment]; at < in.segment_begin[call.segment + 1]; ++at, ++issued) {
       const Step& step = in.steps[at];
-      if (issued >= kLaunchQueue) waits_for(ended[issued - kLaunchQueue]);   // room in the launch queue
+      if (issued >= kLaunchQueue) waits_for(ended[issued - kLaunchQueue]);  // room in the launch queue
       host.at += step.host;
       const auto index = static_cast<std::int32_t>(out[step.stream].size());
       out[step.stream].push_back(host);

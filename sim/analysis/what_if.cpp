@@ -28,7 +28,7 @@ Ticks length_without(EngineInput in, const std::vector<std::string>& categories,
     if (free == kHost) in.steps[i].host = 0;
     if (categories[i] == free) in.steps[i].duration = 0;
   }
-  for (Instance& instance : in.instances) instance.recorded = false;   // the length is all that is asked
+  for (Instance& instance : in.instances) instance.recorded = false;  // the length is all that is asked
   return run(in).end;
 }
 

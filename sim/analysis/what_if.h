@@ -1,5 +1,5 @@
-// sim/analysis/what_if.h -- the step run again with one thing costing nothing: what an improvement of it can gain at most.
-// SPDX-License-Identifier: Apache-2.0
+// sim/analysis/what_if.h -- the step run again with one thing costing nothing: what an improvement of it can gain at
+// most. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -14,11 +14,12 @@ namespace sim {
 std::string category_of(const plan::Work&, const std::string& channel);
 
 struct FreeStep {
-  std::string free;      // a category
+  std::string free;  // a category
   Ticks length = 0;
 };
 
-/// For the host and each category among the plan's operators. `channels`: names, by Operator::channel (Trace::channels).
+/// For the host and each category among the plan's operators. `channels`: names, by Operator::channel
+/// (Trace::channels).
 std::vector<FreeStep> what_if_free(const EngineInput&, const std::vector<std::string>& channels);
 
 }  // namespace sim

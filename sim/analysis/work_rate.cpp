@@ -32,7 +32,8 @@ class Rates {
                  link_rate(cluster_, w.group.domains > 1, w.group.per_domain, w.group.sharing));
   }
   WorkRate operator()(const plan::Transfer& w) const {
-    return bytes(static_cast<double>(w.bytes), link_rate(cluster_, w.crosses_domain, w.crosses_domain ? 1 : 2, w.sharing));
+    return bytes(static_cast<double>(w.bytes),
+                 link_rate(cluster_, w.crosses_domain, w.crosses_domain ? 1 : 2, w.sharing));
   }
   WorkRate operator()(const plan::HostSync&) const { return {}; }
 

@@ -10,8 +10,9 @@ namespace sim {
 
 struct WorkRate {
   enum class Unit { none, flops, bytes } unit = Unit::none;
-  double amount = 0;       // FLOPs; bytes of HBM; bytes on the bus as nccl-tests counts them
-  base::Seconds at_peak;   // at the full rate of what the work waits for: matrix units, HBM, or the slowest link on its way
+  double amount = 0;  // FLOPs; bytes of HBM; bytes on the bus as nccl-tests counts them
+  base::Seconds
+      at_peak;  // at the full rate of what the work waits for: matrix units, HBM, or the slowest link on its way
 };
 
 WorkRate rate_of(const plan::Work&, const spec::Cluster&);

@@ -98,6 +98,7 @@ struct Meeting {
   std::vector<std::pair<Machine*, int>> members;       // and the stream
 };
 
+// The functions marked inline below are called several times for each operator and from few places: a tenth of the whole.
 class Run {
  public:
   explicit Run(const EngineInput& in);
@@ -163,7 +164,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
 }
 
 /// Issues until the window is full, the program ends, or the host has to wait for the device.
-void Run::issue(Machine& m) {
+inline void Run::issue(Machine& m) {
   if (m.full) m.host = std::max(m.host, now_);   // it stood still until there was room
   m.full = false;
   while (!m.host_waits) {
@@ -258,7 +259,7 @@ void Run::arrive(Machine& m, int s) {
 }
 
 /// Gives what runs on shared resources the pace that its company leaves it.
-void Run::restretch(Machine& m) {
+inline void Run::restretch(Machine& m) {
   for (unsigned streams = m.sharing; streams != 0; streams &= streams - 1) {
     const int s = __builtin_ctz(streams);
     if (instant_of(m.next[s]) == now_) continue;   // has ended, whoever comes or goes at this instant
@@ -289,7 +290,7 @@ Ticks Run::varied(Machine& m, const Entry& e, int s) {
   return std::llround(duration);
 }
 
-void Run::start(Machine& m, int s) {
+inline void Run::start(Machine& m, int s) {
   StreamState& stream = m.streams[s];
   const Entry& e = m.entries[stream.head];
   const Ticks alone = m.plain ? e.duration : varied(m, e, s);
@@ -305,7 +306,7 @@ void Run::start(Machine& m, int s) {
   m.next[s] = event_at(stream.progress.begin(now_, alone, stretch), s);
 }
 
-void Run::end(Machine& m, int s) {
+inline void Run::end(Machine& m, int s) {
   StreamState& stream = m.streams[s];
   if (const std::uint8_t resources = m.entries[stream.head].resources; resources != 0) {
     m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
@@ -326,7 +327,7 @@ void Run::end(Machine& m, int s) {
   }
 }
 
-void Run::complete(Machine& m, int s) {
+inline void Run::complete(Machine& m, int s) {
   StreamState& stream = m.streams[s];
   const std::int16_t done = stream.head;
   Entry& e = m.entries[done];

@@ -2,7 +2,8 @@
 // a collective starts when its last member arrives and ends when its slowest member ends. Knows no GPU, link or model: times
 // come in as picoseconds, and what slows what as shared resources.
 //
-// Time is an integer. Equal instants are ordered by instance, then stream, then posting, so the same input gives the same run.
+// Time is an integer. What happens at one instant happens in a fixed order (lower streams, then lower instances first), and
+// no result depends on it: the same input gives the same run, folded or not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -29,7 +29,8 @@ TEST(CompareCommand, EveryCombinationIsARowBestFirst) {
 TEST(CompareCommand, ARowIsThePredictionOfItsJob) {
   const json row = json::parse(forerun(kSmall + "--vary strategy.tp=4 --json -").out)["rows"][0];
   const json alone = json::parse(
-      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --zero 1 --tp 4 --json -").out);
+      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --zero 1 --tp 4 --json -")
+          .out);
   EXPECT_EQ(row["step_time_s"], alone["step_time_s"]);
   EXPECT_EQ(row["peak_bytes"], alone["memory"]["peak_bytes"]);
 }
@@ -57,10 +58,11 @@ TEST(CompareCommand, ABracketKeepsItsCommas) {
 }
 
 TEST(CompareCommand, AFieldThatOnlyTheVariationGivesIsNotMissing) {
-  const Answer run = forerun("compare --model llama3-8b --node dgx-h100 --sequence 4096 --tp 4 --zero 1 "
-                             "--vary training.global_batch=16,32");
+  const Answer run = forerun(
+      "compare --model llama3-8b --node dgx-h100 --sequence 4096 --tp 4 --zero 1 "
+      "--vary training.global_batch=16,32");
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_TRUE(contains(run.out, "tokens per second and GPU")) << run.out;   // the steps differ in tokens
+  EXPECT_TRUE(contains(run.out, "tokens per second and GPU")) << run.out;  // the steps differ in tokens
 }
 
 TEST(CompareCommand, ADpOfTheFileFollowsTheVariedDegrees) {
@@ -81,8 +83,9 @@ TEST(CompareCommand, SeveralFilesAreSeveralRows) {
 }
 
 TEST(CompareCommand, WrongInputIsTold) {
-  for (const char* wrong : {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
-                            "--vary strategy.tp=1 --vary strategy.tp=2", "--tp 3", "--json - --csv -"}) {
+  for (const char* wrong :
+       {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
+        "--vary strategy.tp=1 --vary strategy.tp=2", "--tp 3", "--json - --csv -"}) {
     const Answer run = forerun(kSmall + wrong);
     EXPECT_EQ(run.exit_code, 2) << wrong << '\n' << run.out;
     EXPECT_EQ(run.out, "") << wrong;

@@ -20,7 +20,8 @@ class Validate : public ::testing::Test {
  protected:
   Validate() {
     const std::string job =
-        "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 16}, strategy: {tp: 4, zero: "
+        "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 16}, strategy: {tp: 4, "
+        "zero: "
         "1}}";
     std::ofstream(file_) << "source: {paper: \"A paper\"}\ncases:\n"
                          << "- {id: a, tier: A, job: " << job << ", measured: {step_time: 2s, memory: 40GB}}\n"
@@ -67,7 +68,8 @@ TEST_F(Validate, JsonOnStdoutIsOnlyJsonWithARowForEveryCase) {
 TEST_F(Validate, APredictionIsThatOfPredict) {
   const json row = json::parse(validate("--json -").out)["files"][0]["cases"][0];
   const json predicted = json::parse(
-      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 --json -").out);
+      forerun("predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 --json -")
+          .out);
   EXPECT_EQ(row["predicted_s"], predicted["step_time_s"]);
   EXPECT_EQ(row["low_s"], predicted["step_time_low_s"]);
   EXPECT_EQ(row["high_s"], predicted["step_time_high_s"]);

@@ -59,7 +59,8 @@ TEST(ComparisonCsv, OneLineForEachRowAndAsManyCellsInEach) {
   result::Comparison c = three();
   c.rows[2].varied.emplace_back("strategy.recompute", "{kind: full, layers: 2}");
   EXPECT_EQ(reports::csv(c),
-            "status,job,strategy.tp,strategy.recompute,gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,"
+            "status,job,strategy.tp,strategy.recompute,gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_"
+            "fraction,"
             "peak_bytes,capacity_bytes,reason\r\n"
             "fits,a.yaml,4,,16,10,104857.6,6553.6,0.4,0.075,60000000000,80000000000,\r\n"
             "does_not_fit,a.yaml,2,,16,10,104857.6,6553.6,0.4,0.075,90000000000,80000000000,activations\r\n"

@@ -41,7 +41,7 @@ TEST(ExplanationText, OperatorsTellTheirRateAndHowNearItIsToThePeak) {
   const std::string text = reports::text(sample());
   EXPECT_TRUE(contains(line_with(text, "  qkv  "), "500 TFLOP/s    50 %")) << text;
   EXPECT_TRUE(contains(line_with(text, "qkv all-gather"), "300 GB/s    75 %")) << text;
-  EXPECT_TRUE(contains(text, "host: qkv")) << text;   // the host is told by what it held up
+  EXPECT_TRUE(contains(text, "host: qkv")) << text;  // the host is told by what it held up
 }
 
 TEST(ExplanationText, WhatSavesNothingIsLeftOut) {

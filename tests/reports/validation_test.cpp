@@ -83,13 +83,16 @@ TEST(ValidationText, NoLineIsWiderThanAHundredColumns) {
 
 TEST(ValidationText, CountsRefusalsByTheirFirstFault) {
   const std::string text = reports::validation_text(sample());
-  const std::size_t two = text.find("     2  strategy.cp: context\n"), one = text.find("     1  model.moe: mixture of experts\n");
+  const std::size_t two = text.find("     2  strategy.cp: context\n"),
+                    one = text.find("     1  model.moe: mixture of experts\n");
   EXPECT_NE(two, text.npos) << text;
   EXPECT_NE(one, text.npos) << text;
   EXPECT_LT(two, one);  // the commonest first
 }
 
-TEST(ValidationText, OfNothingIsStillATable) { EXPECT_NE(reports::validation_text({}).find("all rows"), std::string::npos); }
+TEST(ValidationText, OfNothingIsStillATable) {
+  EXPECT_NE(reports::validation_text({}).find("all rows"), std::string::npos);
+}
 
 TEST(ValidationMarkdown, IsGolden) { expect_golden("validation.md", reports::validation_markdown(sample())); }
 
@@ -110,9 +113,9 @@ TEST(ValidationJson, HoldsTheKeysThatScriptsRelyOn) {
   EXPECT_EQ(file["file"], "published/gpt-paper.yaml");
   EXPECT_EQ(file["source"]["arxiv"], "2401.1");
   EXPECT_EQ(file["rankings"][0]["kendall_tau"], 0.5);
-  for (const char* key : {"rows", "refused", "mape", "median_abs_error", "mean_signed_error", "p90_abs_error", "coverage_80",
-                          "memory_rows", "memory_mape", "fits_rows", "fits_right", "missed_misfits", "false_misfits",
-                          "kendall_tau", "rankings"}) {
+  for (const char* key : {"rows", "refused", "mape", "median_abs_error", "mean_signed_error", "p90_abs_error",
+                          "coverage_80", "memory_rows", "memory_mape", "fits_rows", "fits_right", "missed_misfits",
+                          "false_misfits", "kendall_tau", "rankings"}) {
     EXPECT_TRUE(file["summary"].contains(key)) << key;
     EXPECT_TRUE(parsed["summary"].contains(key)) << key;
   }
@@ -124,7 +127,8 @@ TEST(ValidationJson, HoldsTheKeysThatScriptsRelyOn) {
 
 TEST(ValidationJson, ACaseThatRanHasEveryValueAndNoErrorMessage) {
   const json row = json::parse(reports::validation_json(sample()))["files"][0]["cases"][0];
-  const json expected = json::parse(R"({"id": "gpt-tp2", "tier": "A", "measured_s": 2, "predicted_s": 2.5, "error": 0.25,
+  const json expected =
+      json::parse(R"({"id": "gpt-tp2", "tier": "A", "measured_s": 2, "predicted_s": 2.5, "error": 0.25,
     "low_s": 2.25, "high_s": 2.75, "inside": false, "fits": true, "measured_fits": null, "measured_bytes": 40000000000,
     "memory_kind": "allocated", "predicted_bytes": 42000000000, "memory_error": 0.05, "warnings": ["tp crosses nodes"],
     "notes": "Table 1"})");
@@ -136,7 +140,8 @@ TEST(ValidationJson, ARefusedCaseTellsEveryFaultAndNoPrediction) {
   EXPECT_EQ(row["error_message"],
             "f.yaml:7:5: error: model.moe: mixture of experts\n  mend: write another\nf.yaml:9:1: error: a second one");
   EXPECT_EQ(row["measured_s"], 3);
-  for (const char* key : {"predicted_s", "error", "low_s", "high_s", "inside", "fits", "predicted_bytes", "memory_error"}) {
+  for (const char* key :
+       {"predicted_s", "error", "low_s", "high_s", "inside", "fits", "predicted_bytes", "memory_error"}) {
     EXPECT_TRUE(row.at(key).is_null()) << key;
   }
 }

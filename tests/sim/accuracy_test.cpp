@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace {
 
 using result::ValidationCase;
@@ -70,8 +72,8 @@ TEST(Accuracy, OfNoRowsIsEmptyNotZero) {
   const auto s = summary({refused()});
   EXPECT_EQ(s.rows, 0);
   EXPECT_EQ(s.refused, 1);
-  for (const auto& figure : {s.mape, s.median_abs_error, s.mean_signed_error, s.p90_abs_error, s.coverage_80, s.memory_mape,
-                             s.fits_right, s.kendall_tau}) {
+  for (const auto& figure : {s.mape, s.median_abs_error, s.mean_signed_error, s.p90_abs_error, s.coverage_80,
+                             s.memory_mape, s.fits_right, s.kendall_tau}) {
     EXPECT_FALSE(figure);
   }
 }
@@ -86,8 +88,8 @@ TEST(Accuracy, OfMemoryIsItsMeanMagnitude) {
 TEST(Accuracy, OfFittingCountsBothMistakes) {
   ValidationCase too_large = off_by(0);  // it ran, so it fitted, whatever we say
   too_large.fits = false;
-  const auto s = summary({fitting(false, false), fitting(false, true), fitting(true, true), fitting(true, false), too_large,
-                          off_by(0), refused()});
+  const auto s = summary({fitting(false, false), fitting(false, true), fitting(true, true), fitting(true, false),
+                          too_large, off_by(0), refused()});
   EXPECT_EQ(s.fits_rows, 6);       // all but the refused one
   EXPECT_EQ(s.missed_misfits, 1);  // the second
   EXPECT_EQ(s.false_misfits, 2);   // the fourth and the fifth
@@ -97,7 +99,8 @@ TEST(Accuracy, OfFittingCountsBothMistakes) {
 
 TEST(Accuracy, TheMacroCountsFilesNotRows) {
   // Six rows off by 0.1 and five off by -0.3: 0.2 and -0.1. A file of four rows, off by 9, is left out.
-  const std::vector<ValidationFile> files{file_of({6, off_by(0.1)}), file_of({5, off_by(-0.3)}), file_of({4, off_by(9)})};
+  const std::vector<ValidationFile> files{file_of({6, off_by(0.1)}), file_of({5, off_by(-0.3)}),
+                                          file_of({4, off_by(9)})};
   const auto macro = sim::macro_of(files);
   EXPECT_EQ(macro.files, 2);
   EXPECT_DOUBLE_EQ(*macro.median_abs_error, 0.2);
@@ -156,12 +159,14 @@ TEST(Rankings, NeedFourRowsOfOneModelOnOneCluster) {
 }
 
 TEST(Rankings, OrderByTimePerToken) {
-  // Twice the batch takes longer and is faster: 10 20 30 and 60 / 8 a token, so measured and predicted agree on the last.
+  // Twice the batch takes longer and is faster: 10 20 30 and 60 / 8 a token, so measured and predicted agree on the
+  // last.
   const auto s = summary({ranked("a", 10, 11), ranked("a", 20, 21), ranked("a", 30, 31), ranked("a", 60, 64, 8)});
   EXPECT_EQ(s.rankings, 1);
   EXPECT_EQ(*s.kendall_tau, 1);
   // Were it by time, 60 before 5 would be an error: (5, 60) a token is (5/8, 60/8), the first in both orders.
-  EXPECT_EQ(*summary({ranked("a", 10, 11), ranked("a", 20, 21), ranked("a", 30, 31), ranked("a", 5, 60, 8)}).kendall_tau, 1);
+  EXPECT_EQ(
+      *summary({ranked("a", 10, 11), ranked("a", 20, 21), ranked("a", 30, 31), ranked("a", 5, 60, 8)}).kendall_tau, 1);
 }
 
 ValidationCase labelled(double error, const std::string& tp, const std::string& pp) {

@@ -39,7 +39,8 @@ TEST(Compare, OrdersEqualStepsByTimeThenWhatDoesNotFitThenWhatIsRefused) {
 
 TEST(Compare, OrdersStepsOfDifferentTokensByTokensPerGpu) {
   // Four microbatches take longer than one, but spread the optimizer over four times the tokens.
-  const Comparison c = sim::compare({candidate("one", toy::job({.microbatches = 1})), candidate("four", toy::job({.microbatches = 4}))});
+  const Comparison c =
+      sim::compare({candidate("one", toy::job({.microbatches = 1})), candidate("four", toy::job({.microbatches = 4}))});
   EXPECT_EQ(c.order, Comparison::Order::tokens_per_gpu);
   EXPECT_EQ(c.rows[0].job, "four");
   EXPECT_GT(c.rows[0].prediction.step_time_s, c.rows[1].prediction.step_time_s);
@@ -47,7 +48,8 @@ TEST(Compare, OrdersStepsOfDifferentTokensByTokensPerGpu) {
 }
 
 TEST(Compare, EqualsKeepTheOrderInWhichTheyWereGiven) {
-  const Comparison c = sim::compare({candidate("b", toy::job()), candidate("a", toy::job()), candidate("c", toy::job())});
+  const Comparison c =
+      sim::compare({candidate("b", toy::job()), candidate("a", toy::job()), candidate("c", toy::job())});
   EXPECT_EQ(c.rows[0].job + c.rows[1].job + c.rows[2].job, "bac");
 }
 

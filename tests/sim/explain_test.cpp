@@ -19,7 +19,8 @@ double sum_of(const std::vector<result::PathShare>& shares) {
 }
 
 double time_of(const Explanation& e, const std::string& category) {
-  const auto at = std::find_if(e.categories.begin(), e.categories.end(), [&](const auto& c) { return c.name == category; });
+  const auto at =
+      std::find_if(e.categories.begin(), e.categories.end(), [&](const auto& c) { return c.name == category; });
   return at == e.categories.end() ? 0 : at->time_s;
 }
 
@@ -44,7 +45,7 @@ TEST(Explain, EveryViewAddsUpToTheStep) {
 TEST(Explain, OnOneStreamWhatIsFreeSavesExactlyItsOwnTime) {
   // One GPU, a host that costs nothing: all kernels run one behind the other.
   const Explanation e = sim::explain(toy::job({.microbatches = 2}));
-  ASSERT_GE(e.what_if.size(), 4u);   // attention, host, matmul, memory_bound at least
+  ASSERT_GE(e.what_if.size(), 4u);  // attention, host, matmul, memory_bound at least
   for (const result::WhatIf& one : e.what_if) {
     EXPECT_NEAR(e.step_time_s - one.step_time_s, time_of(e, one.free), e.step_time_s * 1e-12) << one.free;
   }
@@ -53,11 +54,22 @@ TEST(Explain, OnOneStreamWhatIsFreeSavesExactlyItsOwnTime) {
 
 TEST(Explain, AFreeHostLeavesNoHostOnThePath) {
   // 40 us a launch is longer than any kernel of the toy: the step waits for the host nearly all the time.
-  const Explanation e = sim::explain(toy::job({}, [](spec::Job& j) { j.framework.launch = j.framework.backward_launch = base::us(40); }));
+  const Explanation e =
+      sim::explain(toy::job({}, [](spec::Job& j) { j.framework.launch = j.framework.backward_launch = base::us(40); }));
   EXPECT_GT(time_of(e, "host"), 0.9 * e.step_time_s);
   const auto host = std::find_if(e.what_if.begin(), e.what_if.end(), [](const auto& w) { return w.free == "host"; });
   ASSERT_NE(host, e.what_if.end());
   EXPECT_EQ(host->step_time_s, sim::explain(toy::job()).step_time_s);
+}
+
+TEST(Explain, ASlowRankOfAnotherReplicaIsFound) {
+  // Rank 3 is the second replica of stage 1 (tp 1, dp 2, pp 2), which no role shows; everyone waits for it in the end.
+  const auto slow = [](spec::Job& j) { j.simulation.slow_ranks = {{3, 5.0}}; };
+  const Explanation e = sim::explain(toy::job({.pp = 2, .dp = 2, .microbatches = 4}, slow));
+  EXPECT_EQ(time_of(e, "waiting"), 0);
+  ASSERT_FALSE(e.stages.empty());
+  EXPECT_EQ(e.stages.front().name, "1");
+  EXPECT_GT(e.stages.front().time_s, 0.5 * e.step_time_s);
 }
 
 TEST(Explain, NoMatmulIsFasterThanThePeak) {
@@ -67,7 +79,7 @@ TEST(Explain, NoMatmulIsFasterThanThePeak) {
     if (op.category != "matmul") continue;
     ++matmuls;
     EXPECT_EQ(op.rate_unit, "FLOP/s");
-    EXPECT_NEAR(op.of_peak, op.rate / 1e15, 1e-9);   // the toy's peak is 1 PFLOP/s
+    EXPECT_NEAR(op.of_peak, op.rate / 1e15, 1e-9);  // the toy's peak is 1 PFLOP/s
     EXPECT_LE(op.of_peak, 1);
   }
   EXPECT_GT(matmuls, 0);

@@ -119,7 +119,7 @@ TEST(Validate, SummariesAreOfTheFileAndOfAll) {
   EXPECT_NEAR(*v.files[1].summary.mean_signed_error, -0.5, 1e-12);
   EXPECT_EQ(v.summary.rows, 3);
   EXPECT_EQ(v.summary.refused, 1);
-  EXPECT_NEAR(*v.summary.median_abs_error, 0.3, 1e-12);          // of 0.1 0.3 0.5
+  EXPECT_NEAR(*v.summary.median_abs_error, 0.3, 1e-12);        // of 0.1 0.3 0.5
   EXPECT_NEAR(*v.summary.mean_signed_error, -0.1 / 3, 1e-12);  // (0.1 + 0.3 - 0.5) / 3
 }
 
@@ -137,9 +137,10 @@ TEST(Validate, ATierKeepsItsCasesAndThoseWithoutAReadableOne) {
 TEST(Validate, RowsCarryWhatTheyAreGroupedBy) {
   const spec::Job job = toy::job({.tp = 2, .pp = 2, .dp = 2, .micro_batch = 3});
   const auto row = sim::validate({{"x/toys.yaml", {}, {case_of("a", job, 1), refused_case("A")}}}).files[0].cases;
-  const result::Labels expected{{"gpu", "toy"},        {"tp", "2"},         {"pp", "2"},          {"dp", "2"},
-                                {"nodes", "1"},        {"recompute", "none"}, {"kernel", "flash2"}, {"framework", "none"},
-                                {"micro_batch", "3"},  {"sequence", "128"}, {"model", "toy"},     {"source", "toys"}};
+  const result::Labels expected{{"gpu", "toy"},       {"tp", "2"},           {"pp", "2"},
+                                {"dp", "2"},          {"nodes", "1"},        {"recompute", "none"},
+                                {"kernel", "flash2"}, {"framework", "none"}, {"micro_batch", "3"},
+                                {"sequence", "128"},  {"model", "toy"},      {"source", "toys"}};
   EXPECT_EQ(row[0].labels, expected);
   std::vector<std::string> keys = sim::grouping_keys();
   for (const auto& [key, value] : expected) {

@@ -1,5 +1,5 @@
-// tests/validation/published_test.cpp -- accuracy is a test: published step times beside predictions. The table is printed,
-// and a figure worse than its bound in validation/bounds.yaml fails. A bound moves only with a reason.
+// tests/validation/published_test.cpp -- accuracy is a test: published step times beside predictions. The table is
+// printed, and a figure worse than its bound in validation/bounds.yaml fails. A bound moves only with a reason.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -16,7 +16,8 @@ namespace {
 TEST(ParallelFor, CallsEachIndexOnce) {
   for (const unsigned threads : {1u, 2u, 7u}) {
     std::vector<std::atomic<int>> calls(1000);
-    base::parallel_for(calls.size(), [&](std::size_t i) { ++calls[i]; }, threads);
+    base::parallel_for(
+        calls.size(), [&](std::size_t i) { ++calls[i]; }, threads);
     for (std::size_t i = 0; i < calls.size(); ++i) ASSERT_EQ(calls[i], 1) << i << " on " << threads;
   }
 }
@@ -44,7 +45,8 @@ TEST(ParallelFor, UsesTheThreadsItIsGiven) {
 
 TEST(ParallelFor, ThrowsOnWhatTheBodyThrew) {
   try {
-    base::parallel_for(100, [](std::size_t i) { i == 17 ? throw std::runtime_error("at 17") : void(); }, 2);
+    base::parallel_for(
+        100, [](std::size_t i) { i == 17 ? throw std::runtime_error("at 17") : void(); }, 2);
     FAIL() << "nothing was thrown";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "at 17");
@@ -53,7 +55,9 @@ TEST(ParallelFor, ThrowsOnWhatTheBodyThrew) {
 
 TEST(ParallelFor, BeginsNothingAfterAThrowOnOneThread) {
   int calls = 0;
-  EXPECT_THROW(base::parallel_for(100, [&](std::size_t i) { i == 3 ? throw 1 : void(++calls); }, 1), int);
+  EXPECT_THROW(base::parallel_for(
+                   100, [&](std::size_t i) { i == 3 ? throw 1 : void(++calls); }, 1),
+               int);
   EXPECT_EQ(calls, 3);  // 0, 1 and 2
 }
 

@@ -30,9 +30,10 @@ class CaseReader : public ::testing::Test {
 };
 
 TEST_F(CaseReader, ReadsSourceJobAndWhatWasMeasured) {
-  const CaseFile file = read("source: {paper: \"A paper\", arxiv: \"2401.1\"}\ncases:\n- id: first\n  tier: B\n  job: " + kJob +
-                             "\n  measured: {step_time: 250ms, memory: 40GB, memory_kind: allocated, fits: true}\n"
-                             "  notes: \"batch assumed\"\n");
+  const CaseFile file =
+      read("source: {paper: \"A paper\", arxiv: \"2401.1\"}\ncases:\n- id: first\n  tier: B\n  job: " + kJob +
+           "\n  measured: {step_time: 250ms, memory: 40GB, memory_kind: allocated, fits: true}\n"
+           "  notes: \"batch assumed\"\n");
   EXPECT_EQ(file.path, "cases.yaml");
   EXPECT_EQ(file.source, (result::Labels{{"paper", "A paper"}, {"arxiv", "2401.1"}}));
   ASSERT_EQ(file.cases.size(), 1u);
@@ -71,9 +72,10 @@ TEST_F(CaseReader, ASourceMayBeDeeperOrOneText) {
 }
 
 TEST_F(CaseReader, AFaultOfTheJobIsTheRowsAndTheOthersStand) {
-  const CaseFile file = read("cases:\n- {id: bad, tier: A, job: {model: smal, cluster: {node: box-8}, training: {sequence: 8, "
-                             "global_batch: 8}}, measured: {step_time: 1s}}\n- {id: good, tier: A, job: " +
-                             kJob + ", measured: {step_time: 1s}}\n");
+  const CaseFile file = read(
+      "cases:\n- {id: bad, tier: A, job: {model: smal, cluster: {node: box-8}, training: {sequence: 8, "
+      "global_batch: 8}}, measured: {step_time: 1s}}\n- {id: good, tier: A, job: " +
+      kJob + ", measured: {step_time: 1s}}\n");
   ASSERT_EQ(file.cases.size(), 2u);
   const result::ValidationCase& bad = file.cases[0].row;
   EXPECT_TRUE(bad.refused());
@@ -117,8 +119,9 @@ TEST_F(CaseReader, ACaseThatIsNoMapIsRefused) {
 }
 
 TEST_F(CaseReader, ABrokenFileThrows) {
-  EXPECT_EQ(broken("source: {}"), "cases.yaml:1:1: error: cases: is missing\n"
-                                  "  mend: write `cases:` and below it `- {id, tier, job, measured}` for each of them");
+  EXPECT_EQ(broken("source: {}"),
+            "cases.yaml:1:1: error: cases: is missing\n"
+            "  mend: write `cases:` and below it `- {id, tier, job, measured}` for each of them");
   EXPECT_NE(broken("cases: {a: 1}").find("cases: is not a list"), std::string::npos);
   EXPECT_NE(broken("{cases: [], sorce: x}").find("did you mean source?"), std::string::npos);
   EXPECT_NE(broken("[1, 2]").find("is not a map"), std::string::npos);

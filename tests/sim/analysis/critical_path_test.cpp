@@ -1,10 +1,11 @@
-// tests/sim/analysis/critical_path_test.cpp -- programs of a few operators whose path can be seen by eye, then whole steps.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/analysis/critical_path_test.cpp -- programs of a few operators whose path can be seen by eye, then whole
+// steps. SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/critical_path.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
 #include "core/plan/build.h"
 #include "sim/engine/flatten.h"
@@ -41,13 +42,16 @@ using Path = std::map<int, Ticks>;
 
 TEST(CriticalPath, FollowsWaitsFromStreamToStream) {
   // 10, then 7 on tp, then 5; the 12 on dp run beside them and end before.
-  const Programs p({{op(Stream::compute, 10), op(Stream::tp, 7, {kCompute}), op(Stream::dp, 12), op(Stream::compute, 5, {kTp})}});
+  const Programs p(
+      {{op(Stream::compute, 10), op(Stream::tp, 7, {kCompute}), op(Stream::dp, 12), op(Stream::compute, 5, {kTp})}});
   EXPECT_EQ(path_of(p.in), (Path{{0, 10}, {1, 7}, {3, 5}}));
 }
 
 TEST(CriticalPath, FollowsThePredecessorOnTheSameStream) {
-  // The first of tp is ready at 3 and runs until 23; the second waits for compute until 10, but for its predecessor longer.
-  const Programs p({{op(Stream::compute, 3), op(Stream::tp, 20, {kCompute}), op(Stream::compute, 7), op(Stream::tp, 4, {kCompute})}});
+  // The first of tp is ready at 3 and runs until 23; the second waits for compute until 10, but for its predecessor
+  // longer.
+  const Programs p({{op(Stream::compute, 3), op(Stream::tp, 20, {kCompute}), op(Stream::compute, 7),
+                     op(Stream::tp, 4, {kCompute})}});
   EXPECT_EQ(path_of(p.in), (Path{{0, 3}, {1, 20}, {3, 4}}));
 }
 
@@ -71,7 +75,8 @@ TEST(CriticalPath, ARankWhoseSpansWereNotKeptIsWaitedFor) {
 
 TEST(CriticalPath, ShortKernelsBehindASlowHostAreHostTime) {
   // Issued at 4, 8 and 12; the last one runs from 12 to 13.
-  const Programs p({{with_host(op(Stream::compute, 1), 4), with_host(op(Stream::compute, 1), 4), with_host(op(Stream::compute, 1), 4)}});
+  const Programs p({{with_host(op(Stream::compute, 1), 4), with_host(op(Stream::compute, 1), 4),
+                     with_host(op(Stream::compute, 1), 4)}});
   EXPECT_EQ(path_of(p.in), (Path{{-1, 12}, {2, 1}}));
 }
 
@@ -82,36 +87,63 @@ TEST(CriticalPath, AHostThatWaitedLeadsToWhatItWaitedFor) {
 }
 
 TEST(CriticalPath, ARankWithoutOperatorsHasNone) {
-  const Programs p({{}});
+  const Programs p(std::vector<std::vector<sim::Step>>(1));
   EXPECT_TRUE(path_of(p.in).empty());
 }
 
-class Steps : public testing::TestWithParam<toy::Cut> {};
+class Steps : public testing::TestWithParam<toy::Cut> {
+ protected:
+  Steps()
+      : job_(toy::job(GetParam(),
+                      [](spec::Job& j) {
+                        j.framework.launch = j.framework.backward_launch = base::us(3);
+                        j.framework.collective_launch = base::us(5);
+                        j.framework.step = base::us(20);
+                      })),
+        plan_(plan::build(job_)),
+        prices_(sim::prices_of(plan_, job_.cluster)),
+        in_(sim::flatten(plan_, prices_, job_)),
+        trace_(sim::to_trace(plan_, in_, sim::run(in_))) {}
+
+  const spec::Job job_;
+  const plan::Plan plan_;
+  const std::vector<base::Seconds> prices_;
+  const sim::EngineInput in_;
+  const trace::Trace trace_;
+};
 
 TEST_P(Steps, ThePiecesAddUpToTheStepAndNothingIsUnexplained) {
   // Folded, the spans of every role are kept, so the path always finds whom it waited for.
-  const spec::Job job = toy::job(GetParam(), [](spec::Job& j) {
-    j.framework.launch = j.framework.backward_launch = base::us(3);
-    j.framework.collective_launch = base::us(5);
-    j.framework.step = base::us(20);
-  });
-  const plan::Plan plan = plan::build(job);
-  const sim::EngineInput in = sim::flatten(plan, sim::prices_of(plan, job.cluster), job);
-  const trace::Trace trace = sim::to_trace(plan, in, sim::run(in));
   Ticks sum = 0;
-  for (const PathPart& part : sim::critical_path(trace, in)) {
-    EXPECT_NE(part.piece.cause, Cause::waiting) << trace.names[part.piece.name] << ' ' << part.time;
+  for (const PathPart& part : sim::critical_path(trace_, in_)) {
+    EXPECT_NE(part.piece.cause, Cause::waiting) << trace_.names[part.piece.name] << ' ' << part.time;
     EXPECT_GT(part.count, 0);
     sum += part.time;
   }
-  EXPECT_EQ(sum, trace.length);
+  EXPECT_EQ(sum, trace_.length);
   EXPECT_GT(sum, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(CriticalPath, Steps,
-                         testing::Values(toy::Cut{}, toy::Cut{.tp = 2, .sp = true, .dp = 2, .zero = 1, .microbatches = 4},
-                                         toy::Cut{.pp = 4, .microbatches = 8},
-                                         toy::Cut{.pp = 2, .vpp = 2, .dp = 2, .microbatches = 4},
-                                         toy::Cut{.tp = 2, .pp = 4, .microbatches = 8, .schedule = spec::Schedule::gpipe}));
+TEST_P(Steps, WhatIsOnThePathSlowsTheStepByAsMuchAsItIsSlowed) {
+  // Without contention a step is as long as its longest chain of causes, so a chain that grows by 1 us for each of its
+  // n operators of one work makes a step that is at least n us longer.
+  constexpr Ticks us = 1'000'000;
+  std::map<int, std::int64_t> counts;
+  for (const PathPart& part : sim::critical_path(trace_, in_)) {
+    if (part.piece.cause == Cause::work) counts[part.piece.work] += part.count;
+  }
+  ASSERT_GE(counts.size(), 5u);
+  for (const auto& [work, count] : counts) {
+    auto slower = prices_;
+    slower[work] += base::us(1);
+    EXPECT_GE(sim::run(sim::flatten(plan_, slower, job_)).end, trace_.length + count * us) << work << " x " << count;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CriticalPath, Steps,
+    testing::Values(toy::Cut{}, toy::Cut{.tp = 2, .sp = true, .dp = 2, .zero = 1, .microbatches = 4},
+                    toy::Cut{.pp = 4, .microbatches = 8}, toy::Cut{.pp = 2, .vpp = 2, .dp = 2, .microbatches = 4},
+                    toy::Cut{.tp = 2, .pp = 4, .microbatches = 8, .schedule = spec::Schedule::gpipe}));
 
 }  // namespace

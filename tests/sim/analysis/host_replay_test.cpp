@@ -19,7 +19,7 @@ TEST(HostReplay, AddsUpIssueTimes) {
   const auto issues = sim::replay_host(rig::trace_of(p.in), p.in, 0);
   EXPECT_EQ(issues[static_cast<int>(Stream::compute)][0].at, 104);
   EXPECT_EQ(issues[static_cast<int>(Stream::tp)][0].at, 109);
-  EXPECT_EQ(issues[static_cast<int>(Stream::tp)][0].index, -1);   // nothing ever held the host up
+  EXPECT_EQ(issues[static_cast<int>(Stream::tp)][0].index, -1);  // nothing ever held the host up
 }
 
 TEST(HostReplay, KnowsWhoHeldTheHostUp) {
@@ -32,10 +32,11 @@ TEST(HostReplay, KnowsWhoHeldTheHostUp) {
 }
 
 TEST(HostReplay, StandsStillWhileTheLaunchQueueIsFull) {
-  // Kernels of 10 that take 1 to issue: the host runs ahead until the queue is full, then it follows the device. What it issues
-  // to idle streams starts as soon as it is issued, so these spans tell the engine's own issue times.
+  // Kernels of 10 that take 1 to issue: the host runs ahead until the queue is full, then it follows the device. What
+  // it issues to idle streams starts as soon as it is issued, so these spans tell the engine's own issue times.
   std::vector<sim::Step> steps;
-  for (int i = 0; i < 3000; ++i) steps.push_back(with_host(op(i % 7 == 3 ? Stream::tp : Stream::compute, i % 7 == 3 ? 0 : 10), 1));
+  for (int i = 0; i < 3000; ++i)
+    steps.push_back(with_host(op(i % 7 == 3 ? Stream::tp : Stream::compute, i % 7 == 3 ? 0 : 10), 1));
   const rig::Programs p({steps});
   const trace::Trace trace = rig::trace_of(p.in);
   const auto issues = sim::replay_host(trace, p.in, 0);

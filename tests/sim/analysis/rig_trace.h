@@ -1,6 +1,5 @@
-// tests/sim/analysis/rig_trace.h -- the Trace of programs written by hand (tests/sim/engine/rig.h), which have steps but no
-// operators: a span's name is the number of its step.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/analysis/rig_trace.h -- the Trace of programs written by hand (tests/sim/engine/rig.h), which have steps
+// but no operators: a span's name is the number of its step. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -23,7 +22,7 @@ inline trace::Trace trace_of(const sim::EngineInput& in) {
       track.stage = in.plan->roles[in.instances[i].role].stage;
       track.spans = std::move(out.spans[i * plan::kStreams + s]);
       for (trace::Span& span : track.spans) {
-        span.name = span.work;   // the engine tells its step there
+        span.name = span.work;  // the engine tells its step there
         span.channel = in.steps[span.work].channel;
       }
     }

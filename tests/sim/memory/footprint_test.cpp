@@ -41,7 +41,7 @@ TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
   const std::vector<sim::Footprint> all = sim::footprints(plan::build(job), job);
   ASSERT_EQ(all.size(), 4u);
   const auto activations = [&](int stage) { return all[stage].peak.bytes[static_cast<int>(plan::Category::activations)]; };
-  // Stages 1 and 2 hold a layer each of 3 and 2 microbatches; the last kind of buffer besides is the same.
+  // Stages 1 and 2 have one layer each and hold 3 and 2 microbatches of it; neither has embedding or head.
   EXPECT_EQ(activations(1) * 2, activations(2) * 3);
 }
 

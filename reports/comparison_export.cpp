@@ -1,0 +1,107 @@
+// reports/comparison_export.cpp -- the comparison for programs and spreadsheets.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "reports/comparison.h"
+#include "reports/json.h"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using result::Comparison;
+using result::ComparisonRow;
+using result::Prediction;
+using Status = ComparisonRow::Status;
+
+Json row_json(const ComparisonRow& row) {
+  Json varied = Json::object();
+  for (const auto& [path, value] : row.varied) varied[path] = value;
+  Json out{{"status", result::name(row.status)}, {"job", row.job}, {"varied", std::move(varied)}};
+  if (row.status == Status::refused) {
+    out["refusal"] = row.refusal;
+    return out;
+  }
+  const Prediction& p = row.prediction;
+  out["title"] = p.job;
+  out["gpus"] = p.gpus;
+  out["step_time_s"] = p.step_time_s;
+  out["step_time_low_s"] = p.step_time_low_s;
+  out["step_time_high_s"] = p.step_time_high_s;
+  out["tokens_per_s"] = p.tokens_per_s;
+  out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
+  out["mfu"] = p.mfu;
+  out["hfu"] = p.hfu;
+  out["bubble_fraction"] = p.bubble_fraction;
+  Json breakdown = Json::object();
+  for (const auto& [name, time] : p.breakdown_s) breakdown[name] = time;
+  out["breakdown_s"] = std::move(breakdown);
+  out["fits"] = p.fits;
+  out["peak_bytes"] = p.peak_bytes;
+  out["capacity_bytes"] = p.capacity_bytes;
+  if (!p.fits) {
+    out["attack"] = p.attack;
+    out["mends"] = p.mends;
+  }
+  out["warnings"] = p.warnings;
+  return out;
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+/// Every varied path, in the order in which they first come.
+std::vector<std::string> varied_paths(const Comparison& c) {
+  std::vector<std::string> out;
+  for (const ComparisonRow& row : c.rows) {
+    for (const auto& [path, value] : row.varied) {
+      if (std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string json(const Comparison& c) {
+  Json out;
+  out["schema"] = kSchema;
+  out["order"] = c.order == Comparison::Order::step_time ? "step_time_s" : "tokens_per_s_per_gpu";
+  out["rows"] = Json::array();
+  for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(row));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string csv(const Comparison& c) {
+  const std::vector<std::string> paths = varied_paths(c);
+  std::string out = "status,job";
+  for (const std::string& path : paths) out += ',' + cell(path);
+  out += ",gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,peak_bytes,capacity_bytes,reason\r\n";
+  for (const ComparisonRow& row : c.rows) {
+    out += std::string(result::name(row.status)) + ',' + cell(row.job);
+    for (const std::string& path : paths) {
+      const auto at =
+          std::find_if(row.varied.begin(), row.varied.end(), [&](const auto& v) { return v.first == path; });
+      out += ',' + (at == row.varied.end() ? "" : cell(at->second));
+    }
+    const Prediction& p = row.prediction;
+    if (row.status == Status::refused) {
+      out += ",,,,,,,,," + cell(row.refusal);
+    } else {
+      out += fmt::format(",{},{},{},{},{},{},{},{},{}", p.gpus, p.step_time_s, p.tokens_per_s, p.tokens_per_s_per_gpu,
+                         p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes, cell(p.attack));
+    }
+    out += "\r\n";
+  }
+  return out;
+}
+
+}  // namespace reports

@@ -1,0 +1,103 @@
+// tests/core/config/messages_model_test.cpp -- what users are told of shapes that no model has, and config.json files, word for word.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/core/config/messages.h"
+
+namespace config::testing {
+namespace {
+
+using ModelMessages = MessageTest;
+
+TEST_F(ModelMessages, AnUnknownArchitectureListsTheKnown) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"t5\", \"num_layers\": 4}"),
+            "workloads/models/other.json:1:16: error: model_type: 't5' is not known\n"
+            "  mend: known: bloom, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gpt2, gpt_neox, gpt_oss, llama, "
+            "mistral, mixtral, mpt, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe");
+}
+
+TEST_F(ModelMessages, AnArchitectureOffersTheNearest) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"lama\"}"),
+            "workloads/models/other.json:1:16: error: model_type: 'lama' is not known\n"
+            "  mend: did you mean llama? known: bloom, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gpt2, "
+            "gpt_neox, gpt_oss, llama, mistral, mixtral, mpt, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe");
+}
+
+TEST_F(ModelMessages, AClassIsToldAmongClasses) {
+  EXPECT_EQ(of_config_json("{\"architectures\": [\"LLaMAForCausalLM\"]}"),
+            "workloads/models/other.json:1:19: error: architectures: 'LLaMAForCausalLM' is not known\n"
+            "  mend: did you mean LlamaForCausalLM? known: BloomForCausalLM, DeepseekV2ForCausalLM, "
+            "DeepseekV3ForCausalLM, FalconForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, GPT2LMHeadModel, "
+            "GPTNeoXForCausalLM, GptOssForCausalLM, LlamaForCausalLM, MistralForCausalLM, MixtralForCausalLM, "
+            "MPTForCausalLM, OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+            "Qwen3MoeForCausalLM");
+}
+
+TEST_F(ModelMessages, AnArchitectureWithoutAName) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"\"}"),
+            "workloads/models/other.json:1:16: error: model_type: names no architecture\n"
+            "  mend: known: bloom, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gpt2, gpt_neox, gpt_oss, llama, "
+            "mistral, mixtral, mpt, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe");
+}
+
+TEST_F(ModelMessages, ConfigJsonThatIsNoJson) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"llama\" \"hidden_size\": 8}"),
+            "workloads/models/other.json:1:24: error: is not JSON: a map in { } is not closed, or lacks a comma\n"
+            "  mend: put commas between the entries and } behind the last");
+}
+
+TEST_F(ModelMessages, ConfigJsonWithTextForANumber) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"llama\", \"hidden_size\": \"4096\", \"vocab_size\": 1.5}"),
+            "workloads/models/other.json:1:40: error: hidden_size: '4096' is in quotes, so it is text\n"
+            "  mend: write a whole number from 1 to 1000000\n"
+            "workloads/models/other.json:1:62: error: vocab_size: '1.5' is not a whole number\n"
+            "  mend: write a whole number from 1 to 100000000");
+}
+
+TEST_F(ModelMessages, HeadsOfAConfigJsonDivideTheHiddenSize) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"llama\", \"num_attention_heads\": 31}"),
+            "workloads/models/other.json:1:48: error: num_attention_heads: 31 heads do not divide a hidden size of "
+            "4096\n"
+            "  mend: add head_dim, or mend one of the two");
+}
+
+TEST_F(ModelMessages, HeadsDivideTheHiddenSize) {
+  EXPECT_EQ(of_model("{layers: 2, hidden: 1000, heads: 16, ffn: 4000, vocab: 1000}"),
+            "job.yaml:1:41: error: model.heads: 16 heads do not divide a hidden size of 1000\n"
+            "  mend: add head_dim, or mend one of the two");
+}
+
+TEST_F(ModelMessages, KvHeadsDivideTheHeads) {
+  EXPECT_EQ(of_model("{base: small, kv_heads: 3}"),
+            "job.yaml:1:32: error: model.kv_heads: 3 do not divide 16 heads\n"
+            "  mend: write a divisor of the heads: each key and value serves as many queries");
+}
+
+TEST_F(ModelMessages, AnActivationWithoutItsGate) {
+  EXPECT_EQ(of_model("{base: small, gated_mlp: false, activation: swiglu}"),
+            "job.yaml:1:52: error: model.activation: is a gated one, and gated_mlp is false\n"
+            "  mend: write gated_mlp: true, or activation: gelu or relu");
+}
+
+TEST_F(ModelMessages, MoreParametersThanAreRead) {
+  EXPECT_EQ(of_model("{base: small, layers: 10000, hidden: 1000000, ffn: 10000000}"),
+            "job.yaml:1:30: error: model.layers: the model would have about 3.0e+17 parameters\n"
+            "  mend: check layers and widths for a digit too many: at most 1e15 parameters are read");
+}
+
+TEST_F(ModelMessages, AModelWithoutItsVocabulary) {
+  EXPECT_EQ(of_model("{layers: 2, hidden: 1024, heads: 16, ffn: 4096}"),
+            "job.yaml:1:8: error: model.vocab: is missing\n"
+            "  mend: add `vocab:` to model");
+}
+
+TEST_F(ModelMessages, AListIsNoModel) {
+  EXPECT_EQ(of_model("[small]"),
+            "job.yaml:1:8: error: model: a list is not a model\n"
+            "  mend: write a name, a path or a map");
+}
+
+}  // namespace
+}  // namespace config::testing
