@@ -1,7 +1,6 @@
 // bench/engine_bench.cpp -- operators a second of the native engine on one core, on the plan of a 70-billion-parameter
-// transformer cut tp 4, pp 4 with 5 chunks a stage, 32 microbatches: the plan of the default Job, on toy GPUs so that the
-// figure does not move when a calibration does.
-// SPDX-License-Identifier: Apache-2.0
+// transformer cut tp 4, pp 4 with 5 chunks a stage, 32 microbatches: the plan of the default Job, on toy GPUs so that
+// the figure does not move when a calibration does. SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -14,7 +13,7 @@
 
 namespace {
 
-constexpr double kTargetRate = 10e6;   // operators a second
+constexpr double kTargetRate = 10e6;  // operators a second
 
 /// Llama 3 70B by shape.
 spec::Job seventy_billion(bool unfold, double jitter) {

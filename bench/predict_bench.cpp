@@ -1,6 +1,6 @@
-// bench/predict_bench.cpp -- warm predictions of catalogue Jobs, every operator of every microbatch: plan, price, run, account.
-// Each reports its time over its target; peak_rss_MiB is of the whole process so far, so run one benchmark alone to read it.
-// SPDX-License-Identifier: Apache-2.0
+// bench/predict_bench.cpp -- warm predictions of catalogue Jobs, every operator of every microbatch: plan, price, run,
+// account. Each reports its time over its target; peak_rss_MiB is of the whole process so far, so run one benchmark
+// alone to read it. SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -30,11 +30,11 @@ spec::Job catalogue_job(const std::string& name, const Settings& settings = {}) 
 double peak_rss_mib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;   // Linux counts kibibytes
+  return static_cast<double>(usage.ru_maxrss) / 1024;  // Linux counts kibibytes
 }
 
 void predict(benchmark::State& state, const spec::Job& job, double target_ms) {
-  sim::predict(job);   // warm
+  sim::predict(job);  // warm
   double seconds = 0;
   std::int64_t operators = 0;
   for (auto _ : state) {
@@ -62,10 +62,11 @@ BENCHMARK(PredictFolded16384)->Unit(benchmark::kMillisecond);
 
 /// The default Job on 128 nodes with every one of 1,024 ranks run by itself.
 void PredictUnfolded1024(benchmark::State& state) {
-  predict(state, catalogue_job("llama3-70b-64xh100", {{"cluster.nodes", "128"},
-                                                      {"strategy.dp", "64"},
-                                                      {"training.global_batch", "2048"},
-                                                      {"simulation.unfold", "true"}}),
+  predict(state,
+          catalogue_job("llama3-70b-64xh100", {{"cluster.nodes", "128"},
+                                               {"strategy.dp", "64"},
+                                               {"training.global_batch", "2048"},
+                                               {"simulation.unfold", "true"}}),
           5000);
 }
 BENCHMARK(PredictUnfolded1024)->Unit(benchmark::kMillisecond)->Iterations(1);

@@ -85,7 +85,7 @@ std::string refusals(const Validation& v) {
   }
   if (reasons.empty()) return "";
   std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string out = fmt::format("\nRefused, {} cases, by their first fault\n", v.summary.refused);
+  std::string out = fmt::format("\nRefused ({}), by their first fault\n", v.summary.refused);
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
     out += paragraph(fmt::format("{:>6}  ", reasons[i].second), reasons[i].first);
   }
@@ -183,7 +183,7 @@ std::string validation_markdown(const Validation& v) {
   }
   out += markdown_line("**all rows**", "", ran(v.summary), v.summary);
   if (v.macro.files > 0) {
-    out += markdown_line("**mean of files**", fmt::format("{} files of at least 5 rows", v.macro.files), "", v.macro);
+    out += markdown_line("**mean of files**", fmt::format("files of at least 5 rows: {}", v.macro.files), "", v.macro);
   }
   return out;
 }

@@ -48,7 +48,7 @@ class Builder : public YAML::EventHandler {
 
   Value root;
   bool filled = false;
-  base::Where last_scalar;       // the last text of the document
+  base::Where last_scalar;  // the last text of the document
   bool last_is_quoted = false;
 
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -259,7 +259,8 @@ Value load(const std::string& path) {
 
 Value parse(std::string_view text, const std::string& name) {
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    const int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'));
+    const int line =
+        1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'));
     fail({name, line, 1}, {}, "holds bytes that are no text", "save the file as UTF-8 text");
   }
   std::istringstream stream{std::string(text)};

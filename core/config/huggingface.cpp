@@ -342,7 +342,7 @@ constexpr std::array kArchitectures{
 };
 
 /// "did you mean llama? known: bloom, ...", in model types or in class names.
-std::string known_architectures(const std::string& name, std::string_view Architecture::* spelling) {
+std::string known_architectures(const std::string& name, std::string_view Architecture::*spelling) {
   std::vector<std::string> known;
   std::string list;
   for (const Architecture& one : kArchitectures) {
@@ -357,7 +357,7 @@ std::string known_architectures(const std::string& name, std::string_view Archit
 /// By model_type, or by the class's name where the file has no model_type.
 const Architecture* find_architecture(const Value& value, MapReader& map) {
   std::string name;
-  std::string_view Architecture::* spelling = &Architecture::model_type;
+  std::string_view Architecture::*spelling = &Architecture::model_type;
   const bool typed = map.has("model_type");
   if (typed) {
     if (!map.read("model_type", name)) return nullptr;
@@ -369,7 +369,8 @@ const Architecture* find_architecture(const Value& value, MapReader& map) {
                                [&](const Architecture& one) { return one.*spelling == name; });
   if (it != kArchitectures.end()) return &*it;
   const bool written = value.find("architectures") && !typed;
-  map.fault(written ? "architectures" : "model_type", name.empty() ? "names no architecture" : "'" + name + "' is not known",
+  map.fault(written ? "architectures" : "model_type",
+            name.empty() ? "names no architecture" : "'" + name + "' is not known",
             known_architectures(name, spelling));
   return nullptr;
 }

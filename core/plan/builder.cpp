@@ -36,7 +36,8 @@ std::int32_t Pool::find_name(std::string_view name) {
 std::int16_t Pool::channel(const Channel& channel) {
   for (std::size_t i = 0; i < plan_.channels.size(); ++i) {
     const Channel& known = plan_.channels[i];
-    if (known.kind == channel.kind && known.axis == channel.axis && known.from == channel.from && known.to == channel.to) {
+    if (known.kind == channel.kind && known.axis == channel.axis && known.from == channel.from &&
+        known.to == channel.to) {
       return static_cast<std::int16_t>(i);
     }
   }
@@ -55,7 +56,8 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
   return op;
 }
 
-void SegmentBuilder::compute(const Work& work, std::string_view name, int launches, std::initializer_list<Stream> waits) {
+void SegmentBuilder::compute(const Work& work, std::string_view name, int launches,
+                             std::initializer_list<Stream> waits) {
   for (const Stream stream : waits) join(stream);
   Operator& op = append(work, name, Stream::compute, launches);
   int count = 0;

@@ -16,7 +16,7 @@ namespace plan {
 /// Guesses the number asked for next: layers repeat, so what came behind a number once mostly does again.
 class Habit {
  public:
-  std::int32_t guess() const { return followers_[latest_]; }   // -1: none
+  std::int32_t guess() const { return followers_[latest_]; }  // -1: none
   void learn(std::int32_t number) {
     followers_[latest_] = number;
     latest_ = static_cast<std::size_t>(number) + 1;
@@ -24,7 +24,7 @@ class Habit {
   }
 
  private:
-  std::size_t latest_ = 0;                                      // one above the number; 0: none yet
+  std::size_t latest_ = 0;  // one above the number; 0: none yet
   std::vector<std::int32_t> followers_ = std::vector<std::int32_t>(1, -1);
 };
 
@@ -51,8 +51,8 @@ class SegmentBuilder {
  public:
   SegmentBuilder(Pool& pool, std::string name) : pool_(pool) { segment_.name = std::move(name); }
 
-  Phase phase = Phase::forward;   // of operators appended from now on
-  std::int16_t layer = -1;        // likewise
+  Phase phase = Phase::forward;  // of operators appended from now on
+  std::int16_t layer = -1;       // likewise
 
   /// Compute on the compute stream, after everything before it there, `waits` (streams) and what join() noted.
   void compute(const Work&, std::string_view name, int launches = 1, std::initializer_list<Stream> waits = {});
@@ -65,8 +65,8 @@ class SegmentBuilder {
   /// The latest operator also records `event` (one at or above kStreams).
   void record(EventId event) { segment_.operators.back().records = event; }
 
-  void take(Category, std::int64_t bytes);   // allocated before the next operator
-  void give(Category, std::int64_t bytes);   // released after the latest operator
+  void take(Category, std::int64_t bytes);  // allocated before the next operator
+  void give(Category, std::int64_t bytes);  // released after the latest operator
 
   Pool& pool() { return pool_; }
   bool empty() const { return segment_.operators.empty(); }

@@ -276,7 +276,8 @@ class Checker {
     constexpr double most_passes = 4e6, most_bytes = 1e18, longest = 10'000;
     const double layers = model_.layers, hidden = static_cast<double>(model_.hidden);
     const double vocab = static_cast<double>(model_.vocab), sequence = static_cast<double>(t_.sequence);
-    const double width = static_cast<double>(model_.q_width() + model_.kv_width()), up = static_cast<double>(model_.up_width());
+    const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
+                 up = static_cast<double>(model_.up_width());
     const double microbatches = static_cast<double>(whole_microbatches());
     if (microbatches * s_.pp * s_.vpp > most_passes) {
       fault("training.global_batch",
@@ -286,12 +287,14 @@ class Checker {
     }
     const AttentionKernel kernel = s_.attention_kernel.value_or(best_attention(job_));
     const bool scores = kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
-    const double of_token = layers * (40 * hidden + 20 * width + 20 * up + (scores ? 10 * model_.heads * sequence : 0)) + 16 * vocab;
+    const double of_token =
+        layers * (40 * hidden + 20 * width + 20 * up + (scores ? 10 * model_.heads * sequence : 0)) + 16 * vocab;
     if (of_token * sequence * static_cast<double>(t_.micro_batch) * std::max(microbatches, 1.0) > most_bytes) {
       fault("training.sequence", "with this batch the activations of one replica's step pass 10^18 bytes",
             "check sequence, global_batch and micro_batch for a digit too many");
     }
-    const double parameters = layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * static_cast<double>(model_.ffn)) + vocab * hidden;
+    const double parameters =
+        layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * static_cast<double>(model_.ffn)) + vocab * hidden;
     const double attended = model_.window > 0 ? std::min(sequence, static_cast<double>(model_.window)) : sequence;
     const double flops = (6 * parameters + 6 * layers * static_cast<double>(model_.q_width()) * attended) * sequence *
                          static_cast<double>(t_.global_batch);

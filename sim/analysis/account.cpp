@@ -17,8 +17,8 @@ namespace {
 
 double seconds(trace::Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
 
-/// The shares in seconds, so that their sum, taken in any order, is `step` exactly: each is rounded to the step's last bit,
-/// which makes every partial sum exact, and the largest one is what the others leave.
+/// The shares in seconds, so that their sum, taken in any order, is `step` exactly: each is rounded to the step's last
+/// bit, which makes every partial sum exact, and the largest one is what the others leave.
 std::vector<std::pair<std::string, double>> exact_shares(const Breakdown& shares, double step) {
   std::vector<std::pair<std::string, double>> out;
   int exponent = 0;
@@ -137,9 +137,9 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
 
 std::string title(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
-  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(job.cluster.nodes) + " x " +
-                     job.cluster.node.name + " (" + std::to_string(job.cluster.gpus()) + " GPUs): tp " + std::to_string(s.tp) +
-                     (s.sp && s.tp > 1 ? " sp" : "") + ", pp " + std::to_string(s.pp);
+  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(job.cluster.nodes) +
+                     " x " + job.cluster.node.name + " (" + std::to_string(job.cluster.gpus()) + " GPUs): tp " +
+                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") + ", pp " + std::to_string(s.pp);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
          std::to_string(job.training.global_batch) + " x " + std::to_string(job.training.sequence);
@@ -178,7 +178,8 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   const auto [first, shares] = slowest(trace);
   out.breakdown_stage = trace.tracks[first].stage;
   out.breakdown_s = exact_shares(shares, out.step_time_s);
-  out.bubble_fraction = static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
+  out.bubble_fraction =
+      static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
   out.communication = communication(plan, trace, first);
 
   out.capacity_bytes = static_cast<std::int64_t>(gpu.memory.si());

@@ -13,15 +13,15 @@ namespace {
 using trace::Span;
 using trace::Ticks;
 
-constexpr std::uint8_t kOptimizerPhase = 3;   // index into Trace::phases
-constexpr int kMaxStreams = 128;              // as many as Span::waited_for can name
+constexpr std::uint8_t kOptimizerPhase = 3;  // index into Trace::phases
+constexpr int kMaxStreams = 128;             // as many as Span::waited_for can name
 
 Share share_of(const std::string& name) {
   if (name == "tp") return Share::exposed_tp;
   if (name == "cp") return Share::exposed_cp;
   if (name == "ep") return Share::exposed_ep;
   if (name == "dp") return Share::exposed_dp;
-  if (name == "model") return Share::optimizer;   // the gradient norm is part of the update
+  if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
   return Share::exposed_pp;
 }
 
@@ -35,7 +35,8 @@ class Accountant {
     Ticks at = 0;
     for (const Span& span : track(0).spans) {
       if (span.start > at) explain(at, span.start, span);
-      out_[static_cast<int>(span.phase == kOptimizerPhase ? Share::optimizer : Share::compute)] += span.end - span.start;
+      out_[static_cast<int>(span.phase == kOptimizerPhase ? Share::optimizer : Share::compute)] +=
+          span.end - span.start;
       at = std::max(at, span.end);
     }
     finish(at);
@@ -63,11 +64,11 @@ class Accountant {
   /// Why [from, to) passed before `span`, which became ready or started at `to`.
   void explain(Ticks from, Ticks to, const Span& span) {
     const Ticks ready = std::clamp(span.ready, from, to);
-    add(Share::bubble, ready, to);          // it was ready and had to wait for others
+    add(Share::bubble, ready, to);  // it was ready and had to wait for others
     if (ready == from) return;
     if (span.waited_for == -2) return add(Share::host, from, ready);
     if (span.waited_for > 0) return blame(from, ready, span.waited_for);
-    add(Share::host, from, ready);          // issued only now
+    add(Share::host, from, ready);  // issued only now
   }
 
   /// Charges [from, to) to the operator on `stream` that ended at `to`, and what lies before it to its own cause.
@@ -84,11 +85,11 @@ class Accountant {
       const Ticks begun = std::max(from, span.start);
       add(share(span), begun, span.end);
       const Ticks ready = std::clamp(span.ready, from, begun);
-      add(Share::bubble, ready, begun);     // its other members had not arrived
+      add(Share::bubble, ready, begun);  // its other members had not arrived
       if (ready == from) return;
       if (span.waited_for == -2) return add(Share::host, from, ready);
       if (span.waited_for == 0) return add(Share::bubble, from, ready);
-      if (span.waited_for > 0) stream = span.waited_for;   // otherwise: behind its predecessor on the same stream
+      if (span.waited_for > 0) stream = span.waited_for;  // otherwise: behind its predecessor on the same stream
       to = ready;
     }
   }

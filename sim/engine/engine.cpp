@@ -20,14 +20,14 @@ constexpr int kStreamBits = 4;  // of a stream's number
 static_assert(kStreams <= 1 << kStreamBits);
 constexpr std::int64_t kNever = Tournament::kNever;
 
-// What happens next to a stream is one number, instant and stream, so that the least of them says both; instants go up to 6
-// days, and the lower stream of equals comes first.
+// What happens next to a stream is one number, instant and stream, so that the least of them says both; instants go up
+// to 6 days, and the lower stream of equals comes first.
 std::int64_t event_at(Ticks instant, int stream) { return instant << kStreamBits | stream; }
 Ticks instant_of(std::int64_t event) { return event >> kStreamBits; }
 int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 << kStreamBits) - 1)); }
 
 constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
-constexpr std::int8_t kNothing = -1, kHost = -2;   // Span::waited_for, besides streams
+constexpr std::int8_t kNothing = -1, kHost = -2;  // Span::waited_for, besides streams
 
 enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
 
@@ -35,23 +35,23 @@ enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, par
 struct alignas(64) Entry {
   Ticks issued, duration;
   std::int32_t step, call;
-  std::int16_t next;             // behind it in the stream; -1: none
+  std::int16_t next;  // behind it in the stream; -1: none
   std::int16_t channel;
   std::uint8_t resources;
   bool synchronizes;
-  std::int8_t waits;             // how many of the following
+  std::int8_t waits;                                   // how many of the following
   std::array<std::int8_t, plan::kMaxWaits> stream;     // of this stream ...
   std::array<std::int32_t, plan::kMaxWaits> sequence;  // ... that operator
 };
 
 struct alignas(64) StreamState {
   Ticks ready = 0, start = 0;
-  Progress progress;             // of what runs
-  std::int16_t head = -1, tail = -1;   // entries; -1: none
+  Progress progress;                  // of what runs
+  std::int16_t head = -1, tail = -1;  // entries; -1: none
   std::int32_t issued = 0, completed = 0;
-  std::int32_t meeting = -1;     // where its head meets others
-  std::int32_t wake = kNobody;   // when so many have completed, the first waiter goes on
-  std::uint16_t waiters = 0;     // streams whose head is blocked on this one, as bits
+  std::int32_t meeting = -1;    // where its head meets others
+  std::int32_t wake = kNobody;  // when so many have completed, the first waiter goes on
+  std::uint16_t waiters = 0;    // streams whose head is blocked on this one, as bits
   State state = State::idle;
   std::int8_t cause = kNothing;
 };
@@ -65,24 +65,24 @@ struct Recorded {
 };
 
 struct Machine {
-  std::array<std::int64_t, kStreams> next;             // event_at() which something happens to each stream's head
+  std::array<std::int64_t, kStreams> next;  // event_at() which something happens to each stream's head
   std::array<StreamState, kStreams> streams;
   std::array<Recorded, plan::kEvents> events;
   Holders holders;
-  std::uint16_t sharing = 0;                           // streams whose running operator holds something, as bits
+  std::uint16_t sharing = 0;  // streams whose running operator holds something, as bits
   bool host_waits = false, full = false;
-  bool plain = true;                                   // kernels take their prices
+  bool plain = true;  // kernels take their prices
   bool recorded = true;
   std::int32_t instance = 0;
   Ticks host = 0;
-  Entry* entries = nullptr;                            // kWindow of them
-  const std::int32_t* meeting_of = nullptr;            // by channel
-  std::vector<trace::Span>* spans = nullptr;           // by stream
+  Entry* entries = nullptr;                   // kWindow of them
+  const std::int32_t* meeting_of = nullptr;   // by channel
+  std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;
-  std::int32_t call = -1, step = 0, step_end = 0;      // next to issue
-  std::int16_t free = -1, fresh = 0;                   // entries: first of those given back, first of those never used
+  std::int32_t call = -1, step = 0, step_end = 0;  // next to issue
+  std::int16_t free = -1, fresh = 0;               // entries: first of those given back, first of those never used
   std::int16_t outstanding = 0;
-  std::array<double, kStreams> variance{};             // jitter since the last collective of each stream
+  std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
   std::uint64_t samples = 0;
 };
 
@@ -95,10 +95,11 @@ std::int64_t next_event(const Machine& m) {
 
 struct Meeting {
   std::int32_t size = 0, arrived = 0, ended = 0;
-  std::vector<std::pair<Machine*, int>> members;       // and the stream
+  std::vector<std::pair<Machine*, int>> members;  // and the stream
 };
 
-// The functions marked inline below are called several times for each operator and from few places: a tenth of the whole.
+// The functions marked inline below are called several times for each operator and from few places: a tenth of the
+// whole.
 class Run {
  public:
   explicit Run(const EngineInput& in);
@@ -120,9 +121,9 @@ class Run {
 
   const EngineInput& in_;
   std::vector<Machine> machines_;
-  std::unique_ptr<Entry[]> entries_;                   // kWindow for each machine
+  std::unique_ptr<Entry[]> entries_;  // kWindow for each machine
   std::vector<Meeting> meetings_;
-  std::map<std::int32_t, double> maxima_;              // expected_maximum() of each size of collective
+  std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
   Tournament clocks_;
   Ticks now_ = 0;
   EngineOutput out_;
@@ -165,7 +166,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
 
 /// Issues until the window is full, the program ends, or the host has to wait for the device.
 inline void Run::issue(Machine& m) {
-  if (m.full) m.host = std::max(m.host, now_);   // it stood still until there was room
+  if (m.full) m.host = std::max(m.host, now_);  // it stood still until there was room
   m.full = false;
   while (!m.host_waits) {
     while (m.step == m.step_end) {
@@ -262,7 +263,7 @@ void Run::arrive(Machine& m, int s) {
 inline void Run::restretch(Machine& m) {
   for (unsigned streams = m.sharing; streams != 0; streams &= streams - 1) {
     const int s = __builtin_ctz(streams);
-    if (instant_of(m.next[s]) == now_) continue;   // has ended, whoever comes or goes at this instant
+    if (instant_of(m.next[s]) == now_) continue;  // has ended, whoever comes or goes at this instant
     StreamState& stream = m.streams[s];
     const double stretch = m.holders.stretch(m.entries[stream.head].resources, in_);
     if (stretch != stream.progress.stretch()) m.next[s] = event_at(stream.progress.change(now_, stretch), s);
@@ -336,13 +337,13 @@ inline void Run::complete(Machine& m, int s) {
     span.ready = stream.ready;
     span.start = stream.start;
     span.end = now_;
-    span.work = e.step;           // the caller turns it into name, layer and work
+    span.work = e.step;  // the caller turns it into name, layer and work
     span.microbatch = e.call;
     span.waited_for = stream.cause;
   }
   ++stream.completed;
   ++out_.completed;
-  out_.end = now_;                // time never runs back
+  out_.end = now_;  // time never runs back
   stream.head = e.next;
   e.next = m.free;
   m.free = done;

@@ -1,10 +1,9 @@
-// sim/engine/engine.h -- runs programs as CUDA runs streams: a host issues operators in order, streams are FIFO, events gate,
-// a collective starts when its last member arrives and ends when its slowest member ends. Knows no GPU, link or model: times
-// come in as picoseconds, and what slows what as shared resources.
+// sim/engine/engine.h -- runs programs as CUDA runs streams: a host issues operators in order, streams are FIFO, events
+// gate, a collective starts when its last member arrives and ends when its slowest member ends. Knows no GPU, link or
+// model: times come in as picoseconds, and what slows what as shared resources.
 //
-// Time is an integer. What happens at one instant happens in a fixed order (lower streams, then lower instances first), and
-// no result depends on it: the same input gives the same run, folded or not.
-// SPDX-License-Identifier: Apache-2.0
+// Time is an integer. What happens at one instant happens in a fixed order (lower streams, then lower instances first),
+// and no result depends on it: the same input gives the same run, folded or not. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -21,20 +20,21 @@ using trace::Ticks;
 /// What an operator occupies while it runs. Kernels and communication slow one another; operators on the same link and
 /// direction share it evenly.
 namespace resource {
-inline constexpr std::uint8_t kCompute = 1, kCommunication = 2, kNvlinkOut = 4, kNvlinkIn = 8, kNicOut = 16, kNicIn = 32;
+inline constexpr std::uint8_t kCompute = 1, kCommunication = 2, kNvlinkOut = 4, kNvlinkIn = 8, kNicOut = 16,
+                              kNicIn = 32;
 inline constexpr int kCount = 6;
 inline constexpr std::uint8_t kLinks = kNvlinkOut | kNvlinkIn | kNicOut | kNicIn;
 }  // namespace resource
 
 /// An operator with its price.
 struct Step {
-  Ticks duration = 0;            // alone
-  std::int32_t host = 0;         // picoseconds of the host to issue it
-  std::int32_t members = 1;      // ranks of its collective, for the expected maximum under jitter
+  Ticks duration = 0;        // alone
+  std::int32_t host = 0;     // picoseconds of the host to issue it
+  std::int32_t members = 1;  // ranks of its collective, for the expected maximum under jitter
   std::int16_t channel = -1;
   std::uint8_t stream = 0;
   std::uint8_t resources = 0;
-  bool synchronizes = false;     // the host waits for it before it issues more
+  bool synchronizes = false;  // the host waits for it before it issues more
   std::array<plan::EventId, plan::kMaxWaits> waits{-1, -1, -1, -1};
   plan::EventId records = -1;
 };
@@ -42,9 +42,9 @@ struct Step {
 /// One rank, or one role that stands for many.
 struct Instance {
   int role = 0, rank = 0;
-  double compute_factor = 1;     // its kernels take this many times as long (a slow rank)
-  double network_factor = 1;     // its transfers through the NIC likewise (a slow link)
-  bool recorded = true;          // its spans are kept
+  double compute_factor = 1;  // its kernels take this many times as long (a slow rank)
+  double network_factor = 1;  // its transfers through the NIC likewise (a slow link)
+  bool recorded = true;       // its spans are kept
 };
 
 struct EngineInput {
@@ -52,12 +52,12 @@ struct EngineInput {
   std::vector<Step> steps;                  // of all segments, one behind the other
   std::vector<std::int32_t> segment_begin;  // first step of each segment, and the end
   std::vector<Instance> instances;
-  std::vector<std::int32_t> meeting_of;     // [instance * channels + channel]: where its members meet; -1: alone
-  std::vector<std::int32_t> meeting_size;   // instances that meet there
-  Ticks host_start = 0;                     // before the host issues the first operator
+  std::vector<std::int32_t> meeting_of;    // [instance * channels + channel]: where its members meet; -1: alone
+  std::vector<std::int32_t> meeting_size;  // instances that meet there
+  Ticks host_start = 0;                    // before the host issues the first operator
   double compute_slowdown = 1, communication_slowdown = 1;
-  double jitter = 0;                        // relative standard deviation of a kernel's time
-  bool folded = true;                       // jitter: expected maximum over members instead of samples
+  double jitter = 0;   // relative standard deviation of a kernel's time
+  bool folded = true;  // jitter: expected maximum over members instead of samples
   std::uint64_t seed = 1;
 };
 

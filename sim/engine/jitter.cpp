@@ -31,7 +31,7 @@ double expected_maximum(int n) {
   // The mean of a distribution F that is 0 below -L and 1 above L is L minus the integral of F between them.
   constexpr double limit = 9;
   constexpr int steps = 180;
-  double integral = 0.5;   // half of F(L); F(-L) is 0
+  double integral = 0.5;  // half of F(L); F(-L) is 0
   for (int k = 1; k < steps; ++k) integral += std::pow(normal_distribution(-limit + 2 * limit * k / steps), n);
   return limit - integral * 2 * limit / steps;
 }

@@ -1,5 +1,5 @@
-// sim/engine/jitter.h -- random kernel times: samples for unfolded runs, the expected maximum over ranks for folded ones.
-// SPDX-License-Identifier: Apache-2.0
+// sim/engine/jitter.h -- random kernel times: samples for unfolded runs, the expected maximum over ranks for folded
+// ones. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace sim {
 /// A standard normal number that depends on nothing but its arguments, so that runs repeat whatever their order.
 double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
-/// Expected maximum of n independent standard normals, to six digits: the mean of the distribution Phi^n by the trapezoid
-/// rule, which converges fast for so smooth an integrand. 0 for n < 2.
+/// Expected maximum of n independent standard normals, to six digits: the mean of the distribution Phi^n by the
+/// trapezoid rule, which converges fast for so smooth an integrand. 0 for n < 2.
 double expected_maximum(int n);
 
 }  // namespace sim

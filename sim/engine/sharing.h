@@ -1,5 +1,5 @@
-// sim/engine/sharing.h -- what the running operators of one rank occupy together, and by how much that stretches each of them.
-// SPDX-License-Identifier: Apache-2.0
+// sim/engine/sharing.h -- what the running operators of one rank occupy together, and by how much that stretches each
+// of them. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ class Holders {
   std::uint64_t counts_ = 0;
 };
 
-/// How far a running operator has come. Its end is found from the same exact progress however often its pace changes at one
-/// instant, so the order of events within an instant leaves no trace.
+/// How far a running operator has come. Its end is found from the same exact progress however often its pace changes at
+/// one instant, so the order of events within an instant leaves no trace.
 class Progress {
  public:
   Ticks begin(Ticks now, Ticks alone, double stretch) {
@@ -65,7 +65,7 @@ class Progress {
   /// To the nearest picosecond; halves go up, also those that lost their last bits.
   Ticks end() const { return since_ + static_cast<Ticks>(std::max(0.0, left_ * stretch_) + 0.501); }
 
-  double left_ = 0;      // picoseconds alone
+  double left_ = 0;  // picoseconds alone
   Ticks since_ = 0;
   double stretch_ = 1;
 };

@@ -34,12 +34,12 @@ class Tournament {
 
  private:
   struct Node {
-    std::int64_t key = kNever;   // of the winner below
+    std::int64_t key = kNever;  // of the winner below
     std::int32_t winner = 0;
     bool operator==(const Node&) const = default;
   };
   std::size_t leaves_ = 1;
-  std::vector<Node> nodes_;      // the root is 1, the children of n are 2n and 2n + 1
+  std::vector<Node> nodes_;  // the root is 1, the children of n are 2n and 2n + 1
 };
 
 }  // namespace sim

@@ -41,7 +41,7 @@ TEST_F(Validate, PrintsATableAndAnswersThoughACaseIsRefused) {
   EXPECT_EQ(run.err, "");  // no progress bar: stderr is no terminal
   EXPECT_TRUE(contains(run.out, "\npaper                           2       1 ")) << run.out;
   EXPECT_TRUE(contains(run.out, "\nall rows ")) << run.out;
-  EXPECT_TRUE(contains(run.out, "Refused, 1 cases")) << run.out;
+  EXPECT_TRUE(contains(run.out, "Refused (1)")) << run.out;
 }
 
 TEST_F(Validate, JsonOnStdoutIsOnlyJsonWithARowForEveryCase) {

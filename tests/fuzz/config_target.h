@@ -58,7 +58,9 @@ inline void use(const spec::Job& job) {
   require(answer.peak_bytes > 0, "a step without memory");
 }
 
-inline void use(const spec::Model& model) { require(spec::parameters(model).total() > 0, "a model without parameters"); }
+inline void use(const spec::Model& model) {
+  require(spec::parameters(model).total() > 0, "a model without parameters");
+}
 
 inline void read_set_lines(std::string_view lines, const config::Catalogue& catalogue) {
   config::Value job = config::parse(
@@ -80,25 +82,15 @@ inline void read_as(char kind, std::string_view text, const config::Catalogue& c
   switch (kind) {
     case 'M':
     case 'H':
-      if (const spec::Model model = catalogue.model(tree, "model", faults); faults.empty() && model.kind != "layers") use(model);
+      if (const spec::Model model = catalogue.model(tree, "model", faults); faults.empty() && model.kind != "layers")
+        use(model);
       break;
-    case 'N':
-      catalogue.node(tree, "cluster.node", faults);
-      break;
-    case 'G':
-      catalogue.gpu(tree, "gpu", faults);
-      break;
-    case 'F':
-      catalogue.fabric(tree, "cluster.fabric", faults);
-      break;
-    case 'W':
-      catalogue.framework(tree, "strategy.framework", faults);
-      break;
-    case 'C':
-      config::read_calibration(tree, "input", faults);
-      break;
-    default:
-      use(config::read_job(tree, catalogue));
+    case 'N': catalogue.node(tree, "cluster.node", faults); break;
+    case 'G': catalogue.gpu(tree, "gpu", faults); break;
+    case 'F': catalogue.fabric(tree, "cluster.fabric", faults); break;
+    case 'W': catalogue.framework(tree, "strategy.framework", faults); break;
+    case 'C': config::read_calibration(tree, "input", faults); break;
+    default: use(config::read_job(tree, catalogue));
   }
   if (!faults.empty()) throw base::InputError(faults);
 }

@@ -53,7 +53,7 @@ TEST(FuzzCorpus, HoldsEachKindOfInput) {
 }
 
 TEST(FuzzCorpus, ItsExamplesAreSound) {
-  // An example with a fault would stop the fuzzer at its door. Files whose name says so hold what is refused.
+  // An example with a fault would stop the fuzzer at its door.
   int examples = 0;
   for (const auto& file : corpus()) {
     if (!file.filename().string().starts_with("example-")) continue;
@@ -61,6 +61,16 @@ TEST(FuzzCorpus, ItsExamplesAreSound) {
     EXPECT_TRUE(is_sound(content(file))) << file.filename();
   }
   EXPECT_GE(examples, 20);
+}
+
+TEST(FuzzCorpus, ItsRefusedInputsAreRefused) {
+  int refused = 0;
+  for (const auto& file : corpus()) {
+    if (!file.filename().string().starts_with("refused-")) continue;
+    ++refused;
+    EXPECT_FALSE(is_sound(content(file))) << file.filename();
+  }
+  EXPECT_GE(refused, 10);
 }
 
 }  // namespace

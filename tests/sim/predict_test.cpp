@@ -137,12 +137,14 @@ TEST(Predict, FasterHardwareNeverMakesAWorkDearer) {
     for (int what = 0; what < 4; ++what) {
       spec::Cluster faster = job.cluster;
       if (what == 0) faster.node.gpu.hbm = faster.node.gpu.hbm * 1.7;
-      if (what == 1) for (base::FlopRate& peak : faster.node.gpu.peak) peak = peak * 1.7;
+      if (what == 1)
+        for (base::FlopRate& peak : faster.node.gpu.peak) peak = peak * 1.7;
       if (what == 2) faster.node.nvlink.bandwidth = faster.node.nvlink.bandwidth * 1.7;
       if (what == 3) faster.node.nic.bandwidth = faster.node.nic.bandwidth * 1.7;
       const std::vector<base::Seconds> after = sim::prices_of(plan, faster);
       ASSERT_EQ(after.size(), before.size());
-      for (std::size_t w = 0; w < after.size(); ++w) ASSERT_LE(after[w], before[w]) << n << " what " << what << " work " << w;
+      for (std::size_t w = 0; w < after.size(); ++w)
+        ASSERT_LE(after[w], before[w]) << n << " what " << what << " work " << w;
     }
   }
 }
@@ -158,7 +160,8 @@ TEST(Predict, FasterHardwareNeverMakesAStepLongerWithoutInterference) {
       spec::Job faster = job;
       spec::Node& node = faster.cluster.node;
       if (what == 0) node.gpu.hbm = node.gpu.hbm * 2;
-      if (what == 1) for (base::FlopRate& peak : node.gpu.peak) peak = peak * 2;
+      if (what == 1)
+        for (base::FlopRate& peak : node.gpu.peak) peak = peak * 2;
       if (what == 2) node.nvlink.bandwidth = node.nvlink.bandwidth * 2;
       if (what == 3) node.nic.bandwidth = node.nic.bandwidth * 2;
       ASSERT_LE(static_cast<double>(engine_on(faster).end), before * 1.01) << what << " " << random_jobs::text(job);
@@ -171,7 +174,7 @@ TEST(Predict, OneSlowRankSlowsTheStepAndNoMoreThanAllOfThemWould) {
   for (int n = 0; n < 40; ++n) {
     spec::Job job = source.job();
     job.cluster.node.calibration.compute_slowdown = job.cluster.node.calibration.comm_slowdown = 1;
-    job.strategy.cuda_graphs = true;   // kernels, not the host, set the pace
+    job.strategy.cuda_graphs = true;  // kernels, not the host, set the pace
     job.framework.step = {};
     const Ticks usual = engine_on(job).end;
     job.simulation.slow_ranks = {{source.below(job.cluster.gpus()), 1.5}};
@@ -193,9 +196,9 @@ TEST(Predict, RatesFollowFromTheStepTime) {
   const spec::Job job = toy::job({.tp = 2, .pp = 2, .dp = 2, .microbatches = 4});
   const result::Prediction p = sim::predict(job).prediction;
   EXPECT_EQ(p.gpus, 8);
-  EXPECT_DOUBLE_EQ(p.tokens_per_s, 8 * 128 / p.step_time_s);   // 4 microbatches x 2 replicas of 128 tokens
+  EXPECT_DOUBLE_EQ(p.tokens_per_s, 8 * 128 / p.step_time_s);  // 4 microbatches x 2 replicas of 128 tokens
   EXPECT_DOUBLE_EQ(p.tokens_per_s_per_gpu * 8, p.tokens_per_s);
-  EXPECT_DOUBLE_EQ(p.mfu, p.model_tflops_per_gpu / 1000);      // of 1 PFLOP/s
+  EXPECT_DOUBLE_EQ(p.mfu, p.model_tflops_per_gpu / 1000);  // of 1 PFLOP/s
   EXPECT_LT(p.step_time_low_s, p.step_time_s);
   EXPECT_GT(p.step_time_high_s, p.step_time_s);
 }

@@ -1,6 +1,5 @@
-// tests/sim/random_jobs.h -- sound toy jobs drawn from a seed, over everything that changes a schedule: degrees, schedules,
-// recomputation, overlaps, launch costs, interference.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/random_jobs.h -- sound toy jobs drawn from a seed, over everything that changes a schedule: degrees,
+// schedules, recomputation, overlaps, launch costs, interference. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <random>
@@ -46,7 +45,8 @@ class Source {
       overlap.grad_reduce = coin();
       overlap.param_gather = coin();
       overlap.p2p = coin();
-      overlap.tp = one_of({spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
+      overlap.tp = one_of(
+          {spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
       j.strategy.compile = below(4) == 0;
       j.strategy.cuda_graphs = below(4) == 0;
       spec::Framework& f = j.framework;
@@ -78,12 +78,12 @@ class Source {
 /// The cut in words, for failures.
 inline std::string text(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
-  return "tp " + std::to_string(s.tp) + (s.sp ? " sp" : "") + " pp " + std::to_string(s.pp) + " vpp " + std::to_string(s.vpp) +
-         " dp " + std::to_string(s.data()) + " zero " + std::to_string(s.zero) + " schedule " +
-         std::to_string(static_cast<int>(s.schedule)) + " batch " + std::to_string(j.training.global_batch) + " layers " +
-         std::to_string(j.model.layers) + " p2p " + std::to_string(*s.overlap.p2p) + " tp overlap " +
-         std::to_string(static_cast<int>(*s.overlap.tp)) + " reduce " + std::to_string(*s.overlap.grad_reduce) + " gather " +
-         std::to_string(*s.overlap.param_gather);
+  return "tp " + std::to_string(s.tp) + (s.sp ? " sp" : "") + " pp " + std::to_string(s.pp) + " vpp " +
+         std::to_string(s.vpp) + " dp " + std::to_string(s.data()) + " zero " + std::to_string(s.zero) + " schedule " +
+         std::to_string(static_cast<int>(s.schedule)) + " batch " + std::to_string(j.training.global_batch) +
+         " layers " + std::to_string(j.model.layers) + " p2p " + std::to_string(*s.overlap.p2p) + " tp overlap " +
+         std::to_string(static_cast<int>(*s.overlap.tp)) + " reduce " + std::to_string(*s.overlap.grad_reduce) +
+         " gather " + std::to_string(*s.overlap.param_gather);
 }
 
 }  // namespace random_jobs

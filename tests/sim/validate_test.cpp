@@ -89,7 +89,7 @@ Case refused_case(const std::string& tier) {
   return out;
 }
 
-TEST(Validate, RunsEveryCaseAndKeepsTheirOrder) {
+TEST(ValidateCases, RunsEveryCaseAndKeepsTheirOrder) {
   const spec::Job small = toy::job({.tp = 2}), large = toy::job({.tp = 2, .microbatches = 4});
   CaseFile file{"folder/toys.yaml", {{"paper", "P"}}, {}};
   for (int i = 0; i < 20; ++i) file.cases.push_back(case_of(std::to_string(i), i % 2 ? large : small, 1));
@@ -107,7 +107,7 @@ TEST(Validate, RunsEveryCaseAndKeepsTheirOrder) {
   EXPECT_EQ(v.macro.files, 1);
 }
 
-TEST(Validate, SummariesAreOfTheFileAndOfAll) {
+TEST(ValidateCases, SummariesAreOfTheFileAndOfAll) {
   const spec::Job job = toy::job();
   const double step = sim::predict(job).prediction.step_time_s;
   // Measured 1 / 1.1, 1 / 1.3 of the prediction: errors 0.1 and 0.3; in the other file -0.5.
@@ -123,7 +123,7 @@ TEST(Validate, SummariesAreOfTheFileAndOfAll) {
   EXPECT_NEAR(*v.summary.mean_signed_error, -0.1 / 3, 1e-12);  // (0.1 + 0.3 - 0.5) / 3
 }
 
-TEST(Validate, ATierKeepsItsCasesAndThoseWithoutAReadableOne) {
+TEST(ValidateCases, ATierKeepsItsCasesAndThoseWithoutAReadableOne) {
   const spec::Job job = toy::job();
   const CaseFile file{"f.yaml", {}, {case_of("a", job, 1, "A"), case_of("b", job, 1, "B"), refused_case("")}};
   const result::Validation v = sim::validate({file}, "A");
@@ -134,7 +134,7 @@ TEST(Validate, ATierKeepsItsCasesAndThoseWithoutAReadableOne) {
   EXPECT_EQ(sim::validate({file}).files[0].cases.size(), 3u);
 }
 
-TEST(Validate, RowsCarryWhatTheyAreGroupedBy) {
+TEST(ValidateCases, RowsCarryWhatTheyAreGroupedBy) {
   const spec::Job job = toy::job({.tp = 2, .pp = 2, .dp = 2, .micro_batch = 3});
   const auto row = sim::validate({{"x/toys.yaml", {}, {case_of("a", job, 1), refused_case("A")}}}).files[0].cases;
   const result::Labels expected{{"gpu", "toy"},       {"tp", "2"},           {"pp", "2"},
@@ -150,7 +150,7 @@ TEST(Validate, RowsCarryWhatTheyAreGroupedBy) {
   EXPECT_EQ(row[1].labels, (result::Labels{{"source", "toys"}}));
 }
 
-TEST(Validate, TellsProgressOnceForEachCase) {
+TEST(ValidateCases, TellsProgressOnceForEachCase) {
   const spec::Job job = toy::job();
   CaseFile file{"f.yaml", {}, {}};
   for (int i = 0; i < 7; ++i) file.cases.push_back(case_of("a", job, 1));
@@ -163,7 +163,7 @@ TEST(Validate, TellsProgressOnceForEachCase) {
   EXPECT_EQ(told, (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(Validate, OfNothingIsEmpty) {
+TEST(ValidateCases, OfNothingIsEmpty) {
   const result::Validation v = sim::validate({});
   EXPECT_TRUE(v.files.empty());
   EXPECT_EQ(v.summary.rows, 0);

@@ -80,7 +80,7 @@ TEST_F(CaseReader, AFaultOfTheJobIsTheRowsAndTheOthersStand) {
   const result::ValidationCase& bad = file.cases[0].row;
   EXPECT_TRUE(bad.refused());
   EXPECT_FALSE(file.cases[0].job);
-  EXPECT_EQ(bad.error_message.find("cases.yaml:2:36: error: model: "), 0u) << bad.error_message;
+  EXPECT_EQ(bad.error_message.find("cases.yaml:2:35: error: model: "), 0u) << bad.error_message;
   EXPECT_NE(bad.error_message.find("did you mean small?"), std::string::npos) << bad.error_message;
   EXPECT_EQ(bad.id, "bad");
   EXPECT_EQ(bad.measured_s, 1);

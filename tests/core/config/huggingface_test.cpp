@@ -71,10 +71,9 @@ TEST_P(PublishedConfig, IsTheSameModelAsTheCatalogues) {
 INSTANTIATE_TEST_SUITE_P(All, PublishedConfig,
                          testing::Values("bloom-176b", "deepseek-v2", "deepseek-v3", "falcon-40b", "falcon-7b",
                                          "gemma-7b", "gemma2-9b", "gpt-neox-20b", "gpt-oss-20b", "gpt2", "gpt2-xl",
-                                         "llama-7b", "llama2-70b", "llama2-7b",
-                                         "llama3-70b", "llama3.2-1b", "mistral-7b", "mixtral-8x7b", "mpt-7b",
-                                         "opt-125m", "phi-2", "phi-3-mini", "qwen2.5-0.5b", "qwen2.5-7b",
-                                         "qwen3-30b-a3b", "qwen3-8b"));
+                                         "llama-7b", "llama2-70b", "llama2-7b", "llama3-70b", "llama3.2-1b",
+                                         "mistral-7b", "mixtral-8x7b", "mpt-7b", "opt-125m", "phi-2", "phi-3-mini",
+                                         "qwen2.5-0.5b", "qwen2.5-7b", "qwen3-30b-a3b", "qwen3-8b"));
 
 TEST(HuggingFace, AnOrdinaryModelFileIsNone) {
   EXPECT_FALSE(config::is_huggingface(config::parse("{layers: 2, hidden: 8}", "model.yaml")));

@@ -15,8 +15,12 @@ class MessageTest : public ::testing::Test {
   static constexpr const char* kTraining = "sequence: 1024, global_batch: 64";
 
   /// About a Job of these four lines; each is sound unless a test says otherwise.
-  std::string of_strategy(const std::string& strategy) { return of_job(strategy, kTraining, "node: box-8, nodes: 2", "small"); }
-  std::string of_training(const std::string& training) { return of_job("", training, "node: box-8, nodes: 2", "small"); }
+  std::string of_strategy(const std::string& strategy) {
+    return of_job(strategy, kTraining, "node: box-8, nodes: 2", "small");
+  }
+  std::string of_training(const std::string& training) {
+    return of_job("", training, "node: box-8, nodes: 2", "small");
+  }
   std::string of_cluster(const std::string& cluster) { return of_job("", kTraining, cluster, "small"); }
   std::string of_model(const std::string& model) { return of_job("", kTraining, "node: box-8", model); }
   std::string of_job(const std::string& strategy, const std::string& training, const std::string& cluster,
@@ -39,9 +43,10 @@ class MessageTest : public ::testing::Test {
   /// About --set PATH=VALUE on a sound Job.
   std::string of_set(const std::string& path, const std::string& value) {
     return told([&] {
-      Value tree = parse("model: small\ncluster: {node: box-8}\ntraining: {sequence: 1024, global_batch: 64}\n"
-                         "strategy: {pp: 2, stage_layers: [12, 12]}\n",
-                         "job.yaml");
+      Value tree = parse(
+          "model: small\ncluster: {node: box-8}\ntraining: {sequence: 1024, global_batch: 64}\n"
+          "strategy: {pp: 2, stage_layers: [12, 12]}\n",
+          "job.yaml");
       set_path(tree, path, value, "--set " + path + "=" + value);
       read_job(tree, small_.catalogue());
     });

@@ -1,4 +1,5 @@
-// tests/core/config/messages_flags_test.cpp -- what users are told of --set, whose place is the flag itself, word for word.
+// tests/core/config/messages_flags_test.cpp -- what users are told of --set, whose place is the flag itself,
+// word for word.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

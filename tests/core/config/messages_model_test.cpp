@@ -1,4 +1,5 @@
-// tests/core/config/messages_model_test.cpp -- what users are told of shapes that no model has, and config.json files, word for word.
+// tests/core/config/messages_model_test.cpp -- what users are told of shapes that no model has, and config.json files,
+// word for word.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

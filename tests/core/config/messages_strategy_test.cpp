@@ -1,5 +1,5 @@
-// tests/core/config/messages_strategy_test.cpp -- what users are told of options of a strategy that need another, or that this job cannot have, word for word.
-// SPDX-License-Identifier: Apache-2.0
+// tests/core/config/messages_strategy_test.cpp -- what users are told of options of a strategy that need another, or
+// that this job cannot have, word for word. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// tests/core/config/messages_syntax_test.cpp -- what users are told of files that cannot be taken apart, word for word.
+// tests/core/config/messages_syntax_test.cpp -- what users are told of files that cannot be taken apart,
+// word for word.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

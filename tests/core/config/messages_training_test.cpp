@@ -1,4 +1,5 @@
-// tests/core/config/messages_training_test.cpp -- what users are told of sizes of the work, alone and together, word for word.
+// tests/core/config/messages_training_test.cpp -- what users are told of sizes of the work, alone and together,
+// word for word.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/core/config/messages_units_test.cpp -- what users are told of quantities without their unit, in a wrong one, or out of this world, word for word.
-// SPDX-License-Identifier: Apache-2.0
+// tests/core/config/messages_units_test.cpp -- what users are told of quantities without their unit, in a wrong one, or
+// out of this world, word for word. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <string>

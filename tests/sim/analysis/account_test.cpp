@@ -78,8 +78,8 @@ TEST(Account, CommunicationIsCountedByAxisAsNcclTestsDo) {
       // An all-reduce of 2 ranks on ideal links of 100 GB/s has exactly that bus bandwidth.
       EXPECT_NEAR(axis.bus_bandwidth, 100e9, 1e6);
     } else if (axis.axis == "pp") {
-      EXPECT_EQ(axis.calls, 8);                             // 4 microbatches, one way forward and one back
-      EXPECT_EQ(axis.bytes, 8 * 128 * 256 * 2);             // tokens x hidden x bf16
+      EXPECT_EQ(axis.calls, 8);                  // 4 microbatches, one way forward and one back
+      EXPECT_EQ(axis.bytes, 8 * 128 * 256 * 2);  // tokens x hidden x bf16
     }
   }
 }

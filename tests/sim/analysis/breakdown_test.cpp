@@ -81,7 +81,9 @@ TEST(Breakdown, CommunicationBesideKernelsIsHidden) {
 TEST(Breakdown, WaitingForTheOtherMembersIsBubble) {
   // Posted at 0, the sender arrives at 30, the transfer takes 5.
   Sheet s;
-  s.span(Stream::compute, 0, 0, 10, -1).span(Stream::recv_prev, 0, 30, 35, -1, kPp).span(Stream::compute, 35, 35, 40, kOnReceive);
+  s.span(Stream::compute, 0, 0, 10, -1)
+      .span(Stream::recv_prev, 0, 30, 35, -1, kPp)
+      .span(Stream::compute, 35, 35, 40, kOnReceive);
   expect_shares(s.trace, {{Share::compute, 15}, {Share::bubble, 20}, {Share::exposed_pp, 5}});
 }
 
@@ -103,7 +105,7 @@ TEST(Breakdown, QueuedCommunicationIsChargedToWhatRanBeforeItOnItsStream) {
 TEST(Breakdown, AfterTheLastKernelCommunicationAndThenTheOthersAreWaitedFor) {
   Sheet s;
   s.span(Stream::compute, 0, 0, 10, -1).span(Stream::dp, 10, 11, 15, 0, kDp);
-  s.trace.length = 18;   // another rank ends later
+  s.trace.length = 18;  // another rank ends later
   expect_shares(s.trace, {{Share::compute, 10}, {Share::bubble, 1 + 3}, {Share::exposed_dp, 4}});
 }
 
@@ -117,8 +119,12 @@ TEST(Breakdown, TheGradientNormBelongsToTheOptimizer) {
 TEST(Breakdown, OperatorsWithoutDurationEndTheirWaits) {
   // Two free receives and a free gather at 20, each behind the other; the first waited for its sender since 0.
   Sheet s;
-  s.span(Stream::compute, 0, 0, 10, -1).span(Stream::recv_prev, 0, 20, 20, -1, kPp).span(Stream::recv_prev, 20, 20, 20, -1, kPp);
-  s.span(Stream::tp, 20, 20, 20, kOnReceive, kTp).span(Stream::tp, 20, 20, 20, -1, kTp).span(Stream::compute, 20, 20, 25, kOnTp);
+  s.span(Stream::compute, 0, 0, 10, -1)
+      .span(Stream::recv_prev, 0, 20, 20, -1, kPp)
+      .span(Stream::recv_prev, 20, 20, 20, -1, kPp);
+  s.span(Stream::tp, 20, 20, 20, kOnReceive, kTp)
+      .span(Stream::tp, 20, 20, 20, -1, kTp)
+      .span(Stream::compute, 20, 20, 25, kOnTp);
   expect_shares(s.trace, {{Share::compute, 15}, {Share::bubble, 10}});
 }
 
@@ -142,9 +148,10 @@ TEST(Breakdown, ComputeIsTheSumOfTheKernels) {
     const trace::Trace trace = sim::predict(source.job()).trace;
     const Breakdown shares = sim::breakdown(trace, 0);
     Ticks kernels = 0, optimizer = 0;
-    for (const trace::Span& span : trace.tracks[0].spans) (span.phase == 3 ? optimizer : kernels) += span.end - span.start;
+    for (const trace::Span& span : trace.tracks[0].spans)
+      (span.phase == 3 ? optimizer : kernels) += span.end - span.start;
     EXPECT_EQ(shares[static_cast<int>(Share::compute)], kernels);
-    EXPECT_GE(shares[static_cast<int>(Share::optimizer)], optimizer);   // and the gradient norm's reduction
+    EXPECT_GE(shares[static_cast<int>(Share::optimizer)], optimizer);  // and the gradient norm's reduction
   }
 }
 

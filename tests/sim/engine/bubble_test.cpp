@@ -1,6 +1,6 @@
-// tests/sim/engine/bubble_test.cpp -- pipelines of equal stages and free communication, written by hand, against the bubble
-// fractions of the papers: GPipe and 1F1B (p-1) / (m+p-1), interleaved (p-1) / (v m + p-1). Huang et al., arXiv 1811.06965;
-// Narayanan et al., arXiv 2104.04473, section 2.2 (there over the ideal time instead of the whole).
+// tests/sim/engine/bubble_test.cpp -- pipelines of equal stages and free communication, written by hand, against the
+// bubble fractions of the papers: GPipe and 1F1B (p-1) / (m+p-1), interleaved (p-1) / (v m + p-1). Huang et al., arXiv
+// 1811.06965; Narayanan et al., arXiv 2104.04473, section 2.2 (there over the ideal time instead of the whole).
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using plan::SegmentBuilder;
 using plan::Stream;
 using trace::Ticks;
 
-constexpr Ticks kForward = 1'000'000, kBackward = 2 * kForward;   // 1 us and 2 us a chunk
+constexpr Ticks kForward = 1'000'000, kBackward = 2 * kForward;  // 1 us and 2 us a chunk
 const plan::Work kForwardWork = plan::MemoryBound{.read = 1}, kBackwardWork = plan::MemoryBound{.read = 2},
                  kHop = plan::Transfer{.bytes = 1};
 
@@ -78,9 +78,8 @@ trace::Trace run(const Pipe& pipe) {
     const auto* kernel = std::get_if<plan::MemoryBound>(&work);
     prices.push_back(base::us(kernel == nullptr ? 0 : static_cast<double>(kernel->read)));
   }
-  const sim::EngineInput input = sim::flatten(plan, prices, toy::job({.pp = pipe.stages}, [](spec::Job& j) {
-    j.model.layers = j.strategy.pp;
-  }));
+  const sim::EngineInput input =
+      sim::flatten(plan, prices, toy::job({.pp = pipe.stages}, [](spec::Job& j) { j.model.layers = j.strategy.pp; }));
   sim::EngineOutput output = sim::run(input);
   EXPECT_FALSE(output.deadlocked);
   return sim::to_trace(plan, input, std::move(output));
@@ -110,7 +109,7 @@ TEST(Bubble, OfGPipeIsThePublishedFraction) {
 
 TEST(Bubble, OfOneForwardOneBackwardIsThePublishedFraction) {
   for (const int p : {1, 2, 3, 4, 8}) {
-    for (const int m : {1, 2, 4, 7, 8, 32}) {   // also fewer microbatches than stages
+    for (const int m : {1, 2, 4, 7, 8, 32}) {  // also fewer microbatches than stages
       SCOPED_TRACE("p " + std::to_string(p) + " m " + std::to_string(m));
       expect_published_bubble({spec::Schedule::one_f_one_b, p, 1, m});
     }

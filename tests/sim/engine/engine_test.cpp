@@ -1,6 +1,5 @@
-// tests/sim/engine/engine_test.cpp -- programs of a few operators whose times can be worked out on paper, then random ones
-// against an oracle that has no clock.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/engine/engine_test.cpp -- programs of a few operators whose times can be worked out on paper, then random
+// ones against an oracle that has no clock. SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/engine.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +28,8 @@ using trace::Ticks;
 constexpr plan::EventId kCompute = event_of(Stream::compute), kTp = event_of(Stream::tp);
 
 TEST(Engine, AStreamRunsItsOperatorsOneBehindTheOther) {
-  const Programs p({{op(Stream::compute, 10), op(Stream::compute, 20), op(Stream::compute, 0), op(Stream::compute, 5)}});
+  const Programs p(
+      {{op(Stream::compute, 10), op(Stream::compute, 20), op(Stream::compute, 0), op(Stream::compute, 5)}});
   const EngineOutput out = sim::run(p.in);
   const auto& compute = spans(out, 0, Stream::compute);
   ASSERT_EQ(compute.size(), 4u);
@@ -46,7 +46,8 @@ TEST(Engine, StreamsWithoutWaitsRunBesideOneAnother) {
 }
 
 TEST(Engine, AWaitTakesTheLatestRecordIssuedBeforeIt) {
-  // Compute waits for the tp stream as it stood at the wait: the operator of 10. The one of 100 was issued behind the wait.
+  // Compute waits for the tp stream as it stood at the wait: the operator of 10. The one of 100 was issued behind the
+  // wait.
   const Programs p({{op(Stream::tp, 10), op(Stream::compute, 5, {kTp}), op(Stream::tp, 100)}});
   const EngineOutput out = sim::run(p.in);
   EXPECT_EQ(spans(out, 0, Stream::compute)[0].start, 10);
@@ -117,7 +118,7 @@ TEST(Engine, AProgramOfShortKernelsTakesAsLongAsTheirLaunches) {
   const Programs p({std::vector<Step>(100, with_host(op(Stream::compute, 2), 5))});
   const EngineOutput out = sim::run(p.in);
   EXPECT_EQ(out.end, 502);
-  EXPECT_EQ(spans(out, 0, Stream::compute)[50].waited_for, -2);   // the host
+  EXPECT_EQ(spans(out, 0, Stream::compute)[50].waited_for, -2);  // the host
 }
 
 TEST(Engine, AProgramOfLongKernelsHidesTheirLaunches) {
@@ -133,7 +134,8 @@ TEST(Engine, TheHostBeginsWithItsOwnWork) {
 }
 
 TEST(Engine, ASynchronizationStallsTheHost) {
-  // Issued at 1, ends at 101; only then the host goes on, so the next kernel is issued at 102 though its stream was free.
+  // Issued at 1, ends at 101; only then the host goes on, so the next kernel is issued at 102 though its stream was
+  // free.
   const Programs p({{with_host(synchronizing(op(Stream::compute, 100)), 1), with_host(op(Stream::tp, 10), 1)}});
   EXPECT_EQ(spans(sim::run(p.in), 0, Stream::tp)[0].start, 102);
 }
@@ -156,9 +158,9 @@ Ticks start_behind(int ahead) {
 }
 
 TEST(Engine, TheHostRunsNoFurtherAheadThanItsQueue) {
-  EXPECT_EQ(start_behind(1023), 1024);          // there is room for 1,024 operators
-  EXPECT_EQ(start_behind(1024), 1'000'002);     // the next waits until the first has run (from 1 on), then is issued
-  EXPECT_EQ(start_behind(1025), 2'000'002);     // and the one behind until the second has
+  EXPECT_EQ(start_behind(1023), 1024);       // there is room for 1,024 operators
+  EXPECT_EQ(start_behind(1024), 1'000'002);  // the next waits until the first has run (from 1 on), then is issued
+  EXPECT_EQ(start_behind(1025), 2'000'002);  // and the one behind until the second has
 }
 
 /// A kernel of `kernel` and a transfer of `transfer` that begin together.
@@ -169,7 +171,8 @@ Programs pair(Ticks kernel, Ticks transfer) {
 }
 
 TEST(Engine, AKernelIsStretchedWhileCommunicationRuns) {
-  // The transfer of 60 takes twice as long: until 120. By then the kernel has done 120 / 1.5 = 80 of its 100; 20 are left.
+  // The transfer of 60 takes twice as long: until 120. By then the kernel has done 120 / 1.5 = 80 of its 100; 20 are
+  // left.
   Programs p = pair(100, 60);
   p.in.compute_slowdown = 1.5;
   p.in.communication_slowdown = 2;
@@ -191,13 +194,15 @@ TEST(Engine, CommunicationIsStretchedWhileAKernelRuns) {
 TEST(Engine, OperatorsOnOneLinkShareIt) {
   using namespace sim::resource;
   // Two transfers of 100 and 30: at half the rate until the short one ends at 60; 70 are left of the long one.
-  const Programs same({{holding(op(Stream::tp, 100), kCommunication | kNicOut), holding(op(Stream::dp, 30), kCommunication | kNicOut)}});
+  const Programs same({{holding(op(Stream::tp, 100), kCommunication | kNicOut),
+                        holding(op(Stream::dp, 30), kCommunication | kNicOut)}});
   const EngineOutput shared = sim::run(same.in);
   EXPECT_EQ(spans(shared, 0, Stream::dp)[0].end, 60);
   EXPECT_EQ(spans(shared, 0, Stream::tp)[0].end, 130);
   // Other directions and other links do not.
-  const Programs other({{holding(op(Stream::tp, 100), kCommunication | kNicOut), holding(op(Stream::dp, 30), kCommunication | kNicIn),
-                         holding(op(Stream::cp, 70), kCommunication | kNvlinkOut)}});
+  const Programs other(
+      {{holding(op(Stream::tp, 100), kCommunication | kNicOut), holding(op(Stream::dp, 30), kCommunication | kNicIn),
+        holding(op(Stream::cp, 70), kCommunication | kNvlinkOut)}});
   const EngineOutput apart = sim::run(other.in);
   EXPECT_EQ(spans(apart, 0, Stream::dp)[0].end, 30);
   EXPECT_EQ(spans(apart, 0, Stream::cp)[0].end, 70);
@@ -223,8 +228,8 @@ TEST(Engine, ThreeOnALinkGetAThirdEach) {
 
 TEST(Engine, WhatComesAndGoesAtOneInstantLeavesNoTrace) {
   using namespace sim::resource;
-  // One transfer gives the link to the next without a gap, whatever their streams: the kernel runs beside a transfer all the
-  // time, and no rounding depends on who was noted first. 1001 x 1.1 = 1101.1.
+  // One transfer gives the link to the next without a gap, whatever their streams: the kernel runs beside a transfer
+  // all the time, and no rounding depends on who was noted first. 1001 x 1.1 = 1101.1.
   for (const bool forth : {true, false}) {
     const Stream first = forth ? Stream::tp : Stream::dp, second = forth ? Stream::dp : Stream::tp;
     std::vector<Step> steps{holding(op(Stream::compute, 1001), sim::resource::kCompute)};
@@ -240,8 +245,8 @@ TEST(Engine, WhatComesAndGoesAtOneInstantLeavesNoTrace) {
 
 TEST(Engine, ASlowRankStretchesItsKernelsAndASlowLinkItsTransfers) {
   using namespace sim::resource;
-  Programs p({{holding(op(Stream::compute, 100), sim::resource::kCompute), holding(op(Stream::dp, 50), kNicIn | kNicOut),
-               holding(op(Stream::tp, 40), kNvlinkIn)}});
+  Programs p({{holding(op(Stream::compute, 100), sim::resource::kCompute),
+               holding(op(Stream::dp, 50), kNicIn | kNicOut), holding(op(Stream::tp, 40), kNvlinkIn)}});
   p.in.instances[0].compute_factor = 1.25;
   p.in.instances[0].network_factor = 3;
   const EngineOutput out = sim::run(p.in);
@@ -262,13 +267,13 @@ TEST(Engine, SpansOfInstancesThatAreNotRecordedAreNotKept) {
 // ---- random programs against the oracle ----
 
 struct Shape {
-  int instances, channels, blocks, calls, length;   // length: global operators in a block
-  double host, sync, meeting;                       // shares of operators that cost host time, synchronize, meet
-  double compute = 0.1;                             // share that goes to the compute stream, at least
+  int instances, channels, blocks, calls, length;  // length: global operators in a block
+  double host, sync, meeting;                      // shares of operators that cost host time, synchronize, meet
+  double compute = 0.1;                            // share that goes to the compute stream, at least
 };
 
-/// Blocks of one global order, written down for every instance and called several times. The order makes them sound: what
-/// comes first in it never waits for what comes later.
+/// Blocks of one global order, written down for every instance and called several times. The order makes them sound:
+/// what comes first in it never waits for what comes later.
 void fill(Programs& p, const Shape& shape, std::mt19937& random) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const auto chance = [&](double share) { return pick(1'000'000) < share * 1'000'000; };
@@ -283,7 +288,7 @@ void fill(Programs& p, const Shape& shape, std::mt19937& random) {
     stream_of[c] = static_cast<Stream>(1 + pick(plan::kStreams - 1));
   }
   std::vector<std::vector<plan::Call>> calls(shape.instances);
-  std::vector<std::vector<int>> segments;   // of each block, by instance
+  std::vector<std::vector<int>> segments;  // of each block, by instance
   for (int b = 0; b < shape.blocks; ++b) {
     std::vector<std::vector<Step>> steps(shape.instances);
     for (int k = 0; k < shape.length; ++k) {
@@ -291,7 +296,10 @@ void fill(Programs& p, const Shape& shape, std::mt19937& random) {
       const int channel = meets ? pick(shape.channels) : -1;
       const std::vector<int> who = meets ? members[channel] : std::vector<int>{pick(shape.instances)};
       for (const int i : who) {
-        Step step = op(meets ? stream_of[channel] : chance(shape.compute) ? Stream::compute : static_cast<Stream>(pick(plan::kStreams)), chance(0.2) ? 0 : pick(100));
+        Step step = op(meets                   ? stream_of[channel]
+                       : chance(shape.compute) ? Stream::compute
+                                               : static_cast<Stream>(pick(plan::kStreams)),
+                       chance(0.2) ? 0 : pick(100));
         step.channel = static_cast<std::int16_t>(channel);
         if (chance(shape.host)) step.host = pick(40);
         for (plan::EventId& wait : step.waits) wait = static_cast<plan::EventId>(chance(0.3) ? pick(14) : -1);
@@ -324,7 +332,8 @@ void expect_equal(const sim::EngineInput& in, const std::string& which) {
       const auto& track = out.spans[i * plan::kStreams + op.stream];
       ASSERT_LT(next[op.stream], track.size()) << which;
       const trace::Span& span = track[next[op.stream]++];
-      ASSERT_EQ(span.ready, op.ready) << which << " instance " << i << " stream " << op.stream << " nr " << next[op.stream];
+      ASSERT_EQ(span.ready, op.ready) << which << " instance " << i << " stream " << op.stream << " nr "
+                                      << next[op.stream];
       ASSERT_EQ(span.start, op.start) << which;
       ASSERT_EQ(span.end, op.end) << which;
       end = std::max(end, op.end);

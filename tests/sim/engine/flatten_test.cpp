@@ -1,5 +1,5 @@
-// tests/sim/engine/flatten_test.cpp -- what a Plan becomes for the engine, and what the engine's spans become in a Trace.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/engine/flatten_test.cpp -- what a Plan becomes for the engine, and what the engine's spans become in a
+// Trace. SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/flatten.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,9 @@ TEST(Flatten, FoldedHasOneInstanceAStageAndUnfoldedOneARank) {
 }
 
 TEST(Flatten, ASlowRankUnfoldsTheJobAndIsRecorded) {
-  const Flat flat(toy::job({.tp = 2, .dp = 2, .microbatches = 1}, [](spec::Job& j) { j.simulation.slow_ranks = {{3, 1.5}}; }));
+  const Flat flat(toy::job({.tp = 2, .dp = 2, .microbatches = 1}, [](spec::Job& j) {
+    j.simulation.slow_ranks = {{3, 1.5}};
+  }));
   ASSERT_EQ(flat.in.instances.size(), 4u);
   EXPECT_FALSE(flat.in.folded);
   EXPECT_EQ(flat.in.instances[3].compute_factor, 1.5);
@@ -58,7 +60,9 @@ TEST(Flatten, ASlowRankUnfoldsTheJobAndIsRecorded) {
 
 TEST(Flatten, ASlowLinkSlowsTheRanksOfItsNode) {
   // 16 ranks are two nodes of 8.
-  const Flat flat(toy::job({.tp = 2, .dp = 8, .microbatches = 1}, [](spec::Job& j) { j.simulation.slow_links = {{1, 2.0}}; }));
+  const Flat flat(toy::job({.tp = 2, .dp = 8, .microbatches = 1}, [](spec::Job& j) {
+    j.simulation.slow_links = {{1, 2.0}};
+  }));
   for (const sim::Instance& instance : flat.in.instances) {
     EXPECT_EQ(instance.network_factor, instance.rank >= 8 ? 2 : 1) << instance.rank;
   }
@@ -69,7 +73,7 @@ TEST(Flatten, ChannelsJoinTheRanksThatTheirAxesName) {
     j.simulation.unfold = true;
     j.model.tied_embeddings = true;
   }));
-  std::map<int, std::set<int>> members;   // of each meeting
+  std::map<int, std::set<int>> members;  // of each meeting
   std::map<int, std::size_t> channel_of;
   for (std::size_t i = 0; i < flat.in.instances.size(); ++i) {
     for (std::size_t c = 0; c < flat.plan.channels.size(); ++c) {
@@ -93,11 +97,11 @@ TEST(Flatten, ChannelsJoinTheRanksThatTheirAxesName) {
     } else if (channel.kind == Channel::Kind::group) {
       EXPECT_EQ(ranks, (std::set<int>{first, first + 2, first + 4}));
     } else {
-      EXPECT_EQ(ranks, (std::set<int>{first, first + 6}));   // pipeline edges, tied embeddings
+      EXPECT_EQ(ranks, (std::set<int>{first, first + 6}));  // pipeline edges, tied embeddings
     }
   }
   EXPECT_EQ(seen[Channel::Kind::model], 1);
-  EXPECT_EQ(seen[Channel::Kind::group], 6 + 4);   // tensor: 6 pairs; data: 2 tensor ranks x 2 stages
+  EXPECT_EQ(seen[Channel::Kind::group], 6 + 4);  // tensor: 6 pairs; data: 2 tensor ranks x 2 stages
   EXPECT_EQ(seen[Channel::Kind::forward_edge], 6);
   EXPECT_EQ(seen[Channel::Kind::backward_edge], 6);
   EXPECT_EQ(seen[Channel::Kind::embedding], 6);
@@ -148,14 +152,14 @@ TEST(Flatten, TheHostPaysByLaunchAndByPhase) {
   job.framework.backward_launch = base::us(4);
   job.framework.collective_launch = base::us(15);
   job.framework.compiled_launch = base::us(3);
-  EXPECT_EQ(steps_of(job)[0].host, 15'000'000);   // 3 launches of 5 us
-  EXPECT_EQ(steps_of(job)[1].host, 8'000'000);    // 2 of 4 us
+  EXPECT_EQ(steps_of(job)[0].host, 15'000'000);  // 3 launches of 5 us
+  EXPECT_EQ(steps_of(job)[1].host, 8'000'000);   // 2 of 4 us
   EXPECT_EQ(steps_of(job)[2].host, 15'000'000);
   EXPECT_EQ(steps_of(job)[8].host, 0);
   job.strategy.compile = true;
   EXPECT_EQ(steps_of(job)[0].host, 9'000'000);
   EXPECT_EQ(steps_of(job)[1].host, 6'000'000);
-  EXPECT_EQ(steps_of(job)[2].host, 15'000'000);   // collectives stay eager
+  EXPECT_EQ(steps_of(job)[2].host, 15'000'000);  // collectives stay eager
   job.strategy.cuda_graphs = true;
   for (const sim::Step& step : steps_of(job)) EXPECT_EQ(step.host, 0);
 }
@@ -165,7 +169,7 @@ TEST(Flatten, AFrameworkMayWaitForEachReduction) {
   EXPECT_FALSE(steps_of(job)[3].synchronizes);
   job.framework.synchronizes_each_reduce = true;
   EXPECT_TRUE(steps_of(job)[3].synchronizes);
-  EXPECT_FALSE(steps_of(job)[2].synchronizes);    // of another stream
+  EXPECT_FALSE(steps_of(job)[2].synchronizes);  // of another stream
 }
 
 TEST(Flatten, TheTraceTellsEveryOperatorByItsName) {

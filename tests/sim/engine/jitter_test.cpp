@@ -1,6 +1,5 @@
-// tests/sim/engine/jitter_test.cpp -- samples against the moments of a normal distribution, expected maxima against published
-// order statistics, and folded runs against the mean of unfolded ones.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/engine/jitter_test.cpp -- samples against the moments of a normal distribution, expected maxima against
+// published order statistics, and folded runs against the mean of unfolded ones. SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/jitter.h"
 
 #include <gtest/gtest.h>
@@ -56,11 +55,13 @@ TEST(Jitter, ExpectedMaximaAreThoseOfTheTables) {
 }
 
 /// `ranks` ranks that run `kernels` kernels of 1000 between collectives of 10, `rounds` times.
-sim::EngineOutput lockstep(int ranks, bool folded, double jitter, std::uint64_t seed, int rounds = 20, int kernels = 9) {
+sim::EngineOutput lockstep(int ranks, bool folded, double jitter, std::uint64_t seed, int rounds = 20,
+                           int kernels = 9) {
   std::vector<sim::Step> steps;
   for (int r = 0; r < rounds; ++r) {
     for (int k = 0; k < kernels; ++k) {
-      steps.push_back(rig::holding(rig::op(Stream::compute, 1'000'000, {plan::event_of(Stream::tp)}), sim::resource::kCompute));
+      steps.push_back(
+          rig::holding(rig::op(Stream::compute, 1'000'000, {plan::event_of(Stream::tp)}), sim::resource::kCompute));
     }
     sim::Step collective = rig::on_channel(rig::op(Stream::tp, 10'000, {plan::event_of(Stream::compute)}), 0);
     collective.members = ranks;
@@ -85,8 +86,8 @@ TEST(Jitter, ASeedRepeatsItsRunAndAnotherOneDoesNot) {
 }
 
 TEST(Jitter, AFoldedGroupTakesTheExpectedMaximumOfItsMembers) {
-  // A round: 9 kernels of 1,000,000 and the largest of 4 sums of 9 deviations of 50,000: 50,000 x 3 x 1.02938 = 154,406,
-  // then 10,000 for the collective. 20 rounds.
+  // A round: 9 kernels of 1,000,000 and the largest of 4 sums of 9 deviations of 50,000: 50,000 x 3 x 1.02938 =
+  // 154,406, then 10,000 for the collective. 20 rounds.
   EXPECT_NEAR(static_cast<double>(lockstep(4, true, 0.05, 1).end), 20 * (9'000'000 + 154'406.3 + 10'000), 20);
 }
 
@@ -94,11 +95,12 @@ TEST(Jitter, TheFoldedRunIsTheMeanOfUnfoldedOnes) {
   for (const int ranks : {2, 8, 32}) {
     double mean = 0;
     constexpr int seeds = 50;
-    for (int seed = 1; seed <= seeds; ++seed) mean += static_cast<double>(lockstep(ranks, false, 0.05, seed).end) / seeds;
+    for (int seed = 1; seed <= seeds; ++seed)
+      mean += static_cast<double>(lockstep(ranks, false, 0.05, seed).end) / seeds;
     const auto folded = static_cast<double>(lockstep(ranks, true, 0.05, 1).end);
     // 50 x 20 maxima with a standard deviation of at most 0.83 x 150,000 each leave 0.05 % of the whole.
     EXPECT_NEAR(folded / mean, 1, 0.001) << ranks;
-    EXPECT_GT(folded, static_cast<double>(lockstep(ranks, true, 0, 1).end) * 1.005) << ranks;   // and no small change
+    EXPECT_GT(folded, static_cast<double>(lockstep(ranks, true, 0, 1).end) * 1.005) << ranks;  // and no small change
   }
 }
 
@@ -111,7 +113,8 @@ Ticks step_of(spec::Job job, bool unfold, std::uint64_t seed) {
 
 TEST(Jitter, FoldedJobsStayNearTheMeanOfUnfoldedOnes) {
   // Tensor groups inside data-parallel groups: the maxima nest, the folded run treats them one by one.
-  const spec::Job job = toy::job({.tp = 4, .dp = 4, .microbatches = 4}, [](spec::Job& j) { j.simulation.jitter = 0.1; });
+  const spec::Job job =
+      toy::job({.tp = 4, .dp = 4, .microbatches = 4}, [](spec::Job& j) { j.simulation.jitter = 0.1; });
   double mean = 0;
   constexpr int seeds = 20;
   for (int seed = 1; seed <= seeds; ++seed) mean += static_cast<double>(step_of(job, true, seed)) / seeds;

@@ -1,6 +1,8 @@
 // tests/sim/engine/oracle.h -- the engine's law without its clock: every operator's times as the least solution of
-// inequalities, found by sweeping over all of them until nothing moves. Slow and plain; knows no sharing, jitter or slow ranks.
-//   issued   the host's sum so far; a synchronizing operator sets it to that operator's end at least; with kWindow operators
+// inequalities, found by sweeping over all of them until nothing moves. Slow and plain; knows no sharing, jitter or
+// slow ranks.
+//   issued   the host's sum so far; a synchronizing operator sets it to that operator's end at least; with kWindow
+//   operators
 //            under way it waits for the next one to end
 //   ready    issued, and ended: its predecessor on the stream, the operators that its waits captured when it was issued
 //   start    ready, of every member of its meeting
@@ -27,21 +29,22 @@ inline constexpr std::size_t kWindow = 1024;
 
 struct Timed {
   int stream = 0;
-  std::vector<std::size_t> behind;   // operators of the same instance that must have ended
+  std::vector<std::size_t> behind;  // operators of the same instance that must have ended
   const sim::Step* step = nullptr;
-  int meeting = -1;                  // index into the list of gatherings
+  int meeting = -1;  // index into the list of gatherings
   Ticks issued = 0, ready = 0, start = 0, end = 0;
 };
 
 struct Solution {
-  std::vector<std::vector<Timed>> programs;   // by instance, in issue order
-  bool settled = false;                       // false: no solution, the programs deadlock
+  std::vector<std::vector<Timed>> programs;  // by instance, in issue order
+  bool settled = false;                      // false: no solution, the programs deadlock
 };
 
 /// Writes the calls of every instance out and notes what each operator stands behind.
-inline Solution expanded(const sim::EngineInput& in, std::vector<std::vector<std::pair<int, std::size_t>>>& gatherings) {
+inline Solution expanded(const sim::EngineInput& in,
+                         std::vector<std::vector<std::pair<int, std::size_t>>>& gatherings) {
   Solution out;
-  std::map<std::pair<int, int>, int> known;   // (meeting, how often) -> gathering
+  std::map<std::pair<int, int>, int> known;  // (meeting, how often) -> gathering
   for (std::size_t i = 0; i < in.instances.size(); ++i) {
     std::vector<Timed>& program = out.programs.emplace_back();
     std::array<int, plan::kEvents> recorded;
@@ -80,7 +83,7 @@ inline Solution expanded(const sim::EngineInput& in, std::vector<std::vector<std
 inline bool sweep(const sim::EngineInput& in, std::vector<Timed>& program) {
   bool moved = false;
   Ticks host = in.host_start;
-  std::priority_queue<Ticks, std::vector<Ticks>, std::greater<>> under_way;   // ends, earliest first
+  std::priority_queue<Ticks, std::vector<Ticks>, std::greater<>> under_way;  // ends, earliest first
   for (Timed& op : program) {
     if (under_way.size() == kWindow) {
       host = std::max(host, under_way.top());

@@ -42,7 +42,8 @@ inline Step synchronizing(Step step) {
   return step;
 }
 
-/// One role, one instance and one segment for each program. The plan lies behind a stable address, as EngineInput wants it.
+/// One role, one instance and one segment for each program. The plan lies behind a stable address, as EngineInput wants
+/// it.
 class Programs {
  public:
   explicit Programs(std::vector<std::vector<Step>> programs, int channels = 0) {

@@ -33,7 +33,7 @@ TEST(Tournament, AgreesWithAPlainSearchAfterEveryUpdate) {
       const auto player = static_cast<std::int32_t>(random() % players);
       keys[player] = random() % 10 == 0 ? Tournament::kNever : static_cast<std::int64_t>(random() % 50);  // many ties
       t.set(player, keys[player]);
-      const auto least = std::min_element(keys.begin(), keys.end());   // the first of equals
+      const auto least = std::min_element(keys.begin(), keys.end());  // the first of equals
       ASSERT_EQ(t.earliest(), *least);
       if (*least == Tournament::kNever) continue;
       ASSERT_EQ(t.winner(), least - keys.begin());

@@ -1,5 +1,5 @@
-// tests/sim/memory/footprint_test.cpp -- what stands beside the framework's allocations, and advice that keeps its word.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/memory/footprint_test.cpp -- what stands beside the framework's allocations, and advice that keeps its
+// word. SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/footprint.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,13 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   EXPECT_EQ(reserved({}, 0).reserved, 1000);
   EXPECT_EQ(reserved({.tp = 2}, 0).reserved, 1010);
   EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).reserved, 1020);
-  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).reserved, 1050);   // pipelines have three
+  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).reserved, 1050);  // pipelines have three
   // A tenth of what moves: parameters, gradients and optimizer states never do.
   const sim::Footprint f = reserved({}, 0.1);
   using plan::Category;
   std::int64_t moving = 0;
-  for (const Category c : {Category::activations, Category::workspace, Category::logits}) moving += f.peak.bytes[static_cast<int>(c)];
+  for (const Category c : {Category::activations, Category::workspace, Category::logits})
+    moving += f.peak.bytes[static_cast<int>(c)];
   ASSERT_GT(moving, 0);
   EXPECT_EQ(f.reserved, static_cast<std::int64_t>(1000 + 0.1 * static_cast<double>(moving)));
   EXPECT_EQ(f.total(), f.peak.total() + f.reserved);
@@ -40,7 +41,9 @@ TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
   const spec::Job job = toy::job({.pp = 4, .microbatches = 8});
   const std::vector<sim::Footprint> all = sim::footprints(plan::build(job), job);
   ASSERT_EQ(all.size(), 4u);
-  const auto activations = [&](int stage) { return all[stage].peak.bytes[static_cast<int>(plan::Category::activations)]; };
+  const auto activations = [&](int stage) {
+    return all[stage].peak.bytes[static_cast<int>(plan::Category::activations)];
+  };
   // Stages 1 and 2 have one layer each and hold 3 and 2 microbatches of it; neither has embedding or head.
   EXPECT_EQ(activations(1) * 2, activations(2) * 3);
 }
@@ -86,7 +89,8 @@ TEST(Footprint, EveryAdviceMakesTheJobFit) {
   };
   const spec::Job roomy = job_with(1e12);
   double need = 0;
-  for (const sim::Footprint& f : sim::footprints(plan::build(roomy), roomy)) need = std::max(need, static_cast<double>(f.total()));
+  for (const sim::Footprint& f : sim::footprints(plan::build(roomy), roomy))
+    need = std::max(need, static_cast<double>(f.total()));
   int told = 0;
   for (const double share : {0.99, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2}) {
     const spec::Job job = job_with(need * share);

@@ -1,6 +1,5 @@
-// tests/sim/memory/ledger_test.cpp -- the peak against a naive walk that adds up every change of every call, and the timeline
-// against the spans it is hung on.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/memory/ledger_test.cpp -- the peak against a naive walk that adds up every change of every call, and the
+// timeline against the spans it is hung on. SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/ledger.h"
 
 #include <gtest/gtest.h>
@@ -85,8 +84,8 @@ TEST(Ledger, ThePeakOfRandomPlansIsThatOfANaiveWalk) {
 
 TEST(Ledger, ThePeakOfBuiltPlansIsThatOfANaiveWalk) {
   for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::selective, spec::Recompute::Kind::full}) {
-    const plan::Plan plan =
-        plan::build(toy::job({.tp = 2, .pp = 2, .vpp = 2, .dp = 2, .zero = 1, .microbatches = 6, .recompute = {kind, 0}}));
+    const plan::Plan plan = plan::build(
+        toy::job({.tp = 2, .pp = 2, .vpp = 2, .dp = 2, .zero = 1, .microbatches = 6, .recompute = {kind, 0}}));
     for (const plan::Role& role : plan.roles) expect_naive(plan, role);
   }
 }
@@ -125,7 +124,8 @@ TEST(Ledger, TheTimelineReachesThePeakAtItsInstantAndEndsWhereItBegan) {
     const std::size_t first = r * trace.streams;
     const trace::MemoryTrack track = sim::timeline(plan, plan.roles[r], trace, first);
     const sim::MemoryPeak peak = sim::peak_of(plan, plan.roles[r]);
-    // Several changes of one instant are one point, so a peak that is given back at once would not be seen: the toy has none.
+    // Several changes of one instant are one point, so a peak that is given back at once would not be seen: the toy has
+    // none.
     const auto highest = std::max_element(track.points.begin(), track.points.end(),
                                           [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     EXPECT_EQ(highest->bytes, peak.total());
