@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/heap.h"
 #include "core/config/catalogue.h"
 #include "core/config/job_reader.h"
 #include "core/plan/build.h"
@@ -17,6 +18,9 @@
 #include "sim/prices.h"
 
 namespace {
+
+const bool kHeapIsKept = (base::keep_freed_memory(), true);   // as the command line does
+
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
+#include "core/base/heap.h"
 #include "core/base/text.h"
 
 namespace cli {
@@ -74,6 +75,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace cli
 
 int main(int argc, char** argv) {
+  base::keep_freed_memory();
   try {
     return cli::run({argv + 1, argv + argc});
   } catch (const base::InputError& error) {

@@ -21,7 +21,7 @@ namespace config {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr std::size_t kMostValues = 1'000'000;   // aliases written out; a bomb of them stops here
+constexpr std::size_t kMostValues = 250'000;     // aliases written out; a bomb of them stops here
 constexpr std::size_t kLargestFile = 64u << 20;  // bytes; more is no configuration
 
 [[noreturn]] void fail(base::Where where, std::string field, std::string what, std::string mend) {

@@ -3,95 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "sim/engine/jitter.h"
-#include "sim/engine/sharing.h"
+#include "sim/engine/machine.h"
 #include "sim/engine/tournament.h"
 
 namespace sim {
 namespace {
 
-constexpr int kStreams = plan::kStreams;
-constexpr int kWindow = 1024;   // operators a host may be ahead of its device: the depth of CUDA's launch queue
-constexpr int kStreamBits = 4;  // of a stream's number
-static_assert(kStreams <= 1 << kStreamBits);
-constexpr std::int64_t kNever = Tournament::kNever;
-
-// What happens next to a stream is one number, instant and stream, so that the least of them says both; instants go up
-// to 6 days, and the lower stream of equals comes first.
-std::int64_t event_at(Ticks instant, int stream) { return instant << kStreamBits | stream; }
-Ticks instant_of(std::int64_t event) { return event >> kStreamBits; }
-int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 << kStreamBits) - 1)); }
-
-constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
-constexpr std::int8_t kNothing = -1, kHost = -2;  // Span::waited_for, besides streams
-
-enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
-
-/// An issued operator in its stream's queue: one cache line with all that running it needs.
-struct alignas(64) Entry {
-  Ticks issued, duration;
-  std::int32_t step, call;
-  std::int16_t next;  // behind it in the stream; -1: none
-  std::int16_t channel;
-  std::uint8_t resources;
-  bool synchronizes;
-  std::int8_t waits;                                   // how many of the following
-  std::array<std::int8_t, plan::kMaxWaits> stream;     // of this stream ...
-  std::array<std::int32_t, plan::kMaxWaits> sequence;  // ... that operator
-};
-
-struct alignas(64) StreamState {
-  Ticks ready = 0, start = 0;
-  Progress progress;                  // of what runs
-  std::int16_t head = -1, tail = -1;  // entries; -1: none
-  std::int32_t issued = 0, completed = 0;
-  std::int32_t meeting = -1;    // where its head meets others
-  std::int32_t wake = kNobody;  // when so many have completed, the first waiter goes on
-  std::uint16_t waiters = 0;    // streams whose head is blocked on this one, as bits
-  State state = State::idle;
-  std::int8_t cause = kNothing;
-};
-
-static_assert(sizeof(StreamState) == 64);
-
-/// The operator that recorded an event.
-struct Recorded {
-  std::int32_t sequence = -1;
-  std::int8_t stream = -1;
-};
-
-struct Machine {
-  std::array<std::int64_t, kStreams> next;  // event_at() which something happens to each stream's head
-  std::array<StreamState, kStreams> streams;
-  std::array<Recorded, plan::kEvents> events;
-  Holders holders;
-  std::uint16_t sharing = 0;  // streams whose running operator holds something, as bits
-  bool host_waits = false, full = false;
-  bool plain = true;  // kernels take their prices
-  bool recorded = true;
-  std::int32_t instance = 0;
-  Ticks host = 0;
-  Entry* entries = nullptr;                   // kWindow of them
-  const std::int32_t* meeting_of = nullptr;   // by channel
-  std::vector<trace::Span>* spans = nullptr;  // by stream
-  const std::vector<plan::Call>* program = nullptr;
-  std::int32_t call = -1, step = 0, step_end = 0;  // next to issue
-  std::int16_t free = -1, fresh = 0;               // entries: first of those given back, first of those never used
-  std::int16_t outstanding = 0;
-  std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
-  std::uint64_t samples = 0;
-};
-
-/// Without branches, for none could be foreseen.
-std::int64_t next_event(const Machine& m) {
-  std::int64_t first = m.next[0];
-  for (int s = 1; s < kStreams; ++s) first = m.next[s] < first ? m.next[s] : first;
-  return first;
-}
+using namespace machine;
 
 struct Meeting {
   std::int32_t size = 0, arrived = 0, ended = 0;
