@@ -129,21 +129,21 @@ Chain loss_maximum(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, 0, 1);
-  return c.element == 4 ? chain(Kind::loss, logits, 4, 0, 1) : chain(Kind::loss, logits, e + 4, 4, 2);  // to fp32; maximum
+  return c.element == 4 ? chain(Kind::elementwise, logits, 4, 0, 1) : chain(Kind::elementwise, logits, e + 4, 4, 2);  // to fp32; maximum
 }
 
 Chain loss_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
-  return chain(Kind::loss, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);            // subtract, exponential, sum, divide, pick
+  return chain(Kind::elementwise, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);            // subtract, exponential, sum, divide, pick
 }
 
 Chain loss_backward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
-  return chain(Kind::loss, logits, 4 + 4, 4 + e, 4);                        // scale by the gradient; back to storage
+  return chain(Kind::elementwise, logits, 4 + 4, 4 + e, 4);                        // scale by the gradient; back to storage
 }
 
 }  // namespace plan
