@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 
+#include "core/base/fault.h"
 #include "core/base/parallel.h"
 #include "sim/predict.h"
 
@@ -26,6 +27,8 @@ ComparisonRow row_of(Candidate candidate) {
   try {
     row.prediction = predict(*candidate.sound).prediction;
     row.status = row.prediction.fits ? Status::fits : Status::does_not_fit;
+  } catch (const base::InputError& error) {
+    row.refusal = error.faults.front().field + ": " + error.faults.front().what;
   } catch (const std::bad_alloc&) {
     row.refusal = "there is not enough memory on this machine to simulate it";
   } catch (const std::exception& error) {  // one defect must not take the other rows away

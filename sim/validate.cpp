@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "core/base/fault.h"
 #include "core/base/parallel.h"
 #include "sim/accuracy.h"
 #include "sim/predict.h"
@@ -56,7 +57,9 @@ std::int64_t allocated_bytes(const result::Prediction& prediction) {
   std::int64_t most = 0;
   for (const result::StageMemory& stage : prediction.stages) {
     std::int64_t bytes = stage.peak_bytes;
-    for (const auto& [category, size] : stage.categories) bytes -= category == "reserved" ? size : 0;
+    for (const auto& [category, size] : stage.categories) {
+      if (category == "reserved" || category == "communication") bytes -= size;
+    }
     most = std::max(most, bytes);
   }
   return most;
@@ -67,6 +70,8 @@ void run(config::Case& work) {
   label(*work.job, work.row);
   try {
     compare(predict(*work.job).prediction, work.row);
+  } catch (const base::InputError& error) {
+    work.row.error_message = error.what();
   } catch (const std::bad_alloc&) {
     work.row.error_message = "error: there is not enough memory on this machine for this job";
   } catch (const std::exception& error) {

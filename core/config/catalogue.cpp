@@ -212,13 +212,13 @@ Catalogue Catalogue::find() {
                              "name the folder that holds topologies/ and workloads/",
                              {}}});
   }
-#ifdef FORERUN_SOURCE_DIR
-  if (has_data(FORERUN_SOURCE_DIR)) return Catalogue(FORERUN_SOURCE_DIR);
-#endif
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path installed = program.parent_path().parent_path() / "share" / "forerun";
   if (!error && has_data(installed)) return Catalogue(installed);
+#ifdef FORERUN_SOURCE_DIR
+  if (has_data(FORERUN_SOURCE_DIR)) return Catalogue(FORERUN_SOURCE_DIR);
+#endif
   throw base::InputError({{"",
                            "the catalogue of models and nodes was not found",
                            "set FORERUN_DATA to the folder that holds topologies/ and workloads/",

@@ -82,11 +82,11 @@ void TensorParallel::input_gradient(const Linear& linear) {
 }
 
 void TensorParallel::weight_gradient(const Linear& linear) {
-  const bool accumulates = !c_.separate_gradients && (c_.fused_accumulation || c_.gradient_element == c_.element);
-  const spec::Dtype result = c_.separate_gradients ? c_.storage : c_.job.training.gradients();
-  out_.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, accumulates},
-               called(linear, "weight gradient"));
-  if (c_.separate_gradients) {
+  const bool fused = c_.fused_accumulation;
+  const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
+  out_.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
+  // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
+  if (!fused && (c_.separate_gradients || c_.microbatches > 1)) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out);
     out_.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }

@@ -155,8 +155,10 @@ Job resolve(Job job) {
   fill_overlap(job, of_framework);
   Training& t = job.training;
   if (!t.gradient_dtype) {
-    t.gradient_dtype = t.gradients();
-    of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)), "main gradients");
+    const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;
+    t.gradient_dtype = halves ? Dtype::fp16 : t.gradients();
+    of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
+                      halves ? job.framework.name + " under fp16" : "main gradients");
   }
   if (!t.master_weights) {
     t.master_weights = t.keeps_master();

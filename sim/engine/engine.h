@@ -17,6 +17,9 @@ namespace sim {
 
 using trace::Ticks;
 
+/// Instants stay below 2^59 ps, 6 days: the engine packs them with a stream's number (machine.h).
+inline constexpr Ticks kHorizon = Ticks{1} << 59;
+
 /// What an operator occupies while it runs. Kernels and communication slow one another; operators on the same link and
 /// direction share it evenly.
 namespace resource {
@@ -29,7 +32,7 @@ inline constexpr std::uint8_t kLinks = kNvlinkOut | kNvlinkIn | kNicOut | kNicIn
 /// An operator with its price.
 struct Step {
   Ticks duration = 0;        // alone
-  std::int32_t host = 0;     // picoseconds of the host to issue it
+  Ticks host = 0;            // of the host to issue it
   std::int32_t members = 1;  // ranks of its collective, for the expected maximum under jitter
   std::int16_t channel = -1;
   std::uint8_t stream = 0;

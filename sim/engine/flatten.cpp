@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/flatten.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 #include <variant>
+
+#include "core/base/fault.h"
+#include "sim/engine/jitter.h"
 
 namespace sim {
 namespace {
@@ -40,7 +44,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector
   const plan::Work& work = plan.works[op.work];
   Step step;
   step.duration = to_ticks(prices[op.work]);
-  step.host = static_cast<std::int32_t>(to_ticks(host_time(op, job)));
+  step.host = to_ticks(host_time(op, job));
   step.channel = op.channel;
   step.stream = static_cast<std::uint8_t>(op.stream);
   step.resources = resources_of(work, op.stream);
@@ -50,6 +54,34 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector
   step.records = op.records;
   if (const auto* collective = std::get_if<plan::Collective>(&work)) step.members = collective->group.size;
   return step;
+}
+
+/// No operator in a plan can wait longer than for all the others, one after the other, at the slowest pace there is. What
+/// could pass the engine's clock by that measure is refused, for past it the clock would wrap without a word.
+void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+  const spec::Calibration& calibration = job.cluster.node.calibration;
+  double slowest = 1, jitter = job.simulation.jitter * kMostDeviations * plan::kStreams;
+  for (const spec::SlowRank& slow : job.simulation.slow_ranks) slowest *= std::max(1.0, slow.factor);
+  for (const spec::SlowLink& slow : job.simulation.slow_links) slowest *= std::max(1.0, slow.factor);
+  slowest *= std::max({1.0, calibration.compute_slowdown, calibration.comm_slowdown}) * (1 + jitter);
+  std::vector<double> device, host;  // seconds of each segment
+  for (const plan::Segment& segment : plan.segments) {
+    device.push_back(0);
+    host.push_back(0);
+    for (const plan::Operator& op : segment.operators) {
+      device.back() += prices[op.work].si();
+      host.back() += host_time(op, job).si();
+    }
+  }
+  double longest = job.framework.step.si();
+  for (const plan::Role& role : plan.roles) {
+    for (const plan::Call& call : role.calls) longest += device[call.segment] * slowest + host[call.segment];
+  }
+  if (longest * trace::kTicksPerSecond < static_cast<double>(kHorizon)) return;
+  throw base::InputError({{"cluster.node",
+                           "its speeds could make this step last longer than the 6 days that can be simulated",
+                           "check the rates of node, gpu and framework, sequence and global_batch for a digit too many or "
+                           "too few"}});
 }
 
 /// The instances that share a meeting are those with equal keys.
@@ -115,6 +147,7 @@ const char* channel_name(const plan::Channel& channel) {
 Ticks to_ticks(base::Seconds time) { return std::llround(time.si() * trace::kTicksPerSecond); }
 
 EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+  check_horizon(plan, prices, job);
   EngineInput in;
   in.plan = &plan;
   for (const plan::Segment& segment : plan.segments) {

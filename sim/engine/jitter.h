@@ -13,4 +13,6 @@ double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t ind
 /// trapezoid rule, which converges fast for so smooth an integrand. 0 for n < 2.
 double expected_maximum(int n);
 
+inline constexpr double kMostDeviations = 9;  // neither of the two returns more
+
 }  // namespace sim

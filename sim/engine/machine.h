@@ -19,8 +19,9 @@ inline constexpr int kStreamBits = 4;  // of a stream's number
 static_assert(kStreams <= 1 << kStreamBits);
 inline constexpr std::int64_t kNever = Tournament::kNever;
 
-// What happens next to a stream is one number, instant and stream, so that the least of them says both; instants go up
-// to 6 days, and the lower stream of equals comes first.
+// What happens next to a stream is one number, instant and stream, so that the least of them says both; the lower
+// stream of equals comes first.
+static_assert(kHorizon - 1 <= kNever >> kStreamBits);
 inline std::int64_t event_at(Ticks instant, int stream) { return instant << kStreamBits | stream; }
 inline Ticks instant_of(std::int64_t event) { return event >> kStreamBits; }
 inline int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 << kStreamBits) - 1)); }

@@ -25,7 +25,6 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.dp > 1) + (plan.pp > 1 ? 3 : 0);
-  const double fixed = framework.context.si() + communicators * framework.communicator.si();
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;
@@ -33,7 +32,8 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
     const auto moving = [&](plan::Category c) { return static_cast<double>(one.peak.bytes[static_cast<int>(c)]); };
     const double dynamic =
         moving(plan::Category::activations) + moving(plan::Category::workspace) + moving(plan::Category::logits);
-    one.reserved = static_cast<std::int64_t>(fixed + framework.fragmentation * dynamic);
+    one.communicators = static_cast<std::int64_t>(communicators * framework.communicator.si());
+    one.reserved = static_cast<std::int64_t>(framework.context.si() + framework.fragmentation * dynamic);
     out.push_back(one);
   }
   return out;
@@ -44,13 +44,16 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
   if (s.zero == 0 && s.data() > 1) changes.emplace_back("--zero 1", [](spec::Job& j) { j.strategy.zero = 1; });
-  if (s.tp > 1 && !s.sp) changes.emplace_back("--sp true", [](spec::Job& j) { j.strategy.sp = true; });
+  if (s.tp > 1 && !s.sp) changes.emplace_back("--sp", [](spec::Job& j) { j.strategy.sp = true; });
   if (s.recompute.kind == spec::Recompute::Kind::none) {
     changes.emplace_back("--recompute selective",
                          [](spec::Job& j) { j.strategy.recompute = {spec::Recompute::Kind::selective, 0}; });
   }
   if (job.training.micro_batch > 1) {
-    changes.emplace_back(flag("--micro-batch", job.training.micro_batch / 2), [](spec::Job& j) { j.training.micro_batch /= 2; });
+    if (job.training.micro_batch > 3) {
+      changes.emplace_back(flag("--micro-batch", job.training.micro_batch / 2),
+                           [](spec::Job& j) { j.training.micro_batch /= 2; });
+    }
     changes.emplace_back("--micro-batch 1", [](spec::Job& j) { j.training.micro_batch = 1; });
   }
   if (s.recompute.kind != spec::Recompute::Kind::full || s.recompute.layers > 0) {

@@ -13,9 +13,10 @@
 namespace sim {
 
 struct Footprint {
-  MemoryPeak peak;             // of what the framework allocates
-  std::int64_t reserved = 0;   // beside it: contexts, communicators, what the allocator cannot use
-  std::int64_t total() const { return peak.total() + reserved; }
+  MemoryPeak peak;                // of what the framework allocates
+  std::int64_t communicators = 0; // beside it: NCCL's buffers
+  std::int64_t reserved = 0;      // beside it: CUDA context, what the allocator cannot use
+  std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 
 /// Of each role, in the plan's order.

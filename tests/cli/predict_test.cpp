@@ -52,6 +52,35 @@ TEST(Predict, AnswersWithJsonAndOneWhenItDoesNotFit) {
   EXPECT_GT(answer["memory"]["peak_bytes"].get<double>(), answer["memory"]["capacity_bytes"].get<double>());
 }
 
+TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
+  const ScratchFolder folder;
+  for (const char* micro_batch : {"2", "4"}) {
+    std::ofstream(folder / "job.yaml") << "model: llama3-8b\n"
+                                          "cluster: {node: dgx-a100-40gb, nodes: 1}\n"
+                                          "training: {sequence: 8192, global_batch: 8, micro_batch: " << micro_batch << "}\n"
+                                          "strategy: {tp: 4, recompute: selective}\n";
+    const std::string job = "predict " + (folder / "job.yaml") + " --quiet --json - ";
+    const json mends = json::parse(forerun(job).out)["mends"];
+    ASSERT_FALSE(mends.empty()) << micro_batch;
+    for (const json& mend : mends) {
+      const Answer run = forerun(job + mend.get<std::string>());
+      EXPECT_EQ(run.exit_code, 0) << mend << '\n' << run.err;
+    }
+  }
+}
+
+TEST(Predict, ADayLongStepIsRefusedWhereOnlyItsPricesShowIt) {
+  // 10^6 times slower than a rank of a machine of 1 GFLOP/s: the bound on the step passes the engine's clock.
+  const Answer run = forerun(
+      "predict --model gpt2 --node '{base: dgx-h100, gpu: {peak: {bf16: 1GFLOP/s}}}' --sequence 1024 --global-batch 8 "
+      "--set 'simulation.slow_ranks=[{rank: 0, factor: 1000000}]'");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_EQ(run.err,
+            "error: cluster.node: its speeds could make this step last longer than the 6 days that can be simulated\n"
+            "  mend: check the rates of node, gpu and framework, sequence and global_batch for a digit too many or too "
+            "few\n");
+}
+
 TEST(Predict, SameInputSameBytes) { EXPECT_EQ(forerun(kSmall + "--json -").out, forerun(kSmall + "--json -").out); }
 
 TEST(Predict, EveryMissingFieldIsAFaultThatNamesItsFlag) {

@@ -53,7 +53,12 @@ inline void use(const spec::Job& job) {
   if (job.model.layers > 256 || chunks > 64 || microbatches > 256) return;
   require(plan::build(job).operators() > 0, "a plan without operators");
   if (job.model.layers > 16 || chunks > 8 || microbatches > 8 || job.simulation.unfold) return;
-  const result::Prediction answer = sim::predict(job).prediction;
+  result::Prediction answer;
+  try {
+    answer = sim::predict(job).prediction;
+  } catch (const base::InputError&) {
+    return;  // a step of days, which only its prices show
+  }
   require(std::isfinite(answer.step_time_s) && answer.step_time_s > 0, "a step without an end");
   require(answer.peak_bytes > 0, "a step without memory");
 }

@@ -25,7 +25,7 @@ result::Prediction prediction() {
   p.peak_bytes = 70;
   p.stages.resize(2);
   p.stages[0].peak_bytes = 65;
-  p.stages[0].categories = {{"activations", 60}, {"reserved", 5}};
+  p.stages[0].categories = {{"activations", 60}, {"communication", 2}, {"reserved", 3}};
   p.stages[1].peak_bytes = 70;
   p.stages[1].categories = {{"activations", 50}, {"reserved", 20}};
   p.warnings = {"a warning"};

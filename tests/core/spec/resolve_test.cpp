@@ -117,5 +117,18 @@ TEST(Resolve, OptimizerDefaultsFollowThePrecision) {
   EXPECT_EQ(resolve(job).training.master_weights, false);
 }
 
+TEST(Resolve, GradientsStayInFp16WhereTheFrameworkKeepsThemSo) {
+  const auto gradients = [](bool keeps, Dtype precision) {
+    Job job = small_job();
+    job.framework.fp16_gradients = keeps;
+    job.training.precision = precision;
+    job.training.gradient_dtype.reset();
+    return resolve(job).training.gradients();
+  };
+  EXPECT_EQ(gradients(true, Dtype::fp16), Dtype::fp16);
+  EXPECT_EQ(gradients(true, Dtype::bf16), Dtype::fp32);
+  EXPECT_EQ(gradients(false, Dtype::fp16), Dtype::fp32);
+}
+
 }  // namespace
 }  // namespace spec

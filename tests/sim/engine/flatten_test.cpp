@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "core/base/fault.h"
 #include "core/plan/build.h"
 #include "core/plan/builder.h"
 #include "sim/prices.h"
@@ -162,6 +164,29 @@ TEST(Flatten, TheHostPaysByLaunchAndByPhase) {
   EXPECT_EQ(steps_of(job)[2].host, 15'000'000);  // collectives stay eager
   job.strategy.cuda_graphs = true;
   for (const sim::Step& step : steps_of(job)) EXPECT_EQ(step.host, 0);
+}
+
+TEST(Flatten, AHostMayTakeSecondsForOneOperator) {
+  spec::Job job = toy::job();
+  job.framework.launch = base::Seconds(1);
+  EXPECT_EQ(steps_of(job)[0].host, 3'000'000'000'000);  // 3 launches
+}
+
+TEST(Flatten, AStepThatCouldOutlastTheClockIsRefused) {
+  // N operators of t each: at worst one after the other, N t. The clock ends before 2^59 ps.
+  spec::Job job = toy::job({.pp = 2, .microbatches = 4});
+  job.strategy.cuda_graphs = true;  // no host time
+  const plan::Plan plan = plan::build(job);
+  const double limit = std::ldexp(1.0, 59) / trace::kTicksPerSecond / static_cast<double>(plan.operators());
+  const std::vector<base::Seconds> within(plan.works.size(), base::Seconds(limit * 0.999999));
+  const sim::EngineOutput out = sim::run(sim::flatten(plan, within, job));
+  EXPECT_FALSE(out.deadlocked);
+  EXPECT_GT(out.end, 0);
+  EXPECT_LT(out.end, sim::kHorizon);
+  const std::vector<base::Seconds> beyond(plan.works.size(), base::Seconds(limit * 1.000001));
+  EXPECT_THROW(sim::flatten(plan, beyond, job), base::InputError);
+  job.simulation.slow_ranks = {{1, 2.0}};
+  EXPECT_THROW(sim::flatten(plan, within, job), base::InputError);
 }
 
 TEST(Flatten, AFrameworkMayWaitForEachReduction) {

@@ -21,7 +21,7 @@ inline Step op(Stream stream, Ticks duration, std::vector<plan::EventId> waits =
   for (std::size_t w = 0; w < waits.size(); ++w) step.waits[w] = waits[w];
   return step;
 }
-inline Step with_host(Step step, std::int32_t host) {
+inline Step with_host(Step step, Ticks host) {
   step.host = host;
   return step;
 }

@@ -22,10 +22,11 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
     });
     return sim::footprints(plan::build(job), job).front();
   };
-  EXPECT_EQ(reserved({}, 0).reserved, 1000);
-  EXPECT_EQ(reserved({.tp = 2}, 0).reserved, 1010);
-  EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).reserved, 1020);
-  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).reserved, 1050);  // pipelines have three
+  EXPECT_EQ(reserved({.tp = 2}, 0).reserved, 1000);
+  EXPECT_EQ(reserved({}, 0).communicators, 0);
+  EXPECT_EQ(reserved({.tp = 2}, 0).communicators, 10);
+  EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).communicators, 20);
+  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).communicators, 50);  // pipelines have three
   // A tenth of what moves: parameters, gradients and optimizer states never do.
   const sim::Footprint f = reserved({}, 0.1);
   using plan::Category;
@@ -35,6 +36,8 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   ASSERT_GT(moving, 0);
   EXPECT_EQ(f.reserved, static_cast<std::int64_t>(1000 + 0.1 * static_cast<double>(moving)));
   EXPECT_EQ(f.total(), f.peak.total() + f.reserved);
+  const sim::Footprint g = reserved({.tp = 2}, 0.1);
+  EXPECT_EQ(g.total(), g.peak.total() + 10 + g.reserved);
 }
 
 TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
@@ -51,12 +54,15 @@ TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
 /// Applies one line of advice as the command line would.
 spec::Job advised(spec::Job job, const std::string& flags) {
   std::istringstream in(flags);
-  for (std::string flag, value; in >> flag >> value;) {
+  for (std::string flag, value; in >> flag;) {
     spec::Strategy& s = job.strategy;
+    if (flag == "--sp") {  // a switch
+      s.sp = true;
+      continue;
+    }
+    in >> value;
     if (flag == "--zero") {
       s.zero = std::stoi(value);
-    } else if (flag == "--sp") {
-      s.sp = value == "true";
     } else if (flag == "--recompute") {
       s.recompute = {value == "full" ? Recompute::Kind::full : Recompute::Kind::selective, 0};
     } else if (flag == "--micro-batch") {
