@@ -21,7 +21,8 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 result::Validation validate(std::vector<config::CaseFile> files, const std::string& tier = "", const Progress& = {});
 
 /// Fills in the predicted side of a row and how far it is from the measured one. Memory is compared with the
-/// allocator's peak, without `reserved` and `communication`, where that was measured; with everything that the GPU holds otherwise.
+/// allocator's peak, without `reserved` and `communication`, where that was measured; with everything that the GPU
+/// holds otherwise.
 void compare(const result::Prediction&, result::ValidationCase& row);
 
 }  // namespace sim

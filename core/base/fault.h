@@ -24,8 +24,8 @@ struct Fault {
 ///   mend: write 900GB/s (bytes) or 900Gb/s (bits)
 std::string to_string(const Fault&);
 
-/// The user's input is wrong. Thrown by config/ (by cli/ for flags, by sim/ for what only its prices show), caught in main:
-/// exit code 2.
+/// The user's input is wrong. Thrown by config/ (by cli/ for flags, by sim/ for what only its prices show), caught in
+/// main: exit code 2.
 struct InputError : std::runtime_error {
   explicit InputError(std::vector<Fault> all);  // what(): every fault, in file order
   std::vector<Fault> faults;

@@ -28,20 +28,13 @@ struct Shelf {
 
 Shelf shelf(Kind kind) {
   switch (kind) {
-    case Kind::model:
-      return {"workloads/models", "model", "models"};
-    case Kind::node:
-      return {"topologies/nodes", "node", "nodes"};
-    case Kind::gpu:
-      return {"topologies/gpus", "GPU", "gpus"};
-    case Kind::fabric:
-      return {"topologies/fabrics", "fabric", "fabrics"};
-    case Kind::calibration:
-      return {"topologies/calibrations", "calibration", "calibrations"};
-    case Kind::framework:
-      return {"workloads/frameworks", "framework", "frameworks"};
-    case Kind::job:
-      return {"workloads/jobs", "job", "jobs"};
+    case Kind::model: return {"workloads/models", "model", "models"};
+    case Kind::node: return {"topologies/nodes", "node", "nodes"};
+    case Kind::gpu: return {"topologies/gpus", "GPU", "gpus"};
+    case Kind::fabric: return {"topologies/fabrics", "fabric", "fabrics"};
+    case Kind::calibration: return {"topologies/calibrations", "calibration", "calibrations"};
+    case Kind::framework: return {"workloads/frameworks", "framework", "frameworks"};
+    case Kind::job: return {"workloads/jobs", "job", "jobs"};
   }
   return {};
 }

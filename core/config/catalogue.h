@@ -12,8 +12,8 @@
 
 namespace config {
 
-/// Where the data files lie: $FORERUN_DATA, else the source tree the binary was built in, else <prefix>/share/forerun
-/// beside the installed binary. Holds topologies/ and workloads/.
+/// Where the data files lie: $FORERUN_DATA, else <prefix>/share/forerun beside an installed binary, else the source
+/// tree the binary was built in. Holds topologies/ and workloads/.
 class Catalogue {
  public:
   explicit Catalogue(std::string root);
@@ -21,8 +21,8 @@ class Catalogue {
   static Catalogue find();
 
   enum class Kind { model, node, gpu, fabric, calibration, framework, job };
-  std::vector<std::string> names(Kind) const;            // sorted
-  std::string path(Kind, std::string_view name) const;   // empty when there is no such entry
+  std::vector<std::string> names(Kind) const;           // sorted
+  std::string path(Kind, std::string_view name) const;  // empty when there is no such entry
   const std::string& root() const { return root_; }
 
   // One entry each, fully resolved (a node with its GPU and calibrations). Faults are appended with their places; what

@@ -10,8 +10,8 @@ namespace config {
 
 /// Whether a tree is a Hugging Face config (has model_type or architectures).
 bool is_huggingface(const Value&);
-/// Reads it. Keys that say nothing about shapes are ignored; an architecture that is not known is a fault naming those that
-/// are. `file_stem` names the model when the file does not.
+/// Reads it. Keys that say nothing about shapes are ignored; an architecture that is not known is a fault naming those
+/// that are. `file_stem` names the model when the file does not.
 spec::Model read_huggingface(const Value&, const std::string& file_stem, Faults&);
 
 }  // namespace config

@@ -1,6 +1,6 @@
 // core/config/huggingface_shape.h -- what nearly all config.json files tell, under the several names that their keys
-// have: layers, widths, heads, vocabulary. What one architecture alone has is huggingface.cpp. SPDX-License-Identifier:
-// Apache-2.0
+// have: layers, widths, heads, vocabulary. What one architecture alone has is huggingface_families.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -124,7 +124,8 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
     stage.peak_bytes = footprint.total();
     for (int k = 0; k < plan::kCategories; ++k) {
       const bool shares = k == static_cast<int>(plan::Category::communication);
-      stage.categories.emplace_back(plan::kCategoryNames[k], footprint.peak.bytes[k] + (shares ? footprint.communicators : 0));
+      stage.categories.emplace_back(plan::kCategoryNames[k],
+                                    footprint.peak.bytes[k] + (shares ? footprint.communicators : 0));
     }
     stage.categories.emplace_back("reserved", footprint.reserved);
     stage.peak_operator = operator_text(plan, role, footprint.peak);

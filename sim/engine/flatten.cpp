@@ -40,7 +40,8 @@ base::Seconds host_time(const plan::Operator& op, const spec::Job& job) {
   return (job.strategy.compile ? std::min(eager, framework.compiled_launch) : eager) * op.launches;
 }
 
-Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector<base::Seconds>& prices,
+             const spec::Job& job) {
   const plan::Work& work = plan.works[op.work];
   Step step;
   step.duration = to_ticks(prices[op.work]);
@@ -56,8 +57,8 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector
   return step;
 }
 
-/// No operator in a plan can wait longer than for all the others, one after the other, at the slowest pace there is. What
-/// could pass the engine's clock by that measure is refused, for past it the clock would wrap without a word.
+/// No operator in a plan can wait longer than for all the others, one after the other, at the slowest pace there is.
+/// What could pass the engine's clock by that measure is refused, for past it the clock would wrap without a word.
 void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
   const spec::Calibration& calibration = job.cluster.node.calibration;
   double slowest = 1, jitter = job.simulation.jitter * kMostDeviations * plan::kStreams;
@@ -78,10 +79,10 @@ void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& pri
     for (const plan::Call& call : role.calls) longest += device[call.segment] * slowest + host[call.segment];
   }
   if (longest * trace::kTicksPerSecond < static_cast<double>(kHorizon)) return;
-  throw base::InputError({{"cluster.node",
-                           "its speeds could make this step last longer than the 6 days that can be simulated",
-                           "check the rates of node, gpu and framework, sequence and global_batch for a digit too many or "
-                           "too few"}});
+  throw base::InputError(
+      {{"cluster.node", "its speeds could make this step last longer than the 6 days that can be simulated",
+        "check the rates of node, gpu and framework, sequence and global_batch for a digit too many or "
+        "too few"}});
 }
 
 /// The instances that share a meeting are those with equal keys.

@@ -9,13 +9,13 @@
 
 namespace sim {
 
-/// `prices`: of each of the plan's works. Folded: one instance a role, collectives of symmetric ranks run alone; unfolded: one
-/// instance a rank. Throws base::InputError when the step could outlast the engine's clock (kHorizon).
+/// `prices`: of each of the plan's works. Folded: one instance a role, collectives of symmetric ranks run alone;
+/// unfolded: one instance a rank. Throws base::InputError when the step could outlast the engine's clock (kHorizon).
 EngineInput flatten(const plan::Plan&, const std::vector<base::Seconds>& prices, const spec::Job&);
 
 /// What happened as a Trace: names, layers and microbatches put back. Takes the spans of the recorded instances.
 trace::Trace to_trace(const plan::Plan&, const EngineInput&, EngineOutput&&);
 
-Ticks to_ticks(base::Seconds);   // rounds to the nearest: the only way in from a formula
+Ticks to_ticks(base::Seconds);  // rounds to the nearest: the only way in from a formula
 
 }  // namespace sim

@@ -46,8 +46,9 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
   if (s.zero == 0 && s.data() > 1) changes.emplace_back("--zero 1", [](spec::Job& j) { j.strategy.zero = 1; });
   if (s.tp > 1 && !s.sp) changes.emplace_back("--sp", [](spec::Job& j) { j.strategy.sp = true; });
   if (s.recompute.kind == spec::Recompute::Kind::none) {
-    changes.emplace_back("--recompute selective",
-                         [](spec::Job& j) { j.strategy.recompute = {spec::Recompute::Kind::selective, 0}; });
+    changes.emplace_back("--recompute selective", [](spec::Job& j) {
+      j.strategy.recompute = {spec::Recompute::Kind::selective, 0};
+    });
   }
   if (job.training.micro_batch > 1) {
     if (job.training.micro_batch > 3) {
@@ -57,7 +58,9 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     changes.emplace_back("--micro-batch 1", [](spec::Job& j) { j.training.micro_batch = 1; });
   }
   if (s.recompute.kind != spec::Recompute::Kind::full || s.recompute.layers > 0) {
-    changes.emplace_back("--recompute full", [](spec::Job& j) { j.strategy.recompute = {spec::Recompute::Kind::full, 0}; });
+    changes.emplace_back("--recompute full", [](spec::Job& j) {
+      j.strategy.recompute = {spec::Recompute::Kind::full, 0};
+    });
   }
   for (const int factor : {2, 4, 8}) {
     if (s.data() % factor != 0) continue;

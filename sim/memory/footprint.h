@@ -13,17 +13,17 @@
 namespace sim {
 
 struct Footprint {
-  MemoryPeak peak;                // of what the framework allocates
-  std::int64_t communicators = 0; // beside it: NCCL's buffers
-  std::int64_t reserved = 0;      // beside it: CUDA context, what the allocator cannot use
+  MemoryPeak peak;                 // of what the framework allocates
+  std::int64_t communicators = 0;  // beside it: NCCL's buffers
+  std::int64_t reserved = 0;       // beside it: CUDA context, what the allocator cannot use
   std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 
 /// Of each role, in the plan's order.
 std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);
 
-/// Single changes of the job that make it fit, as flags ("--recompute full"), those that cost least time first. Each one is
-/// planned and measured, none is guessed. Empty when none helps alone. REQUIRES: resolved.
+/// Single changes of the job that make it fit, as flags ("--recompute full"), those that cost least time first. Each
+/// one is planned and measured, none is guessed. Empty when none helps alone. REQUIRES: resolved.
 std::vector<std::string> changes_that_fit(const spec::Job&);
 
 }  // namespace sim

@@ -57,7 +57,9 @@ TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
   for (const char* micro_batch : {"2", "4"}) {
     std::ofstream(folder / "job.yaml") << "model: llama3-8b\n"
                                           "cluster: {node: dgx-a100-40gb, nodes: 1}\n"
-                                          "training: {sequence: 8192, global_batch: 8, micro_batch: " << micro_batch << "}\n"
+                                          "training: {sequence: 8192, global_batch: 8, micro_batch: "
+                                       << micro_batch
+                                       << "}\n"
                                           "strategy: {tp: 4, recompute: selective}\n";
     const std::string job = "predict " + (folder / "job.yaml") + " --quiet --json - ";
     const json mends = json::parse(forerun(job).out)["mends"];
