@@ -19,8 +19,7 @@
 
 namespace {
 
-const bool kHeapIsKept = (base::keep_freed_memory(), true);   // as the command line does
-
+const bool kHeapIsKept = (base::keep_freed_memory(), true);  // as the command line does
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

@@ -17,7 +17,8 @@ Outcome predict(const spec::Job& job) {
   const std::vector<base::Seconds> prices = prices_of(plan, job.cluster);
   const EngineInput input = flatten(plan, prices, job);
   EngineOutput output = run(input);
-  if (output.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
+  if (output.deadlocked)
+    throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
 
   Outcome out;
   out.trace = to_trace(plan, input, std::move(output));

@@ -17,10 +17,19 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array kTime{Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}, Unit{"min", 60}, Unit{"h", 3600}};
-constexpr std::array kBytes{Unit{"B", 1},           Unit{"kB", 1e3},         Unit{"KB", 1e3},          Unit{"MB", 1e6},
-                            Unit{"GB", 1e9},        Unit{"TB", 1e12},        Unit{"PB", 1e15},         Unit{"KiB", 1024.0},
-                            Unit{"MiB", 1048576.0}, Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+constexpr std::array kTime{Unit{"s", 1},     Unit{"ms", 1e-3}, Unit{"us", 1e-6},
+                           Unit{"ns", 1e-9}, Unit{"min", 60},  Unit{"h", 3600}};
+constexpr std::array kBytes{Unit{"B", 1},
+                            Unit{"kB", 1e3},
+                            Unit{"KB", 1e3},
+                            Unit{"MB", 1e6},
+                            Unit{"GB", 1e9},
+                            Unit{"TB", 1e12},
+                            Unit{"PB", 1e15},
+                            Unit{"KiB", 1024.0},
+                            Unit{"MiB", 1048576.0},
+                            Unit{"GiB", 1073741824.0},
+                            Unit{"TiB", 1099511627776.0}};
 constexpr std::array kBits{Unit{"b", 1}, Unit{"kb", 1e3}, Unit{"Mb", 1e6}, Unit{"Gb", 1e9}, Unit{"Tb", 1e12}};
 constexpr std::array kFlopRate{Unit{"FLOP/s", 1}, Unit{"GFLOP/s", 1e9}, Unit{"TFLOP/s", 1e12}, Unit{"PFLOP/s", 1e15}};
 constexpr std::array kWatts{Unit{"W", 1}, Unit{"kW", 1e3}, Unit{"MW", 1e6}};
@@ -80,8 +89,11 @@ std::string scaled(double value, std::span<const Unit> units) {
   const double shown = value / best->factor;
   char text[48];
   const double size = std::abs(shown);
-  std::snprintf(text, sizeof text, size >= 99.95 ? "%.0f %s" : size >= 9.995 ? "%.1f %s" : "%.2f %s", shown,
-                std::string(best->name).c_str());
+  std::snprintf(text, sizeof text,
+                size >= 99.95   ? "%.0f %s"
+                : size >= 9.995 ? "%.1f %s"
+                                : "%.2f %s",
+                shown, std::string(best->name).c_str());
   return text;
 }
 
@@ -144,7 +156,8 @@ std::string human(Bytes v) {
   return v.si() == 0 ? "0 B" : scaled(v.si(), units);
 }
 std::string human(ByteRate v) {
-  constexpr std::array units{Unit{"B/s", 1}, Unit{"kB/s", 1e3}, Unit{"MB/s", 1e6}, Unit{"GB/s", 1e9}, Unit{"TB/s", 1e12}};
+  constexpr std::array units{Unit{"B/s", 1}, Unit{"kB/s", 1e3}, Unit{"MB/s", 1e6}, Unit{"GB/s", 1e9},
+                             Unit{"TB/s", 1e12}};
   return scaled(v.si(), units);
 }
 std::string human(FlopRate v) { return scaled(v.si(), std::span(kFlopRate).first(3)); }

@@ -14,12 +14,12 @@ namespace config {
 
 struct Value {
   enum class Kind { null, scalar, list, map } kind = Kind::null;
-  std::string text;                                  // scalar, as written without quotes
-  bool quoted = false;                               // scalar: was written in quotes, so it is text
-  std::vector<Value> items;                          // list
+  std::string text;                                    // scalar, as written without quotes
+  bool quoted = false;                                 // scalar: was written in quotes, so it is text
+  std::vector<Value> items;                            // list
   std::vector<std::pair<std::string, Value>> entries;  // map, in file order; keys are unique
-  base::Where where;                                 // of the value
-  base::Where key_where;                             // of its key, when it is a map's entry
+  base::Where where;                                   // of the value
+  base::Where key_where;                               // of its key, when it is a map's entry
 
   Value();  // these six are in the .cpp, where `entries` has a complete type: clang 14 needs that
   Value(const Value&);
@@ -27,9 +27,9 @@ struct Value {
   Value& operator=(const Value&);
   Value& operator=(Value&&) noexcept;
   ~Value();
-  const Value* find(std::string_view key) const;     // nullptr when absent or not a map
+  const Value* find(std::string_view key) const;  // nullptr when absent or not a map
   Value* find(std::string_view key);
-  void set(std::string_view key, Value value);       // replaces or appends. REQUIRES: a map (null becomes one)
+  void set(std::string_view key, Value value);  // replaces or appends. REQUIRES: a map (null becomes one)
 };
 
 /// Reads a file. Throws base::InputError: cannot be read, empty, not YAML, two documents, a key twice, nested too deep.
@@ -37,7 +37,8 @@ Value load(const std::string& path);
 /// The same from text; `name` stands for the file in messages.
 Value parse(std::string_view text, const std::string& name);
 
-/// `over` laid upon `base`: maps merge key by key, everything else is replaced. Places stay those of where it was written.
+/// `over` laid upon `base`: maps merge key by key, everything else is replaced. Places stay those of where it was
+/// written.
 Value merged(const Value& base, const Value& over);
 
 /// Sets `path` ("strategy.tp", "simulation.slow_ranks") to a value written as YAML ("8", "[1, 2]", "{kind: full}"). The

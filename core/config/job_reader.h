@@ -11,8 +11,9 @@
 
 namespace config {
 
-/// A spec::Job from a Job tree (job schema of docs/job.md): read, checked and resolved. Throws base::InputError with every
-/// fault of the tree and of the catalogue files it names; check()'s faults carry the place of the field they are about.
+/// A spec::Job from a Job tree (job schema of docs/job.md): read, checked and resolved. Throws base::InputError with
+/// every fault of the tree and of the catalogue files it names; check()'s faults carry the place of the field they are
+/// about.
 spec::Job read_job(const Value& tree, const Catalogue&);
 
 }  // namespace config

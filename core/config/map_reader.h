@@ -33,8 +33,8 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 class MapReader {
  public:
-  /// `path` is the map's own path as the user writes it ("strategy.overlap"), empty for the file's root. A value that is no
-  /// map is a fault, and every read then leaves its field as it is.
+  /// `path` is the map's own path as the user writes it ("strategy.overlap"), empty for the file's root. A value that
+  /// is no map is a fault, and every read then leaves its field as it is.
   MapReader(const Value& value, std::string path, Faults& faults);
 
   bool has(std::string_view key) const;              // present and not null; marks the key as known
@@ -57,8 +57,8 @@ class MapReader {
   bool read(std::string_view key, std::vector<int>& out, std::int64_t min, std::int64_t max);
   bool read(std::string_view key, std::optional<bool>& out);
   template <class E>
-    requires(!kIsOptional<E>)
-  bool read(std::string_view key, E& out, std::initializer_list<std::pair<std::string_view, E>> names) {
+  requires(!kIsOptional<E>) bool read(std::string_view key, E& out,
+                                      std::initializer_list<std::pair<std::string_view, E>> names) {
     std::vector<std::string> known;
     for (const auto& [name, value] : names) known.emplace_back(name);
     const int at = read_name(key, known);
@@ -81,17 +81,17 @@ class MapReader {
     return read(key, std::forward<Args>(args)...);
   }
   template <class E>
-    requires(!kIsOptional<E>)
-  bool require(std::string_view key, E& out, std::initializer_list<std::pair<std::string_view, E>> names) {
+  requires(!kIsOptional<E>) bool require(std::string_view key, E& out,
+                                         std::initializer_list<std::pair<std::string_view, E>> names) {
     return require_present(key) && read(key, out, names);
   }
 
   void fault(std::string_view key, std::string what, std::string mend);
-  void ignore(std::string_view key);                 // known, and nothing of ours
-  void finish();                                     // REQUIRES: called once, after all reads
+  void ignore(std::string_view key);  // known, and nothing of ours
+  void finish();                      // REQUIRES: called once, after all reads
 
  private:
-  int read_name(std::string_view key, const std::vector<std::string>& known);   // index, or -1
+  int read_name(std::string_view key, const std::vector<std::string>& known);  // index, or -1
   bool require_present(std::string_view key);
   const Value* scalar(std::string_view key, const char* kind);
 

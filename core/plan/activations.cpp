@@ -9,9 +9,9 @@ using Kind = spec::Recompute::Kind;
 BlockActivations kept_activations(const Context& c, Kind kind) {
   BlockActivations out;
   const std::int64_t e = c.element;
-  const std::int64_t shard = c.shard_tokens * c.hidden;   // one residual-stream tensor
+  const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
   if (kind == Kind::full) {
-    out.norm_inputs = shard * e;                          // the block's input alone
+    out.norm_inputs = shard * e;  // the block's input alone
     return out;
   }
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
@@ -24,9 +24,9 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
-    out.scores = c.tokens * c.heads * 4;                  // log-sum-exp of each row, fp32
+    out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
   } else if (kind == Kind::none) {
-    out.scores = scores * (c.dropout ? 2 * e + 1 : e);    // softmax; its dropout's mask and result
+    out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
   out.context = c.tokens * c.q_width * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.

@@ -105,7 +105,8 @@ void Block::forward_operators(bool windowed) {
   const Chain residual = residual_forward(c_);
   norm("attention norm", false);
   const bool two_norms = c_.model.norms_in_parallel > 1;
-  if (c_.model.parallel_block) {  // one reduction behind both branches; with one norm they read the same gathered tokens
+  if (c_.model
+          .parallel_block) {  // one reduction behind both branches; with one norm they read the same gathered tokens
     if (two_norms) norm("feed-forward norm", false);
     linear.column_forward(qkv_linear(c_));
     attention_forward(windowed);

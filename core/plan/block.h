@@ -7,19 +7,18 @@
 
 namespace plan {
 
-/// What a block's forward leaves in memory for its backward, on one rank and for one microbatch, in bytes. Korthikanti et al.
-/// (arXiv 2205.05198), section 4, is its test: s b h (34 + 5 a s/h) without parallelism, unfused attention, dropout.
+/// What a block's forward leaves in memory for its backward, on one rank and for one microbatch, in bytes. Korthikanti
+/// et al. (arXiv 2205.05198), section 4, is its test: s b h (34 + 5 a s/h) without parallelism, unfused attention,
+/// dropout.
 struct BlockActivations {
-  std::int64_t norm_inputs = 0;     // of both norms: the residual stream
-  std::int64_t linear_inputs = 0;   // of qkv and the first feed-forward matmul
-  std::int64_t qkv = 0;             // queries, keys, values
-  std::int64_t scores = 0;          // softmax, its dropout and mask; or the flash kernel's row statistics
-  std::int64_t context = 0;         // attention output, input of the projection
-  std::int64_t feed_forward = 0;    // input of the activation and of the second matmul, with eager copies
-  std::int64_t masks = 0;           // of the residual dropouts
-  std::int64_t total() const {
-    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks;
-  }
+  std::int64_t norm_inputs = 0;    // of both norms: the residual stream
+  std::int64_t linear_inputs = 0;  // of qkv and the first feed-forward matmul
+  std::int64_t qkv = 0;            // queries, keys, values
+  std::int64_t scores = 0;         // softmax, its dropout and mask; or the flash kernel's row statistics
+  std::int64_t context = 0;        // attention output, input of the projection
+  std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
+  std::int64_t masks = 0;          // of the residual dropouts
+  std::int64_t total() const { return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks; }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.

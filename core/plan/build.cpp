@@ -18,9 +18,7 @@
 namespace plan {
 namespace {
 
-bool windowed(const Context& c, int layer) {
-  return c.model.window > 0 && layer % c.model.window_every == 0;
-}
+bool windowed(const Context& c, int layer) { return c.model.window > 0 && layer % c.model.window_every == 0; }
 
 class StageBuilder {
  public:
@@ -54,8 +52,8 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
   out.layer = -1;
   const int from = backward ? (stage_ + 1) % c_.pp : (stage_ + c_.pp - 1) % c_.pp;
   const Stream stream = backward ? Stream::recv_next : Stream::recv_prev;
-  const std::int16_t channel =
-      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, from, stage_});
+  const std::int16_t channel = pool_.channel(
+      {backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, from, stage_});
   const char* name = backward ? "receive gradient" : "receive activations";
   if (c_.overlap_p2p) {
     out.communicate(c_.stage_transfer, name, stream, channel, {});
@@ -69,8 +67,8 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
   out.join(Stream::tp);
 }
 
-/// A blocking exchange: what was sent has arrived before anything else is computed. With several chunks a stage the receiver
-/// takes what comes round the ring before it needs it, so there only receiving blocks.
+/// A blocking exchange: what was sent has arrived before anything else is computed. With several chunks a stage the
+/// receiver takes what comes round the ring before it needs it, so there only receiving blocks.
 void StageBuilder::finish_sends(SegmentBuilder& out) {
   if (c_.pp == 1 || c_.overlap_p2p || c_.vpp > 1) return;
   out.join(Stream::send_next);
@@ -80,8 +78,8 @@ void StageBuilder::finish_sends(SegmentBuilder& out) {
 void StageBuilder::send(SegmentBuilder& out, bool backward) {
   out.layer = -1;
   const int to = backward ? (stage_ + c_.pp - 1) % c_.pp : (stage_ + 1) % c_.pp;
-  const std::int16_t channel =
-      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, stage_, to});
+  const std::int16_t channel = pool_.channel(
+      {backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, stage_, to});
   const char* name = backward ? "send gradient" : "send activations";
   const Stream stream = backward ? Stream::send_prev : Stream::send_next;
   if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
@@ -91,7 +89,8 @@ void StageBuilder::send(SegmentBuilder& out, bool backward) {
   }
 }
 
-/// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them there.
+/// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
+/// there.
 void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
   const std::int64_t layer = layer_parameters(c_);
   const auto bucket = static_cast<std::int64_t>(c_.job.framework.parameter_bucket.si()) / c_.element;

@@ -12,8 +12,7 @@ std::int64_t bytes_per(spec::Dtype d) { return static_cast<std::int64_t>(spec::b
 
 }  // namespace
 
-Context::Context(const spec::Job& j)
-    : job(j), model(j.model), strategy(j.strategy) {
+Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strategy) {
   tp = strategy.tp;
   dp = strategy.data();
   pp = strategy.pp;

@@ -16,16 +16,17 @@ void GradientBuckets::send(std::int64_t parameters) {
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Stream::dp});
   const std::int64_t bytes = padded(parameters, c_.dp) * c_.gradient_element;
-  out_.communicate(Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.dp_group},
-                   scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute});
+  out_.communicate(
+      Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.dp_group},
+      scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute});
 }
 
 void GradientBuckets::add(std::int64_t parameters) {
   waiting_ += parameters;
   const auto bucket = static_cast<std::int64_t>(c_.job.framework.gradient_bucket.si()) / c_.gradient_element;
   if (bucket == 0) return;
-  // Buckets that one layer fills several times are sent as the few largest pieces that keep their pace: beyond eight of them
-  // a finer cut changes nothing but the number of operators.
+  // Buckets that one layer fills several times are sent as the few largest pieces that keep their pace: beyond eight of
+  // them a finer cut changes nothing but the number of operators.
   const std::int64_t piece = std::max(bucket, waiting_ / 8);
   for (; waiting_ >= piece; waiting_ -= piece) send(piece);
 }

@@ -9,13 +9,13 @@
 
 namespace plan {
 
-/// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind the
-/// compute that made it. All-reduce for zero 0, reduce-scatter for zero 1.
+/// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
+/// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1.
 class GradientBuckets {
  public:
   GradientBuckets(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
-  void add(std::int64_t parameters);   // whose gradients are complete now
-  void flush();                        // sends what is left
+  void add(std::int64_t parameters);  // whose gradients are complete now
+  void flush();                       // sends what is left
 
  private:
   void send(std::int64_t parameters);

@@ -25,13 +25,13 @@ bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec
 Chain norm_forward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
   if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
-  if (c.element == 4) return chain(Kind::norm, elements, 16, 12, 5);        // square, mean, scale, weight
-  return chain(Kind::norm, elements, 16 + 2 * e, 12 + 2 * e, 7);            // and the casts to fp32 and back
+  if (c.element == 4) return chain(Kind::norm, elements, 16, 12, 5);  // square, mean, scale, weight
+  return chain(Kind::norm, elements, 16 + 2 * e, 12 + 2 * e, 7);      // and the casts to fp32 and back
 }
 
 Chain norm_backward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
-  if (!eager_norm(c)) return chain(Kind::norm, elements, 2 * e, e, 2);      // input gradient; weight gradient's reduction
+  if (!eager_norm(c)) return chain(Kind::norm, elements, 2 * e, e, 2);  // input gradient; weight gradient's reduction
   return chain(Kind::norm, elements, 36 + 5 * e, 20 + 3 * e, 12);
 }
 
@@ -40,7 +40,7 @@ Chain activation_forward(const Context& c, std::int64_t tokens) {
   const std::int64_t elements = tokens * c.ffn;
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);               // silu; times the other half
+  return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);  // silu; times the other half
 }
 
 Chain activation_backward(const Context& c, std::int64_t tokens) {
@@ -48,14 +48,14 @@ Chain activation_backward(const Context& c, std::int64_t tokens) {
   const std::int64_t elements = tokens * c.ffn;
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
-  return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);               // two products, silu', join of the halves
+  return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);  // two products, silu', join of the halves
 }
 
 Chain rope_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
-  return chain(Kind::elementwise, elements, 5.5 * e, 4.5 * e, 10);          // cos, negate, join, sin, add; queries and keys
+  return chain(Kind::elementwise, elements, 5.5 * e, 4.5 * e, 10);  // cos, negate, join, sin, add; queries and keys
 }
 
 Chain rope_backward(const Context& c) {
@@ -129,21 +129,22 @@ Chain loss_maximum(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, 0, 1);
-  return c.element == 4 ? chain(Kind::elementwise, logits, 4, 0, 1) : chain(Kind::elementwise, logits, e + 4, 4, 2);  // to fp32; maximum
+  return c.element == 4 ? chain(Kind::elementwise, logits, 4, 0, 1)
+                        : chain(Kind::elementwise, logits, e + 4, 4, 2);  // to fp32; maximum
 }
 
 Chain loss_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
-  return chain(Kind::elementwise, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);            // subtract, exponential, sum, divide, pick
+  return chain(Kind::elementwise, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);  // subtract, exponential, sum, divide, pick
 }
 
 Chain loss_backward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
-  return chain(Kind::elementwise, logits, 4 + 4, 4 + e, 4);                        // scale by the gradient; back to storage
+  return chain(Kind::elementwise, logits, 4 + 4, 4 + e, 4);  // scale by the gradient; back to storage
 }
 
 }  // namespace plan

@@ -1,7 +1,7 @@
-// core/plan/elementwise.h -- bytes and launches of the kernels between matmuls, fused and as an eager framework runs them.
-// Counts are per element of the named tensor; a fused kernel reads each input and writes each output once. The eager chains
-// are those of PyTorch modules written op by op (upcast to fp32, one kernel an operation), counted in docs/prices.md.
-// SPDX-License-Identifier: Apache-2.0
+// core/plan/elementwise.h -- bytes and launches of the kernels between matmuls, fused and as an eager framework runs
+// them. Counts are per element of the named tensor; a fused kernel reads each input and writes each output once. The
+// eager chains are those of PyTorch modules written op by op (upcast to fp32, one kernel an operation), counted in
+// docs/prices.md. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

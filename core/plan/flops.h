@@ -6,8 +6,8 @@
 
 namespace plan {
 
-/// FLOPs of one forward of one sequence; a multiply-add counts as two. Only matmuls count, and of attention what the mask
-/// leaves: half of the square when causal, the band of a window.
+/// FLOPs of one forward of one sequence; a multiply-add counts as two. Only matmuls count, and of attention what the
+/// mask leaves: half of the square when causal, the band of a window.
 struct ForwardFlops {
   double linear = 0;     // qkv, output projection and feed-forward of one layer
   double attention = 0;  // scores and values of one layer, averaged over layers with and without a window
@@ -15,11 +15,11 @@ struct ForwardFlops {
 };
 ForwardFlops forward_flops(const spec::Model&, std::int64_t sequence);
 
-/// Of one step over all ranks. Training: three forwards. Without mask this is Narayanan et al.'s formula (SC'21, eq. 2):
-/// 72 B s L h^2 (1 + s/6h + V/12hL).
+/// Of one step over all ranks. Training: three forwards. Without mask this is Narayanan et al.'s formula (SC'21, eq.
+/// 2): 72 B s L h^2 (1 + s/6h + V/12hL).
 double model_flops(const spec::Job&);
-/// The same plus what recomputation adds: 96 B s L h^2 (1 + s/6h + V/16hL) for full recompute. What a fused attention kernel
-/// computes again inside its backward is not counted, as in the published figures.
+/// The same plus what recomputation adds: 96 B s L h^2 (1 + s/6h + V/16hL) for full recompute. What a fused attention
+/// kernel computes again inside its backward is not counted, as in the published figures.
 double hardware_flops(const spec::Job&);
 
 }  // namespace plan

@@ -35,12 +35,13 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 struct Channel {
   enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model };
   Kind kind = Kind::group;
-  Stream axis = Stream::tp;   // group: ranks of the same stage along this axis
-  int from = -1, to = -1;     // edges: pipeline stages; embedding: first and last stage
+  Stream axis = Stream::tp;  // group: ranks of the same stage along this axis
+  int from = -1, to = -1;    // edges: pipeline stages; embedding: first and last stage
 };
 
-/// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the wait.
-/// Every operator records the event that carries its stream's number; further numbers are free for a plan's own use.
+/// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the
+/// wait. Every operator records the event that carries its stream's number; further numbers are free for a plan's own
+/// use.
 using EventId = std::int8_t;
 inline constexpr int kEvents = 32;
 inline constexpr int kMaxWaits = 4;
@@ -48,28 +49,28 @@ constexpr EventId event_of(Stream s) { return static_cast<EventId>(s); }
 inline constexpr EventId kGathered = kStreams;  // a layer's input is whole again, whatever is issued behind it
 
 struct Operator {
-  std::int32_t work = 0;      // index into Plan::works
-  std::int32_t name = 0;      // index into Plan::names
+  std::int32_t work = 0;  // index into Plan::works
+  std::int32_t name = 0;  // index into Plan::names
   Stream stream = Stream::compute;
   Phase phase = Phase::forward;
-  std::int16_t layer = -1;    // of the model; -1: none
-  std::int16_t channel = -1;  // index into Plan::channels; -1: no communication
-  std::uint16_t launches = 1; // kernels the host issues for it
+  std::int16_t layer = -1;     // of the model; -1: none
+  std::int16_t channel = -1;   // index into Plan::channels; -1: no communication
+  std::uint16_t launches = 1;  // kernels the host issues for it
   std::array<EventId, kMaxWaits> waits{-1, -1, -1, -1};
-  EventId records = -1;       // besides its stream's own event
+  EventId records = -1;  // besides its stream's own event
 };
 
-/// A change of memory before (allocation) or after (release) an operator, in the order in which the host issues them, as a
-/// caching allocator sees it.
+/// A change of memory before (allocation) or after (release) an operator, in the order in which the host issues them,
+/// as a caching allocator sees it.
 struct MemoryChange {
-  std::int32_t at = 0;        // operator index in the segment
+  std::int32_t at = 0;  // operator index in the segment
   bool after = false;
   Category category = Category::activations;
-  std::int64_t bytes = 0;     // negative: released
+  std::int64_t bytes = 0;  // negative: released
 };
 
 struct Segment {
-  std::string name;           // "forward", "backward last", "optimizer"
+  std::string name;  // "forward", "backward last", "optimizer"
   std::vector<Operator> operators;
   std::vector<MemoryChange> memory;  // ordered by (at, after)
 };
@@ -83,10 +84,10 @@ struct Call {
 /// The work of one pipeline stage; every rank of it runs this program.
 struct Role {
   int stage = 0;
-  int first_rank = 0;                               // the rank shown for it
-  int ranks = 1;                                    // ranks that it stands for
+  int first_rank = 0;  // the rank shown for it
+  int ranks = 1;       // ranks that it stands for
   std::vector<Call> calls;
-  std::array<std::int64_t, kCategories> resident{}; // bytes held through the whole step
+  std::array<std::int64_t, kCategories> resident{};  // bytes held through the whole step
 };
 
 struct Plan {
@@ -96,10 +97,10 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<Role> roles;
   int tp = 1, cp = 1, dp = 1, pp = 1;
-  double model_flops = 0;       // of one step, all ranks (plan/flops.h)
-  double hardware_flops = 0;    // the same with what is computed again
-  double tokens = 0;            // of one step
-  std::int64_t operators() const;   // issued in one step by all roles
+  double model_flops = 0;          // of one step, all ranks (plan/flops.h)
+  double hardware_flops = 0;       // the same with what is computed again
+  double tokens = 0;               // of one step
+  std::int64_t operators() const;  // issued in one step by all roles
 };
 
 }  // namespace plan

@@ -19,15 +19,15 @@ std::int64_t head_parameters(const Context&);
 /// One model chunk of one stage.
 struct Chunk {
   int first_layer = 0, layers = 0;
-  int index_in_stage = 0;        // layers of the stage before this chunk
+  int index_in_stage = 0;            // layers of the stage before this chunk
   bool first = false, last = false;  // of the model: holds the embedding, the head
 };
 /// chunks[stage][chunk]
 std::vector<std::vector<Chunk>> chunks_of(const Context&);
 std::int64_t chunk_parameters(const Context&, const Chunk&);
 
-/// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD) and the fp32 master
-/// weight when the job has one.
+/// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD) and the fp32
+/// master weight when the job has one.
 std::int64_t optimizer_bytes(const Context&);
 /// Parameters whose optimizer state a rank holds: all of them, or its share under ZeRO-1.
 std::int64_t optimizer_share(const Context&, std::int64_t parameters);

@@ -12,7 +12,8 @@ using Kind = MemoryBound::Kind;
 void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   if (c.model_group.size == 1) return;
   const std::int16_t channel = out.pool().channel({Channel::Kind::model, Stream::dp});
-  out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel, {Stream::compute});
+  out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel,
+                  {Stream::compute});
   out.join(Stream::dp);
 }
 
@@ -32,10 +33,11 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
 void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
-  const std::int64_t weight = master ? 0 : c.element;   // updated in place where there is no master copy
+  const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
   const std::int64_t read = owned * (c.gradient_element + state + weight);
   const std::int64_t written = owned * (state + c.element);
-  out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer", c.job.framework.fused_optimizer ? 4 : 4 * 24);
+  out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
+              c.job.framework.fused_optimizer ? 4 : 4 * 24);
 }
 
 }  // namespace

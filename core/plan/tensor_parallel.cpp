@@ -97,7 +97,8 @@ void TensorParallel::weight_gradient(const Linear& linear) {
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {
-  if (c_.sp && gathers) collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"));
+  if (c_.sp && gathers)
+    collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"));
   input_gradient(linear);
   weight_gradient(linear);
 }

@@ -1,7 +1,6 @@
-// core/plan/tensor_parallel.h -- column- and row-parallel matmul pairs with the collectives that go before and behind them,
-// with and without sequence parallel, and how far they overlap (Shoeybi et al., arXiv 1909.08053; Korthikanti et al.,
-// arXiv 2205.05198, fig. 5).
-// SPDX-License-Identifier: Apache-2.0
+// core/plan/tensor_parallel.h -- column- and row-parallel matmul pairs with the collectives that go before and behind
+// them, with and without sequence parallel, and how far they overlap (Shoeybi et al., arXiv 1909.08053; Korthikanti et
+// al., arXiv 2205.05198, fig. 5). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace plan {
 
 /// One linear layer on one rank: y[tokens, out] = x[tokens, in] w[in, out].
 struct Linear {
-  std::string_view name;      // "qkv"
+  std::string_view name;  // "qkv"
   std::int64_t in = 0, out = 0;
   bool bias = false;
 };

@@ -1,6 +1,6 @@
-// core/plan/work.h -- what an operator does, without saying how fast: shapes, bytes and groups. Equal works are interned
-// and priced once. sim/cost gives them a time, real/ runs them with kernels and NCCL.
-// SPDX-License-Identifier: Apache-2.0
+// core/plan/work.h -- what an operator does, without saying how fast: shapes, bytes and groups. Equal works are
+// interned and priced once. sim/cost gives them a time, real/ runs them with kernels and NCCL. SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ struct Matmul {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   spec::Dtype dtype = spec::Dtype::bf16;
   spec::Dtype out = spec::Dtype::bf16;
-  bool accumulates = false;   // C += A B: C is read too (gradient accumulation inside the weight gradient)
+  bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
   auto operator<=>(const Matmul&) const = default;
 };
 
@@ -25,10 +25,10 @@ struct Matmul {
 /// matmuls and memory-bound works instead.
 struct Attention {
   spec::AttentionKernel kernel = spec::AttentionKernel::flash2;
-  std::int64_t batch = 0, q_len = 0, kv_len = 0;   // tokens
-  int heads = 0, kv_heads = 0, head_dim = 0;       // on this rank
+  std::int64_t batch = 0, q_len = 0, kv_len = 0;  // tokens
+  int heads = 0, kv_heads = 0, head_dim = 0;      // on this rank
   bool causal = true;
-  std::int64_t window = 0;                         // tokens each query sees; 0: all
+  std::int64_t window = 0;  // tokens each query sees; 0: all
   bool backward = false;
   bool dropout = false;
   spec::Dtype dtype = spec::Dtype::bf16;
@@ -39,17 +39,17 @@ struct Attention {
 struct MemoryBound {
   enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce };
   Kind kind = Kind::elementwise;
-  std::int64_t read = 0, written = 0;   // bytes
-  int kernels = 1;                      // launches that share these bytes
+  std::int64_t read = 0, written = 0;  // bytes
+  int kernels = 1;                     // launches that share these bytes
   auto operator<=>(const MemoryBound&) const = default;
 };
 
 /// Where the members of a group sit, which is all that a closed-form price needs of the fabric.
 struct GroupShape {
-  int size = 1;           // members
-  int per_domain = 1;     // members inside one NVLink domain (or one node without NVLink)
-  int domains = 1;        // domains that the group spans
-  int sharing = 1;        // groups of this axis that use the same node's NICs at once (this one included)
+  int size = 1;        // members
+  int per_domain = 1;  // members inside one NVLink domain (or one node without NVLink)
+  int domains = 1;     // domains that the group spans
+  int sharing = 1;     // groups of this axis that use the same node's NICs at once (this one included)
   auto operator<=>(const GroupShape&) const = default;
 };
 
@@ -67,8 +67,8 @@ struct Collective {
 /// One direction of a point-to-point transfer between pipeline stages.
 struct Transfer {
   std::int64_t bytes = 0;
-  bool crosses_domain = false;   // over the fabric; otherwise NVLink (or PCIe)
-  int sharing = 1;               // transfers that use the same NICs at once
+  bool crosses_domain = false;  // over the fabric; otherwise NVLink (or PCIe)
+  int sharing = 1;              // transfers that use the same NICs at once
   auto operator<=>(const Transfer&) const = default;
 };
 

@@ -19,42 +19,42 @@ struct StageMemory {
 };
 
 struct Communication {
-  std::string axis;                  // tp dp pp embedding
-  std::int64_t bytes = 0;            // one rank's payload in a step, as nccl-tests counts sizes
+  std::string axis;        // tp dp pp embedding
+  std::int64_t bytes = 0;  // one rank's payload in a step, as nccl-tests counts sizes
   std::int64_t calls = 0;
-  double time_s = 0;                 // kernels' time, hidden or not
-  double bus_bandwidth = 0;          // bytes/s, as nccl-tests defines it; 0 without traffic
+  double time_s = 0;         // kernels' time, hidden or not
+  double bus_bandwidth = 0;  // bytes/s, as nccl-tests defines it; 0 without traffic
 };
 
 /// Where a calibrated number came from.
 struct Provenance {
-  std::string what;                  // "matmul bf16 on h100-sxm"
-  std::string kind;                  // measured, datasheet, assumed
+  std::string what;  // "matmul bf16 on h100-sxm"
+  std::string kind;  // measured, datasheet, assumed
   std::string source;
 };
 
 struct Prediction {
-  std::string job;                                          // one line: model, GPUs, strategy
+  std::string job;  // one line: model, GPUs, strategy
   double step_time_s = 0, step_time_low_s = 0, step_time_high_s = 0;
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0;
-  double mfu = 0, hfu = 0;                                  // over the dense bf16 peak
-  double mfu_of_precision = 0;                              // over the dense peak of the precision used
+  double mfu = 0, hfu = 0;      // over the dense bf16 peak
+  double mfu_of_precision = 0;  // over the dense peak of the precision used
   double bubble_fraction = 0;
   int breakdown_stage = 0;                                  // the slowest stage
   std::vector<std::pair<std::string, double>> breakdown_s;  // adds up to step_time_s exactly, summed in this order
   bool fits = true;
   std::int64_t capacity_bytes = 0;
-  std::int64_t peak_bytes = 0;                              // of the fullest stage
+  std::int64_t peak_bytes = 0;  // of the fullest stage
   std::vector<StageMemory> stages;
-  std::string attack;                                       // does not fit: the category to attack
-  std::vector<std::string> mends;                           // does not fit: flags that would make it fit
+  std::string attack;              // does not fit: the category to attack
+  std::vector<std::string> mends;  // does not fit: flags that would make it fit
   std::vector<Communication> communication;
   std::vector<Provenance> provenance;
   std::vector<std::string> warnings;
-  std::vector<std::string> assumptions;                     // what was left out and filled in: "attention_kernel: flash3"
+  std::vector<std::string> assumptions;  // what was left out and filled in: "attention_kernel: flash3"
   int gpus = 0;
-  std::int64_t operators = 0;                               // simulated
+  std::int64_t operators = 0;  // simulated
 };
 
 }  // namespace result

@@ -10,7 +10,8 @@ namespace spec {
 
 std::vector<int> balanced_layers(const Model& model, int stages) {
   const auto hidden = static_cast<double>(model.hidden);
-  const double layer = hidden * static_cast<double>(2 * model.q_width() + 2 * model.kv_width() + model.up_width() + model.ffn);
+  const double layer =
+      hidden * static_cast<double>(2 * model.q_width() + 2 * model.kv_width() + model.up_width() + model.ffn);
   const double head = hidden * static_cast<double>(model.vocab);
   // What the last stage takes decides the rest, which is shared evenly, the first stages taking what is left over.
   int best_last = 0;

@@ -17,36 +17,36 @@ namespace spec {
 
 /// Where a curve comes from, printed beside every prediction that uses it.
 struct Provenance {
-  bool measured = false;      // fitted to rows of this GPU; false: taken from a related GPU or a stated assumption
-  std::string source;         // repositories and files of the rows, or the reason of the assumption
-  int rows = 0;               // rows fitted
-  double residual = 0.15;     // standard deviation of log(predicted / measured) over them, or the spread assumed
+  bool measured = false;   // fitted to rows of this GPU; false: taken from a related GPU or a stated assumption
+  std::string source;      // repositories and files of the rows, or the reason of the assumption
+  int rows = 0;            // rows fitted
+  double residual = 0.15;  // standard deviation of log(predicted / measured) over them, or the spread assumed
 };
 
 /// Matmul C[m,n] = A[m,k] B[k,n] by one library on one GPU and dtype; see sim/cost/matmul.h for the formula.
 struct MatmulCurve {
-  double ceiling = 0;         // best fraction of the dense peak, short run; 0: not calibrated
+  double ceiling = 0;             // best fraction of the dense peak, short run; 0: not calibrated
   double tile_m = 0, tile_n = 0;  // output tile of one block; 0: nothing is rounded up
-  double half_tile = 1;       // pace of a tile of half the area over that of a whole one
-  double quarter_tile = 1;    // the same for a quarter
-  double k_half = 0;          // depth at which the main loop reaches half of the ceiling's pace
-  double wave_share = 0;      // 1: a partial wave costs a whole one; 0: costs only its share
-  double memory = 1;          // fraction of the data-sheet bandwidth at which operands stream
-  base::Seconds overhead;     // prologue, epilogue and launch of one kernel
+  double half_tile = 1;           // pace of a tile of half the area over that of a whole one
+  double quarter_tile = 1;        // the same for a quarter
+  double k_half = 0;              // depth at which the main loop reaches half of the ceiling's pace
+  double wave_share = 0;          // 1: a partial wave costs a whole one; 0: costs only its share
+  double memory = 1;              // fraction of the data-sheet bandwidth at which operands stream
+  base::Seconds overhead;         // prologue, epilogue and launch of one kernel
   Provenance from;
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.
 struct AttentionCurve {
-  double forward = 0, backward = 0;    // best fraction of the dense peak at head_dim 128; 0: not calibrated
-  double ramp = 0;                     // tokens of keys that the prologue and epilogue of a query row cost
-  double diagonal = 0;                 // tokens of keys more, when causal: blocks that the mask cuts
-  double causal = 1;                   // pace under a causal mask over that without (uneven blocks)
+  double forward = 0, backward = 0;          // best fraction of the dense peak at head_dim 128; 0: not calibrated
+  double ramp = 0;                           // tokens of keys that the prologue and epilogue of a query row cost
+  double diagonal = 0;                       // tokens of keys more, when causal: blocks that the mask cuts
+  double causal = 1;                         // pace under a causal mask over that without (uneven blocks)
   double head_dim_64 = 1, head_dim_256 = 1;  // pace over that at head_dim 128, linear between
-  double low_precision = 1;            // fraction of `forward` and `backward` reached against the peak of fp8
-  double dropout = 1;                  // time with dropout over time without
-  base::Seconds overhead;              // launch and tail of one pass
-  bool backward_measured = false;      // `from` speaks of the forward pass; backward may be assumed from it
+  double low_precision = 1;                  // fraction of `forward` and `backward` reached against the peak of fp8
+  double dropout = 1;                        // time with dropout over time without
+  base::Seconds overhead;                    // launch and tail of one pass
+  bool backward_measured = false;            // `from` speaks of the forward pass; backward may be assumed from it
   Provenance from;
 };
 
@@ -57,22 +57,22 @@ inline constexpr std::array<std::string_view, kMemoryKinds> kMemoryKindNames{
 
 /// One kind of kernel that waits for memory; see sim/cost/memory_bound.h for the formula.
 struct MemoryCurve {
-  double efficiency = 0;      // of the data-sheet bandwidth, large sizes; 0: not calibrated
-  base::Seconds overhead;     // launch and tail of one kernel
+  double efficiency = 0;   // of the data-sheet bandwidth, large sizes; 0: not calibrated
+  base::Seconds overhead;  // launch and tail of one kernel
   Provenance from;
 };
 
 /// How clocks fall under the power that a long step draws; see sim/cost/power.h for the law.
 struct PowerState {
-  double sustained = 1;       // pace of matmuls in a long step over that of the short runs fitted here, at `power`
-  double exponent = 0;        // that pace grows as power^exponent when the limit is moved, up to 1
-  double spread = 0;          // relative standard deviation of that pace between boards of one kind
-  base::Watts power;          // board limit at which `sustained` holds; 0: unknown, the limit has no effect
+  double sustained = 1;  // pace of matmuls in a long step over that of the short runs fitted here, at `power`
+  double exponent = 0;   // that pace grows as power^exponent when the limit is moved, up to 1
+  double spread = 0;     // relative standard deviation of that pace between boards of one kind
+  base::Watts power;     // board limit at which `sustained` holds; 0: unknown, the limit has no effect
   std::string source;
 };
 
 struct Calibration {
-  std::string name;           // empty: none; the data sheet alone is used and the report says so
+  std::string name;  // empty: none; the data sheet alone is used and the report says so
   std::array<MatmulCurve, kDtypes> matmul{};
   std::array<AttentionCurve, kAttentionKernels> attention{};
   std::array<MemoryCurve, kMemoryKinds> memory{};

@@ -10,24 +10,28 @@
 
 namespace spec {
 
-enum class Switch { none, mesh, nvswitch };  // none: PCIe only; mesh: direct links; nvswitch: all to all through switches
+enum class Switch {
+  none,
+  mesh,
+  nvswitch
+};  // none: PCIe only; mesh: direct links; nvswitch: all to all through switches
 enum class NicKind { none, infiniband, roce, efa, omnipath, ethernet, slingshot };
 
 /// Rates are for one GPU (one card for the NIC) and one direction.
 struct Nvlink {
   base::ByteRate bandwidth;
-  int domain = 1;                 // GPUs that reach one another; more than `gpus` when racks are one domain (NVL72)
+  int domain = 1;  // GPUs that reach one another; more than `gpus` when racks are one domain (NVL72)
   Switch via = Switch::none;
-  bool multicast = false;         // in-switch reduction (NVLS)
+  bool multicast = false;  // in-switch reduction (NVLS)
 };
 struct Nic {
-  base::ByteRate bandwidth;       // one card
-  int count = 0;                  // cards a node; fewer cards than GPUs are shared by neighbours
+  base::ByteRate bandwidth;  // one card
+  int count = 0;             // cards a node; fewer cards than GPUs are shared by neighbours
   NicKind kind = NicKind::none;
 };
 struct Pcie {
   base::ByteRate bandwidth;
-  bool p2p = true;                // GPUs reach one another without the host's memory
+  bool p2p = true;  // GPUs reach one another without the host's memory
 };
 struct Host {
   base::Bytes memory;
@@ -40,8 +44,8 @@ struct Nvme {
 struct Node {
   std::string name;
   Gpu gpu;
-  Calibration calibration;        // of that GPU's kernels
-  NetworkCalibration links;       // of collectives that stay inside the NVLink domain or the node
+  Calibration calibration;   // of that GPU's kernels
+  NetworkCalibration links;  // of collectives that stay inside the NVLink domain or the node
   int gpus = 0;
   Nvlink nvlink;
   Nic nic;
@@ -56,10 +60,10 @@ struct Fabric {
   std::string name;
   enum class Kind { single_switch, rail_optimized, fat_tree, nvl_rack } kind = Kind::single_switch;
   double oversubscription = 1;
-  int leaf_nodes = 0;             // nodes below one leaf (or rail group); 0: all
-  base::Seconds hop_latency;      // one switch hop
+  int leaf_nodes = 0;         // nodes below one leaf (or rail group); 0: all
+  base::Seconds hop_latency;  // one switch hop
   NicKind nic_kind = NicKind::infiniband;
-  NetworkCalibration calibration; // of collectives that cross it
+  NetworkCalibration calibration;  // of collectives that cross it
 };
 
 struct Cluster {

@@ -10,7 +10,8 @@ namespace spec {
 
 enum class Dtype { fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4 };
 inline constexpr int kDtypes = 7;
-inline constexpr std::array<std::string_view, kDtypes> kDtypeNames{"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
+inline constexpr std::array<std::string_view, kDtypes> kDtypeNames{"fp32", "tf32",  "fp16", "bf16",
+                                                                   "fp8",  "mxfp8", "nvfp4"};
 
 constexpr std::string_view name(Dtype d) { return kDtypeNames[static_cast<int>(d)]; }
 
@@ -29,8 +30,6 @@ constexpr double bytes_of(Dtype d) {
 }
 
 /// The format that activations and weights travel in: fp8 and fp4 training keep bf16 between matmuls.
-constexpr Dtype storage(Dtype d) {
-  return d == Dtype::tf32 ? Dtype::fp32 : bytes_of(d) < 2 ? Dtype::bf16 : d;
-}
+constexpr Dtype storage(Dtype d) { return d == Dtype::tf32 ? Dtype::fp32 : bytes_of(d) < 2 ? Dtype::bf16 : d; }
 
 }  // namespace spec

@@ -12,24 +12,25 @@ namespace spec {
 
 struct Framework {
   std::string name;
-  base::Seconds launch;              // host time to issue one kernel from eager code, its operator's dispatch included
-  base::Seconds backward_launch;     // the same from the autograd engine's thread
-  base::Seconds collective_launch;   // host time to issue one collective or transfer
-  base::Seconds step;                // host time of a step that hides under nothing: data, logging, schedule
-  base::Bytes gradient_bucket;       // data-parallel reduction in buckets of this size; 0: one for all
-  base::Bytes parameter_bucket;      // ZeRO-1 all-gather in buckets of this size; 0: one for all
+  base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
+  base::Seconds backward_launch;    // the same from the autograd engine's thread
+  base::Seconds collective_launch;  // host time to issue one collective or transfer
+  base::Seconds step;               // host time of a step that hides under nothing: data, logging, schedule
+  base::Bytes gradient_bucket;      // data-parallel reduction in buckets of this size; 0: one for all
+  base::Bytes parameter_bucket;     // ZeRO-1 all-gather in buckets of this size; 0: one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
-  bool scatter_gather_pipeline = false;   // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
-  bool fp16_gradients = false;       // under fp16, gradients are kept and reduced in fp16 where the job does not say
-  bool balances_stages = false;      // pipeline stages are cut by cost (balanced_layers) where the job does not say how
-  base::Seconds compiled_launch;     // as `launch`, from graph-compiled code
-  bool fused_optimizer = true;       // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
-  base::Bytes context;               // held beside the framework's allocations: CUDA context, library handles and workspaces
-  base::Bytes communicator;          // buffers of one NCCL communicator
-  double fragmentation = 0;          // share of moving allocations that the caching allocator holds and cannot use
+  bool scatter_gather_pipeline =
+      false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
+  bool fp16_gradients = false;    // under fp16, gradients are kept and reduced in fp16 where the job does not say
+  bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
+  base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
+  bool fused_optimizer = true;    // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
+  base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces
+  base::Bytes communicator;  // buffers of one NCCL communicator
+  double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
   FusedKernels fused;
   Overlap overlap;
-  std::string source;                // of the figures above
+  std::string source;  // of the figures above
 };
 
 }  // namespace spec

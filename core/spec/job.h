@@ -22,16 +22,16 @@ struct Network {
 
 struct SlowRank {
   int rank = 0;
-  double factor = 1;   // its kernels take this many times as long
+  double factor = 1;  // its kernels take this many times as long
 };
 struct SlowLink {
   int node = 0;
-  double factor = 1;   // transfers through its NICs take this many times as long
+  double factor = 1;  // transfers through its NICs take this many times as long
 };
 
 struct Simulation {
-  bool unfold = false;   // run every rank instead of one for each role
-  double jitter = 0;     // relative standard deviation of a kernel's time
+  bool unfold = false;  // run every rank instead of one for each role
+  double jitter = 0;    // relative standard deviation of a kernel's time
   std::uint64_t seed = 1;
   std::vector<SlowRank> slow_ranks;
   std::vector<SlowLink> slow_links;
@@ -57,13 +57,14 @@ std::vector<base::Fault> check(const Job&);
 /// The part of check() that is about this version: what a Job may say and nothing computes yet, each by name.
 std::vector<base::Fault> unsupported(const Job&);
 
-/// Things worth telling that are no faults: a sequence beyond the model's own maximum, tensor parallelism across nodes, an
-/// uncalibrated GPU.
+/// Things worth telling that are no faults: a sequence beyond the model's own maximum, tensor parallelism across nodes,
+/// an uncalibrated GPU.
 std::vector<std::string> warnings(const Job&);
 
 /// The job with everything filled in that the user left out: dp, attention kernel (best of the GPU's generation), fused
-/// kernels and overlap (of the framework); a vocabulary that tp does not divide is padded to the next multiple of tp. What
-/// the user wrote stays; what was filled in and has an effect is told in `assumptions`. REQUIRES: check(job).empty()
+/// kernels and overlap (of the framework); a vocabulary that tp does not divide is padded to the next multiple of tp.
+/// What the user wrote stays; what was filled in and has an effect is told in `assumptions`. REQUIRES:
+/// check(job).empty()
 Job resolve(Job job);
 
 /// The fastest attention kernel that runs for this GPU, precision and head dimension in this framework.
@@ -76,8 +77,9 @@ inline std::int64_t microbatches(const Job& job) {
   return job.training.global_batch / (job.training.micro_batch * job.strategy.data());
 }
 
-/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters and
-/// the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the head.
+/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters
+/// and the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the
+/// head.
 std::vector<int> balanced_layers(const Model&, int stages);
 
 /// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,

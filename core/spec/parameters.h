@@ -10,9 +10,9 @@ namespace spec {
 
 /// Parameters of one block (layer). Weights of matmuls apart from small vectors, for each is cut differently.
 struct BlockParameters {
-  std::int64_t qkv = 0, proj = 0, up = 0, down = 0;   // matmul weights
+  std::int64_t qkv = 0, proj = 0, up = 0, down = 0;  // matmul weights
   std::int64_t qkv_bias = 0, proj_bias = 0, up_bias = 0, down_bias = 0;
-  std::int64_t norms = 0;                             // all norms of the block, qk_norm among them
+  std::int64_t norms = 0;  // all norms of the block, qk_norm among them
   std::int64_t matmuls() const { return qkv + proj + up + down; }
   std::int64_t total() const { return matmuls() + qkv_bias + proj_bias + up_bias + down_bias + norms; }
 };
@@ -21,11 +21,11 @@ struct BlockParameters {
 struct Parameters {
   std::int64_t embedding = 0, positions = 0, embedding_norm = 0;
   std::int64_t attention = 0, feed_forward = 0, router = 0, experts = 0, shared_experts = 0, norms = 0;  // all layers
-  std::int64_t final_norm = 0, head = 0;              // head is 0 when tied to the embedding
+  std::int64_t final_norm = 0, head = 0;  // head is 0 when tied to the embedding
   std::int64_t multi_token = 0;
   std::int64_t total() const {
-    return embedding + positions + embedding_norm + attention + feed_forward + router + experts + shared_experts + norms +
-           final_norm + head + multi_token;
+    return embedding + positions + embedding_norm + attention + feed_forward + router + experts + shared_experts +
+           norms + final_norm + head + multi_token;
   }
 };
 

@@ -9,34 +9,23 @@ namespace {
 
 const char* name(Generation g) {
   switch (g) {
-    case Generation::volta:
-      return "volta";
-    case Generation::turing:
-      return "turing";
-    case Generation::ampere:
-      return "ampere";
-    case Generation::ada:
-      return "ada";
-    case Generation::hopper:
-      return "hopper";
-    case Generation::blackwell:
-      return "blackwell";
-    case Generation::cdna3:
-      return "cdna3";
+    case Generation::volta: return "volta";
+    case Generation::turing: return "turing";
+    case Generation::ampere: return "ampere";
+    case Generation::ada: return "ada";
+    case Generation::hopper: return "hopper";
+    case Generation::blackwell: return "blackwell";
+    case Generation::cdna3: return "cdna3";
   }
   return "";
 }
 
 const char* name(TpOverlap o) {
   switch (o) {
-    case TpOverlap::none:
-      return "none";
-    case TpOverlap::wgrad:
-      return "wgrad";
-    case TpOverlap::chunked:
-      return "chunked";
-    case TpOverlap::userbuffers:
-      return "userbuffers";
+    case TpOverlap::none: return "none";
+    case TpOverlap::wgrad: return "wgrad";
+    case TpOverlap::chunked: return "chunked";
+    case TpOverlap::userbuffers: return "userbuffers";
   }
   return "";
 }
@@ -101,16 +90,11 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
   const bool half = bytes_of(storage(job.training.precision)) == 2;
   const bool tensor_generation = g != Generation::volta && g != Generation::turing;
   switch (kernel) {
-    case AttentionKernel::unfused:
-      return true;
-    case AttentionKernel::fused_softmax:
-      return half;
-    case AttentionKernel::flash1:
-      return half && g != Generation::volta && job.model.head_dim <= 128;
-    case AttentionKernel::flash2:
-      return half && tensor_generation && job.model.head_dim <= 256;
-    case AttentionKernel::flash3:
-      return half && g == Generation::hopper && job.model.head_dim <= 256;
+    case AttentionKernel::unfused: return true;
+    case AttentionKernel::fused_softmax: return half;
+    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.head_dim <= 128;
+    case AttentionKernel::flash2: return half && tensor_generation && job.model.head_dim <= 256;
+    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.head_dim <= 256;
     case AttentionKernel::cudnn:
       return half && tensor_generation && g != Generation::cdna3 && job.model.head_dim <= 256;
   }

@@ -15,18 +15,18 @@ namespace spec {
 enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe, pipedream };
 enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
 inline constexpr int kAttentionKernels = 6;
-inline constexpr std::array<std::string_view, kAttentionKernels> kAttentionKernelNames{"unfused", "fused_softmax", "flash1",
-                                                                                      "flash2",  "flash3",        "cudnn"};
+inline constexpr std::array<std::string_view, kAttentionKernels> kAttentionKernelNames{
+    "unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"};
 constexpr std::string_view name(AttentionKernel k) { return kAttentionKernelNames[static_cast<int>(k)]; }
 
 enum class TpOverlap { none, wgrad, chunked, userbuffers };
 enum class CpKind { ring, all_gather, ulysses };
 
-/// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every second
-/// matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
+/// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
+/// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
 struct Recompute {
   enum class Kind { none, selective, full, selective_ops } kind = Kind::none;
-  int layers = 0;                 // full only; 0: all
+  int layers = 0;  // full only; 0: all
 };
 
 struct FusedKernels {
@@ -40,15 +40,15 @@ struct Overlap {
 
 struct Strategy {
   int tp = 1;
-  bool sp = false;                // Megatron sequence parallel; without effect at tp 1
+  bool sp = false;  // Megatron sequence parallel; without effect at tp 1
   int cp = 1;
   CpKind cp_kind = CpKind::ring;
   int pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
-  int vpp = 1;                    // model chunks a stage
-  std::optional<int> dp;          // ranks / (tp cp pp) when left out; resolve() fills it in
+  int vpp = 1;            // model chunks a stage
+  std::optional<int> dp;  // ranks / (tp cp pp) when left out; resolve() fills it in
   int zero = 0;
-  int shard = 0;                  // shard groups of this many data-parallel ranks; 0: all
+  int shard = 0;  // shard groups of this many data-parallel ranks; 0: all
   int ep = 1, etp = 1;
   std::optional<double> moe_capacity_factor;
   double moe_imbalance = 1;

@@ -19,10 +19,10 @@ struct Training {
   std::int64_t global_batch = 0;  // sequences
   std::int64_t micro_batch = 1;   // sequences in one forward of one replica
   Dtype precision = Dtype::bf16;
-  std::string fp8_recipe;         // tensorwise rowwise blockwise delayed
+  std::string fp8_recipe;  // tensorwise rowwise blockwise delayed
   Optimizer optimizer = Optimizer::adamw;
-  std::optional<bool> master_weights;         // fp32 copies in the optimizer; default: when precision is below fp32
-  std::optional<Dtype> gradient_dtype;        // of the main gradient buffer and its reduction; default fp32
+  std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
+  std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }

@@ -15,12 +15,12 @@ inline constexpr double kTicksPerSecond = 1e12;
 
 /// One operator on one stream.
 struct Span {
-  Ticks ready = 0;              // reached the head of its stream with all it waits for
-  Ticks start = 0;              // began: later than `ready` when others had to arrive first
+  Ticks ready = 0;  // reached the head of its stream with all it waits for
+  Ticks start = 0;  // began: later than `ready` when others had to arrive first
   Ticks end = 0;
-  std::int32_t name = 0;        // index into Trace::names
+  std::int32_t name = 0;  // index into Trace::names
   std::int32_t microbatch = -1;
-  std::int32_t work = -1;       // index into the Plan's works; -1: not known
+  std::int32_t work = -1;  // index into the Plan's works; -1: not known
   std::int16_t layer = -1, chunk = -1;
   std::uint8_t phase = 0;       // index into Trace::phases
   std::int8_t waited_for = -1;  // stream whose operator let it start last; -2: the host; -1: nothing
@@ -30,7 +30,7 @@ struct Span {
 struct Track {
   int rank = 0, stage = 0;
   std::string stream;
-  std::vector<Span> spans;      // in time order, none overlapping
+  std::vector<Span> spans;  // in time order, none overlapping
 };
 
 struct MemoryPoint {
@@ -44,12 +44,13 @@ struct MemoryTrack {
 
 struct Trace {
   std::vector<std::string> names, phases;
-  std::vector<std::string> channels; // by Span::channel: "tp" "dp" "pp" "embedding" "model": what a communication is for
-  std::vector<Track> tracks;         // by role (or rank), then stream; streams without spans are kept, so that
-                                     // tracks[role * streams + stream] holds
+  std::vector<std::string>
+      channels;               // by Span::channel: "tp" "dp" "pp" "embedding" "model": what a communication is for
+  std::vector<Track> tracks;  // by role (or rank), then stream; streams without spans are kept, so that
+                              // tracks[role * streams + stream] holds
   int streams = 0;
-  std::vector<MemoryTrack> memory;   // by role
-  Ticks length = 0;                  // of the step
+  std::vector<MemoryTrack> memory;  // by role
+  Ticks length = 0;                 // of the step
 };
 
 }  // namespace trace

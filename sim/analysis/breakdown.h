@@ -1,6 +1,5 @@
-// sim/analysis/breakdown.h -- where a rank's time went, read off the Trace: every picosecond of the compute stream is either an
-// operator or has a cause.
-// SPDX-License-Identifier: Apache-2.0
+// sim/analysis/breakdown.h -- where a rank's time went, read off the Trace: every picosecond of the compute stream is
+// either an operator or has a cause. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -10,7 +9,18 @@
 
 namespace sim {
 
-enum class Share { compute, exposed_tp, exposed_cp, exposed_ep, exposed_pp, exposed_dp, bubble, optimizer, offload, host };
+enum class Share {
+  compute,
+  exposed_tp,
+  exposed_cp,
+  exposed_ep,
+  exposed_pp,
+  exposed_dp,
+  bubble,
+  optimizer,
+  offload,
+  host
+};
 inline constexpr int kShares = 10;
 inline constexpr std::array<std::string_view, kShares> kShareNames{
     "compute",    "exposed_tp", "exposed_cp", "exposed_ep", "exposed_pp",
@@ -18,8 +28,8 @@ inline constexpr std::array<std::string_view, kShares> kShareNames{
 
 using Breakdown = std::array<trace::Ticks, kShares>;
 
-/// Of the rank whose tracks begin at trace.tracks[first]; the shares add up to trace.length. Communication is exposed while the
-/// compute stream has nothing else to do but wait for it; waiting for another rank to arrive is bubble.
+/// Of the rank whose tracks begin at trace.tracks[first]; the shares add up to trace.length. Communication is exposed
+/// while the compute stream has nothing else to do but wait for it; waiting for another rank to arrive is bubble.
 Breakdown breakdown(const trace::Trace&, std::size_t first);
 
 }  // namespace sim

@@ -70,9 +70,12 @@ class Collector {
   std::vector<result::Provenance> take() { return std::move(out_); }
 
  private:
-  std::string on_gpu() const { return " on " + node_.gpu.name + (node_.calibration.name.empty() ? "" : " (curve " + node_.calibration.name + ")"); }
+  std::string on_gpu() const {
+    return " on " + node_.gpu.name + (node_.calibration.name.empty() ? "" : " (curve " + node_.calibration.name + ")");
+  }
   void note_path(const spec::NetworkCalibration& path, const spec::PathCurve& curve, const char* op) {
-    note(of(std::string(op) + " over " + (path.name.empty() ? "unnamed links" : path.name), curve.measured, curve.source));
+    note(of(std::string(op) + " over " + (path.name.empty() ? "unnamed links" : path.name), curve.measured,
+            curve.source));
   }
 
   const spec::Node& node_;
@@ -88,7 +91,8 @@ std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Pla
   for (const plan::Work& work : plan.works) {
     std::visit([&](const auto& w) { collector.add(w); }, work);
   }
-  collector.note({"clocks under load on " + job.cluster.node.gpu.name, "measured", job.cluster.node.calibration.power.source});
+  collector.note(
+      {"clocks under load on " + job.cluster.node.gpu.name, "measured", job.cluster.node.calibration.power.source});
   collector.note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
   return collector.take();
 }

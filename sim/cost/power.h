@@ -8,9 +8,9 @@
 namespace sim {
 
 /// Pace of matmuls in a long step over that of a short run, in (0, 1]: sustained (limit / calibrated limit)^exponent,
-/// at most 1, over 1 + spread times the expected maximum of `boards` standard normals: the slowest board that a synchronous
-/// step waits for. A calibration without a limit, or a GPU without one, keeps `sustained`.
-/// Leaves out: temperature, data-dependent power.
+/// at most 1, over 1 + spread times the expected maximum of `boards` standard normals: the slowest board that a
+/// synchronous step waits for. A calibration without a limit, or a GPU without one, keeps `sustained`. Leaves out:
+/// temperature, data-dependent power.
 double sustained_pace(const Device&);
 
 /// Time to add to a kernel's short-run price for `flops` that would run at `ceiling` of `peak`:

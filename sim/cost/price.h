@@ -14,7 +14,7 @@ namespace sim {
 struct Device {
   spec::Gpu gpu;
   spec::Calibration calibration;
-  int boards = 1;       // boards that wait for one another in a step: the slowest of them sets the pace
+  int boards = 1;  // boards that wait for one another in a step: the slowest of them sets the pace
 };
 
 struct Price {

@@ -62,13 +62,17 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
       j.strategy.recompute = {spec::Recompute::Kind::full, 0};
     });
   }
+  // Tensor parallelism over the fabric fits as well, and nobody wants its step time.
+  const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
   for (const int factor : {2, 4, 8}) {
     if (s.data() % factor != 0) continue;
     const int dp = s.data() / factor;
-    changes.emplace_back(flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), [=](spec::Job& j) {
-      j.strategy.tp *= factor;
-      j.strategy.dp = dp;
-    });
+    if (s.tp * factor <= reach) {
+      changes.emplace_back(flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), [=](spec::Job& j) {
+        j.strategy.tp *= factor;
+        j.strategy.dp = dp;
+      });
+    }
     if (s.vpp == 1 && s.stage_layers.empty()) {
       changes.emplace_back(flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), [=](spec::Job& j) {
         j.strategy.pp *= factor;

@@ -81,7 +81,8 @@ MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
   return out;
 }
 
-trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first) {
+trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace,
+                            std::size_t first) {
   trace::MemoryTrack out;
   out.rank = role.first_rank;
   out.stage = role.stage;
@@ -99,17 +100,18 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
       out.points.push_back({latest, level});
     }
   };
-  walk(plan, role, trace, first, [&](std::int32_t call, std::int32_t op, const plan::Segment& segment, const trace::Span& span) {
-    if (call != in_call) {
-      in_call = call;
-      next = 0;
-    }
-    for (; next < segment.memory.size() && segment.memory[next].at == op; ++next) {
-      const plan::MemoryChange& change = segment.memory[next];
-      note(change.after ? span.end : span.start, change.bytes);
-    }
-    return true;
-  });
+  walk(plan, role, trace, first,
+       [&](std::int32_t call, std::int32_t op, const plan::Segment& segment, const trace::Span& span) {
+         if (call != in_call) {
+           in_call = call;
+           next = 0;
+         }
+         for (; next < segment.memory.size() && segment.memory[next].at == op; ++next) {
+           const plan::MemoryChange& change = segment.memory[next];
+           note(change.after ? span.end : span.start, change.bytes);
+         }
+         return true;
+       });
   return out;
 }
 

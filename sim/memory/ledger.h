@@ -1,7 +1,6 @@
-// sim/memory/ledger.h -- follows a Plan's buffers through a role's program and finds the peak. Buffers are taken and given back
-// in the order in which the host issues operators, as PyTorch's caching allocator sees them, so the peak needs no clock; the
-// Trace gives it its instant.
-// SPDX-License-Identifier: Apache-2.0
+// sim/memory/ledger.h -- follows a Plan's buffers through a role's program and finds the peak. Buffers are taken and
+// given back in the order in which the host issues operators, as PyTorch's caching allocator sees them, so the peak
+// needs no clock; the Trace gives it its instant. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@ namespace sim {
 
 struct MemoryPeak {
   std::array<std::int64_t, plan::kCategories> bytes{};  // held at the moment of the peak, by category
-  std::int32_t call = -1, op = -1;                      // before which operator; -1: nothing moves, the peak is what is resident
+  std::int32_t call = -1, op = -1;  // before which operator; -1: nothing moves, the peak is what is resident
   std::int64_t total() const;
 };
 

@@ -175,8 +175,7 @@ TEST(SetPath, ABadPathOrValueIsAFaultOfTheFlag) {
   EXPECT_EQ(
       told("b..c", "1"),
       "--set X: error: b..c: is no path to a field\n  mend: write the keys with a dot between, such as strategy.tp=8");
-  EXPECT_EQ(told("a.b", "1"),
-            "--set X: error: a.b: leads into a list\n  mend: set the whole list: a=[...]");
+  EXPECT_EQ(told("a.b", "1"), "--set X: error: a.b: leads into a list\n  mend: set the whole list: a=[...]");
   EXPECT_EQ(told("b", "{c: 1"),
             "--set X: error: b: a bracket is not closed, or a list or a map stands where a key belongs\n"
             "  mend: close every bracket, and write a word before each colon");

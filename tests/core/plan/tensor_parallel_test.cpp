@@ -230,9 +230,10 @@ struct Accumulation {
 TEST(TensorParallel, WeightGradientsAccumulateInTheMatmulOnlyWhenThatIsFused) {
   using spec::Dtype;
   for (const Accumulation& want :
-       {Accumulation{true, Dtype::fp32, 4, true, Dtype::fp32, 0}, Accumulation{true, Dtype::bf16, 4, true, Dtype::bf16, 0},
+       {Accumulation{true, Dtype::fp32, 4, true, Dtype::fp32, 0},
+        Accumulation{true, Dtype::bf16, 4, true, Dtype::bf16, 0},
         Accumulation{false, Dtype::bf16, 4, false, Dtype::bf16, 1},
-        Accumulation{false, Dtype::bf16, 1, false, Dtype::bf16, 0},   // one microbatch: its gradient is the sum
+        Accumulation{false, Dtype::bf16, 1, false, Dtype::bf16, 0},  // one microbatch: its gradient is the sum
         Accumulation{false, Dtype::fp32, 1, false, Dtype::bf16, 1}}) {
     const spec::Job j = toy::job({.microbatches = want.microbatches}, [&](spec::Job& job) {
       job.strategy.fused_kernels.grad_accumulation = want.fused;

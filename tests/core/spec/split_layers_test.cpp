@@ -78,8 +78,8 @@ TEST(SplitLayers, AListThatDoesNotFitIsNone) {
 }  // namespace spec
 
 TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
-  // hidden 2048, ffn 8192 gated, 32 heads of 64: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 = 67.1e6 weights, a head of 131072
-  // rows 268.4e6, four layers' worth. 16 + 4 over 4 stages are 5 each: the last keeps one layer beside the head.
+  // hidden 2048, ffn 8192 gated, 32 heads of 64: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 = 67.1e6 weights, a head of
+  // 131072 rows 268.4e6, four layers' worth. 16 + 4 over 4 stages are 5 each: the last keeps one layer beside the head.
   spec::Model model;
   model.layers = 16;
   model.hidden = 2048;

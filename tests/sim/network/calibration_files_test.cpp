@@ -81,11 +81,12 @@ TEST(CalibrationFiles, InfinibandRingsFillTheirCards) {
 }
 
 TEST(CalibrationFiles, AQuietEfaKeepsItsPaceFromFourToSixtyFourNodes) {
-  // nanotron's jobs, 8 H100 a node, 32 x 100 Gb/s, all_reduce of 1 GiB, 95th percentiles: 219 GB/s on 4 nodes, 193 on 8, 188
-  // on 16, 194 on 32, 177 on 64.
+  // nanotron's jobs, 8 H100 a node, 32 x 100 Gb/s, all_reduce of 1 GiB, 95th percentiles: 219 GB/s on 4 nodes, 193 on
+  // 8, 188 on 16, 194 on 32, 177 on 64.
   const spec::Cluster c = cluster("nvlink4", 450, true, "efa", 12.5, 32);
   const auto check = [&](int nodes, double measured) {
-    EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {8 * nodes, 8, nodes, 1}}, c), measured, 0.15 * measured) << nodes;
+    EXPECT_NEAR(bus({CollectiveKind::all_reduce, 1 << 30, {8 * nodes, 8, nodes, 1}}, c), measured, 0.15 * measured)
+        << nodes;
   };
   check(4, 219);
   check(8, 193);
