@@ -92,7 +92,7 @@ std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Pla
     std::visit([&](const auto& w) { collector.add(w); }, work);
   }
   collector.note(
-      {"clocks under load on " + job.cluster.node.gpu.name, "measured", job.cluster.node.calibration.power.source});
+      {"clocks under load on " + job.cluster.node.gpu.name, "assumed", job.cluster.node.calibration.power.source});
   collector.note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
   return collector.take();
 }
