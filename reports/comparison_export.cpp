@@ -3,25 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "reports/comparison.h"
 #include "reports/json.h"
+#include "reports/json_object.h"
 
 namespace reports {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using result::Comparison;
 using result::ComparisonRow;
 using result::Prediction;
 using Status = ComparisonRow::Status;
 
 Json row_json(const ComparisonRow& row) {
-  Json varied = Json::object();
-  for (const auto& [path, value] : row.varied) varied[path] = value;
-  Json out{{"status", result::name(row.status)}, {"job", row.job}, {"varied", std::move(varied)}};
+  Json out{{"status", result::name(row.status)}, {"job", row.job}, {"varied", object_of(row.varied)}};
   if (row.status == Status::refused) {
     out["refusal"] = row.refusal;
     return out;
@@ -37,9 +34,7 @@ Json row_json(const ComparisonRow& row) {
   out["mfu"] = p.mfu;
   out["hfu"] = p.hfu;
   out["bubble_fraction"] = p.bubble_fraction;
-  Json breakdown = Json::object();
-  for (const auto& [name, time] : p.breakdown_s) breakdown[name] = time;
-  out["breakdown_s"] = std::move(breakdown);
+  out["breakdown_s"] = object_of(p.breakdown_s);
   out["fits"] = p.fits;
   out["peak_bytes"] = p.peak_bytes;
   out["capacity_bytes"] = p.capacity_bytes;
@@ -77,7 +72,7 @@ std::string json(const Comparison& c) {
   out["order"] = c.order == Comparison::Order::step_time ? "step_time_s" : "tokens_per_s_per_gpu";
   out["rows"] = Json::array();
   for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(row));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return text_of(out);
 }
 
 std::string csv(const Comparison& c) {

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/json.h"
+#include "reports/json_object.h"
 #include "reports/layout.h"
 
 namespace reports {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using result::Explanation;
 using result::PathOperator;
 using result::PathShare;
@@ -135,7 +134,7 @@ std::string json(const Explanation& e) {
     out["what_if"].push_back(
         {{"free", one.free}, {"step_time_s", one.step_time_s}, {"saved_s", e.step_time_s - one.step_time_s}});
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return text_of(out);
 }
 
 }  // namespace reports

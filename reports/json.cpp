@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/json.h"
 
-#include <nlohmann/json.hpp>
+#include "reports/json_object.h"
 
 namespace reports {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using result::Prediction;
-
-template <class T>
-Json object_of(const std::vector<std::pair<std::string, T>>& entries) {
-  Json out = Json::object();
-  for (const auto& [key, value] : entries) out[key] = value;
-  return out;
-}
 
 Json memory(const Prediction& p) {
   Json stages = Json::array();
@@ -74,8 +66,7 @@ std::string json(const Prediction& p) {
   out["provenance"] = provenance(p);
   out["warnings"] = p.warnings;
   out["assumptions"] = p.assumptions;
-  // A path in a message may hold any bytes; what is not UTF-8 is replaced rather than refused.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return text_of(out);
 }
 
 }  // namespace reports

@@ -1,14 +1,12 @@
 // reports/validation_json.cpp -- a validation for programs. SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "reports/json.h"
+#include "reports/json_object.h"
 #include "reports/validation.h"
 
 namespace reports {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class T>
 Json maybe(const std::optional<T>& value) {
@@ -59,8 +57,6 @@ Json summary_json(const result::ValidationSummary& s) {
 }
 
 Json file_json(const result::ValidationFile& file) {
-  Json source = Json::object();
-  for (const auto& [key, text] : file.source) source[key] = text;
   Json rankings = Json::array();
   for (const result::Ranking& ranking : file.rankings) {
     rankings.push_back({{"of", ranking.of}, {"rows", ranking.rows}, {"kendall_tau", ranking.kendall_tau}});
@@ -68,7 +64,7 @@ Json file_json(const result::ValidationFile& file) {
   Json cases = Json::array();
   for (const result::ValidationCase& row : file.cases) cases.push_back(case_json(row));
   return {{"file", file.file},
-          {"source", std::move(source)},
+          {"source", object_of(file.source)},
           {"summary", summary_json(file.summary)},
           {"rankings", std::move(rankings)},
           {"cases", std::move(cases)}};
@@ -88,7 +84,7 @@ std::string validation_json(const result::Validation& v, const std::vector<resul
     Json& groups = out["groups"][grouping.key] = Json::object();
     for (const result::ValidationGroup& group : grouping.groups) groups[group.label] = summary_json(group.summary);
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return text_of(out);
 }
 
 }  // namespace reports

@@ -1,0 +1,24 @@
+// reports/json_object.h -- what every JSON report does alike: maps kept in order, text with two spaces a level.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reports {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json object_of(const std::vector<std::pair<std::string, T>>& entries) {
+  Json out = Json::object();
+  for (const auto& [key, value] : entries) out[key] = value;
+  return out;
+}
+
+/// A path in a message may hold any bytes; what is not UTF-8 is replaced rather than refused.
+inline std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
+
+}  // namespace reports
