@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "core/plan/build.h"
 
@@ -16,6 +15,14 @@ bool fits(const spec::Job& job) {
   const std::vector<Footprint> all = footprints(plan::build(job), job);
   return std::all_of(all.begin(), all.end(), [&](const Footprint& f) { return f.total() <= capacity; });
 }
+
+/// One change of a job. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
+/// say less than one of the thrifty.
+struct Change {
+  std::string flags;
+  bool thrifty;
+  std::function<void(spec::Job&)> apply;
+};
 
 std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
 
@@ -40,27 +47,26 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
 }
 
 std::vector<std::string> changes_that_fit(const spec::Job& job) {
-  using Change = std::pair<std::string, std::function<void(spec::Job&)>>;
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
-  if (s.zero == 0 && s.data() > 1) changes.emplace_back("--zero 1", [](spec::Job& j) { j.strategy.zero = 1; });
-  if (s.tp > 1 && !s.sp) changes.emplace_back("--sp", [](spec::Job& j) { j.strategy.sp = true; });
+  if (s.zero == 0 && s.data() > 1) changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
+  if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
   if (s.recompute.kind == spec::Recompute::Kind::none) {
-    changes.emplace_back("--recompute selective", [](spec::Job& j) {
-      j.strategy.recompute = {spec::Recompute::Kind::selective, 0};
-    });
+    changes.push_back({"--recompute selective", false, [](spec::Job& j) {
+                         j.strategy.recompute = {spec::Recompute::Kind::selective, 0};
+                       }});
   }
   if (job.training.micro_batch > 1) {
     if (job.training.micro_batch > 3) {
-      changes.emplace_back(flag("--micro-batch", job.training.micro_batch / 2),
-                           [](spec::Job& j) { j.training.micro_batch /= 2; });
+      changes.push_back({flag("--micro-batch", job.training.micro_batch / 2), false,
+                         [](spec::Job& j) { j.training.micro_batch /= 2; }});
     }
-    changes.emplace_back("--micro-batch 1", [](spec::Job& j) { j.training.micro_batch = 1; });
+    changes.push_back({"--micro-batch 1", true, [](spec::Job& j) { j.training.micro_batch = 1; }});
   }
   if (s.recompute.kind != spec::Recompute::Kind::full || s.recompute.layers > 0) {
-    changes.emplace_back("--recompute full", [](spec::Job& j) {
-      j.strategy.recompute = {spec::Recompute::Kind::full, 0};
-    });
+    changes.push_back({"--recompute full", true, [](spec::Job& j) {
+                         j.strategy.recompute = {spec::Recompute::Kind::full, 0};
+                       }});
   }
   // Tensor parallelism over the fabric fits as well, and nobody wants its step time.
   const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
@@ -68,34 +74,33 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     if (s.data() % factor != 0) continue;
     const int dp = s.data() / factor;
     if (s.tp * factor <= reach) {
-      changes.emplace_back(flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), [=](spec::Job& j) {
-        j.strategy.tp *= factor;
-        j.strategy.dp = dp;
-      });
+      changes.push_back({flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
+                           j.strategy.tp *= factor;
+                           j.strategy.dp = dp;
+                         }});
     }
     if (s.vpp == 1 && s.stage_layers.empty()) {
-      changes.emplace_back(flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), [=](spec::Job& j) {
-        j.strategy.pp *= factor;
-        j.strategy.dp = dp;
-      });
+      changes.push_back({flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
+                           j.strategy.pp *= factor;
+                           j.strategy.dp = dp;
+                         }});
     }
   }
   std::vector<std::string> out;
-  for (const auto& [flags, change] : changes) {
+  for (const Change& change : changes) {
     spec::Job changed = job;
-    change(changed);
-    if (fits(changed)) out.push_back(flags);
+    change.apply(changed);
+    if (fits(changed)) out.push_back(change.flags);
     if (out.size() == 4) break;
   }
   if (!out.empty()) return out;
   // No single change is enough: the thrifty ones together.
   spec::Job thrifty = job;
   std::string flags;
-  for (const auto& [name, change] : changes) {
-    if (name.starts_with("--tp") || name.starts_with("--pp") || name == "--recompute selective") continue;
-    if (name.starts_with("--micro-batch") && name != "--micro-batch 1") continue;
-    change(thrifty);
-    flags += (flags.empty() ? "" : " ") + name;
+  for (const Change& change : changes) {
+    if (!change.thrifty) continue;
+    change.apply(thrifty);
+    flags += (flags.empty() ? "" : " ") + change.flags;
   }
   if (!flags.empty() && fits(thrifty)) out.push_back(flags);
   return out;
