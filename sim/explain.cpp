@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -26,7 +25,7 @@ using result::Explanation;
 using result::PathOperator;
 using result::PathShare;
 
-double seconds(Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
+using trace::seconds;
 
 std::string category_on_path(const PathPiece& piece, const plan::Plan& plan, const trace::Trace& trace) {
   switch (piece.cause) {
@@ -121,10 +120,7 @@ Explanation explain(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
   EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
   keep_spans(input);
-  EngineOutput output = run(input);
-  if (output.deadlocked)
-    throw std::logic_error("the plan's operators wait for one another for ever: " + job.model.name);
-  const trace::Trace trace = to_trace(plan, input, std::move(output));
+  const trace::Trace trace = simulate(plan, input);
 
   const result::Prediction prediction = account(job, plan, trace, footprints(plan, job));
   Explanation out;

@@ -18,8 +18,6 @@
 namespace plan {
 namespace {
 
-bool windowed(const Context& c, int layer) { return c.model.window > 0 && layer % c.model.window_every == 0; }
-
 class StageBuilder {
  public:
   StageBuilder(const Context& c, Pool& pool, Plan& plan, int stage, std::vector<Chunk> chunks)
@@ -119,7 +117,7 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
-    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), windowed(c_, layer));
+    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
   }
   if (chunk.last) {
     head_forward(c_, out);
@@ -143,7 +141,7 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
-    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), windowed(c_, layer));
+    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
     if (reduces) buckets.add(layer_parameters(c_));
   }
   if (chunk.first) {

@@ -12,6 +12,7 @@ namespace trace {
 /// Picoseconds since the start of the step; int64 lasts 106 days.
 using Ticks = std::int64_t;
 inline constexpr double kTicksPerSecond = 1e12;
+inline double seconds(Ticks ticks) { return static_cast<double>(ticks) / kTicksPerSecond; }
 
 /// One operator on one stream.
 struct Span {

@@ -15,7 +15,7 @@
 namespace sim {
 namespace {
 
-double seconds(trace::Ticks ticks) { return static_cast<double>(ticks) / trace::kTicksPerSecond; }
+using trace::seconds;
 
 /// The shares in seconds, so that their sum, taken in any order, is `step` exactly: each is rounded to the step's last
 /// bit, which makes every partial sum exact, and the largest one is what the others leave.
@@ -103,14 +103,6 @@ std::string operator_text(const plan::Plan& plan, const plan::Role& role, const 
   if (op.layer >= 0) text += " layer " + std::to_string(op.layer);
   if (call.microbatch >= 0) text += " microbatch " + std::to_string(call.microbatch);
   return text + ": " + plan.names[op.name];
-}
-
-/// The first tracks of the rank that stands for a role.
-std::size_t tracks_of(const trace::Trace& trace, const plan::Role& role) {
-  for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
-    if (trace.tracks[first].rank == role.first_rank) return first;
-  }
-  return 0;
 }
 
 std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trace::Trace& trace,

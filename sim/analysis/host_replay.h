@@ -10,9 +10,6 @@
 
 namespace sim {
 
-/// Operators that a host may be ahead of its device, as in the engine.
-inline constexpr std::size_t kLaunchQueue = 1024;
-
 struct Issue {
   trace::Ticks at = 0;       // the host was done with issuing it
   std::int32_t stream = -1;  // the operator whose end last let the host go on, at that instant ...

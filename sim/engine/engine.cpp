@@ -45,7 +45,7 @@ class Run {
 
   const EngineInput& in_;
   std::vector<Machine> machines_;
-  std::unique_ptr<Entry[]> entries_;  // kWindow for each machine
+  std::unique_ptr<Entry[]> entries_;  // kLaunchQueue for each machine
   std::vector<Meeting> meetings_;
   std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
   Tournament clocks_;
@@ -56,7 +56,7 @@ class Run {
 Run::Run(const EngineInput& in)
     : in_(in),
       machines_(in.instances.size()),
-      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kWindow)),
+      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kLaunchQueue)),
       meetings_(in.meeting_size.size()),
       clocks_(in.instances.size()) {
   out_.spans.resize(in.instances.size() * kStreams);
@@ -70,7 +70,7 @@ Run::Run(const EngineInput& in)
 void Run::prepare(Machine& m, std::int32_t i) {
   const Instance& instance = in_.instances[i];
   m.instance = i;
-  m.entries = &entries_[static_cast<std::size_t>(i) * kWindow];
+  m.entries = &entries_[static_cast<std::size_t>(i) * kLaunchQueue];
   m.meeting_of = in_.meeting_of.data() + i * in_.plan->channels.size();
   m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
@@ -99,7 +99,7 @@ inline void Run::issue(Machine& m) {
       m.step = in_.segment_begin[segment];
       m.step_end = in_.segment_begin[segment + 1];
     }
-    if (m.outstanding == kWindow) {
+    if (m.outstanding == kLaunchQueue) {
       m.full = true;
       return;
     }

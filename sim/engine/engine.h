@@ -20,6 +20,9 @@ using trace::Ticks;
 /// Instants stay below 2^59 ps, 6 days: the engine packs them with a stream's number (machine.h).
 inline constexpr Ticks kHorizon = Ticks{1} << 59;
 
+/// Operators that a host may be ahead of its device: the depth of CUDA's launch queue.
+inline constexpr int kLaunchQueue = 1024;
+
 /// What an operator occupies while it runs. Kernels and communication slow one another; operators on the same link and
 /// direction share it evenly.
 namespace resource {

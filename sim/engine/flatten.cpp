@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "core/base/fault.h"
@@ -184,6 +186,12 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& pr
   in.jitter = simulation.jitter;
   in.seed = simulation.seed;
   return in;
+}
+
+trace::Trace simulate(const plan::Plan& plan, const EngineInput& in) {
+  EngineOutput out = run(in);
+  if (out.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever");
+  return to_trace(plan, in, std::move(out));
 }
 
 trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutput&& out) {

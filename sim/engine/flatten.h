@@ -13,6 +13,9 @@ namespace sim {
 /// unfolded: one instance a rank. Throws base::InputError when the step could outlast the engine's clock (kHorizon).
 EngineInput flatten(const plan::Plan&, const std::vector<base::Seconds>& prices, const spec::Job&);
 
+/// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
+trace::Trace simulate(const plan::Plan&, const EngineInput&);
+
 /// What happened as a Trace: names, layers and microbatches put back. Takes the spans of the recorded instances.
 trace::Trace to_trace(const plan::Plan&, const EngineInput&, EngineOutput&&);
 

@@ -14,7 +14,6 @@
 namespace sim::machine {
 
 inline constexpr int kStreams = plan::kStreams;
-inline constexpr int kWindow = 1024;   // operators a host may be ahead of its device: the depth of CUDA's launch queue
 inline constexpr int kStreamBits = 4;  // of a stream's number
 static_assert(kStreams <= 1 << kStreamBits);
 inline constexpr std::int64_t kNever = Tournament::kNever;
@@ -75,7 +74,7 @@ struct Machine {
   bool recorded = true;
   std::int32_t instance = 0;
   Ticks host = 0;
-  Entry* entries = nullptr;                   // kWindow of them
+  Entry* entries = nullptr;                   // kLaunchQueue of them
   const std::int32_t* meeting_of = nullptr;   // by channel
   std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;

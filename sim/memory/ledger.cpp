@@ -81,6 +81,13 @@ MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
   return out;
 }
 
+std::size_t tracks_of(const trace::Trace& trace, const plan::Role& role) {
+  for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
+    if (trace.tracks[first].rank == role.first_rank) return first;
+  }
+  return 0;
+}
+
 trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace,
                             std::size_t first) {
   trace::MemoryTrack out;

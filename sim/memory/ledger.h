@@ -19,6 +19,9 @@ struct MemoryPeak {
 
 MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
 
+/// Where in trace.tracks the rank that stands for a role begins.
+std::size_t tracks_of(const trace::Trace&, const plan::Role&);
+
 /// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first].
 trace::MemoryTrack timeline(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first);
 
