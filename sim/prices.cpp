@@ -10,7 +10,7 @@
 namespace sim {
 
 std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster) {
-  const Device device{cluster.node.gpu, cluster.node.calibration, plan.tp * plan.cp * plan.dp * plan.pp};
+  const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) {

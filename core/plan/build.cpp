@@ -50,8 +50,8 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
   out.layer = -1;
   const int from = backward ? (stage_ + 1) % c_.pp : (stage_ + c_.pp - 1) % c_.pp;
   const Stream stream = backward ? Stream::recv_next : Stream::recv_prev;
-  const std::int16_t channel = pool_.channel(
-      {backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, from, stage_});
+  const std::int16_t channel =
+      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, from, stage_});
   const char* name = backward ? "receive gradient" : "receive activations";
   if (c_.overlap_p2p) {
     out.communicate(c_.stage_transfer, name, stream, channel, {});
@@ -59,7 +59,7 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
     out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
   }
   if (!c_.scatter_gather) return out.join(stream);
-  const std::int16_t group = pool_.channel({Channel::Kind::group, Stream::tp});
+  const std::int16_t group = pool_.channel({Channel::Kind::group, Axis::tp});
   const Collective gather{CollectiveKind::all_gather, c_.tokens * c_.hidden * c_.element, c_.tp_group};
   out.communicate(gather, "restore activations all-gather", Stream::tp, group, {stream});
   out.join(Stream::tp);
@@ -76,8 +76,8 @@ void StageBuilder::finish_sends(SegmentBuilder& out) {
 void StageBuilder::send(SegmentBuilder& out, bool backward) {
   out.layer = -1;
   const int to = backward ? (stage_ + c_.pp - 1) % c_.pp : (stage_ + 1) % c_.pp;
-  const std::int16_t channel = pool_.channel(
-      {backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, Stream::compute, stage_, to});
+  const std::int16_t channel =
+      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, stage_, to});
   const char* name = backward ? "send gradient" : "send activations";
   const Stream stream = backward ? Stream::send_prev : Stream::send_next;
   if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
@@ -157,7 +157,7 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
 Role StageBuilder::build() {
   Role role;
   role.stage = stage_;
-  role.ranks = c_.tp * c_.dp;
+  role.ranks = c_.axes.ranks;
   role.first_rank = stage_ * role.ranks;
   std::int64_t parameters = 0;
   for (const Chunk& chunk : chunks_) parameters += chunk_parameters(c_, chunk);
@@ -205,7 +205,9 @@ Plan build(const spec::Job& job) {
   Plan plan;
   plan.tp = context.tp;
   plan.dp = context.dp;
+  plan.cp = job.strategy.cp;
   plan.pp = context.pp;
+  plan.axes = context.axes;
   Pool pool(plan);
   std::vector<std::vector<Chunk>> chunks = chunks_of(context);
   for (int stage = 0; stage < context.pp; ++stage) {

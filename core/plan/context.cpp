@@ -53,10 +53,14 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   overlap_p2p = strategy.overlap.p2p.value_or(false);
 
   const spec::Cluster& cluster = job.cluster;
-  const int ranks = tp * dp * pp;
-  tp_group = group_shape(1, tp, cluster, ranks);
-  dp_group = group_shape(tp, dp, cluster, ranks);
-  const int stage_stride = tp * dp;
+  axes = axes_of(strategy);
+  const int stage_stride = axes.ranks;
+  const int ranks = stage_stride * pp;
+  for (int a = 0; a < kAxes; ++a) {
+    axis_groups[a] = group_shape(axes.shapes[a].stride, axes.shapes[a].size, cluster, ranks);
+  }
+  tp_group = group(Axis::tp);
+  dp_group = group(Axis::dp);
   embedding_group = group_shape(stage_stride * std::max(1, pp - 1), std::min(pp, 2), cluster, ranks);
   // The replicas of a parameter need not be asked twice; under ZeRO-1 every rank owns other gradients.
   model_group = group_shape(1, strategy.zero >= 1 ? ranks : tp * pp, cluster, ranks);

@@ -2,8 +2,10 @@
 // of one microbatch, widths are of one tensor-parallel rank. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
+#include "core/plan/axes.h"
 #include "core/plan/work.h"
 #include "core/spec/job.h"
 
@@ -36,6 +38,9 @@ struct Context {
   spec::AttentionKernel attention;
   spec::TpOverlap tp_overlap;
   bool overlap_grad_reduce, overlap_param_gather, overlap_p2p;
+  Axes axes;                                  // of the ranks of one stage
+  std::array<GroupShape, kAxes> axis_groups;  // where the members of each axis sit
+  const GroupShape& group(Axis axis) const { return axis_groups[static_cast<int>(axis)]; }
   GroupShape tp_group, dp_group, embedding_group;
   GroupShape model_group;   // ranks whose gradient norms add up
   Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank

@@ -14,7 +14,7 @@ std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) 
 void GradientBuckets::send(std::int64_t parameters) {
   if (c_.dp == 1 || parameters == 0) return;
   const bool scatters = c_.strategy.zero >= 1;
-  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Stream::dp});
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::dp});
   const std::int64_t bytes = padded(parameters, c_.dp) * c_.gradient_element;
   out_.communicate(
       Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.dp_group},
@@ -38,7 +38,7 @@ void GradientBuckets::flush() {
 
 void gather_parameters(const Context& c, SegmentBuilder& out, std::int64_t parameters, bool waits_for_optimizer) {
   if (c.dp == 1 || parameters == 0) return;
-  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Stream::dp});
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::dp});
   const Collective gather{CollectiveKind::all_gather, padded(parameters, c.dp) * c.element, c.dp_group};
   if (waits_for_optimizer) {
     out.communicate(gather, "parameter all-gather", Stream::dp, channel, {Stream::compute});

@@ -21,7 +21,7 @@ void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward
 /// The three small reductions of a vocabulary-parallel loss carry one fp32 number a token.
 void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
   if (c.tp == 1) return;
-  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Stream::tp});
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::tp});
   out.communicate(Collective{CollectiveKind::all_reduce, c.tokens * 4, c.tp_group}, name, Stream::tp, channel,
                   {Stream::compute});
   out.join(Stream::tp);

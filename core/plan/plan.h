@@ -12,14 +12,34 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan/axes.h"
 #include "core/plan/work.h"
 
 namespace plan {
 
-enum class Stream : std::uint8_t { compute, tp, cp, ep, dp, send_next, recv_prev, send_prev, recv_next };
-inline constexpr int kStreams = 9;
+/// `dp` reduces gradients, `gather` brings parameters, `replicate` sums shards over replicas (HSDP); `to_device` and
+/// `to_host` are copies over PCIe, `storage` reads and writes files, `cpu` computes on the host.
+enum class Stream : std::uint8_t {
+  compute,
+  tp,
+  cp,
+  ep,
+  dp,
+  gather,
+  replicate,
+  send_next,
+  recv_prev,
+  send_prev,
+  recv_next,
+  to_device,
+  to_host,
+  storage,
+  cpu
+};
+inline constexpr int kStreams = 15;
 inline constexpr std::array<std::string_view, kStreams> kStreamNames{
-    "compute", "tp", "cp", "ep", "dp", "send next", "recv prev", "send prev", "recv next"};
+    "compute",   "tp",        "cp",        "ep",        "dp",      "gather",  "replicate", "send next",
+    "recv prev", "send prev", "recv next", "to device", "to host", "storage", "cpu"};
 
 enum class Phase : std::uint8_t { forward, recompute, backward, optimizer };
 inline constexpr int kPhases = 4;
@@ -35,8 +55,8 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 struct Channel {
   enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model };
   Kind kind = Kind::group;
-  Stream axis = Stream::tp;  // group: ranks of the same stage along this axis
-  int from = -1, to = -1;    // edges: pipeline stages; embedding: first and last stage
+  Axis axis = Axis::tp;    // group: ranks of the same stage along this axis
+  int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage
 };
 
 /// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the
@@ -97,6 +117,7 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<Role> roles;
   int tp = 1, cp = 1, dp = 1, pp = 1;
+  Axes axes;                       // of the ranks of one stage
   double model_flops = 0;          // of one step, all ranks (plan/flops.h)
   double hardware_flops = 0;       // the same with what is computed again
   double tokens = 0;               // of one step

@@ -11,7 +11,7 @@ using Kind = MemoryBound::Kind;
 /// Sums a number over every rank that holds other parameters (or, under ZeRO-1, other shares of gradients).
 void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   if (c.model_group.size == 1) return;
-  const std::int16_t channel = out.pool().channel({Channel::Kind::model, Stream::dp});
+  const std::int16_t channel = out.pool().channel({Channel::Kind::model});
   out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel,
                   {Stream::compute});
   out.join(Stream::dp);
@@ -61,7 +61,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   }
   if (c.dp > 1) out.join(Stream::dp);
   if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
-    const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, Stream::dp, 0, c.pp - 1});
+    const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
     out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",
                     Stream::dp, channel, {Stream::compute});

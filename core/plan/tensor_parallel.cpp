@@ -24,7 +24,7 @@ void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std:
 }
 
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name) {
-  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Stream::tp});
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
   out_.communicate(Collective{kind, elements * c_.element, c_.tp_group}, name, Stream::tp, channel, {Stream::compute});
 }
 

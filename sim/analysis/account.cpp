@@ -152,7 +152,7 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
                            const std::vector<Footprint>& footprints) {
   result::Prediction out;
   out.job = title(job);
-  out.gpus = plan.tp * plan.cp * plan.dp * plan.pp;
+  out.gpus = plan.axes.ranks * plan.pp;
   out.operators = plan.operators();
   out.step_time_s = seconds(trace.length);
   out.step_time_low_s = out.step_time_s * (1 - kStatedInterval);

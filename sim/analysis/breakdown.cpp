@@ -20,7 +20,8 @@ Share share_of(const std::string& name) {
   if (name == "tp") return Share::exposed_tp;
   if (name == "cp") return Share::exposed_cp;
   if (name == "ep") return Share::exposed_ep;
-  if (name == "dp") return Share::exposed_dp;
+  if (name == "etp") return Share::exposed_tp;
+  if (name == "dp" || name == "shard" || name == "replicate" || name == "expert dp") return Share::exposed_dp;
   if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
   return Share::exposed_pp;
 }

@@ -88,17 +88,16 @@ void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& pri
 }
 
 /// The instances that share a meeting are those with equal keys.
-using Key = std::tuple<int, int, int, int>;
+using Key = std::tuple<int, int, int>;
 
 Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan, int stage, int rank) {
-  const int tensor = rank % plan.tp, data = rank / plan.tp % plan.dp;
+  const int place = rank % plan.axes.ranks;  // in its stage
   switch (channel.kind) {
-    case plan::Channel::Kind::group:
-      return channel.axis == plan::Stream::tp ? Key{number, stage, data, -1} : Key{number, stage, -1, tensor};
+    case plan::Channel::Kind::group: return {number, stage, plan.axes[channel.axis].group_of(place)};
     case plan::Channel::Kind::forward_edge:
     case plan::Channel::Kind::backward_edge:
-    case plan::Channel::Kind::embedding: return {number, -1, data, tensor};
-    case plan::Channel::Kind::model: return {number, -1, -1, -1};
+    case plan::Channel::Kind::embedding: return {number, -1, place};
+    case plan::Channel::Kind::model: return {number, -1, -1};
   }
   return {};
 }
@@ -124,7 +123,7 @@ void add_meetings(EngineInput& in) {
       if (!takes_part(channel, stage)) continue;
       // Folded, the other ranks of a group do as this one does at the same instant.
       if (in.folded && channel.kind == plan::Channel::Kind::group) continue;
-      const Key key = in.folded ? Key{static_cast<int>(c), -1, -1, -1}
+      const Key key = in.folded ? Key{static_cast<int>(c), -1, -1}
                                 : meeting_key(channel, static_cast<int>(c), plan, stage, instance.rank);
       const auto [it, fresh] = known.try_emplace(key, static_cast<std::int32_t>(in.meeting_size.size()));
       if (fresh) in.meeting_size.push_back(0);
@@ -134,9 +133,9 @@ void add_meetings(EngineInput& in) {
   }
 }
 
-const char* channel_name(const plan::Channel& channel) {
+std::string_view channel_name(const plan::Channel& channel) {
   switch (channel.kind) {
-    case plan::Channel::Kind::group: return channel.axis == plan::Stream::tp ? "tp" : "dp";
+    case plan::Channel::Kind::group: return plan::kAxisNames[static_cast<int>(channel.axis)];
     case plan::Channel::Kind::forward_edge:
     case plan::Channel::Kind::backward_edge: return "pp";
     case plan::Channel::Kind::embedding: return "embedding";

@@ -166,7 +166,7 @@ TEST(Build, WithoutAnAxisThereIsNoCommunicationOnIt) {
         used.insert(op.stream);
         EXPECT_EQ(op.channel >= 0, op.stream != Stream::compute);
         if (op.channel >= 0 && p.channels[op.channel].kind == Channel::Kind::group &&
-            p.channels[op.channel].axis == Stream::dp)
+            p.channels[op.channel].axis == plan::Axis::dp)
           reduces = true;
       });
     }

@@ -22,8 +22,7 @@ TEST(Pool, EqualWorksNamesAndChannelsShareANumber) {
   EXPECT_NE(pen.pool.work(a), pen.pool.work(b));
   EXPECT_EQ(pen.pool.name("x"), pen.pool.name("x"));
   EXPECT_NE(pen.pool.name("x"), pen.pool.name("y"));
-  const Channel up{Channel::Kind::forward_edge, Stream::compute, 0, 1},
-      down{Channel::Kind::backward_edge, Stream::compute, 0, 1};
+  const Channel up{Channel::Kind::forward_edge, {}, 0, 1}, down{Channel::Kind::backward_edge, {}, 0, 1};
   EXPECT_EQ(pen.pool.channel(up), pen.pool.channel(up));
   EXPECT_NE(pen.pool.channel(up), pen.pool.channel(down));
   EXPECT_EQ(pen.plan.works.size(), 2u);

@@ -38,13 +38,13 @@ std::int32_t segment(plan::Plan& plan, plan::Pool& pool, const Pipe& pipe, int s
   const int from = backward ? behind : before, to = backward ? before : behind;
   if (place != (backward ? last : 0)) {
     const Stream stream = backward ? Stream::recv_next : Stream::recv_prev;
-    out.communicate(kHop, "receive", stream, pool.channel({kind, Stream::compute, from, stage}), {});
+    out.communicate(kHop, "receive", stream, pool.channel({kind, {}, from, stage}), {});
     out.join(stream);
   }
   out.compute(backward ? kBackwardWork : kForwardWork, "kernel");
   if (place != (backward ? 0 : last)) {
     out.communicate(kHop, "send", backward ? Stream::send_prev : Stream::send_next,
-                    pool.channel({kind, Stream::compute, stage, to}), {Stream::compute});
+                    pool.channel({kind, {}, stage, to}), {Stream::compute});
   }
   plan.segments.push_back(out.finish());
   return static_cast<std::int32_t>(plan.segments.size()) - 1;

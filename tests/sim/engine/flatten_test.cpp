@@ -94,7 +94,7 @@ TEST(Flatten, ChannelsJoinTheRanksThatTheirAxesName) {
     EXPECT_EQ(flat.in.meeting_size[meeting], static_cast<int>(ranks.size()));
     if (channel.kind == Channel::Kind::model) {
       EXPECT_EQ(ranks.size(), 12u);
-    } else if (channel.kind == Channel::Kind::group && channel.axis == Stream::tp) {
+    } else if (channel.kind == Channel::Kind::group && channel.axis == plan::Axis::tp) {
       EXPECT_EQ(ranks, (std::set<int>{first, first + 1}));
     } else if (channel.kind == Channel::Kind::group) {
       EXPECT_EQ(ranks, (std::set<int>{first, first + 2, first + 4}));
@@ -118,7 +118,7 @@ std::vector<sim::Step> steps_of(spec::Job job) {
   out.compute(plan::MemoryBound{.read = 1}, "forward kernel", 3);
   out.phase = plan::Phase::backward;
   out.compute(plan::MemoryBound{.read = 1}, "backward kernel", 2);
-  const std::int16_t dp = pool.channel({Channel::Kind::group, Stream::dp});
+  const std::int16_t dp = pool.channel({Channel::Kind::group, plan::Axis::dp});
   out.communicate(Collective{CollectiveKind::all_reduce, 8, {8, 8, 1, 1}}, "inside", Stream::tp, dp, {});
   out.communicate(Collective{CollectiveKind::all_reduce, 8, {16, 8, 2, 1}}, "both", Stream::dp, dp, {});
   out.communicate(Collective{CollectiveKind::all_reduce, 8, {4, 1, 4, 1}}, "between", Stream::tp, dp, {});
