@@ -90,16 +90,17 @@ void StageBuilder::send(SegmentBuilder& out, bool backward) {
 /// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
 /// there.
 void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
-  const std::int64_t layer = layer_parameters(c_);
+  const std::int64_t layer = layer_parameters(c_, chunk.first_layer).total();
   const auto bucket = static_cast<std::int64_t>(c_.job.framework.parameter_bucket.si()) / c_.element;
   const int group = bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
   if (first_layer % group != 0) return;
   const int layers = std::min(group, chunk.layers - first_layer);
-  std::int64_t parameters = layers * layer;
-  if (first_layer == 0 && chunk.first) parameters += embedding_parameters(c_);
-  if (first_layer + layers == chunk.layers && chunk.last) parameters += head_parameters(c_);
+  Held parameters;
+  for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
+  if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
+  if (first_layer + layers == chunk.layers && chunk.last) parameters.dense += head_parameters(c_);
   gather_parameters(c_, out, parameters, false);
-  if (c_.dp > 1) out.join(Stream::dp);
+  if (c_.replicated()) out.join(Stream::dp);
 }
 
 std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
@@ -109,7 +110,7 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
   if (!chunk.first) receive(out, false);
   if (gathers && chunk.layers == 0) {
     gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
-    if (c_.dp > 1) out.join(Stream::dp);
+    if (c_.replicated()) out.join(Stream::dp);
   }
   if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
   if (chunk.first) embedding_forward(c_, out);
@@ -134,7 +135,7 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   GradientBuckets buckets(c_, out);
   if (chunk.last) {
     head_backward(c_, out);
-    if (reduces) buckets.add(head_parameters(c_));
+    if (reduces) buckets.add({head_parameters(c_), 0});
   } else {
     receive(out, true);
   }
@@ -142,11 +143,11 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
-    if (reduces) buckets.add(layer_parameters(c_));
+    if (reduces) buckets.add(layer_parameters(c_, layer));
   }
   if (chunk.first) {
     embedding_backward(c_, out);
-    if (reduces) buckets.add(embedding_parameters(c_));
+    if (reduces) buckets.add({embedding_parameters(c_), 0});
   } else {
     send(out, true);
   }
@@ -159,19 +160,20 @@ Role StageBuilder::build() {
   role.stage = stage_;
   role.ranks = c_.axes.ranks;
   role.first_rank = stage_ * role.ranks;
-  std::int64_t parameters = 0;
-  for (const Chunk& chunk : chunks_) parameters += chunk_parameters(c_, chunk);
+  Held held;
+  for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
+  const std::int64_t parameters = held.total();
   const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
   role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element;
   role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
-  role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, parameters) * optimizer_bytes(c_);
+  role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
 
   SegmentBuilder begin(pool_, "begin");
   begin_step(c_, begin, parameters);
   role.calls.push_back({add(begin), -1, -1});
 
-  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.dp > 1;
-  const bool reduces = c_.overlap_grad_reduce && c_.dp > 1;
+  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
+  const bool reduces = c_.overlap_grad_reduce && c_.replicated();
   std::vector<std::int32_t> forwards, backwards, first, last;
   for (const Chunk& chunk : chunks_) {
     forwards.push_back(forward(chunk, false));

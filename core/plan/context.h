@@ -46,6 +46,8 @@ struct Context {
   Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank
   bool scatter_gather;      // a rank sends 1/tp of the activations, an all-gather behind restores them
 
+  /// Whether any parameter of a stage has copies on other ranks.
+  bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
   bool fused_attention() const {
     return attention != spec::AttentionKernel::unfused && attention != spec::AttentionKernel::fused_softmax;
   }

@@ -11,40 +11,53 @@ std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) 
 
 }  // namespace
 
-void GradientBuckets::send(std::int64_t parameters) {
-  if (c_.dp == 1 || parameters == 0) return;
+void GradientBuckets::send(Axis axis, std::int64_t parameters) {
+  const int ranks = c_.axes[axis].size;
+  if (ranks == 1 || parameters == 0) return;
   const bool scatters = c_.strategy.zero >= 1;
-  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::dp});
-  const std::int64_t bytes = padded(parameters, c_.dp) * c_.gradient_element;
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
+  const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
   out_.communicate(
-      Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.dp_group},
+      Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)},
       scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute});
 }
 
-void GradientBuckets::add(std::int64_t parameters) {
-  waiting_ += parameters;
+void GradientBuckets::add(const Held& parameters) {
+  fill(dense_, parameters.dense);
+  fill(experts_, parameters.experts);
+}
+
+void GradientBuckets::fill(Bucket& b, std::int64_t parameters) {
+  b.waiting += parameters;
   const auto bucket = static_cast<std::int64_t>(c_.job.framework.gradient_bucket.si()) / c_.gradient_element;
   if (bucket == 0) return;
   // Buckets that one layer fills several times are sent as the few largest pieces that keep their pace: beyond eight of
   // them a finer cut changes nothing but the number of operators.
-  const std::int64_t piece = std::max(bucket, waiting_ / 8);
-  for (; waiting_ >= piece; waiting_ -= piece) send(piece);
+  const std::int64_t piece = std::max(bucket, b.waiting / 8);
+  for (; b.waiting >= piece; b.waiting -= piece) send(b.axis, piece);
 }
 
 void GradientBuckets::flush() {
-  send(waiting_);
-  waiting_ = 0;
+  for (Bucket* b : {&dense_, &experts_}) {
+    send(b->axis, b->waiting);
+    b->waiting = 0;
+  }
 }
 
-void gather_parameters(const Context& c, SegmentBuilder& out, std::int64_t parameters, bool waits_for_optimizer) {
-  if (c.dp == 1 || parameters == 0) return;
-  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::dp});
-  const Collective gather{CollectiveKind::all_gather, padded(parameters, c.dp) * c.element, c.dp_group};
-  if (waits_for_optimizer) {
-    out.communicate(gather, "parameter all-gather", Stream::dp, channel, {Stream::compute});
-  } else {
-    out.communicate(gather, "parameter all-gather", Stream::dp, channel, {});
-  }
+void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parameters, bool waits_for_optimizer) {
+  const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
+    const int ranks = c.axes[axis].size;
+    if (ranks == 1 || count == 0) return;
+    const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
+    const Collective work{CollectiveKind::all_gather, padded(count, ranks) * c.element, c.group(axis)};
+    if (waits_for_optimizer) {
+      out.communicate(work, name, Stream::dp, channel, {Stream::compute});
+    } else {
+      out.communicate(work, name, Stream::dp, channel, {});
+    }
+  };
+  gather(Axis::dp, parameters.dense, "parameter all-gather");
+  gather(Axis::expert_dp, parameters.experts, "expert parameter all-gather");
 }
 
 }  // namespace plan

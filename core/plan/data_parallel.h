@@ -6,27 +6,34 @@
 
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
+#include "core/plan/shares.h"
 
 namespace plan {
 
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
-/// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1.
+/// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
+/// own, for other ranks hold their copies.
 class GradientBuckets {
  public:
   GradientBuckets(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
-  void add(std::int64_t parameters);  // whose gradients are complete now
-  void flush();                       // sends what is left
+  void add(const Held& parameters);  // whose gradients are complete now
+  void flush();                      // sends what is left
 
  private:
-  void send(std::int64_t parameters);
+  struct Bucket {
+    Axis axis;
+    std::int64_t waiting = 0;
+  };
+  void send(Axis, std::int64_t parameters);
+  void fill(Bucket&, std::int64_t parameters);
 
   const Context& c_;
   SegmentBuilder& out_;
-  std::int64_t waiting_ = 0;
+  Bucket dense_{Axis::dp}, experts_{Axis::expert_dp};
 };
 
 /// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them.
 /// `waits_for_optimizer`: behind the compute stream's latest operator; otherwise as soon as the stream is free.
-void gather_parameters(const Context&, SegmentBuilder&, std::int64_t parameters, bool waits_for_optimizer);
+void gather_parameters(const Context&, SegmentBuilder&, const Held& parameters, bool waits_for_optimizer);
 
 }  // namespace plan

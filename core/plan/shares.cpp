@@ -5,14 +5,14 @@
 
 namespace plan {
 
-std::int64_t layer_parameters(const Context& c) {
+Held layer_parameters(const Context& c, int /*layer*/) {
   const spec::Model& m = c.model;
   std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden + c.hidden * c.up_width + c.ffn * c.hidden;
   if (m.has_qkv_bias()) count += c.qkv_width;
   if (m.attention_sinks) count += c.heads;
   if (m.has_proj_bias()) count += c.hidden;
   if (m.bias) count += c.up_width + c.hidden;
-  return count + spec::block_parameters(m).norms;
+  return {count + spec::block_parameters(m).norms, 0};
 }
 
 std::int64_t embedding_parameters(const Context& c) {
@@ -40,10 +40,11 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
   return out;
 }
 
-std::int64_t chunk_parameters(const Context& c, const Chunk& chunk) {
-  std::int64_t count = chunk.layers * layer_parameters(c);
-  if (chunk.first) count += embedding_parameters(c);
-  if (chunk.last) count += head_parameters(c);
+Held chunk_parameters(const Context& c, const Chunk& chunk) {
+  Held count;
+  for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
+  if (chunk.first) count.dense += embedding_parameters(c);
+  if (chunk.last) count.dense += head_parameters(c);
   return count;
 }
 
@@ -52,8 +53,10 @@ std::int64_t optimizer_bytes(const Context& c) {
   return moments + (c.job.training.keeps_master() ? 4 : 0);
 }
 
-std::int64_t optimizer_share(const Context& c, std::int64_t parameters) {
-  return c.strategy.zero >= 1 ? (parameters + c.dp - 1) / c.dp : parameters;
+Held optimizer_share(const Context& c, const Held& parameters) {
+  if (c.strategy.zero == 0) return parameters;
+  const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
+  return {share(parameters.dense, Axis::dp), share(parameters.experts, Axis::expert_dp)};
 }
 
 }  // namespace plan

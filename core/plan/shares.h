@@ -9,8 +9,22 @@
 
 namespace plan {
 
-/// Parameters of one layer on one tensor-parallel rank: matrices are cut, norms and biases behind a reduction are not.
-std::int64_t layer_parameters(const Context&);
+/// Parameters that one rank holds, by whose copies they are: the dense ones of every rank along Axis::dp, the experts
+/// of those along Axis::expert_dp.
+struct Held {
+  std::int64_t dense = 0, experts = 0;
+  std::int64_t total() const { return dense + experts; }
+  Held& operator+=(const Held& other) {
+    dense += other.dense;
+    experts += other.experts;
+    return *this;
+  }
+  bool operator==(const Held&) const = default;
+};
+
+/// Parameters of one layer (of the model, from 0) on one tensor-parallel rank: matrices are cut, norms and biases
+/// behind a reduction are not.
+Held layer_parameters(const Context&, int layer);
 /// Embedding table (and positions, norm) on one rank.
 std::int64_t embedding_parameters(const Context&);
 /// Output head and final norm on one rank of the last stage. With tied embeddings and one stage the head costs nothing.
@@ -24,12 +38,13 @@ struct Chunk {
 };
 /// chunks[stage][chunk]
 std::vector<std::vector<Chunk>> chunks_of(const Context&);
-std::int64_t chunk_parameters(const Context&, const Chunk&);
+/// Of its layers and of the ends of the model that it holds.
+Held chunk_parameters(const Context&, const Chunk&);
 
 /// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD) and the fp32
 /// master weight when the job has one.
 std::int64_t optimizer_bytes(const Context&);
 /// Parameters whose optimizer state a rank holds: all of them, or its share under ZeRO-1.
-std::int64_t optimizer_share(const Context&, std::int64_t parameters);
+Held optimizer_share(const Context&, const Held& parameters);
 
 }  // namespace plan

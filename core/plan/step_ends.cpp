@@ -49,17 +49,18 @@ void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parame
 
 void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks, int stage) {
   out.phase = Phase::optimizer;
-  std::int64_t parameters = 0;
+  Held parameters;
   for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
   if (!c.overlap_grad_reduce) {
     GradientBuckets buckets(c, out);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-      for (int i = 0; i < chunk->layers; ++i) buckets.add(layer_parameters(c));
-      buckets.add(chunk_parameters(c, *chunk) - chunk->layers * layer_parameters(c));
+      buckets.add({chunk->last ? head_parameters(c) : 0, 0});
+      for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
+      buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
     }
     buckets.flush();
   }
-  if (c.dp > 1) out.join(Stream::dp);
+  if (c.replicated()) out.join(Stream::dp);
   if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
@@ -67,7 +68,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
                     Stream::dp, channel, {Stream::compute});
     out.join(Stream::dp);
   }
-  const std::int64_t owned = optimizer_share(c, parameters);
+  const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
   update(c, out, owned);
   if (c.strategy.zero >= 1 && !c.overlap_param_gather) {

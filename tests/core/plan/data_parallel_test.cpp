@@ -25,7 +25,7 @@ std::vector<plan::Collective> reduces(const spec::Job& j, const std::vector<std:
   plan::GradientBuckets buckets(c, pen.out);
   for (const std::int64_t parameters : layers) {
     pen.out.compute(plan::MemoryBound{}, "gradient");
-    buckets.add(parameters);
+    buckets.add({parameters, 0});
   }
   buckets.flush();
   std::vector<plan::Collective> out;
@@ -92,7 +92,7 @@ TEST(GatherParameters, CarriesThemInStorageFormatPaddedToTheGroup) {
     const spec::Job j = job(4, 1, 0);
     const plan::Context c(j);
     walk::Pen pen;
-    plan::gather_parameters(c, pen.out, 1001, waits);
+    plan::gather_parameters(c, pen.out, {1001, 0}, waits);
     const plan::Segment s = pen.out.finish();
     ASSERT_EQ(s.operators.size(), 1u);
     const auto& gather = std::get<plan::Collective>(pen.work(s.operators[0]));
@@ -106,7 +106,7 @@ TEST(GatherParameters, OfOneReplicaSendsNothing) {
   const spec::Job j = job(1, 1, 0);
   const plan::Context c(j);
   walk::Pen pen;
-  plan::gather_parameters(c, pen.out, 1001, true);
+  plan::gather_parameters(c, pen.out, {1001, 0}, true);
   EXPECT_TRUE(pen.out.empty());
 }
 

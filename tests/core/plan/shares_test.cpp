@@ -18,7 +18,7 @@ using plan::Context;
 std::int64_t over_stages(const Context& c) {
   std::int64_t sum = 0;
   for (const std::vector<Chunk>& stage : plan::chunks_of(c)) {
-    for (const Chunk& chunk : stage) sum += plan::chunk_parameters(c, chunk);
+    for (const Chunk& chunk : stage) sum += plan::chunk_parameters(c, chunk).total();
   }
   return sum;
 }
@@ -46,7 +46,7 @@ TEST(Shares, OfFewKeyHeadsAreReplicated) {
   // One key head on four ranks: each holds it, 2 h x 32 weights and 2 x 32 biases; cut in four it would be a quarter.
   const spec::Job j = toy::job({.tp = 4}, [](spec::Job& job) { job.model.kv_heads = 1; });
   const spec::Job none = toy::job({.tp = 4}, [](spec::Job& job) { job.model.kv_heads = 4; });
-  EXPECT_EQ(plan::layer_parameters(Context(j)), plan::layer_parameters(Context(none)));
+  EXPECT_EQ(plan::layer_parameters(Context(j), 0), plan::layer_parameters(Context(none), 0));
 }
 
 TEST(Shares, TiedEmbeddingsOnOneStageCostNothingTwice) {
@@ -59,8 +59,8 @@ TEST(Shares, TiedEmbeddingsOnOneStageCostNothingTwice) {
 
 TEST(Shares, ZeroOneDividesTheOptimizersPartRoundedUp) {
   const spec::Job all = toy::job({.dp = 3}), share = toy::job({.dp = 3, .zero = 1});
-  EXPECT_EQ(plan::optimizer_share(Context(all), 100), 100);
-  EXPECT_EQ(plan::optimizer_share(Context(share), 100), 34);
+  EXPECT_EQ(plan::optimizer_share(Context(all), {100, 0}), (plan::Held{100, 0}));
+  EXPECT_EQ(plan::optimizer_share(Context(share), {100, 0}), (plan::Held{34, 0}));
 }
 
 TEST(Shares, OptimizerKeepsMomentsAndMasterWeightsInSinglePrecision) {

@@ -86,7 +86,7 @@ inline std::int64_t parameters(const spec::Job& j, const plan::Role& role) {
   const plan::Context c(j);
   std::int64_t sum = 0;
   const std::vector<std::vector<plan::Chunk>> stages = plan::chunks_of(c);
-  for (const plan::Chunk& chunk : stages[role.stage]) sum += plan::chunk_parameters(c, chunk);
+  for (const plan::Chunk& chunk : stages[role.stage]) sum += plan::chunk_parameters(c, chunk).total();
   return sum;
 }
 

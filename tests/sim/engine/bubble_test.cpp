@@ -43,8 +43,8 @@ std::int32_t segment(plan::Plan& plan, plan::Pool& pool, const Pipe& pipe, int s
   }
   out.compute(backward ? kBackwardWork : kForwardWork, "kernel");
   if (place != (backward ? 0 : last)) {
-    out.communicate(kHop, "send", backward ? Stream::send_prev : Stream::send_next,
-                    pool.channel({kind, {}, stage, to}), {Stream::compute});
+    out.communicate(kHop, "send", backward ? Stream::send_prev : Stream::send_next, pool.channel({kind, {}, stage, to}),
+                    {Stream::compute});
   }
   plan.segments.push_back(out.finish());
   return static_cast<std::int32_t>(plan.segments.size()) - 1;
