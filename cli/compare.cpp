@@ -1,10 +1,13 @@
 // cli/compare.cpp -- forerun compare [JOB]... [flags] [--vary PATH=V1,V2]... [--json FILE] [--csv FILE]
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,9 +94,19 @@ std::vector<sim::Candidate> candidates(const Arguments& args, const config::Cata
 }
 
 int run(const Arguments& args) {
-  const std::string json = args.get("--json"), csv = args.get("--csv");
-  if (json == "-" && csv == "-") {
-    throw base::InputError({{"--csv", "stdout is taken by --json -", "give one of the two a file", {}}});
+  // Several outputs may be asked for at once, and one of them may have stdout.
+  const struct {
+    const char* flag;
+    std::string (*write)(const result::Comparison&);
+  } outputs[] = {{"--json", reports::json}, {"--csv", reports::csv}, {"--markdown", reports::markdown}};
+  std::string_view on_stdout;
+  for (const auto& [flag, write] : outputs) {
+    if (args.get(flag) != "-") continue;
+    if (!on_stdout.empty()) {
+      throw base::InputError(
+          {{flag, fmt::format("stdout is taken by {} -", on_stdout), "give one of the two a file", {}}});
+    }
+    on_stdout = flag;
   }
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::vector<Combination> variations = combinations(cli::variations(args));
@@ -102,9 +115,10 @@ int run(const Arguments& args) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
   }
   const result::Comparison answer = sim::compare(std::move(all));
-  if (args.has("--json")) write_to(json, "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  if (args.has("--csv")) write_to(csv, "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
-  if (json != "-" && csv != "-") print(reports::text(answer));
+  for (const auto& [flag, write] : outputs) {
+    if (args.has(flag)) write_to(args.get(flag), flag, [&](std::ostream& out) { out << write(answer); });
+  }
+  if (on_stdout.empty()) print(reports::text(answer));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
   });
@@ -125,7 +139,8 @@ const Command compare{
     .operands = {job_operands()},
     .options = with_job_flags({vary_option(),
                                {"--json", "FILE", "write the result (docs/compare.md); - prints only it"},
-                               {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
+                               {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
+                               {"--markdown", "FILE", "write a table for documents; - prints only it"}}),
     .notes = job_notes() +
              "Several JOBs are compared with one another, each with the same flags laid over it:\n"
              "  forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4\n"

@@ -17,4 +17,7 @@ std::string json(const result::Comparison&);
 /// RFC 4180 with a header line: one column for each varied field. A number that a row has not is empty.
 std::string csv(const result::Comparison&);
 
+/// A Markdown table: step time, exposed communication, bubble, peak memory and what one GPU moves.
+std::string markdown(const result::Comparison&);
+
 }  // namespace reports

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/comparison.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -65,6 +66,20 @@ TEST(ComparisonCsv, OneLineForEachRowAndAsManyCellsInEach) {
             "fits,a.yaml,4,,16,10,104857.6,6553.6,0.4,0.075,60000000000,80000000000,\r\n"
             "does_not_fit,a.yaml,2,,16,10,104857.6,6553.6,0.4,0.075,90000000000,80000000000,activations\r\n"
             "refused,a.yaml,3,\"{kind: full, layers: 2}\",,,,,,,,,\"strategy.tp: 32 heads, said \"\"no\"\"\"\r\n");
+}
+
+TEST(ComparisonMarkdown, HasARowForEachJobAndNamesWhatIsRefused) {
+  // The sample exposes tp, pp and dp for some seconds of its ten; the peaks are 60 and 90 GB.
+  double exposed = 0;
+  for (const auto& [name, seconds] : sample::prediction().breakdown_s) {
+    if (name.starts_with("exposed_")) exposed += seconds;
+  }
+  ASSERT_GT(exposed, 0);
+  const std::string text = reports::markdown(three());
+  EXPECT_TRUE(contains(text, fmt::format("| a, tp 4 | 10.0 s | 6,553 | {:.1f} % | 7.5 % | 60.0 GB | ", exposed * 10)))
+      << text;
+  EXPECT_TRUE(contains(text, "90.0 GB, does not fit")) << text;
+  EXPECT_TRUE(contains(text, "| a, tp 3 | refused: strategy.tp: 32 heads, said \"no\" |")) << text;
 }
 
 TEST(ComparisonJson, CarriesEveryRow) {
