@@ -42,6 +42,8 @@ void read_pipeline(MapReader& map, spec::Strategy& s) {
   map.read("vpp", s.vpp, 1, kDegree);
   map.read("stage_layers", s.stage_layers, 0, kDegree);
   map.read("embedding_in_split", s.embedding_in_split);
+  bool barrier = true;
+  if (map.read("optimizer_barrier", barrier)) s.optimizer_barrier = barrier;
 }
 
 void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) {

@@ -195,7 +195,7 @@ void Block::backward(Kind kind, bool windowed) {
     out_.compute(joined.work, "residual gradient", joined.launches);
   }
   out_.give(Category::workspace, flowing);
-  out_.give(Category::activations, whole);
+  out_.give_unretained(Category::activations, whole);
 }
 
 }  // namespace plan

@@ -2,7 +2,9 @@
 #include "core/plan/build.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "core/plan/block.h"
@@ -11,6 +13,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/overlap.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
 #include "core/plan/step_ends.h"
@@ -20,35 +23,53 @@ namespace {
 
 class StageBuilder {
  public:
-  StageBuilder(const Context& c, Pool& pool, Plan& plan, int stage, std::vector<Chunk> chunks)
-      : c_(c), pool_(pool), plan_(plan), stage_(stage), chunks_(std::move(chunks)) {}
+  StageBuilder(const Context& c, Pool& pool, Plan& plan, int stage, std::vector<Chunk> chunks, std::vector<Slot> slots)
+      : c_(c), pool_(pool), plan_(plan), stage_(stage), chunks_(std::move(chunks)), slots_(std::move(slots)) {}
 
   Role build();
 
  private:
-  std::int32_t add(SegmentBuilder& segment);
-  void receive(SegmentBuilder&, bool backward);
-  void send(SegmentBuilder&, bool backward);
+  /// A chunk's backward: whole in `input`, or with the weight gradients apart.
+  struct Backward {
+    Segment input, weights;
+  };
+  /// A segment that was written: which pass of which chunk, the first forward, the one whose gradients are complete.
+  struct Written {
+    Pass pass;
+    int chunk;
+    bool gathers, reduces;
+    auto operator<=>(const Written&) const = default;
+  };
+
+  std::int32_t add(Segment segment);
+  void receive(SegmentBuilder&, int chunk, bool backward, bool ahead = false);
+  void send(SegmentBuilder&, int chunk, bool backward);
   void finish_sends(SegmentBuilder&);
-  std::int32_t forward(const Chunk&, bool gathers);
-  std::int32_t backward(const Chunk&, bool reduces);
+  Segment forward(int chunk, bool gathers);
+  Backward backward(int chunk, bool reduces, bool split);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
+  std::int32_t segment(const Written&);
+  void run_slots(Role&);
+  void hold_versions(Role&, const Held&);
 
   const Context& c_;
   Pool& pool_;
   Plan& plan_;
   int stage_;
   std::vector<Chunk> chunks_;
+  std::vector<Slot> slots_;
+  std::map<Written, std::int32_t> written_;
 };
 
-std::int32_t StageBuilder::add(SegmentBuilder& segment) {
-  plan_.segments.push_back(segment.finish());
+std::int32_t StageBuilder::add(Segment segment) {
+  plan_.segments.push_back(std::move(segment));
   return static_cast<std::int32_t>(plan_.segments.size()) - 1;
 }
 
-void StageBuilder::receive(SegmentBuilder& out, bool backward) {
+/// `ahead`: for the call behind this one, whose compute joins it; what this call needs came before the step.
+void StageBuilder::receive(SegmentBuilder& out, int chunk, bool backward, bool ahead) {
   out.layer = -1;
-  const int from = backward ? (stage_ + 1) % c_.pp : (stage_ + c_.pp - 1) % c_.pp;
+  const int from = backward ? c_.placement.behind(stage_, chunk) : c_.placement.before(stage_, chunk);
   const Stream stream = backward ? Stream::recv_next : Stream::recv_prev;
   const std::int16_t channel =
       pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, from, stage_});
@@ -58,6 +79,7 @@ void StageBuilder::receive(SegmentBuilder& out, bool backward) {
   } else {
     out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
   }
+  if (ahead) return;
   if (!c_.scatter_gather) return out.join(stream);
   const std::int16_t group = pool_.channel({Channel::Kind::group, Axis::tp});
   const Collective gather{CollectiveKind::all_gather, c_.tokens * c_.hidden * c_.element, c_.tp_group};
@@ -73,9 +95,9 @@ void StageBuilder::finish_sends(SegmentBuilder& out) {
   out.join(Stream::send_prev);
 }
 
-void StageBuilder::send(SegmentBuilder& out, bool backward) {
+void StageBuilder::send(SegmentBuilder& out, int chunk, bool backward) {
   out.layer = -1;
-  const int to = backward ? (stage_ + c_.pp - 1) % c_.pp : (stage_ + 1) % c_.pp;
+  const int to = backward ? c_.placement.before(stage_, chunk) : c_.placement.behind(stage_, chunk);
   const std::int16_t channel =
       pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, stage_, to});
   const char* name = backward ? "send gradient" : "send activations";
@@ -103,11 +125,18 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
   if (c_.replicated()) out.join(Stream::dp);
 }
 
-std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
+/// Between the two chunks of a V's lowest stage nothing is sent.
+bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
+
+Segment StageBuilder::forward(int index, bool gathers) {
+  const Chunk& chunk = chunks_[index];
   SegmentBuilder out(pool_, gathers ? "first forward" : "forward");
   out.phase = Phase::forward;
   finish_sends(out);
-  if (!chunk.first) receive(out, false);
+  const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
+  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
+  if (receives && ahead) out.join(Stream::recv_prev);
+  if (receives && !ahead) receive(out, index, false);
   if (gathers && chunk.layers == 0) {
     gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
     if (c_.replicated()) out.join(Stream::dp);
@@ -120,24 +149,26 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
     out.layer = static_cast<std::int16_t>(layer);
     Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
   }
-  if (chunk.last) {
-    head_forward(c_, out);
-  } else {
-    send(out, false);
-  }
-  return add(out);
+  if (chunk.last) head_forward(c_, out);
+  if (receives && ahead) receive(out, index, false, true);
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) send(out, index, false);
+  return out.finish();
 }
 
-std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
-  SegmentBuilder out(pool_, reduces ? "last backward" : "backward");
-  out.phase = Phase::backward;
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool split) {
+  const Chunk& chunk = chunks_[index];
+  const char* plain = split ? "backward of inputs" : "backward";
+  SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
+  SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
+  weights.phase = out.phase = Phase::backward;
+  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
   finish_sends(out);
-  GradientBuckets buckets(c_, out);
+  GradientBuckets buckets(c_, split ? weights : out);
   if (chunk.last) {
     head_backward(c_, out);
     if (reduces) buckets.add({head_parameters(c_), 0});
-  } else {
-    receive(out, true);
+  } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    receive(out, index, true);
   }
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
@@ -148,11 +179,58 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   if (chunk.first) {
     embedding_backward(c_, out);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
-  } else {
-    send(out, true);
   }
+  if (neighbours(stage_, c_.placement.before(stage_, index))) send(out, index, true);
   if (reduces) buckets.flush();
-  return add(out);
+  return {out.finish(), weights.finish()};
+}
+
+std::int32_t StageBuilder::segment(const Written& w) {
+  if (const auto known = written_.find(w); known != written_.end()) return known->second;
+  const bool split = w.pass == Pass::input_gradient || w.pass == Pass::weight_gradient;
+  if (w.pass == Pass::forward) {
+    written_[w] = add(forward(w.chunk, w.gathers));
+  } else if (w.pass == Pass::overlapped) {
+    written_[w] = add(overlap(forward(w.chunk, w.gathers), backward(1 - w.chunk, w.reduces, false).input));
+  } else {
+    Backward parts = backward(w.chunk, w.reduces, split);
+    if (w.pass == Pass::weight_gradient) {
+      written_[w] = add(std::move(parts.weights));
+    } else {
+      written_[w] = add(std::move(parts.input));
+    }
+    if (w.pass == Pass::input_gradient) {
+      written_[{Pass::weight_gradient, w.chunk, false, w.reduces}] = add(std::move(parts.weights));
+    }
+  }
+  return written_[w];
+}
+
+void StageBuilder::run_slots(Role& role) {
+  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
+  const bool reduces = c_.overlap_grad_reduce && c_.replicated();
+  const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
+  std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
+  for (const Slot& slot : slots_) {
+    const bool overlapped = slot.pass == Pass::overlapped;
+    const bool forwards = slot.pass == Pass::forward || overlapped;
+    const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
+    const bool first = forwards && forwarded[slot.chunk]++ == 0;
+    const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
+    const std::int32_t called = segment({slot.pass, slot.chunk, gathers && first, reduces && last});
+    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
+  }
+}
+
+/// An asynchronous pipeline holds, from one step to the next, the activations of the microbatches under way and the
+/// versions of the weights that they were forwarded with.
+void StageBuilder::hold_versions(Role& role, const Held& held) {
+  const std::int64_t ahead = c_.pp - 1 - stage_;
+  const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
+  role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
+  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false})].memory) {
+    role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
+  }
 }
 
 Role StageBuilder::build() {
@@ -168,35 +246,16 @@ Role StageBuilder::build() {
   role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
   role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
 
+  role.calls.reserve(slots_.size() + 2);
   SegmentBuilder begin(pool_, "begin");
-  begin_step(c_, begin, parameters);
-  role.calls.push_back({add(begin), -1, -1});
-
-  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
-  const bool reduces = c_.overlap_grad_reduce && c_.replicated();
-  std::vector<std::int32_t> forwards, backwards, first, last;
-  for (const Chunk& chunk : chunks_) {
-    forwards.push_back(forward(chunk, false));
-    backwards.push_back(backward(chunk, false));
-    first.push_back(gathers ? forward(chunk, true) : forwards.back());
-    last.push_back(reduces ? backward(chunk, true) : backwards.back());
-  }
-  const int m = static_cast<int>(c_.microbatches);
-  const std::vector<Slot> slots = order(c_.strategy.schedule, {stage_, c_.pp, c_.vpp, m});
-  std::vector<int> forwarded(chunks_.size()), backwarded(chunks_.size());
-  role.calls.reserve(slots.size() + 2);
-  for (const Slot& slot : slots) {
-    std::int32_t segment;
-    if (slot.backward) {
-      segment = ++backwarded[slot.chunk] == m ? last[slot.chunk] : backwards[slot.chunk];
-    } else {
-      segment = forwarded[slot.chunk]++ == 0 ? first[slot.chunk] : forwards[slot.chunk];
-    }
-    role.calls.push_back({segment, slot.microbatch, static_cast<std::int16_t>(slot.chunk)});
-  }
+  if (!c_.rolling) begin_step(c_, begin, parameters);
+  role.calls.push_back({add(begin.finish()), -1, -1});
+  run_slots(role);
+  if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
-  role.calls.push_back({add(end), -1, -1});
+  if (c_.rolling) begin_step(c_, end, parameters);  // of the next one
+  role.calls.push_back({add(end.finish()), -1, -1});
   return role;
 }
 
@@ -211,9 +270,13 @@ Plan build(const spec::Job& job) {
   plan.pp = context.pp;
   plan.axes = context.axes;
   Pool pool(plan);
+  plan.rolling = context.rolling;
   std::vector<std::vector<Chunk>> chunks = chunks_of(context);
+  std::vector<std::vector<Slot>> slots =
+      orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
   for (int stage = 0; stage < context.pp; ++stage) {
-    plan.roles.push_back(StageBuilder(context, pool, plan, stage, std::move(chunks[stage])).build());
+    plan.roles.push_back(
+        StageBuilder(context, pool, plan, stage, std::move(chunks[stage]), std::move(slots[stage])).build());
   }
   plan.model_flops = model_flops(job);
   plan.hardware_flops = hardware_flops(job);

@@ -2,6 +2,7 @@
 #include "core/plan/builder.h"
 
 #include <cassert>
+#include <utility>
 
 namespace plan {
 
@@ -83,6 +84,25 @@ void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream
 void SegmentBuilder::take(Category category, std::int64_t bytes) {
   if (bytes == 0) return;
   segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});
+}
+
+SegmentBuilder& SegmentBuilder::weights() {
+  if (weights_ == nullptr) return *this;
+  weights_->phase = phase;
+  weights_->layer = layer;
+  return *weights_;
+}
+
+void SegmentBuilder::retain(std::int64_t bytes) {
+  if (weights_ == nullptr) return;
+  retained_ += bytes;
+  weights_->give(Category::activations, bytes);
+}
+
+void SegmentBuilder::give_unretained(Category category, std::int64_t bytes) {
+  const std::int64_t left = std::exchange(retained_, 0) - bytes;  // output gradients can outweigh what is released
+  if (left == 0) return;
+  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()) - 1, true, category, left});
 }
 
 void SegmentBuilder::give(Category category, std::int64_t bytes) {

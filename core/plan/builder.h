@@ -68,6 +68,17 @@ class SegmentBuilder {
   void take(Category, std::int64_t bytes);  // allocated before the next operator
   void give(Category, std::int64_t bytes);  // released after the latest operator
 
+  /// From now on weight gradients go to `weights`, to be run later, and this segment keeps what they read.
+  void defer_weights(SegmentBuilder* weights) { weights_ = weights; }
+  /// Where weight gradients are written: a segment of their own, or this one. Whatever else is written in a backward,
+  /// the next stage waits for.
+  SegmentBuilder& weights();
+  /// What the weight gradient just written to weights() reads (its layer's input and output gradient): held from here
+  /// until it has run. Without effect when it runs here.
+  void retain(std::int64_t bytes);
+  /// give(), less what was retained since the last time: it was part of `bytes` and is released with the weights.
+  void give_unretained(Category, std::int64_t bytes);
+
   Pool& pool() { return pool_; }
   bool empty() const { return segment_.operators.empty(); }
   Segment finish() { return std::move(segment_); }
@@ -78,6 +89,8 @@ class SegmentBuilder {
   Pool& pool_;
   Segment segment_;
   std::array<bool, kEvents> joined_{};
+  SegmentBuilder* weights_ = nullptr;
+  std::int64_t retained_ = 0;
 };
 
 }  // namespace plan

@@ -12,11 +12,17 @@ std::int64_t bytes_per(spec::Dtype d) { return static_cast<std::int64_t>(spec::b
 
 }  // namespace
 
-Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strategy) {
+Context::Context(const spec::Job& j)
+    : job(j),
+      model(j.model),
+      strategy(j.strategy),
+      placement(j.strategy.schedule, j.strategy.pp, j.strategy.chunks_a_stage()) {
   tp = strategy.tp;
   dp = strategy.data();
   pp = strategy.pp;
-  vpp = strategy.vpp;
+  vpp = strategy.chunks_a_stage();
+  barrier = strategy.optimizer_barrier.value_or(true);
+  rolling = pp > 1 && !barrier;
   sp = strategy.sp && tp > 1;
   microbatches = spec::microbatches(job);
   batch = job.training.micro_batch;

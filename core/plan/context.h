@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/plan/axes.h"
+#include "core/plan/schedule/placement.h"
 #include "core/plan/work.h"
 #include "core/spec/job.h"
 
@@ -44,6 +45,9 @@ struct Context {
   GroupShape tp_group, dp_group, embedding_group;
   GroupShape model_group;   // ranks whose gradient norms add up
   Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank
+  Placement placement;      // of the model's chunks on stages
+  bool barrier;             // the optimizer of any stage waits for the gradients of all
+  bool rolling;             // no stage waits for the others between two steps
   bool scatter_gather;      // a rank sends 1/tp of the activations, an all-gather behind restores them
 
   /// Whether any parameter of a stage has copies on other ranks.

@@ -56,15 +56,19 @@ void embedding_backward(const Context& c, SegmentBuilder& out) {
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
     out.give(Category::activations, elements);
   }
-  TensorParallel linear(c, out);
+  SegmentBuilder& weights = out.weights();
+  TensorParallel linear(c, weights);
   if (c.sp) linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "embedding gradient all-gather");
   // The gradient is dense: zeroed, scattered into, then added to the main gradient.
   const std::int64_t table = c.vocab * c.hidden;
   const std::int64_t read = c.tokens * c.hidden * c.element + table * (c.element + c.gradient_element);
-  out.take(Category::workspace, table * c.element);
-  out.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
-              "embedding gradient", 3);
-  out.give(Category::workspace, table * c.element);
+  weights.take(Category::workspace, table * c.element);
+  weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
+                  "embedding gradient", 3);
+  weights.give(Category::workspace, table * c.element);
+  if (&weights == &out) return;
+  out.retain(elements * c.element);
+  out.give_unretained(Category::activations, 0);
 }
 
 void head_forward(const Context& c, SegmentBuilder& out) {
@@ -101,7 +105,7 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   linear.column_backward(head_linear(c));
   out.give(Category::logits, logits * c.element);
   norm(c, out, "final norm gradient", true);
-  out.give(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
+  out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
 }
 
 }  // namespace plan

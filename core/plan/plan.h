@@ -53,10 +53,10 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 
 /// Who meets in a communication operator. The n-th call of one member meets the n-th of every other, as in NCCL.
 struct Channel {
-  enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model };
+  enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model, copies };
   Kind kind = Kind::group;
   Axis axis = Axis::tp;    // group: ranks of the same stage along this axis
-  int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage
+  int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage; copies: of a chunk
 };
 
 /// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the
@@ -99,6 +99,7 @@ struct Call {
   std::int32_t segment = 0;
   std::int32_t microbatch = -1;
   std::int16_t chunk = -1;
+  std::int32_t other = -1;  // of an overlapped pass: the microbatch that goes backward, through the other chunk
 };
 
 /// The work of one pipeline stage; every rank of it runs this program.
@@ -118,6 +119,7 @@ struct Plan {
   std::vector<Role> roles;
   int tp = 1, cp = 1, dp = 1, pp = 1;
   Axes axes;                       // of the ranks of one stage
+  bool rolling = false;            // a stage begins its next step as soon as it has ended this one
   double model_flops = 0;          // of one step, all ranks (plan/flops.h)
   double hardware_flops = 0;       // the same with what is computed again
   double tokens = 0;               // of one step

@@ -22,7 +22,7 @@ std::int64_t embedding_parameters(const Context& c) {
 
 std::int64_t head_parameters(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
-  const bool shares_table = c.model.tied_embeddings && c.pp == 1;
+  const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
 
@@ -32,7 +32,7 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
   for (int stage = 0; stage < c.pp; ++stage) {
     int before = 0;
     for (int v = 0; v < c.vpp; ++v) {
-      const std::size_t at = static_cast<std::size_t>(v) * c.pp + stage;
+      const auto at = static_cast<std::size_t>(c.placement.place(stage, v));
       out[stage].push_back({split[at].first, split[at].count, before, at == 0, at + 1 == split.size()});
       before += split[at].count;
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/step_ends.h"
 
+#include <algorithm>
+
 #include "core/plan/data_parallel.h"
+#include "core/plan/group_shape.h"
 
 namespace plan {
 namespace {
@@ -10,7 +13,7 @@ using Kind = MemoryBound::Kind;
 
 /// Sums a number over every rank that holds other parameters (or, under ZeRO-1, other shares of gradients).
 void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
-  if (c.model_group.size == 1) return;
+  if (c.model_group.size == 1 || !c.barrier) return;
   const std::int16_t channel = out.pool().channel({Channel::Kind::model});
   out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel,
                   {Stream::compute});
@@ -26,7 +29,7 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   }
   out.compute(MemoryBound{Kind::reduce, bytes, 0, 2}, "gradient norm", launches);
   reduce_scalar(c, out, "gradient norm all-reduce");
-  out.compute(HostSync{}, "gradient norm read by the host", 0);
+  if (c.barrier) out.compute(HostSync{}, "gradient norm read by the host", 0);
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
@@ -38,6 +41,19 @@ void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t written = owned * (state + c.element);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
+}
+
+/// Sums the gradients of a stage's chunks with those of their copies, which the mirrored stage holds.
+void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters, int stage) {
+  if (!c.placement.two_copies()) return;
+  const int other = c.pp - 1 - stage, near = std::min(stage, other), far = std::max(stage, other);
+  const std::int16_t channel = out.pool().channel({Channel::Kind::copies, {}, near, far});
+  const int ranks = c.axes.ranks;
+  const GroupShape pair = group_shape(ranks * (far - near), 2, c.job.cluster, ranks * c.pp);
+  const std::int64_t bytes = optimizer_share(c, parameters).total() * c.gradient_element;
+  out.communicate(Collective{CollectiveKind::all_reduce, bytes, pair}, "copies' gradient all-reduce", Stream::dp,
+                  channel, {Stream::compute});
+  out.join(Stream::dp);
 }
 
 }  // namespace
@@ -61,7 +77,8 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     buckets.flush();
   }
   if (c.replicated()) out.join(Stream::dp);
-  if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
+  reduce_copies(c, out, parameters, stage);
+  if (c.model.tied_embeddings && !c.placement.ends_meet() && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
     out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",

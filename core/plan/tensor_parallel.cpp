@@ -82,18 +82,20 @@ void TensorParallel::input_gradient(const Linear& linear) {
 }
 
 void TensorParallel::weight_gradient(const Linear& linear) {
+  SegmentBuilder& out = out_.weights();
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
-  out_.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
+  out.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   if (!fused && (c_.separate_gradients || c_.microbatches > 1)) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out);
-    out_.compute(add.work, called(linear, "gradient accumulation"), add.launches);
+    out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }
   if (linear.bias) {
     const Chain sum = bias_gradient(c_, c_.tokens, linear.out);
-    out_.compute(sum.work, called(linear, "bias gradient"), sum.launches);
+    out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
+  out_.retain(c_.tokens * (linear.in + linear.out) * c_.element);
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {

@@ -189,6 +189,7 @@ class Checker {
             text(count) + " microbatches do not divide by pp " + text(s_.pp) + ", as the interleaved schedule needs",
             "write a multiple of micro_batch x dp x pp = " + text(round) + ", or schedule: 1f1b");
     }
+    split_backward();
     layers();
     if (s_.recompute.layers < 0 || (s_.recompute.layers > 0 && s_.recompute.layers > model_.layers)) {
       fault("strategy.recompute",
@@ -197,10 +198,40 @@ class Checker {
     }
   }
 
+  /// The schedules beyond 1F1B and interleaving.
+  void split_backward() {
+    const bool own_chunks = s_.schedule == Schedule::zb_v || s_.schedule == Schedule::dualpipe;
+    if (!s_.zero_bubble() && !own_chunks && s_.schedule != Schedule::pipedream) return;
+    if (s_.pp == 1) {
+      fault("strategy.schedule", "this schedule needs more than one stage", "write schedule: 1f1b, or pp: 2 or more");
+    }
+    if (own_chunks && s_.vpp > 2) {
+      fault("strategy.vpp", text(s_.vpp) + " chunks a stage, but this schedule has two", "leave vpp out");
+    }
+    if (s_.overlap.p2p && !*s_.overlap.p2p) {
+      fault("strategy.overlap.p2p", "this schedule sends beside what it computes", "write p2p: true, or leave it out");
+    }
+    if (s_.schedule == Schedule::pipedream && s_.optimizer_barrier.value_or(false)) {
+      fault("strategy.optimizer_barrier", "an asynchronous pipeline has none", "leave optimizer_barrier out");
+    }
+    if (s_.schedule != Schedule::dualpipe) return;
+    if (s_.pp % 2 != 0) {
+      fault("strategy.pp", text(s_.pp) + " stages cannot be fed from both ends evenly, as dualpipe does",
+            "write an even pp, or another schedule");
+    }
+    const std::int64_t count = whole_microbatches(), least = times(2, s_.pp);
+    if (count > 0 && (count % 2 != 0 || count < least)) {
+      fault("training.global_batch",
+            text(count) + " microbatches, but dualpipe needs an even number of at least 2 pp = " + text(least),
+            "write a larger global_batch, a smaller micro_batch, or another schedule");
+    }
+  }
+
   void layers() {
-    const std::int64_t chunks = times(s_.pp, s_.vpp);
+    const std::int64_t chunks = s_.model_chunks();
     const std::string split =
-        "pp " + text(s_.pp) + (s_.vpp > 1 ? " x vpp " + text(s_.vpp) + " = " + text(chunks) + " chunks" : "");
+        "pp " + text(s_.pp) +
+        (chunks > s_.pp ? " x vpp " + text(s_.chunks_a_stage()) + " = " + text(chunks) + " chunks" : "");
     if (!s_.stage_layers.empty()) return listed_layers(chunks);
     if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return;
     const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";

@@ -88,6 +88,6 @@ struct ChunkLayers {
   int first = 0, count = 0;
 };
 /// Empty when the layers cannot be split so; check() then says why. REQUIRES: pp, vpp >= 1.
-std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);  // pp x vpp chunks in model order
+std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);  // model_chunks() of them, in model order
 
 }  // namespace spec

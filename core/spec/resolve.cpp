@@ -74,7 +74,12 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const Overlap& usual = job.framework.overlap;
   of_framework.fill(s.overlap.grad_reduce, usual.grad_reduce, "overlap.grad_reduce", *s.dp > 1);
   of_framework.fill(s.overlap.param_gather, usual.param_gather, "overlap.param_gather", *s.dp > 1 && s.zero > 0);
+  const bool zero_bubble = s.zero_bubble() || s.schedule == Schedule::pipedream;
+  const bool sends_beside = zero_bubble || s.schedule == Schedule::dualpipe;
+  Filler of_schedule(job, "part of the schedule");
+  if (sends_beside) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
   of_framework.fill(s.overlap.p2p, usual.p2p, "overlap.p2p", s.pp > 1);
+  of_schedule.fill(s.optimizer_barrier, !zero_bubble, "optimizer_barrier", zero_bubble);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {
     s.overlap.tp = usual.tp.value_or(TpOverlap::none);
@@ -124,6 +129,7 @@ Job resolve(Job job) {
     s.dp = job.cluster.gpus() / (s.tp * s.cp * s.pp);
     of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
   }
+  if (s.pp > 1) s.vpp = s.chunks_a_stage();
   if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split) {
     s.stage_layers = balanced_layers(job.model, s.pp);
     std::string list;

@@ -9,16 +9,18 @@
 namespace spec {
 namespace {
 
-/// The entry of each chunk in model order; a list of pp entries with vpp chunks shares each entry evenly.
+/// The entry of each chunk in model order; a list of pp entries with vpp chunks shares each entry evenly. Under zb-v
+/// the later half of the chunks goes back up the stages.
 std::vector<int> listed(const Strategy& s) {
   const std::vector<int>& given = s.stage_layers;
-  const std::size_t stages = s.pp, chunks = stages * s.vpp;
+  const std::size_t stages = s.pp, chunks = s.model_chunks();
   if (given.size() == chunks) return given;
   std::vector<int> counts;
   if (given.size() != stages) return counts;
   for (std::size_t at = 0; at < chunks; ++at) {
-    if (given[at % stages] % s.vpp != 0) return {};
-    counts.push_back(given[at % stages] / s.vpp);
+    const std::size_t stage = s.schedule == Schedule::zb_v && at >= stages ? chunks - 1 - at : at % stages;
+    if (given[stage] % s.chunks_a_stage() != 0) return {};
+    counts.push_back(given[stage] / s.chunks_a_stage());
   }
   return counts;
 }
@@ -26,7 +28,7 @@ std::vector<int> listed(const Strategy& s) {
 /// Even shares. With embedding_in_split the embedding and the head stand for one layer each (layers + 2), or, where
 /// only that divides, the head alone does (layers + 1): it costs a block's time, the embedding next to none.
 std::vector<int> even(int layers, const Strategy& s) {
-  const std::int64_t chunks = std::int64_t{s.pp} * s.vpp;
+  const std::int64_t chunks = s.model_chunks();
   if (chunks > layers + std::int64_t{2}) return {};
   const int extra = !s.embedding_in_split || chunks == 1 ? 0 : (layers + 2) % chunks == 0 ? 2 : 1;
   if ((layers + extra) % chunks != 0) return {};

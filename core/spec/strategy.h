@@ -61,10 +61,21 @@ struct Strategy {
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order
   bool embedding_in_split = false;
+  std::optional<bool> optimizer_barrier;  // all stages end a step together, by the norm of all gradients
   std::string rank_order = "tp-cp-dp-pp";
   bool fsdp_given = false, offload_given = false, lora_given = false;  // refused by name until they are supported
 
   int data() const { return dp.value_or(1); }
+  /// Weight gradients are computed apart from the gradients of inputs.
+  bool zero_bubble() const {
+    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 || schedule == Schedule::zb_v;
+  }
+  /// zb-v and dualpipe imply two.
+  int chunks_a_stage() const { return schedule == Schedule::zb_v || schedule == Schedule::dualpipe ? 2 : vpp; }
+  /// Of one copy of the model; dualpipe's two chunks a stage are of two copies.
+  std::int64_t model_chunks() const {
+    return schedule == Schedule::dualpipe ? pp : std::int64_t{pp} * chunks_a_stage();
+  }
 };
 
 }  // namespace spec

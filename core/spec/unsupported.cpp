@@ -10,8 +10,6 @@ struct Refusal {
   const char *field, *what, *mend;
 };
 
-bool zero_bubble(Schedule s) { return s == Schedule::zb_h1 || s == Schedule::zb_h2 || s == Schedule::zb_v; }
-
 }  // namespace
 
 std::vector<base::Fault> unsupported(const Job& job) {
@@ -34,11 +32,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.ep > 1 || s.etp > 1, s.ep > 1 ? "strategy.ep" : "strategy.etp", "expert parallelism",
        "write ep: 1 and etp: 1"},
       {s.shard > 0, "strategy.shard", "sharding inside groups of data-parallel ranks", "leave shard out"},
-      {zero_bubble(s.schedule), "strategy.schedule", "a zero-bubble schedule", "write schedule: 1f1b or interleaved"},
-      {s.schedule == Schedule::dualpipe, "strategy.schedule", "the DualPipe schedule",
-       "write schedule: 1f1b or interleaved"},
-      {s.schedule == Schedule::pipedream, "strategy.schedule", "the asynchronous PipeDream schedule",
-       "write schedule: 1f1b or interleaved"},
       {s.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "recomputing every second matmul",
        "write recompute: selective or full"},
       {s.fsdp_given, "strategy.fsdp", "fully sharded data parallelism", "leave fsdp out"},

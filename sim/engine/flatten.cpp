@@ -11,6 +11,7 @@
 
 #include "core/base/fault.h"
 #include "sim/engine/jitter.h"
+#include "sim/engine/rolling.h"
 
 namespace sim {
 namespace {
@@ -96,7 +97,8 @@ Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan
     case plan::Channel::Kind::group: return {number, stage, plan.axes[channel.axis].group_of(place)};
     case plan::Channel::Kind::forward_edge:
     case plan::Channel::Kind::backward_edge:
-    case plan::Channel::Kind::embedding: return {number, -1, place};
+    case plan::Channel::Kind::embedding:
+    case plan::Channel::Kind::copies: return {number, -1, place};
     case plan::Channel::Kind::model: return {number, -1, -1};
   }
   return {};
@@ -140,6 +142,7 @@ std::string_view channel_name(const plan::Channel& channel) {
     case plan::Channel::Kind::backward_edge: return "pp";
     case plan::Channel::Kind::embedding: return "embedding";
     case plan::Channel::Kind::model: return "model";
+    case plan::Channel::Kind::copies: return "dp";
   }
   return "";
 }
@@ -223,11 +226,13 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
         span.layer = op.layer;
         span.phase = static_cast<std::uint8_t>(op.phase);
         span.channel = op.channel;
-        span.microbatch = call.microbatch;
-        span.chunk = call.chunk;
+        const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
+        span.microbatch = other ? call.other : call.microbatch;
+        span.chunk = static_cast<std::int16_t>(other ? 1 - call.chunk : call.chunk);
       }
     }
   }
+  if (plan.rolling) roll(trace);
   return trace;
 }
 

@@ -6,8 +6,8 @@ namespace plan {
 std::vector<Slot> gpipe(const Pipeline& p) {
   std::vector<Slot> out;
   out.reserve(2 * static_cast<std::size_t>(p.microbatches));
-  for (int m = 0; m < p.microbatches; ++m) out.push_back({false, m, 0});
-  for (int m = 0; m < p.microbatches; ++m) out.push_back({true, m, 0});
+  for (int m = 0; m < p.microbatches; ++m) out.push_back({Pass::forward, m, 0});
+  for (int m = 0; m < p.microbatches; ++m) out.push_back({Pass::backward, m, 0});
   return out;
 }
 

@@ -13,7 +13,8 @@ std::vector<Slot> one_way(const Pipeline& p, bool backward) {
   for (int group = 0; group < p.microbatches; group += p.stages) {
     const int end = std::min(group + p.stages, p.microbatches);
     for (int v = 0; v < p.chunks; ++v) {
-      for (int m = group; m < end; ++m) out.push_back({backward, m, backward ? p.chunks - 1 - v : v});
+      for (int m = group; m < end; ++m)
+        out.push_back({backward ? Pass::backward : Pass::forward, m, backward ? p.chunks - 1 - v : v});
     }
   }
   return out;

@@ -2,17 +2,24 @@
 // them all. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/spec/strategy.h"
 
 namespace plan {
 
-/// One forward or backward of one microbatch through one of the stage's chunks.
+/// What is done with a microbatch in a chunk. A backward is whole, or in two parts: the gradient of the input, for
+/// which the stage before waits, and the gradients of the weights, for which only the optimizer does. Overlapped: the
+/// forward of one microbatch and the whole backward of another, kernel beside communication.
+enum class Pass : std::uint8_t { forward, backward, input_gradient, weight_gradient, overlapped };
+
+/// One pass of one microbatch through one of the stage's chunks.
 struct Slot {
-  bool backward = false;
+  Pass pass = Pass::forward;
   int microbatch = 0;
   int chunk = 0;
+  int other = -1;  // overlapped: the microbatch that goes backward, through the other of the stage's two chunks
   bool operator==(const Slot&) const = default;
 };
 
@@ -31,8 +38,26 @@ std::vector<Slot> one_f_one_b(const Pipeline&);
 /// below. REQUIRES: microbatches a multiple of `stages`, as in Megatron, or no more than them; stages can wait for one
 /// another for ever behind a smaller last group (check() refuses it).
 std::vector<Slot> interleaved(const Pipeline&);
+/// 1F1B whose stage s runs the weight gradients s microbatches late, so that every stage holds what 1F1B's first does.
+/// Qi et al., arXiv 2401.10241, section 2.1.
+std::vector<Slot> zb_h1(const Pipeline&);
+/// Forwards until the first gradient comes back, 2 `stages` - 1 microbatches at most; weight gradients fill what would
+/// be a bubble. Ibid., section 2.2. Orders of all stages, for each depends on the others.
+std::vector<std::vector<Slot>> zb_h2(const Pipeline&);
+/// Two chunks a stage: chunk 0 goes down the stages, chunk 1 comes back up. No more is held than 2 `stages` chunks,
+/// 1F1B's most. Qi et al., arXiv 2405.15362, section 4.
+std::vector<std::vector<Slot>> zb_v(const Pipeline&);
+/// Microbatches from both ends, half of them each way: on the first half of the stages chunk 0 goes down, chunk 1 up;
+/// a forward of one direction runs beside a backward of the other. DeepSeek-V3, arXiv 2412.19437, section 3.2.1 and
+/// fig. 5. Microbatches of a direction count from 0. REQUIRES: stages even, microbatches even and at least 2 `stages`.
+std::vector<Slot> dualpipe(const Pipeline&);
+/// The steady state of 1F1B without a flush: what a stage forwards here it sends backward in the next step when it is
+/// ahead. Narayanan et al., SOSP'19 (PipeDream).
+std::vector<Slot> pipedream(const Pipeline&);
 
-/// REQUIRES: a schedule that this version supports (spec::check).
+/// Of every stage. `pipeline.stage` is not read.
+std::vector<std::vector<Slot>> orders(spec::Schedule, const Pipeline&);
+/// Of one stage.
 std::vector<Slot> order(spec::Schedule, const Pipeline&);
 
 }  // namespace plan

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/schedule/greedy.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace plan {
+namespace {
+
+constexpr int kUnknown = std::numeric_limits<int>::max();
+
+/// When each microbatch has passed each place forward and backward.
+class Passed {
+ public:
+  Passed(const Pipeline& p, const Placement& places)
+      : microbatches_(p.microbatches),
+        forward_(static_cast<std::size_t>(places.places()) * p.microbatches, kUnknown),
+        backward_(forward_) {}
+  int& forward(int place, int m) { return forward_[static_cast<std::size_t>(place) * microbatches_ + m]; }
+  int& backward(int place, int m) { return backward_[static_cast<std::size_t>(place) * microbatches_ + m]; }
+
+ private:
+  int microbatches_;
+  std::vector<int> forward_, backward_;
+};
+
+/// From when on a pass can run; kUnknown while what it needs has not been run.
+int ready(Passed& passed, const Placement& places, int stage, const Slot& slot) {
+  const int place = places.place(stage, slot.chunk);
+  switch (slot.pass) {
+    case Pass::forward: return place == 0 ? 0 : passed.forward(place - 1, slot.microbatch);
+    case Pass::input_gradient:
+      return place == places.places() - 1 ? passed.forward(place, slot.microbatch)
+                                          : passed.backward(place + 1, slot.microbatch);
+    default: return passed.backward(place, slot.microbatch);
+  }
+}
+
+void note(Passed& passed, const Placement& places, int stage, const Slot& slot, int end) {
+  const int place = places.place(stage, slot.chunk);
+  if (slot.pass == Pass::forward) passed.forward(place, slot.microbatch) = end;
+  if (slot.pass == Pass::input_gradient) passed.backward(place, slot.microbatch) = end;
+}
+
+struct Stage {
+  std::array<int, 2> forwards{}, inputs{}, weights{};
+  int free = 0;
+  int held(int chunk) const { return forwards[chunk] - weights[chunk]; }
+};
+
+/// What a stage could do next in the order in which it would rather, and the first of what is ready now.
+bool choose(const Stage& stage, int number, const Pipeline& p, const Placement& places, const Greed& greed,
+            Passed& passed, int now, Slot& chosen) {
+  const int last = p.chunks - 1;
+  const int held = stage.held(0) + stage.held(1);
+  const auto try_forward = [&](int c) {
+    const int m = stage.forwards[c];
+    if (m == p.microbatches || held >= greed.most_held) return false;
+    if (c == 0 && stage.held(0) >= greed.most_of_first) return false;
+    chosen = {Pass::forward, m, c};
+    return ready(passed, places, number, chosen) <= now;
+  };
+  const auto try_input = [&](int c) {
+    const int m = stage.inputs[c];
+    if (m == stage.forwards[c]) return false;
+    chosen = {Pass::input_gradient, m, c};
+    return ready(passed, places, number, chosen) <= now;
+  };
+  if (greed.forward_first && last > 0 && try_forward(last)) return true;
+  for (int c = 0; c <= last; ++c) {
+    if (try_input(c)) return true;
+  }
+  for (int c = last; c >= 0; --c) {
+    if (try_forward(c)) return true;
+  }
+  int oldest = -1;
+  for (int c = 0; c <= last; ++c) {
+    if (stage.weights[c] == stage.inputs[c]) continue;
+    if (oldest < 0 || stage.weights[c] < stage.weights[oldest]) oldest = c;
+  }
+  if (oldest < 0) return false;
+  chosen = {Pass::weight_gradient, stage.weights[oldest], oldest};
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::vector<Slot>> greedy(const Pipeline& p, const Placement& places, const Greed& greed) {
+  std::vector<std::vector<Slot>> out(p.stages);
+  std::vector<Stage> stages(p.stages);
+  Passed passed(p, places);
+  const std::size_t of_a_stage = 3 * static_cast<std::size_t>(p.chunks) * p.microbatches;
+  for (auto& slots : out) slots.reserve(of_a_stage);
+  std::size_t left = of_a_stage * p.stages;
+  for (int now = 0; left > 0; ++now) {
+    for (int s = 0; s < p.stages; ++s) {
+      Stage& stage = stages[s];
+      Slot slot;
+      if (!choose(stage, s, p, places, greed, passed, now, slot)) continue;
+      auto& counts = slot.pass == Pass::forward          ? stage.forwards
+                     : slot.pass == Pass::input_gradient ? stage.inputs
+                                                         : stage.weights;
+      ++counts[slot.chunk];
+      note(passed, places, s, slot, now + 1);
+      out[s].push_back(slot);
+      --left;
+    }
+  }
+  return out;
+}
+
+int period(const std::vector<std::vector<Slot>>& slots, const Pipeline& p, const Placement& places) {
+  Passed passed(p, places);
+  std::vector<std::size_t> next(p.stages);
+  std::vector<int> free(p.stages), begin(p.stages, kUnknown);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int s = 0; s < p.stages; ++s) {
+      for (; next[s] < slots[s].size(); ++next[s]) {
+        const Slot& slot = slots[s][next[s]];
+        const int from = ready(passed, places, s, slot);
+        if (from == kUnknown) break;
+        const int start = std::max(from, free[s]);
+        begin[s] = std::min(begin[s], start);
+        free[s] = start + 1;
+        note(passed, places, s, slot, free[s]);
+        moved = true;
+      }
+    }
+  }
+  int longest = 0;
+  for (int s = 0; s < p.stages; ++s) longest = std::max(longest, free[s] - begin[s]);
+  return longest;
+}
+
+}  // namespace plan
