@@ -13,7 +13,9 @@
 #include "core/plan/flops.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
+#include "core/plan/states.h"
 #include "core/plan/step_ends.h"
+#include "core/plan/units.h"
 
 namespace plan {
 namespace {
@@ -31,7 +33,7 @@ class StageBuilder {
   void send(SegmentBuilder&, bool backward);
   void finish_sends(SegmentBuilder&);
   std::int32_t forward(const Chunk&, bool gathers);
-  std::int32_t backward(const Chunk&, bool reduces);
+  std::int32_t backward(const Chunk&, bool reduces, bool releases);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
 
   const Context& c_;
@@ -108,6 +110,8 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
   out.phase = Phase::forward;
   finish_sends(out);
   if (!chunk.first) receive(out, false);
+  ForwardUnits units(c_, out, chunk, gathers);
+  if (c_.fully_sharded) gathers = false;
   if (gathers && chunk.layers == 0) {
     gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
     if (c_.replicated()) out.join(Stream::dp);
@@ -118,9 +122,12 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    units.enter(i);
     Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    units.leave(i);
   }
   if (chunk.last) {
+    units.head();
     head_forward(c_, out);
   } else {
     send(out, false);
@@ -128,21 +135,26 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
   return add(out);
 }
 
-std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
+std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces, bool releases) {
   SegmentBuilder out(pool_, reduces ? "last backward" : "backward");
   out.phase = Phase::backward;
   finish_sends(out);
+  BackwardUnits units(c_, out, chunk, reduces, releases);
+  if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, out);
   if (chunk.last) {
     head_backward(c_, out);
     if (reduces) buckets.add({head_parameters(c_), 0});
+    units.head();
   } else {
     receive(out, true);
   }
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    units.enter(i);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
   }
   if (chunk.first) {
@@ -152,6 +164,7 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
     send(out, true);
   }
   if (reduces) buckets.flush();
+  units.finish();
   return add(out);
 }
 
@@ -162,24 +175,24 @@ Role StageBuilder::build() {
   role.first_rank = stage_ * role.ranks;
   Held held;
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
-  const std::int64_t parameters = held.total();
-  const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
-  role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element;
-  role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
-  role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
+  hold_states(c_, held, role);
 
   SegmentBuilder begin(pool_, "begin");
-  begin_step(c_, begin, parameters);
+  begin_step(c_, begin, (c_.scatters_gradients ? optimizer_share(c_, held) : held).total());
   role.calls.push_back({add(begin), -1, -1});
 
-  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
-  const bool reduces = c_.overlap_grad_reduce && c_.replicated();
+  const bool gathers = c_.strategy.zero >= 1 && !c_.fully_sharded && c_.overlap_param_gather && c_.replicated();
+  const bool reduces = c_.overlap_grad_reduce && !c_.scatters_gradients && c_.replicated();
+  // Zero 2 and 3: what every microbatch does, and what the first or the last one does instead.
+  const bool syncs = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
+  const bool keeps = c_.fully_sharded && keeps_over_step(c_);
   std::vector<std::int32_t> forwards, backwards, first, last;
   for (const Chunk& chunk : chunks_) {
-    forwards.push_back(forward(chunk, false));
-    backwards.push_back(backward(chunk, false));
-    first.push_back(gathers ? forward(chunk, true) : forwards.back());
-    last.push_back(reduces ? backward(chunk, true) : backwards.back());
+    forwards.push_back(forward(chunk, c_.fully_sharded && !keeps));
+    backwards.push_back(backward(chunk, syncs, !keeps));
+    first.push_back(gathers || keeps ? forward(chunk, true) : forwards.back());
+    const bool ends = reduces || keeps || (c_.scatters_gradients && !syncs);
+    last.push_back(ends ? backward(chunk, true, true) : backwards.back());
   }
   const int m = static_cast<int>(c_.microbatches);
   const std::vector<Slot> slots = order(c_.strategy.schedule, {stage_, c_.pp, c_.vpp, m});

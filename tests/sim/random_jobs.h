@@ -27,7 +27,7 @@ class Source {
     cut.vpp = cut.pp > 1 ? one_of({1, 1, 2, 3}) : 1;
     cut.dp = one_of({1, 2, 3, 4});
     cut.sp = coin();
-    cut.zero = one_of({0, 1});
+    cut.zero = one_of({0, 1, 2, 3});
     cut.microbatches = cut.vpp > 1 ? cut.pp * one_of({1, 2, 3}) : 1 + below(9);
     cut.micro_batch = one_of({1, 2});
     cut.schedule = one_of({spec::Schedule::gpipe, spec::Schedule::one_f_one_b});
