@@ -48,8 +48,10 @@ std::int64_t Gathers::bytes(const Held& held) const {
   return ((dense > 1 ? padded(held.dense, dense) : 0) + (experts > 1 ? padded(held.experts, experts) : 0)) * c_.element;
 }
 
-void Gathers::start(const Held& held, int slot, bool behind_compute) {
+void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) {
   if (bytes(held) == 0) return;
+  const std::int16_t computing = out_.layer;
+  out_.layer = static_cast<std::int16_t>(layer);
   out_.take(c_.job.framework.unit_copies ? Category::communication : Category::parameters, bytes(held));
   const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
     const int ranks = c_.axes[axis].size;
@@ -65,6 +67,7 @@ void Gathers::start(const Held& held, int slot, bool behind_compute) {
   };
   gather(c_.shard_axis, held.dense, "unit all-gather");
   gather(Axis::expert_dp, held.experts, "expert unit all-gather");
+  out_.layer = computing;
 }
 
 void Gathers::arrive(const Held& held, int slot) {
@@ -84,7 +87,7 @@ ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& c
   if (!c.fully_sharded) return;
   const Phase phase = out.phase;
   out.phase = Phase::forward;
-  if (gathers_kept) gathers_.start(cut_.root(), kRoot, false);
+  if (gathers_kept) gathers_.start(cut_.root(), kRoot, -1, false);
   for (int unit = 0; unit < std::min(ahead(c), cut_.count()); ++unit) start(unit, false);
   if (gathers_kept && chunk.first) gathers_.arrive(cut_.root(), kRoot);
   out.phase = phase;
@@ -93,7 +96,8 @@ ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& c
 bool ForwardUnits::needs(int unit) const { return gathers_kept_ || !cut_.kept(unit); }
 
 void ForwardUnits::start(int unit, bool behind_compute) {
-  if (unit < cut_.count() && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), behind_compute);
+  if (unit < cut_.count() && needs(unit))
+    gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
 }
 
 void ForwardUnits::enter(int layer) {
@@ -135,7 +139,7 @@ BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, const Chunk&
 bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kept(unit); }
 
 void BackwardUnits::start(int unit, bool behind_compute) {
-  if (unit >= 0 && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), behind_compute);
+  if (unit >= 0 && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
 }
 
 /// Gradients live from their making to their copy into the reduction, unless they stay for the sum (states.h).

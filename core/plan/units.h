@@ -28,6 +28,7 @@ class UnitCut {
   UnitCut(const Context& c, const Chunk& chunk);
   int count() const { return count_; }
   int of(int layer_of_chunk) const { return layer_of_chunk / size_; }
+  std::int16_t first_layer(int unit) const { return static_cast<std::int16_t>(chunk_.first_layer + unit * size_); }
   bool opens(int layer_of_chunk) const { return layer_of_chunk % size_ == 0; }
   bool closes(int layer_of_chunk) const {
     return layer_of_chunk + 1 == chunk_.layers || (layer_of_chunk + 1) % size_ == 0;
@@ -47,9 +48,9 @@ class UnitCut {
 class Gathers {
  public:
   Gathers(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
-  void start(const Held& held, int slot, bool behind_compute);  // on its way, event `slot`
-  void arrive(const Held& held, int slot);                      // compute waits for it and copies it out
-  void release(const Held& held);                               // the whole parameters go
+  void start(const Held& held, int slot, int layer, bool behind_compute);  // on its way, event `slot`
+  void arrive(const Held& held, int slot);                                 // compute waits for it and copies it out
+  void release(const Held& held);                                          // the whole parameters go
 
  private:
   std::int64_t bytes(const Held& held) const;  // of what has to be gathered
