@@ -55,6 +55,10 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
   map.read("fp16_gradients", framework.fp16_gradients);
   map.read("balances_stages", framework.balances_stages);
+  map.read("fp32_shards", framework.fp32_shards);
+  map.read("unit_copies", framework.unit_copies);
+  map.read("bucketed_units", framework.bucketed_units);
+  map.read("zero3_overlaps", framework.zero3_overlaps);
   map.require("compiled_launch", framework.compiled_launch);
   map.require("context", framework.context);
   map.require("communicator", framework.communicator);

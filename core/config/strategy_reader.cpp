@@ -81,6 +81,29 @@ void read_kernels(MapReader& map, spec::Strategy& s, Faults& faults) {
   if (const Value* overlap = map.child("overlap")) s.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
 }
 
+void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
+  const Value* value = map.child("fsdp");
+  if (!value) return;
+  s.fsdp_given = true;
+  MapReader part(*value, map.path_of("fsdp"), faults);
+  if (const Value* unit = part.child("unit")) {
+    if (unit->text == "block") {
+      s.fsdp.unit = 1;
+    } else if (unit->text == "model") {
+      s.fsdp.unit = 0;
+    } else if (unit->text.find_first_not_of("0123456789") != std::string::npos) {
+      part.fault("unit", "'" + unit->text + "' is no unit of parameters", "write block, model, or a number of blocks");
+    } else {
+      part.read("unit", s.fsdp.unit, 1, kDegree);
+    }
+  }
+  part.read("prefetch", s.fsdp.prefetch, 0, 8);
+  part.read("limit_all_gathers", s.fsdp.limit_all_gathers, 1, 9);
+  part.read("reshard", s.fsdp.reshard);
+  part.read("sync_each_microbatch", s.fsdp.sync_each_microbatch);
+  part.finish();
+}
+
 }  // namespace
 
 spec::Strategy read_strategy(const Value& value, Faults& faults) {
@@ -90,7 +113,7 @@ spec::Strategy read_strategy(const Value& value, Faults& faults) {
   read_pipeline(map, s);
   read_recompute(map, s.recompute, faults);
   read_kernels(map, s, faults);
-  s.fsdp_given = map.has("fsdp");
+  read_fsdp(map, s, faults);
   s.offload_given = map.has("offload");
   s.lora_given = map.has("lora");
   map.ignore("framework");

@@ -16,7 +16,9 @@
 #include "core/plan/overlap.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
+#include "core/plan/states.h"
 #include "core/plan/step_ends.h"
+#include "core/plan/units.h"
 
 namespace plan {
 namespace {
@@ -37,7 +39,7 @@ class StageBuilder {
   struct Written {
     Pass pass;
     int chunk;
-    bool gathers, reduces;
+    bool gathers, reduces, releases;
     auto operator<=>(const Written&) const = default;
   };
 
@@ -46,7 +48,7 @@ class StageBuilder {
   void send(SegmentBuilder&, int chunk, bool backward);
   void finish_sends(SegmentBuilder&);
   Segment forward(int chunk, bool gathers);
-  Backward backward(int chunk, bool reduces, bool split);
+  Backward backward(int chunk, bool reduces, bool releases, bool split);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
   void run_slots(Role&);
@@ -137,6 +139,8 @@ Segment StageBuilder::forward(int index, bool gathers) {
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
   if (receives && ahead) out.join(Stream::recv_prev);
   if (receives && !ahead) receive(out, index, false);
+  ForwardUnits units(c_, out, chunk, gathers);
+  if (c_.fully_sharded) gathers = false;
   if (gathers && chunk.layers == 0) {
     gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
     if (c_.replicated()) out.join(Stream::dp);
@@ -147,15 +151,20 @@ Segment StageBuilder::forward(int index, bool gathers) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    units.enter(i);
     Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    units.leave(i);
   }
-  if (chunk.last) head_forward(c_, out);
+  if (chunk.last) {
+    units.head();
+    head_forward(c_, out);
+  }
   if (receives && ahead) receive(out, index, false, true);
   if (neighbours(stage_, c_.placement.behind(stage_, index))) send(out, index, false);
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool split) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split) {
   const Chunk& chunk = chunks_[index];
   const char* plain = split ? "backward of inputs" : "backward";
   SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
@@ -163,17 +172,22 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool spli
   weights.phase = out.phase = Phase::backward;
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
   finish_sends(out);
+  BackwardUnits units(c_, out, chunk, reduces, releases);
+  if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out);
   if (chunk.last) {
     head_backward(c_, out);
     if (reduces) buckets.add({head_parameters(c_), 0});
+    units.head();
   } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
     receive(out, index, true);
   }
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    units.enter(i);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
   }
   if (chunk.first) {
@@ -182,6 +196,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool spli
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) send(out, index, true);
   if (reduces) buckets.flush();
+  units.finish();
   return {out.finish(), weights.finish()};
 }
 
@@ -191,24 +206,29 @@ std::int32_t StageBuilder::segment(const Written& w) {
   if (w.pass == Pass::forward) {
     written_[w] = add(forward(w.chunk, w.gathers));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(forward(w.chunk, w.gathers), backward(1 - w.chunk, w.reduces, false).input));
+    written_[w] = add(overlap(forward(w.chunk, w.gathers), backward(1 - w.chunk, w.reduces, w.releases, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, split);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, false, w.reduces}] = add(std::move(parts.weights));
+      written_[{Pass::weight_gradient, w.chunk, false, w.reduces, w.releases}] = add(std::move(parts.weights));
     }
   }
   return written_[w];
 }
 
 void StageBuilder::run_slots(Role& role) {
-  const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
-  const bool reduces = c_.overlap_grad_reduce && c_.replicated();
+  const bool gathers = c_.strategy.zero >= 1 && !c_.fully_sharded && c_.overlap_param_gather && c_.replicated();
+  const bool reduces = c_.overlap_grad_reduce && !c_.scatters_gradients && c_.replicated();
+  // Zero 2 and 3: what every microbatch does, and what the first or the last one does instead.
+  const bool syncs = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
+  const bool keeps = c_.fully_sharded && keeps_over_step(c_);
+  const bool each_gathers = c_.fully_sharded && !keeps;
+  const bool ends = reduces || keeps || (c_.scatters_gradients && !syncs);
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
   std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
   for (const Slot& slot : slots_) {
@@ -217,7 +237,9 @@ void StageBuilder::run_slots(Role& role) {
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
     const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
-    const std::int32_t called = segment({slot.pass, slot.chunk, gathers && first, reduces && last});
+    const std::int32_t called =
+        segment({slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last)});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
   }
 }
@@ -228,7 +250,7 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   const std::int64_t ahead = c_.pp - 1 - stage_;
   const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
   role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
-  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false})].memory) {
+  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false, false})].memory) {
     role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
   }
 }
@@ -240,21 +262,18 @@ Role StageBuilder::build() {
   role.first_rank = stage_ * role.ranks;
   Held held;
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
-  const std::int64_t parameters = held.total();
-  const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
-  role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element;
-  role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
-  role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
+  hold_states(c_, held, role);
 
   role.calls.reserve(slots_.size() + 2);
   SegmentBuilder begin(pool_, "begin");
-  if (!c_.rolling) begin_step(c_, begin, parameters);
+  const std::int64_t zeroed = (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
+  if (!c_.rolling) begin_step(c_, begin, zeroed);
   role.calls.push_back({add(begin.finish()), -1, -1});
   run_slots(role);
   if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
-  if (c_.rolling) begin_step(c_, end, parameters);  // of the next one
+  if (c_.rolling) begin_step(c_, end, zeroed);  // of the next one
   role.calls.push_back({add(end.finish()), -1, -1});
   return role;
 }

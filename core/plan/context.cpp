@@ -65,6 +65,10 @@ Context::Context(const spec::Job& j)
   for (int a = 0; a < kAxes; ++a) {
     axis_groups[a] = group_shape(axes.shapes[a].stride, axes.shapes[a].size, cluster, ranks);
   }
+  shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
+  scatters_gradients = strategy.zero >= 2 && replicated();
+  fully_sharded = strategy.zero == 3 && replicated();
+  if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);
   embedding_group = group_shape(stage_stride * std::max(1, pp - 1), std::min(pp, 2), cluster, ranks);

@@ -50,6 +50,10 @@ struct Context {
   bool rolling;             // no stage waits for the others between two steps
   bool scatter_gather;      // a rank sends 1/tp of the activations, an all-gather behind restores them
 
+  Axis shard_axis;          // ranks that share one copy of the dense states: dp, or shard inside its groups
+  bool scatters_gradients;  // zero 2 and 3: a rank keeps its share of the gradients alone
+  bool fully_sharded;       // zero 3: and of the parameters
+
   /// Whether any parameter of a stage has copies on other ranks.
   bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
   bool fused_attention() const {

@@ -17,9 +17,20 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
+  // A group's collectives share a communicator and follow one another in the order in which they are issued.
+  const Stream behind = c_.fully_sharded ? Stream::gather : Stream::dp;
   out_.communicate(
       Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)},
-      scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute});
+      scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute, behind});
+  if (axis == Axis::shard) reduce_replicas(c_, out_, bytes / ranks);
+  if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
+}
+
+void reduce_replicas(const Context& c, SegmentBuilder& out, std::int64_t bytes) {
+  if (c.axes[Axis::replicate].size == 1) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::replicate});
+  out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.group(Axis::replicate)}, "gradient shard all-reduce",
+                  Stream::replicate, channel, {Stream::dp});
 }
 
 void GradientBuckets::add(const Held& parameters) {
@@ -44,6 +55,11 @@ void GradientBuckets::flush() {
   }
 }
 
+void GradientBuckets::send_whole(const Held& parameters) {
+  send(dense_.axis, parameters.dense);
+  send(experts_.axis, parameters.experts);
+}
+
 void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parameters, bool waits_for_optimizer) {
   const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
     const int ranks = c.axes[axis].size;
@@ -56,7 +72,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
       out.communicate(work, name, Stream::dp, channel, {});
     }
   };
-  gather(Axis::dp, parameters.dense, "parameter all-gather");
+  gather(c.shard_axis, parameters.dense, "parameter all-gather");
   gather(Axis::expert_dp, parameters.experts, "expert parameter all-gather");
 }
 

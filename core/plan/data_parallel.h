@@ -16,8 +16,9 @@ namespace plan {
 class GradientBuckets {
  public:
   GradientBuckets(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
-  void add(const Held& parameters);  // whose gradients are complete now
-  void flush();                      // sends what is left
+  void add(const Held& parameters);         // whose gradients are complete now
+  void flush();                             // sends what is left
+  void send_whole(const Held& parameters);  // at once, whatever the size of a bucket
 
  private:
   struct Bucket {
@@ -29,11 +30,14 @@ class GradientBuckets {
 
   const Context& c_;
   SegmentBuilder& out_;
-  Bucket dense_{Axis::dp}, experts_{Axis::expert_dp};
+  Bucket dense_{c_.shard_axis}, experts_{Axis::expert_dp};
 };
 
 /// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them.
 /// `waits_for_optimizer`: behind the compute stream's latest operator; otherwise as soon as the stream is free.
 void gather_parameters(const Context&, SegmentBuilder&, const Held& parameters, bool waits_for_optimizer);
+
+/// HSDP: sums `bytes` of a shard's gradients over the groups that hold the same shard, behind its reduce-scatter.
+void reduce_replicas(const Context&, SegmentBuilder&, std::int64_t bytes);
 
 }  // namespace plan

@@ -56,7 +56,7 @@ std::int64_t optimizer_bytes(const Context& c) {
 Held optimizer_share(const Context& c, const Held& parameters) {
   if (c.strategy.zero == 0) return parameters;
   const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
-  return {share(parameters.dense, Axis::dp), share(parameters.experts, Axis::expert_dp)};
+  return {share(parameters.dense, c.shard_axis), share(parameters.experts, Axis::expert_dp)};
 }
 
 }  // namespace plan

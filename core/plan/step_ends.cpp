@@ -67,7 +67,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   out.phase = Phase::optimizer;
   Held parameters;
   for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
-  if (!c.overlap_grad_reduce) {
+  if (!c.overlap_grad_reduce && !c.scatters_gradients) {
     GradientBuckets buckets(c, out);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
       buckets.add({chunk->last ? head_parameters(c) : 0, 0});
@@ -77,10 +77,14 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     buckets.flush();
   }
   if (c.replicated()) out.join(Stream::dp);
+  if (c.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
   reduce_copies(c, out, parameters, stage);
   if (c.model.tied_embeddings && !c.placement.ends_meet() && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
-    const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
+    // Under zero 2 and 3 each rank sums its share of the table's gradient.
+    const std::int64_t table = c.vocab * c.hidden;
+    const std::int64_t bytes =
+        (c.scatters_gradients ? optimizer_share(c, {table, 0}).dense : table) * c.gradient_element;
     out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",
                     Stream::dp, channel, {Stream::compute});
     out.join(Stream::dp);
@@ -88,7 +92,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
   update(c, out, owned);
-  if (c.strategy.zero >= 1 && !c.overlap_param_gather) {
+  if (c.strategy.zero >= 1 && !c.fully_sharded && !c.overlap_param_gather) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }
 }

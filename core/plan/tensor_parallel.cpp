@@ -87,7 +87,8 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   out.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
-  if (!fused && (c_.separate_gradients || c_.microbatches > 1)) {
+  const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
+  if (!fused && (c_.separate_gradients || sums)) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out);
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }

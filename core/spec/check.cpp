@@ -33,6 +33,7 @@ class Checker {
     batch();
     tensor();
     pipeline();
+    sharding();
     kernels();
     simulation();
     if (faults_.empty()) size();
@@ -272,6 +273,20 @@ class Checker {
             s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
                                            : "a stage between the first and the last has no layer",
             "write one layer or more for each chunk; only the first and the last may hold none");
+    }
+  }
+
+  void sharding() {
+    const std::int64_t replicas = times(s_.cp, data());
+    if (s_.shard > 0 && s_.zero == 0) {
+      fault("strategy.shard", "nothing is sharded with zero 0", "write zero: 1, 2 or 3, or leave shard out");
+    } else if (s_.shard == 1 || (s_.shard > 1 && replicas > 0 && replicas % s_.shard != 0)) {
+      fault("strategy.shard",
+            "groups of " + text(s_.shard) + " do not cut " + text(replicas) + " data-parallel ranks into shards",
+            "choose 2 or more that divide " + text(replicas) + ", or leave shard out");
+    }
+    if (s_.fsdp_given && s_.zero != 3) {
+      fault("strategy.fsdp", "has no effect with zero " + text(s_.zero), "write zero: 3, or leave fsdp out");
     }
   }
 

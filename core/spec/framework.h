@@ -23,6 +23,10 @@ struct Framework {
       false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
   bool fp16_gradients = false;    // under fp16, gradients are kept and reduced in fp16 where the job does not say
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
+  bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
+  bool unit_copies = false;       // zero 3: a gathered buffer is copied out into the parameters
+  bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
+  bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
   bool fused_optimizer = true;    // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
   base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces

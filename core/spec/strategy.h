@@ -38,6 +38,18 @@ struct Overlap {
   std::optional<TpOverlap> tp;
 };
 
+/// Zero 3: how parameters are gathered and gradients scattered, unit by unit (PyTorch's fully_shard).
+struct Fsdp {
+  int unit = 1;                      // blocks gathered together; 0: all of a chunk
+  int prefetch = 1;                  // units gathered ahead of the one that computes
+  int limit_all_gathers = 0;         // most units gathered at once, the computing one included; 0: prefetch + 1
+  bool reshard = true;               // a unit's parameters are let go behind its forward and gathered again
+  bool sync_each_microbatch = true;  // otherwise whole gradients are kept until the last microbatch
+  int ahead() const {
+    return limit_all_gathers > 0 && limit_all_gathers <= prefetch ? limit_all_gathers - 1 : prefetch;
+  }
+};
+
 struct Strategy {
   int tp = 1;
   bool sp = false;  // Megatron sequence parallel; without effect at tp 1
@@ -63,7 +75,9 @@ struct Strategy {
   bool embedding_in_split = false;
   std::optional<bool> optimizer_barrier;  // all stages end a step together, by the norm of all gradients
   std::string rank_order = "tp-cp-dp-pp";
-  bool fsdp_given = false, offload_given = false, lora_given = false;  // refused by name until they are supported
+  bool fsdp_given = false;
+  Fsdp fsdp;
+  bool offload_given = false, lora_given = false;  // refused by name until they are supported
 
   int data() const { return dp.value_or(1); }
   /// Weight gradients are computed apart from the gradients of inputs.

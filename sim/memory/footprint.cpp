@@ -31,7 +31,8 @@ std::string flag(const char* name, long long value) { return std::string(name) +
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
-  const int communicators = (plan.tp > 1) + (plan.dp > 1) + (plan.pp > 1 ? 3 : 0);
+  const int communicators =
+      (plan.tp > 1) + (plan.dp > 1) + (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0);
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;
@@ -86,6 +87,9 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
                          }});
     }
   }
+  if (s.zero < 3 && s.data() > 1) {
+    changes.push_back({"--zero 3", false, [](spec::Job& j) { j.strategy.zero = 3; }});
+  }
   std::vector<std::string> out;
   for (const Change& change : changes) {
     spec::Job changed = job;
@@ -103,6 +107,13 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     flags += (flags.empty() ? "" : " ") + change.flags;
   }
   if (!flags.empty() && fits(thrifty)) out.push_back(flags);
+  if (!out.empty() || s.zero == 3 || s.data() == 1) return out;
+  // Nor are they: parameters and gradients sharded besides.
+  thrifty.strategy.zero = 3;
+  const std::string shards = "--zero 1";
+  const std::string others =
+      flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
+  if (fits(thrifty)) out.push_back("--zero 3" + others);
   return out;
 }
 

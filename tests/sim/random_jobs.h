@@ -27,7 +27,7 @@ class Source {
     cut.vpp = cut.pp > 1 ? one_of({1, 1, 2, 3}) : 1;
     cut.dp = one_of({1, 2, 3, 4});
     cut.sp = coin();
-    cut.zero = one_of({0, 1});
+    cut.zero = one_of({0, 1, 2, 3});
     cut.microbatches = cut.vpp > 1 ? cut.pp * one_of({1, 2, 3}) : 1 + below(9);
     cut.micro_batch = one_of({1, 2});
     cut.schedule = one_of({spec::Schedule::gpipe, spec::Schedule::one_f_one_b});
@@ -59,6 +59,15 @@ class Source {
       f.parameter_bucket = base::Bytes(one_of({0.0, 3e5, 4e6}));
       f.synchronizes_each_reduce = below(4) == 0;
       f.scatter_gather_pipeline = coin();
+      if (j.strategy.zero >= 2) {
+        f.unit_copies = coin();
+        f.bucketed_units = coin();
+        f.fp32_shards = coin();
+        spec::Fsdp& fsdp = j.strategy.fsdp;
+        j.strategy.fsdp_given = j.strategy.zero == 3;
+        if (j.strategy.fsdp_given) fsdp = {one_of({0, 1, 2}), below(4), below(3), coin(), coin()};
+      }
+      if (j.strategy.zero >= 1 && cut.dp == 4 && coin()) j.strategy.shard = one_of({2, 4});
       f.fused = {coin(), coin(), coin(), coin(), coin(), coin()};
       j.cluster.node.calibration.compute_slowdown = one_of({1.0, 1.08, 1.5});
       j.cluster.node.calibration.comm_slowdown = one_of({1.0, 1.05, 1.7});

@@ -35,6 +35,24 @@ TEST_F(StrategyMessages, ZeroHasFourStages) {
             "  mend: write a whole number from 0 to 3");
 }
 
+TEST_F(StrategyMessages, FsdpNeedsZeroThree) {
+  EXPECT_EQ(of_strategy("zero: 2, fsdp: {prefetch: 2}"),
+            "job.yaml:4:27: error: strategy.fsdp: has no effect with zero 2\n"
+            "  mend: write zero: 3, or leave fsdp out");
+}
+
+TEST_F(StrategyMessages, AnUnknownUnitOfParameters) {
+  EXPECT_EQ(of_strategy("zero: 3, fsdp: {unit: layer}"),
+            "job.yaml:4:34: error: strategy.fsdp.unit: 'layer' is no unit of parameters\n"
+            "  mend: write block, model, or a number of blocks");
+}
+
+TEST_F(StrategyMessages, ShardsNeedSomethingSharded) {
+  EXPECT_EQ(of_strategy("shard: 8"),
+            "job.yaml:4:19: error: strategy.shard: nothing is sharded with zero 0\n"
+            "  mend: write zero: 1, 2 or 3, or leave shard out");
+}
+
 TEST_F(StrategyMessages, LayersOfARecomputeNeedKindFull) {
   EXPECT_EQ(of_strategy("recompute: {kind: selective, layers: 3}"),
             "job.yaml:4:49: error: strategy.recompute.layers: belongs to kind: full alone\n"

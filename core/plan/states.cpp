@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/states.h"
+
+#include <algorithm>
+
+namespace plan {
+
+bool shards_masters(const Context& c) {
+  return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
+}
+
+void hold_states(const Context& c, const Held& held, Role& role) {
+  const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };
+  const std::int64_t all = held.total(), share = optimizer_share(c, held).total();
+  const bool masters = shards_masters(c);
+  hold(Category::parameters, c.fully_sharded ? share * (masters ? 4 : c.element) : all * c.element);
+  hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)));
+  if (!c.scatters_gradients) {
+    hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
+    return;
+  }
+  // A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was reduced in.
+  hold(Category::gradients, share * (masters ? 4 : c.gradient_element));
+  // Not scattered before the last microbatch, whole gradients stay for the sum.
+  if (!c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1) {
+    hold(Category::gradients, all * c.gradient_element);
+  } else if (!c.fully_sharded || c.job.framework.bucketed_units) {
+    // Buckets on their way: one, or two in turns where compute goes on beside the reduction.
+    const auto bucket = static_cast<std::int64_t>(c.job.framework.gradient_bucket.si());
+    const std::int64_t most = all * c.gradient_element;
+    const std::int64_t one = bucket == 0 ? most : std::min(bucket, most);
+    hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);
+  }
+}
+
+}  // namespace plan

@@ -1,0 +1,20 @@
+// core/plan/states.h -- bytes of parameters, gradients and optimizer states that a rank holds through the whole step.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/plan/context.h"
+#include "core/plan/plan.h"
+#include "core/plan/shares.h"
+
+namespace plan {
+
+/// Whether zero 3's shards are the fp32 master weights themselves (PyTorch), which then are no optimizer state.
+bool shards_masters(const Context&);
+
+/// Fills role.resident for `held` parameters. With P parameters, n ranks sharing a copy, bf16 storage, Adam and fp32
+/// gradients: zero 0 holds 2 P + 4 P + 12 P bytes, zero 1 2 P + 4 P + 12 P/n, zero 2 2 P + 4 P/n + 12 P/n and zero 3 18
+/// P/n (2 + 4 + 12; 4 + 4 + 8 = 16 where the shards are the masters). What is gathered or not yet scattered comes on
+/// top as it comes and goes. Source: Rajbhandari et al., "ZeRO", SC'20, section 5.
+void hold_states(const Context&, const Held& held, Role& role);
+
+}  // namespace plan

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/units.h"
+
+#include <algorithm>
+
+namespace plan {
+namespace {
+
+constexpr int kSlots = 10;  // units on their way at once: up to 8 ahead, the computing one, the root
+constexpr int kRoot = kSlots - 1;
+constexpr EventId event_of_slot(int slot) { return static_cast<EventId>(kEvents - kSlots + slot); }
+int slot_of(int unit) { return unit % (kSlots - 1); }
+
+std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) / ranks * ranks; }
+
+/// Units asked for ahead.
+int ahead(const Context& c) { return c.overlap_param_gather ? c.strategy.fsdp.ahead() : 0; }
+
+}  // namespace
+
+bool keeps_over_step(const Context& c) {
+  return c.pp > 1 || (c.strategy.schedule == spec::Schedule::gpipe && c.microbatches > 1);
+}
+
+UnitCut::UnitCut(const Context& c, const Chunk& chunk)
+    : c_(c),
+      chunk_(chunk),
+      size_(c.strategy.fsdp.unit > 0 ? c.strategy.fsdp.unit : std::max(chunk.layers, 1)),
+      count_((chunk.layers + size_ - 1) / size_) {}
+
+Held UnitCut::held(int unit) const {
+  Held out;
+  const int end = std::min(chunk_.layers, (unit + 1) * size_);
+  for (int i = unit * size_; i < end; ++i) out += layer_parameters(c_, chunk_.first_layer + i);
+  return out;
+}
+
+Held UnitCut::root() const {
+  return {(chunk_.first ? embedding_parameters(c_) : 0) + (chunk_.last ? head_parameters(c_) : 0), 0};
+}
+
+bool UnitCut::kept(int unit) const {
+  return !c_.strategy.fsdp.reshard || (unit + 1 == count_ && chunk_.last && !keeps_over_step(c_));
+}
+
+std::int64_t Gathers::bytes(const Held& held) const {
+  const int dense = c_.axes[c_.shard_axis].size, experts = c_.axes[Axis::expert_dp].size;
+  return ((dense > 1 ? padded(held.dense, dense) : 0) + (experts > 1 ? padded(held.experts, experts) : 0)) * c_.element;
+}
+
+void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) {
+  if (bytes(held) == 0) return;
+  const std::int16_t computing = out_.layer;
+  out_.layer = static_cast<std::int16_t>(layer);
+  out_.take(c_.job.framework.unit_copies ? Category::communication : Category::parameters, bytes(held));
+  const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
+    const int ranks = c_.axes[axis].size;
+    if (ranks == 1 || count == 0) return;
+    const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
+    const Collective work{CollectiveKind::all_gather, padded(count, ranks) * c_.element, c_.group(axis)};
+    if (behind_compute) {
+      out_.communicate(work, name, Stream::gather, channel, {Stream::compute, Stream::dp});
+    } else {
+      out_.communicate(work, name, Stream::gather, channel, {Stream::dp});
+    }
+    out_.record(event_of_slot(slot));
+  };
+  gather(c_.shard_axis, held.dense, "unit all-gather");
+  gather(Axis::expert_dp, held.experts, "expert unit all-gather");
+  out_.layer = computing;
+}
+
+void Gathers::arrive(const Held& held, int slot) {
+  const std::int64_t size = bytes(held);
+  if (size == 0) return;
+  out_.join(event_of_slot(slot));
+  if (!c_.job.framework.unit_copies) return;
+  out_.take(Category::parameters, size);
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, size, size, 1}, "unit copy-out", 1);
+  out_.give(Category::communication, size);
+}
+
+void Gathers::release(const Held& held) { out_.give(Category::parameters, bytes(held)); }
+
+ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& chunk, bool gathers_kept)
+    : c_(c), out_(out), chunk_(chunk), cut_(c, chunk), gathers_(c, out), gathers_kept_(gathers_kept) {
+  if (!c.fully_sharded) return;
+  const Phase phase = out.phase;
+  out.phase = Phase::forward;
+  if (gathers_kept) gathers_.start(cut_.root(), kRoot, -1, false);
+  for (int unit = 0; unit < std::min(ahead(c), cut_.count()); ++unit) start(unit, false);
+  if (gathers_kept && chunk.first) gathers_.arrive(cut_.root(), kRoot);
+  out.phase = phase;
+}
+
+bool ForwardUnits::needs(int unit) const { return gathers_kept_ || !cut_.kept(unit); }
+
+void ForwardUnits::start(int unit, bool behind_compute) {
+  if (unit < cut_.count() && needs(unit))
+    gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
+}
+
+void ForwardUnits::enter(int layer) {
+  if (!c_.fully_sharded || !cut_.opens(layer)) return;
+  out_.phase = Phase::forward;
+  const int unit = cut_.of(layer), distance = ahead(c_);
+  if (distance == 0) start(unit, true);
+  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
+  if (distance > 0) start(unit + distance, true);
+}
+
+void ForwardUnits::leave(int layer) {
+  if (!c_.fully_sharded || !cut_.closes(layer)) return;
+  if (const int unit = cut_.of(layer); !cut_.kept(unit)) gathers_.release(cut_.held(unit));
+}
+
+void ForwardUnits::head() {
+  if (c_.fully_sharded && gathers_kept_ && !chunk_.first) gathers_.arrive(cut_.root(), kRoot);
+}
+
+BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, const Chunk& chunk, bool reduces,
+                             bool releases_kept)
+    : c_(c),
+      out_(out),
+      chunk_(chunk),
+      cut_(c, chunk),
+      gathers_(c, out),
+      buckets_(c, out),
+      reduces_(reduces),
+      releases_kept_(releases_kept),
+      bucketed_(!c.fully_sharded || c.job.framework.bucketed_units) {
+  if (!c.scatters_gradients) return;
+  if (c.fully_sharded) {
+    for (int i = 0; i < std::min(ahead(c), cut_.count()); ++i) start(cut_.count() - 1 - i, false);
+  }
+  hold_gradients(cut_.root());
+}
+
+bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kept(unit); }
+
+void BackwardUnits::start(int unit, bool behind_compute) {
+  if (unit >= 0 && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
+}
+
+/// Gradients live from their making to their copy into the reduction, unless they stay for the sum (states.h).
+void BackwardUnits::hold_gradients(const Held& held) {
+  if (c_.strategy.fsdp.sync_each_microbatch || c_.microbatches == 1) {
+    out_.take(Category::gradients, held.total() * made());
+  }
+}
+
+void BackwardUnits::enter(int layer) {
+  if (!c_.scatters_gradients || !cut_.closes(layer)) return;
+  out_.phase = Phase::backward;
+  const int unit = cut_.of(layer), distance = ahead(c_);
+  if (distance == 0) start(unit, true);
+  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
+  if (distance > 0) start(unit - distance, true);
+  hold_gradients(cut_.held(unit));
+}
+
+void BackwardUnits::leave(int layer) {
+  if (!c_.scatters_gradients || !cut_.opens(layer)) return;
+  const int unit = cut_.of(layer);
+  if (c_.fully_sharded && (!cut_.kept(unit) || releases_kept_)) gathers_.release(cut_.held(unit));
+  reduce(cut_.held(unit));
+}
+
+void BackwardUnits::head() {
+  if (c_.scatters_gradients && bucketed_) reduce({head_parameters(c_), 0});
+}
+
+void BackwardUnits::finish() {
+  if (!c_.scatters_gradients) return;
+  out_.phase = Phase::backward;
+  out_.layer = -1;
+  if (c_.fully_sharded && releases_kept_) gathers_.release(cut_.root());
+  if (!bucketed_) {
+    reduce(cut_.root());
+  } else if (chunk_.first) {
+    reduce({embedding_parameters(c_), 0});
+  }
+  if (reduces_) buckets_.flush();
+  let_go();
+}
+
+void BackwardUnits::let_go() {
+  out_.give(Category::communication, in_flight_);
+  in_flight_ = 0;
+}
+
+void BackwardUnits::reduce(const Held& held) {
+  if (!reduces_ || held.total() == 0) return;
+  if (!bucketed_) {  // one reduction flies while the next unit computes
+    let_go();
+    out_.join(Stream::dp);
+  }
+  const bool copies = !c_.fused_accumulation;
+  const bool resident = !c_.strategy.fsdp.sync_each_microbatch && c_.microbatches > 1;
+  const std::int64_t buffer = held.total() * c_.gradient_element;
+  if (copies) {
+    if (!bucketed_) out_.take(Category::communication, buffer);
+    const std::int64_t read = held.total() * (resident ? c_.gradient_element : c_.element);
+    out_.compute(MemoryBound{MemoryBound::Kind::copy, read, buffer, 1}, "unit gradient copy-in", 1);
+    if (!bucketed_) in_flight_ = buffer;
+  }
+  if (bucketed_) {
+    buckets_.add(held);
+  } else {
+    buckets_.send_whole(held);
+  }
+  if (!resident) out_.give(Category::gradients, held.total() * made());
+}
+
+}  // namespace plan

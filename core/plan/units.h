@@ -1,0 +1,109 @@
+// core/plan/units.h -- zero 2 and 3 inside a chunk's forward and backward: units of parameters gathered ahead of their
+// compute and let go behind it, gradients scattered unit by unit.
+//
+// A unit is a block or a group of them; embedding, head and final norm of a chunk are the root unit. When compute
+// reaches a unit it waits for the unit's gather, copies the buffer out (where the framework does) and asks for the
+// unit `prefetch` further on, so that one flies while the other computes: PyTorch's fully_shard with one unit ahead.
+// Gathers and reductions of a group share one communicator, hence wait for one another in issue order.
+// Leaves out: casting the rank's own shard before a gather and adding to its gradient (1/n of a unit's bytes).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/data_parallel.h"
+#include "core/plan/shares.h"
+
+namespace plan {
+
+/// Whether gathered parameters that are not let go at once stay over all microbatches, from the first forward to the
+/// last backward: with several microbatches in flight. Otherwise each forward gathers and its own backward releases.
+bool keeps_over_step(const Context&);
+
+/// How a chunk's parameters fall into units.
+class UnitCut {
+ public:
+  UnitCut(const Context& c, const Chunk& chunk);
+  int count() const { return count_; }
+  int of(int layer_of_chunk) const { return layer_of_chunk / size_; }
+  std::int16_t first_layer(int unit) const { return static_cast<std::int16_t>(chunk_.first_layer + unit * size_); }
+  bool opens(int layer_of_chunk) const { return layer_of_chunk % size_ == 0; }
+  bool closes(int layer_of_chunk) const {
+    return layer_of_chunk + 1 == chunk_.layers || (layer_of_chunk + 1) % size_ == 0;
+  }
+  Held held(int unit) const;  // parameters of one rank when gathered
+  Held root() const;
+  /// Whether a unit stays gathered from its forward to its backward.
+  bool kept(int unit) const;
+
+ private:
+  const Context& c_;
+  const Chunk& chunk_;
+  int size_, count_;
+};
+
+/// Gathers of one pass through a chunk.
+class Gathers {
+ public:
+  Gathers(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
+  void start(const Held& held, int slot, int layer, bool behind_compute);  // on its way, event `slot`
+  void arrive(const Held& held, int slot);                                 // compute waits for it and copies it out
+  void release(const Held& held);                                          // the whole parameters go
+
+ private:
+  std::int64_t bytes(const Held& held) const;  // of what has to be gathered
+  const Context& c_;
+  SegmentBuilder& out_;
+};
+
+/// Around the layers of a forward. Without effect below zero 3. `gathers_kept`: units that stay are gathered, too.
+class ForwardUnits {
+ public:
+  ForwardUnits(const Context&, SegmentBuilder&, const Chunk&, bool gathers_kept);
+  void enter(int layer_of_chunk);
+  void leave(int layer_of_chunk);
+  void head();  // the output head comes next
+
+ private:
+  bool needs(int unit) const;
+  void start(int unit, bool behind_compute);
+
+  const Context& c_;
+  SegmentBuilder& out_;
+  const Chunk& chunk_;
+  UnitCut cut_;
+  Gathers gathers_;
+  bool gathers_kept_;
+};
+
+/// Around the layers of a backward. Without effect below zero 2. `reduces`: gradients are scattered in this one;
+/// `releases_kept`: units that stayed gathered go.
+class BackwardUnits {
+ public:
+  BackwardUnits(const Context&, SegmentBuilder&, const Chunk&, bool reduces, bool releases_kept);
+  void enter(int layer_of_chunk);
+  void leave(int layer_of_chunk);
+  void head();    // the head's gradients are there
+  void finish();  // so are the embedding's
+
+ private:
+  bool needs(int unit) const;
+  void start(int unit, bool behind_compute);
+  void hold_gradients(const Held&);
+  void reduce(const Held&);
+  void let_go();  // of the buffer of the reduction before
+  std::int64_t made() const { return c_.fused_accumulation ? c_.gradient_element : c_.element; }
+
+  const Context& c_;
+  SegmentBuilder& out_;
+  const Chunk& chunk_;
+  UnitCut cut_;
+  Gathers gathers_;
+  GradientBuckets buckets_;
+  bool reduces_, releases_kept_, bucketed_;
+  std::int64_t in_flight_ = 0;  // bytes of the latest unit's reduction
+};
+
+}  // namespace plan
