@@ -1,6 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
+#include "core/plan/context_parallel.h"
 
 namespace plan {
 
@@ -29,6 +30,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
     out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
   out.context = c.tokens * c.q_width * e;
+  if (kind != Kind::selective) out.context += kept_for_context_parallel(c);
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
   const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
   out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 
+#include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -23,6 +24,7 @@ void Block::norm(const char* name, bool backward) {
 }
 
 void Block::attention_core_forward(bool windowed) {
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
@@ -40,6 +42,7 @@ void Block::attention_core_forward(bool windowed) {
 }
 
 void Block::attention_core_backward(bool windowed) {
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).backward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,

@@ -17,11 +17,13 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   dp = strategy.data();
   pp = strategy.pp;
   vpp = strategy.vpp;
+  cp = strategy.cp;
+  zigzag = cp > 1 && strategy.cp_balance == spec::CpBalance::zigzag && model.causal;
   sp = strategy.sp && tp > 1;
   microbatches = spec::microbatches(job);
   batch = job.training.micro_batch;
   sequence = job.training.sequence;
-  tokens = batch * sequence;
+  tokens = batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;

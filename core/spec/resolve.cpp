@@ -72,8 +72,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
 void fill_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const Overlap& usual = job.framework.overlap;
-  of_framework.fill(s.overlap.grad_reduce, usual.grad_reduce, "overlap.grad_reduce", *s.dp > 1);
-  of_framework.fill(s.overlap.param_gather, usual.param_gather, "overlap.param_gather", *s.dp > 1 && s.zero > 0);
+  of_framework.fill(s.overlap.grad_reduce, usual.grad_reduce, "overlap.grad_reduce", *s.dp * s.cp > 1);
+  of_framework.fill(s.overlap.param_gather, usual.param_gather, "overlap.param_gather", *s.dp * s.cp > 1 && s.zero > 0);
   of_framework.fill(s.overlap.p2p, usual.p2p, "overlap.p2p", s.pp > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {

@@ -30,7 +30,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {t.optimizer == Optimizer::adamw8bit, "training.optimizer", "an optimizer with 8-bit states",
        "write optimizer: adamw"},
       {s.zero >= 2, "strategy.zero", "sharding of gradients or parameters (zero 2 and 3)", "write zero: 1"},
-      {s.cp > 1, "strategy.cp", "context parallelism", "write cp: 1"},
       {s.ep > 1 || s.etp > 1, s.ep > 1 ? "strategy.ep" : "strategy.etp", "expert parallelism",
        "write ep: 1 and etp: 1"},
       {s.shard > 0, "strategy.shard", "sharding inside groups of data-parallel ranks", "leave shard out"},
