@@ -38,8 +38,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "write schedule: 1f1b or interleaved"},
       {s.schedule == Schedule::pipedream, "strategy.schedule", "the asynchronous PipeDream schedule",
        "write schedule: 1f1b or interleaved"},
-      {s.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "recomputing every second matmul",
-       "write recompute: selective or full"},
       {s.fsdp_given, "strategy.fsdp", "fully sharded data parallelism", "leave fsdp out"},
       {s.offload_given, "strategy.offload", "offloading to the host or to storage", "leave offload out"},
       {s.lora_given, "strategy.lora", "low-rank adapters", "leave lora out"},
