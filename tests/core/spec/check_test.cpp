@@ -175,14 +175,12 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
     return faults[0].field;
   };
   EXPECT_EQ(refused([](Job& j) { j.strategy.zero = 2; }), "strategy.zero");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.cp = 2; }), "strategy.cp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.ep = 2; }), "strategy.ep");
   EXPECT_EQ(refused([](Job& j) { j.strategy.etp = 2; }), "strategy.etp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.shard = 8; }), "strategy.shard");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.fsdp_given = true; }), "strategy.fsdp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
   EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
   EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
