@@ -24,6 +24,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
   out.qkv = c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
+  if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
@@ -31,7 +32,6 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
     out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
   out.context = c.tokens * c.q_width * e;
-  if (kind != Kind::selective) out.context += kept_for_context_parallel(c);
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
   const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
   out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;

@@ -19,7 +19,8 @@ BlockActivations kept_by_selective_ops(const Context& c) {
   out.qkv = c.tokens * (c.q_width + c.kv_width) * e;                  // queries and values
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;
-    out.context = c.tokens * c.q_width * e + kept_for_context_parallel(c);
+    out.qkv += kept_for_context_parallel(c);
+    out.context = c.tokens * c.q_width * e;
   }
   out.feed_forward = c.tokens * c.ffn * e;
   // Kept as well, though no backward reads it: an eager framework keeps what the rule says, a compiler what is used.
