@@ -15,6 +15,7 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read(
       "cp_kind", s.cp_kind,
       {{"ring", spec::CpKind::ring}, {"all_gather", spec::CpKind::all_gather}, {"ulysses", spec::CpKind::ulysses}});
+  map.read("cp_balance", s.cp_balance, {{"zigzag", spec::CpBalance::zigzag}, {"none", spec::CpBalance::none}});
   int dp = 0;
   if (map.read("dp", dp, 1, 1024 * kDegree)) s.dp = dp;
   map.read("zero", s.zero, 0, 3);

@@ -1,6 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
+#include "core/plan/context_parallel.h"
 
 namespace plan {
 
@@ -14,6 +15,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
     out.norm_inputs = shard * e;  // the block's input alone
     return out;
   }
+  if (kind == Kind::selective_ops) return kept_by_selective_ops(c);
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
   const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
   const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
@@ -22,6 +24,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
   out.qkv = c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
+  if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32

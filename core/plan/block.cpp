@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 
+#include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -23,6 +24,7 @@ void Block::norm(const char* name, bool backward) {
 }
 
 void Block::attention_core_forward(bool windowed) {
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
@@ -40,6 +42,7 @@ void Block::attention_core_forward(bool windowed) {
 }
 
 void Block::attention_core_backward(bool windowed) {
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).backward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
@@ -60,7 +63,7 @@ void Block::attention_core_backward(bool windowed) {
   out_.compute(narrow, "attention scores: keys gradient");
 }
 
-void Block::attention_forward(bool windowed) {
+void Block::attention_inputs_forward() {
   if (c_.model.qk_norm) {
     const Chain chain = norm_forward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm", 2 * chain.launches);
@@ -69,6 +72,10 @@ void Block::attention_forward(bool windowed) {
     const Chain rope = rope_forward(c_);
     out_.compute(rope.work, "rotary embedding", rope.launches);
   }
+}
+
+void Block::attention_forward(bool windowed) {
+  attention_inputs_forward();
   attention_core_forward(windowed);
 }
 
@@ -129,8 +136,8 @@ void Block::forward_operators(bool windowed) {
 
 void Block::forward(Kind kind, bool windowed) {
   out_.phase = Phase::forward;
-  const std::int64_t kept = kept_activations(c_, kind).total();
-  const std::int64_t whole = kept_activations(c_, Kind::none).total();
+  const BlockActivations keeps = kept_activations(c_, kind);
+  const std::int64_t kept = keeps.total(), whole = kept_activations(c_, Kind::none).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
   const std::int64_t passing = kind == Kind::full ? c_.tokens * (c_.up_width + c_.ffn) * c_.element : whole - kept;
@@ -140,12 +147,15 @@ void Block::forward(Kind kind, bool windowed) {
 }
 
 void Block::backward(Kind kind, bool windowed) {
-  const std::int64_t kept = kept_activations(c_, kind).total();
-  const std::int64_t whole = kept_activations(c_, Kind::none).total();
+  const BlockActivations keeps = kept_activations(c_, kind);
+  const std::int64_t kept = keeps.total(), whole = kept_activations(c_, Kind::none).total() + keeps.unread;
   out_.take(Category::activations, whole - kept);
   if (kind == Kind::full) {
     out_.phase = Phase::recompute;
     forward_operators(windowed);
+  } else if (kind == Kind::selective_ops) {
+    out_.phase = Phase::recompute;
+    recompute_unkept(windowed);
   }
   out_.phase = Phase::backward;
   const std::int64_t shard = c_.shard_tokens * c_.hidden;

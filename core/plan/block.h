@@ -18,11 +18,16 @@ struct BlockActivations {
   std::int64_t context = 0;        // attention output, input of the projection
   std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
   std::int64_t masks = 0;          // of the residual dropouts
-  std::int64_t total() const { return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks; }
+  std::int64_t unread = 0;         // held without need (selective_ops)
+  std::int64_t total() const {
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread;
+  }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.
 BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind);
+
+BlockActivations kept_by_selective_ops(const Context&);
 
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
@@ -38,6 +43,8 @@ class Block {
 
  private:
   void forward_operators(bool windowed);
+  void recompute_unkept(bool windowed);  // under selective_ops
+  void attention_inputs_forward();
   void attention_forward(bool windowed);
   void attention_backward(bool windowed);
   void attention_core_forward(bool windowed);

@@ -23,11 +23,13 @@ Context::Context(const spec::Job& j)
   vpp = strategy.chunks_a_stage();
   barrier = strategy.optimizer_barrier.value_or(true);
   rolling = pp > 1 && !barrier;
+  cp = strategy.cp;
+  zigzag = cp > 1 && strategy.cp_balance == spec::CpBalance::zigzag && model.causal;
   sp = strategy.sp && tp > 1;
   microbatches = spec::microbatches(job);
   batch = job.training.micro_batch;
   sequence = job.training.sequence;
-  tokens = batch * sequence;
+  tokens = batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;

@@ -1,5 +1,6 @@
 // core/plan/context.h -- the sizes that lowering asks for again and again, worked out once from a Job. Token counts are
-// of one microbatch, widths are of one tensor-parallel rank. SPDX-License-Identifier: Apache-2.0
+// of one microbatch on one context-parallel rank (but `sequence` is whole), widths are of one tensor-parallel rank.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -20,10 +21,12 @@ struct Context {
   const spec::Strategy& strategy;
 
   int tp, dp, pp, vpp;
+  int cp;
+  bool zigzag;                   // context-parallel ranks hold a chunk of the front and one of the back
   bool sp;                       // sequence parallel, and tp > 1
   std::int64_t microbatches;     // of one replica in a step
   std::int64_t batch, sequence;  // of one microbatch
-  std::int64_t tokens;           // batch x sequence
+  std::int64_t tokens;           // batch x sequence / cp
   std::int64_t shard_tokens;  // tokens that norms, dropouts and residual adds see: tokens / tp under sequence parallel
   std::int64_t hidden;
   int heads, kv_heads, head_dim;  // of one rank; K and V heads are replicated when there are fewer than ranks

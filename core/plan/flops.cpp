@@ -18,6 +18,14 @@ double layers_recomputed(const spec::Job& job) {
   return std::min<double>(job.model.layers, double{1} * recompute.layers * job.strategy.pp);
 }
 
+/// The matmuls of one layer and one sequence that selective_ops computes again: keys, attention output and, gated, up.
+double again_by_selective_ops(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const std::int64_t columns = m.kv_width() + m.q_width() + (m.gated_mlp ? m.ffn : 0);
+  return 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(m.hidden) *
+         static_cast<double>(columns);
+}
+
 }  // namespace
 
 ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
@@ -48,7 +56,7 @@ double hardware_flops(const spec::Job& job) {
   switch (job.strategy.recompute.kind) {
     case spec::Recompute::Kind::full: again = layers_recomputed(job) * (one.linear + one.attention); break;
     case spec::Recompute::Kind::selective: again = job.model.layers * one.attention; break;
-    case spec::Recompute::Kind::selective_ops: again = job.model.layers * one.linear / 2; break;
+    case spec::Recompute::Kind::selective_ops: again = job.model.layers * again_by_selective_ops(job); break;
     case spec::Recompute::Kind::none: break;
   }
   return model_flops(job) + batch * again;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/spec/context_rules.h"
 #include "core/spec/job.h"
 
 namespace spec {
@@ -32,6 +33,7 @@ class Checker {
     degrees();
     batch();
     tensor();
+    for (base::Fault& each : context_faults(job_)) faults_.push_back(std::move(each));
     pipeline();
     sharding();
     kernels();
@@ -335,7 +337,7 @@ class Checker {
     const bool scores = kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
     const double of_token =
         layers * (40 * hidden + 20 * width + 20 * up + (scores ? 10 * model_.heads * sequence : 0)) + 16 * vocab;
-    if (of_token * sequence * static_cast<double>(t_.micro_batch) * std::max(microbatches, 1.0) > most_bytes) {
+    if (of_token * sequence * static_cast<double>(t_.micro_batch) * std::max(microbatches, 1.0) / s_.cp > most_bytes) {
       fault("training.sequence", "with this batch the activations of one replica's step pass 10^18 bytes",
             "check sequence, global_batch and micro_batch for a digit too many");
     }

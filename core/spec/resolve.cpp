@@ -73,9 +73,9 @@ void fill_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const Overlap& usual = job.framework.overlap;
   const bool sharded = s.zero == 3 && job.framework.zero3_overlaps;
-  of_framework.fill(s.overlap.grad_reduce, sharded ? true : usual.grad_reduce, "overlap.grad_reduce", *s.dp > 1);
+  of_framework.fill(s.overlap.grad_reduce, sharded ? true : usual.grad_reduce, "overlap.grad_reduce", *s.dp * s.cp > 1);
   of_framework.fill(s.overlap.param_gather, sharded ? true : usual.param_gather, "overlap.param_gather",
-                    *s.dp > 1 && s.zero > 0);
+                    *s.dp * s.cp > 1 && s.zero > 0);
   const bool zero_bubble = s.zero_bubble() || s.schedule == Schedule::pipedream;
   const bool sends_beside = zero_bubble || s.schedule == Schedule::dualpipe;
   Filler of_schedule(job, "part of the schedule");

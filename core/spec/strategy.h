@@ -21,6 +21,9 @@ constexpr std::string_view name(AttentionKernel k) { return kAttentionKernelName
 
 enum class TpOverlap { none, wgrad, chunked, userbuffers };
 enum class CpKind { ring, all_gather, ulysses };
+/// zigzag: of 2 cp chunks each rank has one from the front and one from the back, so that a causal mask leaves all of
+/// them the same; none: contiguous parts, and the last rank rules.
+enum class CpBalance { zigzag, none };
 
 /// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
 /// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
@@ -55,6 +58,7 @@ struct Strategy {
   bool sp = false;  // Megatron sequence parallel; without effect at tp 1
   int cp = 1;
   CpKind cp_kind = CpKind::ring;
+  CpBalance cp_balance = CpBalance::zigzag;
   int pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
   int vpp = 1;            // model chunks a stage

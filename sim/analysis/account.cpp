@@ -133,7 +133,8 @@ std::string title(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(job.cluster.nodes) +
                      " x " + job.cluster.node.name + " (" + std::to_string(job.cluster.gpus()) + " GPUs): tp " +
-                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") + ", pp " + std::to_string(s.pp);
+                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") +
+                     (s.cp > 1 ? ", cp " + std::to_string(s.cp) : "") + ", pp " + std::to_string(s.pp);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
          std::to_string(job.training.global_batch) + " x " + std::to_string(job.training.sequence);

@@ -20,6 +20,7 @@ const char* op_name(plan::CollectiveKind kind) {
     case plan::CollectiveKind::reduce_scatter: return "reduce_scatter";
     case plan::CollectiveKind::all_to_all: return "all_to_all";
     case plan::CollectiveKind::broadcast: return "broadcast";
+    case plan::CollectiveKind::shift: return "send";
   }
   return "";
 }
@@ -29,6 +30,7 @@ const spec::PathCurve& curve_of(const spec::NetworkCalibration& path, plan::Coll
     case plan::CollectiveKind::all_gather: return path.all_gather;
     case plan::CollectiveKind::reduce_scatter: return path.reduce_scatter;
     case plan::CollectiveKind::all_to_all: return path.all_to_all;
+    case plan::CollectiveKind::shift: return path.send;
     default: return path.all_reduce;
   }
 }

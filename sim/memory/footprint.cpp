@@ -31,8 +31,8 @@ std::string flag(const char* name, long long value) { return std::string(name) +
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
-  const int communicators =
-      (plan.tp > 1) + (plan.dp > 1) + (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0);
+  const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
+                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0);
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;
@@ -50,7 +50,8 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
 std::vector<std::string> changes_that_fit(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
-  if (s.zero == 0 && s.data() > 1) changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
+  if (s.zero == 0 && s.data() * s.cp > 1)
+    changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
   if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
   if (s.recompute.kind == spec::Recompute::Kind::none) {
     changes.push_back({"--recompute selective", false, [](spec::Job& j) {

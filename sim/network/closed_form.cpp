@@ -20,6 +20,7 @@ const PathCurve& ring_curve(const spec::NetworkCalibration& of, CollectiveKind k
     case CollectiveKind::all_reduce: return of.all_reduce;
     case CollectiveKind::reduce_scatter: return of.reduce_scatter;
     case CollectiveKind::all_to_all: return of.all_to_all;
+    case CollectiveKind::shift: return of.send;
     case CollectiveKind::all_gather:
     case CollectiveKind::broadcast: break;  // a broadcast streams like a gathering ring
   }
@@ -114,6 +115,25 @@ NetworkPrice direct(const Ground& at) {
   return {streamed(between, at.members > 1 ? inside : Leg{}), "direct", far.residual};
 }
 
+// Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
+// to another island, by the cards near it.
+NetworkPrice shift(const plan::Collective& c, const Ground& at) {
+  const spec::Node& node = at.cluster.node;
+  const PathCurve& near = node.links.send;
+  const base::Bytes sent = at.bytes;
+  NetworkPrice inside{{}, "direct", near.residual};
+  if (at.members > 1) {
+    const base::ByteRate rate = at.nvlink ? inside_rate(node, 2, true) : inside_rate(node, at.members, false);
+    inside.time = streamed({&near, rate, 1, sent, {}});
+  }
+  if (at.domains == 1) return inside;
+  const PathCurve& far = at.cluster.fabric.calibration.send;
+  const base::ByteRate rate =
+      nic_rate(at.cluster, 1, c.group.sharing) / leaf_slowdown_neighbours(at.cluster, at.domains);
+  const NetworkPrice between{streamed({&far, rate, 1, sent, {}}), "direct", far.residual};
+  return between.time < inside.time ? inside : between;
+}
+
 }  // namespace
 
 double bus_factor(CollectiveKind kind, int ranks) {
@@ -121,7 +141,8 @@ double bus_factor(CollectiveKind kind, int ranks) {
   const double others = static_cast<double>(ranks - 1) / ranks;
   switch (kind) {
     case CollectiveKind::all_reduce: return 2 * others;
-    case CollectiveKind::broadcast: return 1;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::shift: return 1;
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all: break;
@@ -135,6 +156,7 @@ NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) {
   if (c.group.size <= 1 || c.bytes <= 0) return {{}, "none", 0};
   const Ground at = survey(c, cluster);
   if (c.kind == CollectiveKind::all_to_all) return direct(at);
+  if (c.kind == CollectiveKind::shift) return shift(c, at);
   NetworkPrice best = ring(c.kind, at);
   if (c.kind != CollectiveKind::all_reduce) return best;
 

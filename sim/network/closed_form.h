@@ -8,7 +8,8 @@
 //   ring   sent = bytes_sent_per_rank; 2 (N-1) steps for all_reduce, N-1 otherwise; bound by the slower of NIC, NVLink
 //   tree   all_reduce across a fabric: a node's NICs carry 2 (n-1)/n of the buffer for n domains; 2 log2(n) steps
 //   nvls   all_reduce in the switches: a link carries (m+1)/m of the buffer for m members; a tree across domains
-//   direct all_to_all: fabric and NVLink carry their parts at the same time
+//   direct all_to_all: fabric and NVLink carry their parts at the same time; shift: each member sends to the next, the
+//          slower of NVLink and of the one hop that leaves an island
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
 // Leaves out: other axes on the same wires, placement other than consecutive nodes, SHARP in InfiniBand switches.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).

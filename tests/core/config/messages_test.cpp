@@ -162,10 +162,8 @@ TEST_F(Messages, AKeyOfOursIsNoKeyOfAHuggingFaceConfig) {
 
 TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(
-      small_.message(job("zero: 3, cp: 2, offload: {optimizer: cpu}")),
-      "job.yaml:4:25: error: strategy.cp: context parallelism is not supported by this version\n"
-      "  mend: write cp: 1\n"
-      "job.yaml:4:37: error: strategy.offload: offloading to the host or to storage is not supported by this version\n"
+      small_.message(job("zero: 3, offload: {optimizer: cpu}")),
+      "job.yaml:4:30: error: strategy.offload: offloading to the host or to storage is not supported by this version\n"
       "  mend: leave offload out");
 }
 

@@ -85,7 +85,7 @@ TEST(Block, MemoryOfAForwardAndItsBackwardSumsToZero) {
   walk::Dice dice(13);
   for (int i = 0; i < 400; ++i) {
     const spec::Job j = walk::random_job(dice);
-    for (const Kind kind : {Kind::none, Kind::selective, Kind::full}) {
+    for (const Kind kind : {Kind::none, Kind::selective, Kind::full, Kind::selective_ops}) {
       const Layer l = layer(j, kind);
       std::array<std::int64_t, plan::kCategories> held{};
       for (const plan::Segment* segment : {&l.forward, &l.backward}) {

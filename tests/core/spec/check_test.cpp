@@ -174,12 +174,10 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
     EXPECT_TRUE(faults[0].what.ends_with("is not supported by this version")) << faults[0].what;
     return faults[0].field;
   };
-  EXPECT_EQ(refused([](Job& j) { j.strategy.cp = 2; }), "strategy.cp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.ep = 2; }), "strategy.ep");
   EXPECT_EQ(refused([](Job& j) { j.strategy.etp = 2; }), "strategy.etp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
   EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
   EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");

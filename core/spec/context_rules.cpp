@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/context_rules.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace spec {
+namespace {
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
+  const Model& m = job.model;
+  const std::int64_t tp = job.strategy.tp, cp = job.strategy.cp;
+  if (m.heads % (tp * cp) != 0) {
+    faults.push_back(
+        {"strategy.cp",
+         text(m.heads) + " heads do not divide by tp " + text(tp) + " x cp " + text(cp) + ", as cp_kind: ulysses needs",
+         "choose degrees whose product divides " + text(m.heads) + ", or cp_kind: ring"});
+    return;
+  }
+  const std::int64_t kv_heads = std::max<std::int64_t>(1, m.kv_heads / tp);
+  if (kv_heads % cp != 0 && cp % kv_heads != 0) {
+    faults.push_back({"strategy.cp",
+                      text(kv_heads) +
+                          " kv_heads of a tensor-parallel rank can be neither divided nor copied over cp " + text(cp) +
+                          ", as cp_kind: ulysses needs",
+                      "choose a cp that divides " + text(kv_heads) + ", a multiple of it, or cp_kind: ring"});
+  }
+}
+
+}  // namespace
+
+std::vector<base::Fault> context_faults(const Job& job) {
+  const Strategy& s = job.strategy;
+  std::vector<base::Fault> faults;
+  if (s.cp == 1) return faults;
+  const std::int64_t sequence = job.training.sequence, cp = s.cp;
+  const bool zigzag = s.cp_balance == CpBalance::zigzag && job.model.causal;
+  if (sequence % (zigzag ? 2 * cp : cp) != 0) {
+    faults.push_back({"strategy.cp",
+                      text(sequence) + " tokens of a sequence do not divide into " +
+                          (zigzag ? "2 x cp = " + text(2 * cp) + " chunks (cp_balance: zigzag)" : text(cp) + " parts"),
+                      "choose a cp that divides the sequence" +
+                          std::string(zigzag && sequence % cp == 0 ? ", or write cp_balance: none" : "")});
+  } else if (s.sp && s.tp > 1 && sequence % (cp * s.tp) != 0) {
+    faults.push_back(
+        {"strategy.cp",
+         text(sequence / cp) + " tokens of a context-parallel rank do not divide by tp " + text(s.tp) + " (sp: true)",
+         "choose degrees whose product divides " + text(sequence)});
+  }
+  if (s.cp_kind == CpKind::ring && cp * job.model.layers > 1'000'000) {
+    faults.push_back({"strategy.cp",
+                      text(cp * job.model.layers) + " steps of the ring in one forward are more than are simulated",
+                      "choose a smaller cp, or cp_kind: all_gather"});
+  }
+  if (s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
+  const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
+  if (kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax) {
+    faults.push_back({"strategy.attention_kernel",
+                      "context parallelism needs a kernel that does not write the scores, and " +
+                          std::string(name(kernel)) + " does",
+                      attention_runs(AttentionKernel::flash2, job) ? "write attention_kernel: flash2" : "write cp: 1"});
+  }
+  return faults;
+}
+
+}  // namespace spec

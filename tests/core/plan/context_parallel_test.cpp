@@ -1,0 +1,184 @@
+// tests/core/plan/context_parallel_test.cpp -- what each kind of context parallelism computes, sends and holds.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/context_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/block.h"
+#include "core/plan/flops.h"
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::CollectiveKind;
+using spec::CpBalance;
+using spec::CpKind;
+
+template <class Change>
+spec::Job cut(int cp, CpKind kind, Change change, toy::Cut other = {}) {
+  return toy::job(other, [&](spec::Job& j) {
+    j.strategy.cp = cp;
+    j.strategy.cp_kind = kind;
+    j.cluster = toy::cluster(other.tp * cp * other.pp * other.dp);
+    change(j);
+  });
+}
+spec::Job cut(int cp, CpKind kind) {
+  return cut(cp, kind, [](spec::Job&) {});
+}
+
+struct Core {
+  walk::Pen forward, backward;
+  explicit Core(const spec::Job& j) {
+    const plan::Context c(j);
+    plan::ContextParallel(c, forward.out, j.model.window > 0).forward();
+    plan::ContextParallel(c, backward.out, j.model.window > 0).backward();
+  }
+};
+
+std::int64_t sent(walk::Pen& pen, CollectiveKind kind) {
+  std::int64_t sum = 0;
+  const plan::Segment segment = plan::SegmentBuilder(pen.out).finish();
+  for (const plan::Operator& op : segment.operators) {
+    const auto* work = std::get_if<plan::Collective>(&pen.work(op));
+    if (work && work->kind == kind) sum += work->bytes;
+  }
+  return sum;
+}
+
+double attention_flops(walk::Pen& pen) {
+  double sum = 0;
+  const plan::Segment segment = plan::SegmentBuilder(pen.out).finish();
+  for (const plan::Operator& op : segment.operators) sum += plan::hardware_flops(pen.work(op));
+  return sum;
+}
+
+// K and V of 1 token and head: 2 x 32 x 2 bytes; of the toy's 128 tokens and 8 heads: 131072.
+constexpr std::int64_t kKeysAndValues = 131072;
+
+TEST(ContextParallel, EveryKindComputesAsMuchOnEachRankAsTheWholeDividedByThem) {
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
+    for (const int cp : {2, 4, 8}) {
+      const spec::Job j = cut(cp, kind);
+      Core core(j);
+      const double whole = plan::forward_flops(j.model, j.training.sequence).attention;
+      EXPECT_DOUBLE_EQ(attention_flops(core.forward) * cp, whole) << static_cast<int>(kind) << " cp " << cp;
+      EXPECT_DOUBLE_EQ(attention_flops(core.backward) * cp, 2.5 * whole) << static_cast<int>(kind) << " cp " << cp;
+    }
+  }
+}
+
+TEST(ContextParallel, WithoutBalanceTheLastRankRules) {
+  // n = s/cp: n^2/2 of its own and n^2 for each of the others, against s^2/2 in all: (2 cp - 1) / cp^2 of the whole.
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather}) {
+    const spec::Job j = cut(4, kind, [](spec::Job& b) { b.strategy.cp_balance = CpBalance::none; });
+    Core core(j);
+    const double whole = plan::forward_flops(j.model, j.training.sequence).attention;
+    EXPECT_DOUBLE_EQ(attention_flops(core.forward), whole * 7 / 16) << static_cast<int>(kind);
+  }
+}
+
+TEST(ContextParallel, AWindowLeavesTheBandOfTheLastRank) {
+  // Parts of 32, window 32: the last part's band is 32 x 32 pairs, half of them in its own part.
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather}) {
+    const spec::Job j = cut(4, kind, [](spec::Job& b) {
+      b.strategy.cp_balance = CpBalance::none;
+      b.model.window = 32;
+    });
+    Core core(j);
+    EXPECT_DOUBLE_EQ(attention_flops(core.forward), 4.0 * 8 * 32 * 32 * 32) << static_cast<int>(kind);
+  }
+}
+
+TEST(ContextParallel, ARingSendsKeysAndValuesToAllOthersAndTheirGradientsBack) {
+  for (const int cp : {2, 4, 8}) {
+    Core core(cut(cp, CpKind::ring));
+    EXPECT_EQ(sent(core.forward, CollectiveKind::shift), (cp - 1) * kKeysAndValues / cp);
+    EXPECT_EQ(sent(core.backward, CollectiveKind::shift), 2 * (cp - 1) * kKeysAndValues / cp);
+  }
+}
+
+TEST(ContextParallel, AWindowOfOnePartAsksNoneButTheNeighbour) {
+  Core core(cut(4, CpKind::ring, [](spec::Job& b) {
+    b.strategy.cp_balance = CpBalance::none;
+    b.model.window = 32;
+  }));
+  EXPECT_EQ(sent(core.forward, CollectiveKind::shift), kKeysAndValues / 4);
+}
+
+TEST(ContextParallel, GatheringSendsKeysAndValuesTwiceAndTheirGradientsOnce) {
+  Core core(cut(4, CpKind::all_gather));
+  EXPECT_EQ(sent(core.forward, CollectiveKind::all_gather), kKeysAndValues);
+  EXPECT_EQ(sent(core.backward, CollectiveKind::all_gather), kKeysAndValues);
+  EXPECT_EQ(sent(core.backward, CollectiveKind::reduce_scatter), kKeysAndValues);
+}
+
+TEST(ContextParallel, UlyssesMovesLessThanGatheringWhenThereAreMoreRanksThanOneAndTheQueriesOfAKey) {
+  // A rank sends (cp - 1)/cp of its (2 heads + 2 kv_heads) s/cp, or receives 2 kv_heads s (cp - 1)/cp: less when
+  // cp > 1 + heads/kv_heads.
+  for (const int kv_heads : {8, 4, 2}) {
+    for (const int cp : {2, 4, 8}) {
+      if (kv_heads < cp) continue;  // K and V would be copied
+      const auto grouped = [&](spec::Job& j) { j.model.kv_heads = kv_heads; };
+      Core ulysses(cut(cp, CpKind::ulysses, grouped)), gathered(cut(cp, CpKind::all_gather, grouped));
+      const bool less =
+          sent(ulysses.forward, CollectiveKind::all_to_all) < sent(gathered.forward, CollectiveKind::all_gather);
+      EXPECT_EQ(less, cp > 1 + 8 / kv_heads) << "kv_heads " << kv_heads << " cp " << cp;
+    }
+  }
+}
+
+TEST(ContextParallel, UlyssesCopiesKeysThatAreFewerThanRanks) {
+  // 8 heads and 1 kv_head over 4 ranks: queries and outputs 8 heads, keys and values 4 each, of 32 tokens x 32 x 2.
+  Core core(cut(4, CpKind::ulysses, [](spec::Job& j) { j.model.kv_heads = 1; }));
+  EXPECT_EQ(sent(core.forward, CollectiveKind::all_to_all), (2 * 8 + 2 * 4) * 32 * 32 * 2);
+}
+
+TEST(ContextParallel, DividesTheActivationsOfALayer) {
+  const std::int64_t whole = plan::kept_activations(plan::Context(toy::job()), spec::Recompute::Kind::none).total();
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather}) {
+    const spec::Job j = cut(4, kind);
+    EXPECT_EQ(plan::kept_activations(plan::Context(j), spec::Recompute::Kind::none).total(), whole / 4);
+  }
+  // Ulysses keeps the kernel's output beside the projection's input: 32 tokens x 256 x 2 bytes more.
+  const spec::Job j = cut(4, CpKind::ulysses);
+  EXPECT_EQ(plan::kept_activations(plan::Context(j), spec::Recompute::Kind::none).total(), whole / 4 + 32 * 256 * 2);
+}
+
+TEST(ContextParallel, ReducesGradientsOverItsRanksToo) {
+  const spec::Job j = cut(4, CpKind::ring, [](spec::Job&) {}, {.dp = 2});
+  const plan::Plan p = plan::build(j);
+  int seen = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const plan::Collective* work = walk::collective(p, op);
+    if (!work || p.names[op.name] != "gradient all-reduce") return;
+    ++seen;
+    EXPECT_EQ(work->group.size, 8);
+  });
+  EXPECT_GT(seen, 0);
+}
+
+TEST(ContextParallel, HoldsNothingAfterAForwardAndItsBackward) {
+  walk::Dice dice(33);
+  for (int n = 0; n < 60; ++n) {
+    const spec::Job j = cut(dice.of({2, 4}), dice.of({CpKind::ring, CpKind::all_gather, CpKind::ulysses}),
+                            [&](spec::Job& b) {
+                              b.strategy.cp_balance = dice.coin() ? CpBalance::zigzag : CpBalance::none;
+                              b.model.causal = dice.coin();
+                              b.model.window = dice.of({0, 8, 40});
+                              b.model.kv_heads = dice.of({8, 2});
+                            },
+                            {.tp = dice.of({1, 2}), .sp = true});
+    Core core(j);
+    for (walk::Pen* pen : {&core.forward, &core.backward}) {
+      std::int64_t now = 0;
+      for (const plan::MemoryChange& change : pen->out.finish().memory) {
+        now += change.bytes;
+        EXPECT_GE(now, 0);
+      }
+      EXPECT_EQ(now, 0) << n;
+    }
+  }
+}
+
+}  // namespace
