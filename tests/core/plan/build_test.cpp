@@ -96,7 +96,7 @@ TEST(Build, StagesRunTheirSlotsBetweenBeginAndEnd) {
         EXPECT_EQ(call.microbatch, slots[at].microbatch);
         EXPECT_EQ(call.chunk, slots[at].chunk);
         const bool backward = p.segments[call.segment].name.find("backward") != std::string::npos;
-        EXPECT_EQ(backward, slots[at].backward);
+        EXPECT_EQ(backward, slots[at].pass != plan::Pass::forward);
       }
     }
   }
