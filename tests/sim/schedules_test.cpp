@@ -63,13 +63,26 @@ TEST(Schedules, FoldedRunsAreThoseOfEveryRank) {
   }
 }
 
+TEST(Schedules, RunToTheirEndOnAnyNumberOfStages) {
+  // A message over a link waits for those sent before it: orders of sending and of use must not lock stages up.
+  for (const Schedule s : kSchedules) {
+    for (const int p : {2, 4, 6, 10, 16, 24}) {
+      for (const int m : {2 * p, 2 * p + 2, 5 * p}) {
+        const auto many =
+            toy::job({.pp = p, .microbatches = m, .schedule = s}, [&](spec::Job& j) { j.model.layers = 2 * p; });
+        EXPECT_GT(sim::predict(many).prediction.step_time_s, 0) << told(many);
+      }
+    }
+  }
+}
+
 TEST(Schedules, SharesAddUpToTheStep) {
   walk::Dice dice(91);
   for (int i = 0; i < 60; ++i) {
     const spec::Job j = job(dice, kSchedules[i % kSchedules.size()]);
     const auto prediction = sim::predict(j).prediction;
     double sum = 0;
-    for (const auto& [name, share] : prediction.breakdown) sum += share;
+    for (const auto& [name, share] : prediction.breakdown_s) sum += share;
     EXPECT_EQ(sum, prediction.step_time_s) << told(j);
   }
 }
@@ -150,7 +163,6 @@ TEST(Schedules, OneMicrobatchRunsLayerSplitWithoutAPipeline) {
   };
   const auto one = length(Schedule::one_f_one_b, 1);
   EXPECT_EQ(one.step_time_s, length(Schedule::gpipe, 1).step_time_s);
-  EXPECT_GT(one.bubble_fraction, 0.5);
   EXPECT_LT(length(Schedule::one_f_one_b, 8).bubble_fraction, one.bubble_fraction);
 }
 
