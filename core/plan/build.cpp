@@ -14,6 +14,7 @@
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
 #include "core/plan/overlap.h"
+#include "core/plan/receives.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
 #include "core/plan/states.h"
@@ -72,11 +73,13 @@ std::int32_t StageBuilder::add(Segment segment) {
 void StageBuilder::receive(SegmentBuilder& out, int chunk, bool backward, bool ahead) {
   out.layer = -1;
   const int from = backward ? c_.placement.behind(stage_, chunk) : c_.placement.before(stage_, chunk);
-  const Stream stream = backward ? Stream::recv_next : Stream::recv_prev;
+  const bool crossing = c_.placement.crossing();
+  const Stream stream = crossing ? receiving_from(stage_, from) : backward ? Stream::recv_next : Stream::recv_prev;
   const std::int16_t channel =
       pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, from, stage_});
   const char* name = backward ? "receive gradient" : "receive activations";
-  if (c_.overlap_p2p) {
+  if (crossing) {  // post_receives() puts it into a call of its own
+  } else if (c_.overlap_p2p) {
     out.communicate(c_.stage_transfer, name, stream, channel, {});
   } else {
     out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
@@ -103,7 +106,9 @@ void StageBuilder::send(SegmentBuilder& out, int chunk, bool backward) {
   const std::int16_t channel =
       pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, stage_, to});
   const char* name = backward ? "send gradient" : "send activations";
-  const Stream stream = backward ? Stream::send_prev : Stream::send_next;
+  const Stream stream = c_.placement.crossing() ? sending_to(stage_, to)
+                        : backward              ? Stream::send_prev
+                                                : Stream::send_next;
   if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
     out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute, Stream::tp});
   } else {
@@ -297,6 +302,7 @@ Plan build(const spec::Job& job) {
     plan.roles.push_back(
         StageBuilder(context, pool, plan, stage, std::move(chunks[stage]), std::move(slots[stage])).build());
   }
+  if (context.placement.crossing()) post_receives(context, pool, plan);
   plan.model_flops = model_flops(job);
   plan.hardware_flops = hardware_flops(job);
   plan.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(job.training.sequence);

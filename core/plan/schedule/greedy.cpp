@@ -69,7 +69,7 @@ bool choose(const Stage& stage, int number, const Pipeline& p, const Placement& 
   };
   if (greed.forward_first && last > 0 && try_forward(last)) return true;
   for (int c = 0; c <= last; ++c) {
-    if (try_input(c)) return true;
+    if (try_input(greed.last_first ? last - c : c)) return true;
   }
   for (int c = last; c >= 0; --c) {
     if (try_forward(c)) return true;

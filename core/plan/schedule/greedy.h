@@ -11,6 +11,7 @@ namespace plan {
 struct Greed {
   int most_held = 1;           // microbatches x chunks forwarded whose weight gradients are not done, on one stage
   int most_of_first = 1;       // of these of chunk 0, so that room is left for what comes back
+  bool last_first = false;     // gradients of the last chunk go before those of the first
   bool forward_first = false;  // forwards of the last chunk go before gradients
 };
 

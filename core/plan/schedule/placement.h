@@ -41,6 +41,8 @@ class Placement {
   }
   /// Whether the embedding and the head of a copy, or of both copies, sit on the same stage.
   bool ends_meet() const { return stages_ == 1 || shape_ != Shape::ring; }
+  /// Whether activations and gradients cross a link in the same direction.
+  bool crossing() const { return shape_ != Shape::ring; }
   /// Whether each chunk has a copy on another stage.
   bool two_copies() const { return shape_ == Shape::two_way; }
 

@@ -186,9 +186,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
   EXPECT_EQ(refused([](Job& j) { j.training.optimizer = Optimizer::adamw8bit; }), "training.optimizer");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
-  for (const Schedule s : {Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::dualpipe, Schedule::pipedream}) {
-    EXPECT_EQ(refused([&](Job& j) { j.strategy.schedule = s; }), "strategy.schedule");
-  }
 }
 
 TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {

@@ -62,7 +62,7 @@ plan::Plan pipeline(const Pipe& pipe) {
       backwards.push_back(segment(plan, pool, pipe, stage, chunk, true));
     }
     for (const plan::Slot& slot : plan::order(pipe.schedule, {stage, pipe.stages, pipe.chunks, pipe.microbatches})) {
-      const std::int32_t called = (slot.backward ? backwards : forwards)[slot.chunk];
+      const std::int32_t called = (slot.pass == plan::Pass::backward ? backwards : forwards)[slot.chunk];
       role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk)});
     }
     plan.roles.push_back(role);

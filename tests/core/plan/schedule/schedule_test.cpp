@@ -16,9 +16,12 @@
 
 namespace {
 
+using plan::Pass;
 using plan::Pipeline;
 using plan::Slot;
 using spec::Schedule;
+
+bool backward(const Slot& slot) { return slot.pass == Pass::backward; }
 
 using Order = std::vector<Slot> (*)(const Pipeline&);
 
@@ -30,12 +33,12 @@ std::string told(const Pipeline& p) {
 /// Most (microbatch, chunk) pairs that were forwarded and not yet backwarded at any time.
 int most_in_flight(const std::vector<Slot>& slots) {
   int now = 0, most = 0;
-  for (const Slot& slot : slots) most = std::max(most, now += slot.backward ? -1 : 1);
+  for (const Slot& slot : slots) most = std::max(most, now += backward(slot) ? -1 : 1);
   return most;
 }
 
 int forwards_before_first_backward(const std::vector<Slot>& slots) {
-  return static_cast<int>(std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return s.backward; }) -
+  return static_cast<int>(std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return backward(s); }) -
                           slots.begin());
 }
 
@@ -56,18 +59,18 @@ std::string run_together(Order order, int stages, int chunks, int microbatches) 
         const Slot& slot = slots[s][next[s]];
         const int place = slot.chunk * stages + s;
         const int up = (s + stages - 1) % stages, down = (s + 1) % stages;
-        const bool receives = slot.backward ? place != last : place != 0;
+        const bool receives = backward(slot) ? place != last : place != 0;
         if (receives) {
-          std::deque<Parcel>& in = edge[{slot.backward, slot.backward ? down : up, s}];
+          std::deque<Parcel>& in = edge[{backward(slot), backward(slot) ? down : up, s}];
           if (in.empty()) break;
           if (in.front() != Parcel{slot.microbatch, place})
             return "stage " + std::to_string(s) + " receives another parcel";
           in.pop_front();
         }
-        const bool sends = slot.backward ? place != 0 : place != last;
+        const bool sends = backward(slot) ? place != 0 : place != last;
         if (sends) {
-          edge[{slot.backward, s, slot.backward ? up : down}].push_back(
-              {slot.microbatch, place + (slot.backward ? -1 : 1)});
+          edge[{backward(slot), s, backward(slot) ? up : down}].push_back(
+              {slot.microbatch, place + (backward(slot) ? -1 : 1)});
         }
         ++next[s];
         moved = true;
@@ -91,7 +94,7 @@ void expect_complete(const std::vector<Slot>& slots, const Pipeline& p) {
     ASSERT_TRUE(slot.microbatch >= 0 && slot.microbatch < p.microbatches && slot.chunk >= 0 && slot.chunk < p.chunks)
         << told(p);
     int& at = state[static_cast<std::size_t>(slot.microbatch) * p.chunks + slot.chunk];
-    ASSERT_EQ(at, slot.backward ? 1 : 0) << told(p) << ": microbatch " << slot.microbatch << ", chunk " << slot.chunk;
+    ASSERT_EQ(at, backward(slot) ? 1 : 0) << told(p) << ": microbatch " << slot.microbatch << ", chunk " << slot.chunk;
     ++at;
   }
 }
@@ -153,8 +156,8 @@ std::vector<Slot> one_at_a_time_backwards(const Pipeline& p) {
   std::vector<Slot> out;
   for (int i = 0; i < p.microbatches; ++i) {
     const int m = p.stage == 0 ? p.microbatches - 1 - i : i;
-    out.push_back({false, m, 0});
-    out.push_back({true, m, 0});
+    out.push_back({Pass::forward, m, 0});
+    out.push_back({Pass::backward, m, 0});
   }
   return out;
 }
@@ -183,8 +186,8 @@ TEST(OneForwardOneBackward, HoldsAtMostAsManyMicrobatchesAsThereAreStagesFromHer
 }
 
 TEST(OneForwardOneBackward, AlternatesOnTheLastStage) {
-  const std::vector<Slot> expected{{false, 0, 0}, {true, 0, 0},  {false, 1, 0},
-                                   {true, 1, 0},  {false, 2, 0}, {true, 2, 0}};
+  const std::vector<Slot> expected{{Pass::forward, 0, 0}, {Pass::backward, 0, 0},  {Pass::forward, 1, 0},
+                                   {Pass::backward, 1, 0},  {Pass::forward, 2, 0}, {Pass::backward, 2, 0}};
   EXPECT_EQ(plan::one_f_one_b({3, 4, 1, 3}), expected);
 }
 
@@ -206,7 +209,7 @@ TEST(Interleaved, ForwardsEverythingFirstWhenThereIsOneGroup) {
 TEST(Interleaved, GoesThroughChunksInGroupsOfAsManyMicrobatchesAsStages) {
   // p = 2, v = 2, m = 4, last stage. Forward order F00 F10 F01 F11 F20 F30 F21 F31 (microbatch, chunk), backward the
   // same groups with the later chunk first; warm-up 2 (2 - 1 - 1) + (2 - 1) 2 = 2.
-  constexpr bool F = false, B = true;
+  constexpr Pass F = Pass::forward, B = Pass::backward;
   const std::vector<Slot> expected{{F, 0, 0}, {F, 1, 0},                                              // warm-up
                                    {F, 0, 1}, {B, 0, 1}, {F, 1, 1}, {B, 1, 1}, {F, 2, 0}, {B, 0, 0},  // pairs
                                    {F, 3, 0}, {B, 1, 0}, {F, 2, 1}, {B, 2, 1}, {F, 3, 1}, {B, 3, 1},

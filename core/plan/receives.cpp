@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/receives.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace plan {
+namespace {
+
+using Link = std::pair<int, int>;  // from, to
+
+bool sends(const Plan& plan, const Operator& op) {
+  const bool out = op.stream == Stream::send_next || op.stream == Stream::send_prev;
+  return out && std::holds_alternative<Transfer>(plan.works[op.work]);
+}
+
+/// Whether each of the messages over a link is a gradient, in the order of sending.
+std::map<Link, std::vector<bool>> sent_over(const Plan& plan) {
+  std::map<Link, std::vector<bool>> out;
+  for (const Role& role : plan.roles) {
+    for (const Call& call : role.calls) {
+      for (const Operator& op : plan.segments[call.segment].operators) {
+        if (!sends(plan, op)) continue;
+        const Channel& channel = plan.channels[op.channel];
+        out[{channel.from, channel.to}].push_back(channel.kind == Channel::Kind::backward_edge);
+      }
+    }
+  }
+  return out;
+}
+
+/// One link's end: how many messages of either kind were posted and are needed so far.
+struct Inbox {
+  std::size_t posted = 0;
+  std::int32_t count[2] = {0, 0}, needed[2] = {0, 0};
+  std::int32_t segment[2] = {-1, -1};
+};
+
+class Poster {
+ public:
+  Poster(const Context& c, Pool& pool, Plan& plan, const std::map<Link, std::vector<bool>>& sent)
+      : c_(c), pool_(pool), plan_(plan), sent_(sent) {}
+
+  void run(Role& role) {
+    inboxes_.clear();
+    std::vector<Call> calls;
+    calls.reserve(2 * role.calls.size());
+    for (const Call& call : role.calls) {
+      if (call.microbatch >= 0) {
+        const bool two = call.other >= 0;
+        if (two || forwards(call)) need(role.stage, call.chunk, false, calls);
+        if (two || returns(call)) need(role.stage, two ? 1 - call.chunk : call.chunk, true, calls);
+      }
+      calls.push_back(call);
+    }
+    role.calls = std::move(calls);
+  }
+
+ private:
+  /// A call's pass is told by its segment: build() notes it.
+  bool forwards(const Call& call) const { return plan_.segments[call.segment].name.ends_with("forward"); }
+  bool returns(const Call& call) const {
+    return !forwards(call) && !plan_.segments[call.segment].name.ends_with("weights");
+  }
+
+  void need(int stage, int chunk, bool gradient, std::vector<Call>& calls) {
+    const int from = gradient ? c_.placement.behind(stage, chunk) : c_.placement.before(stage, chunk);
+    if (from < 0 || from == stage) return;
+    Inbox& inbox = inboxes_[from];
+    const std::vector<bool>& sent = sent_.at({from, stage});
+    const std::int32_t wanted = ++inbox.needed[gradient];
+    while (inbox.count[gradient] < wanted) {
+      const bool kind = sent[inbox.posted++];
+      const std::int32_t microbatch = inbox.count[kind]++;
+      calls.push_back({receive(stage, from, kind, inbox), microbatch, chunk_fed(stage, from, kind)});
+    }
+  }
+
+  std::int16_t chunk_fed(int stage, int from, bool gradient) const {
+    const int feeder = gradient ? c_.placement.behind(stage, 0) : c_.placement.before(stage, 0);
+    return feeder == from ? 0 : 1;
+  }
+
+  std::int32_t receive(int stage, int from, bool gradient, Inbox& inbox) {
+    if (inbox.segment[gradient] >= 0) return inbox.segment[gradient];
+    const char* name = gradient ? "receive gradient" : "receive activations";
+    SegmentBuilder out(pool_, name);
+    out.phase = gradient ? Phase::backward : Phase::forward;
+    const auto kind = gradient ? Channel::Kind::backward_edge : Channel::Kind::forward_edge;
+    out.communicate(c_.stage_transfer, name, receiving_from(stage, from), pool_.channel({kind, {}, from, stage}), {});
+    plan_.segments.push_back(out.finish());
+    return inbox.segment[gradient] = static_cast<std::int32_t>(plan_.segments.size()) - 1;
+  }
+
+  const Context& c_;
+  Pool& pool_;
+  Plan& plan_;
+  const std::map<Link, std::vector<bool>>& sent_;
+  std::map<int, Inbox> inboxes_;  // by the stage that sends
+};
+
+}  // namespace
+
+void post_receives(const Context& c, Pool& pool, Plan& plan) {
+  const std::map<Link, std::vector<bool>> sent = sent_over(plan);
+  Poster poster(c, pool, plan, sent);
+  for (Role& role : plan.roles) poster.run(role);
+}
+
+}  // namespace plan
