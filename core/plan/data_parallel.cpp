@@ -17,11 +17,13 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
-  // A group's collectives share a communicator and follow one another in the order in which they are issued.
-  const Stream behind = c_.fully_sharded ? Stream::gather : Stream::dp;
-  out_.communicate(
-      Collective{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)},
-      scatters ? "gradient reduce-scatter" : "gradient all-reduce", Stream::dp, channel, {Stream::compute, behind});
+  const Collective work{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)};
+  const char* name = scatters ? "gradient reduce-scatter" : "gradient all-reduce";
+  if (c_.fully_sharded) {  // a group's collectives share a communicator and follow one another as they are issued
+    out_.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::gather});
+  } else {
+    out_.communicate(work, name, Stream::dp, channel, {Stream::compute});
+  }
   if (axis == Axis::shard) reduce_replicas(c_, out_, bytes / ranks);
   if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
 }

@@ -26,6 +26,12 @@ struct Change {
 
 std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
 
+/// Zero 3 with the overlap that resolve() gives it: units gathered ahead take their room.
+void fully_shard(spec::Job& job) {
+  job.strategy.zero = 3;
+  if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
+}
+
 }  // namespace
 
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
@@ -70,6 +76,9 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
                          j.strategy.recompute = {spec::Recompute::Kind::full, 0};
                        }});
   }
+  if (s.zero < 3 && s.data() > 1) {
+    changes.push_back({"--zero 3", false, fully_shard});
+  }
   // Tensor parallelism over the fabric fits as well, and nobody wants its step time.
   const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
   for (const int factor : {2, 4, 8}) {
@@ -87,9 +96,6 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
                            j.strategy.dp = dp;
                          }});
     }
-  }
-  if (s.zero < 3 && s.data() > 1) {
-    changes.push_back({"--zero 3", false, [](spec::Job& j) { j.strategy.zero = 3; }});
   }
   std::vector<std::string> out;
   for (const Change& change : changes) {
@@ -110,7 +116,7 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
   if (!flags.empty() && fits(thrifty)) out.push_back(flags);
   if (!out.empty() || s.zero == 3 || s.data() == 1) return out;
   // Nor are they: parameters and gradients sharded besides.
-  thrifty.strategy.zero = 3;
+  fully_shard(thrifty);
   const std::string shards = "--zero 1";
   const std::string others =
       flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);

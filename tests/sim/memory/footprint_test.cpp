@@ -87,6 +87,14 @@ bool fits(const spec::Job& job) {
   return true;
 }
 
+TEST(Footprint, ShardedParametersAreAdvisedWhenTheyFit) {
+  // Room for half of the parameters, gradients and states of zero 1: zero 3 over 8 ranks holds an eighth of them.
+  spec::Job job = toy::job({.dp = 8, .zero = 1}, [](spec::Job& j) { j.model.layers = 32; });
+  job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(sim::footprints(plan::build(job), job)[0].total()) / 2);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
+}
+
 TEST(Footprint, EveryAdviceMakesTheJobFit) {
   // From a little too small to far too small: there is always less advice, and what is given holds.
   const auto job_with = [](double memory) {
