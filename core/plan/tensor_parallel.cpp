@@ -78,22 +78,38 @@ void TensorParallel::row_forward(const Linear& linear, bool reduces) {
 }
 
 void TensorParallel::input_gradient(const Linear& linear) {
+  if (linear.rows > 0) {
+    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, c_.dtype, c_.storage, false},
+                 called(linear, "input gradient"));
+    return;
+  }
   matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
 }
 
 void TensorParallel::weight_gradient(const Linear& linear) {
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
-  out_.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
+  const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
+  out_.compute(Matmul{linear.in, linear.out, rows, linear.experts, c_.dtype, result, fused},
+               called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   if (!fused && (c_.separate_gradients || c_.microbatches > 1)) {
-    const Chain add = accumulate_gradient(c_, linear.in * linear.out);
+    const Chain add = accumulate_gradient(c_, linear.in * linear.out * linear.experts);
     out_.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }
   if (linear.bias) {
-    const Chain sum = bias_gradient(c_, c_.tokens, linear.out);
+    const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
     out_.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
+}
+
+void TensorParallel::expert_forward(const Linear& linear) {
+  out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false}, linear.name);
+}
+
+void TensorParallel::full_backward(const Linear& linear) {
+  input_gradient(linear);
+  weight_gradient(linear);
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {

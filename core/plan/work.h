@@ -61,6 +61,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::int64_t bytes = 0;
   GroupShape group;
+  std::int64_t crossing = -1;  // all_to_all: bytes of them that leave the NVLink domain; -1: an even share
   auto operator<=>(const Collective&) const = default;
 };
 

@@ -1,6 +1,8 @@
 // core/spec/resolve.cpp -- fills in what the user left out, and says what it was.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/spec/job.h"
 
@@ -82,6 +84,19 @@ void fill_overlap(Job& job, Filler& of_framework) {
   }
 }
 
+/// Tokens of the hottest of `ep` ranks over the mean; each holds a run of neighbouring experts.
+double routed_imbalance(const std::vector<double>& tokens, int ep) {
+  const std::size_t each = tokens.size() / static_cast<std::size_t>(ep);
+  double all = 0, hottest = 0;
+  for (std::size_t first = 0; first < tokens.size(); first += each) {
+    double rank = 0;
+    for (std::size_t i = first; i < first + each; ++i) rank += tokens[i];
+    all += rank;
+    hottest = std::max(hottest, rank);
+  }
+  return all > 0 ? hottest * ep / all : 1;
+}
+
 }  // namespace
 
 bool attention_runs(AttentionKernel kernel, const Job& job) {
@@ -137,6 +152,10 @@ Job resolve(Job job) {
   }
   fill_kernels(job, of_framework);
   fill_overlap(job, of_framework);
+  if (!s.moe_routing.empty()) {
+    s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
+    of_framework.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
+  }
   Training& t = job.training;
   if (!t.gradient_dtype) {
     const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;

@@ -21,6 +21,8 @@ constexpr std::string_view name(AttentionKernel k) { return kAttentionKernelName
 
 enum class TpOverlap { none, wgrad, chunked, userbuffers };
 enum class CpKind { ring, all_gather, ulysses };
+/// How tokens reach their experts (core/plan/moe.h).
+enum class MoeDispatcher { alltoall, allgather, deepep };
 
 /// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
 /// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
@@ -35,6 +37,7 @@ struct FusedKernels {
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;
+  bool shared_expert = false;  // shared experts compute while tokens are on their way
   std::optional<TpOverlap> tp;
 };
 
@@ -51,7 +54,9 @@ struct Strategy {
   int shard = 0;  // shard groups of this many data-parallel ranks; 0: all
   int ep = 1, etp = 1;
   std::optional<double> moe_capacity_factor;
-  double moe_imbalance = 1;
+  double moe_imbalance = 1;  // tokens of the hottest expert-parallel rank over the mean
+  std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
+  MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
   Recompute recompute;
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;
