@@ -19,7 +19,9 @@ struct BlockActivations {
   std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
   std::int64_t masks = 0;          // of the residual dropouts
   std::int64_t experts = 0;        // instead of feed_forward: of a layer of experts (MoeActivations)
-  std::int64_t total() const { return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + experts; }
+  std::int64_t total() const {
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + experts;
+  }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.

@@ -4,7 +4,8 @@
 //   alltoall   tokens are copied top_k times in the order of the experts, exchanged over ep, sorted by local expert
 //   allgather  every rank of ep gathers all tokens and picks those of its experts; a reduce-scatter brings sums back
 //   deepep     a token crosses the fabric once for each NVLink domain that it visits and is handed on over NVLink, once
-//              for each rank there (DeepSeek-AI, arXiv 2412.19437, section 3.2.2); it is copied only behind the exchange
+//              for each rank there (DeepSeek-AI, arXiv 2412.19437, section 3.2.2); it is copied only behind the
+//              exchange
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -23,7 +23,7 @@ struct MoeShape {
   std::int64_t experts = 1;          // of this rank that have work
   std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
   std::int64_t ffn = 0, up_width = 0;
-  std::int64_t shared_ffn = 0, shared_up_width = 0;  // of the shared experts on one tensor-parallel rank; 0: none
+  std::int64_t shared_ffn = 0, shared_up_width = 0;        // of the shared experts on one tensor-parallel rank; 0: none
   std::int64_t dispatch_element = 2, combine_element = 2;  // bytes of an element on the wire
   bool counted_by_host = false;  // buffers have the size that the router chose: the host waits for it
 

@@ -79,8 +79,9 @@ void TensorParallel::row_forward(const Linear& linear, bool reduces) {
 
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
-    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, c_.dtype, c_.storage, false},
-                 called(linear, "input gradient"));
+    out_.compute(
+        Matmul{linear.rows, linear.in, linear.out, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
+        called(linear, "input gradient"));
     return;
   }
   matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
@@ -90,7 +91,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
-  out_.compute(Matmul{linear.in, linear.out, rows, linear.experts, c_.dtype, result, fused},
+  out_.compute(Matmul{linear.in, linear.out, rows, linear.experts, c_.dtype, result, fused, linear.experts > 1},
                called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   if (!fused && (c_.separate_gradients || c_.microbatches > 1)) {
@@ -104,7 +105,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
 }
 
 void TensorParallel::expert_forward(const Linear& linear) {
-  out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false}, linear.name);
+  out_.compute(
+      Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
+      linear.name);
 }
 
 void TensorParallel::full_backward(const Linear& linear) {

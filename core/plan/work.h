@@ -18,6 +18,7 @@ struct Matmul {
   spec::Dtype dtype = spec::Dtype::bf16;
   spec::Dtype out = spec::Dtype::bf16;
   bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
+  bool grouped = false;      // `batch` experts, each with operands of its own and m (or k) tokens by routing
   auto operator<=>(const Matmul&) const = default;
 };
 

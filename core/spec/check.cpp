@@ -177,8 +177,10 @@ class Checker {
 
   void experts() {
     if (!model_.moe) {
-      if (s_.ep > 1) fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
-      if (s_.etp > 1) fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
+      if (s_.ep > 1)
+        fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
+      if (s_.etp > 1)
+        fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
       return;
     }
     const Moe& moe = *model_.moe;
@@ -332,9 +334,10 @@ class Checker {
     const double layers = model_.layers, hidden = static_cast<double>(model_.hidden);
     const double vocab = static_cast<double>(model_.vocab), sequence = static_cast<double>(t_.sequence);
     const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
-                 visited = model_.moe ? static_cast<double>(model_.moe->top_k * model_.moe->ffn + model_.moe->shared_ffn) *
-                                            s_.moe_capacity_factor.value_or(s_.moe_imbalance)
-                                      : 0,
+                 visited = model_.moe
+                               ? static_cast<double>(model_.moe->top_k * model_.moe->ffn + model_.moe->shared_ffn) *
+                                     s_.moe_capacity_factor.value_or(s_.moe_imbalance)
+                               : 0,
                  up = static_cast<double>(model_.up_width()) + 2 * visited +
                       (model_.moe ? hidden * model_.moe->top_k * s_.moe_capacity_factor.value_or(s_.moe_imbalance) : 0);
     const double microbatches = static_cast<double>(whole_microbatches());
@@ -353,7 +356,8 @@ class Checker {
             "check sequence, global_batch and micro_batch for a digit too many");
     }
     const double parameters =
-        layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * (static_cast<double>(model_.ffn) + visited)) + vocab * hidden;
+        layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * (static_cast<double>(model_.ffn) + visited)) +
+        vocab * hidden;
     const double attended = model_.window > 0 ? std::min(sequence, static_cast<double>(model_.window)) : sequence;
     const double flops = (6 * parameters + 6 * layers * static_cast<double>(model_.q_width()) * attended) * sequence *
                          static_cast<double>(t_.global_batch);

@@ -131,6 +131,20 @@ AttentionKernel best_attention(const Job& job) {
   return AttentionKernel::unfused;
 }
 
+/// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments
+/// of nodes (Slurm's topology/block), so 256 GPUs on racks of 72 are four times 64. A segment below half of the domain
+/// is not worth it: then domains are filled.
+int placed_domain(const Cluster& cluster) {
+  const Node& node = cluster.node;
+  if (node.gpus < 1 || node.nvlink.domain <= node.gpus || cluster.gpus() <= node.nvlink.domain)
+    return node.nvlink.domain;
+  const int whole = node.nvlink.domain / node.gpus;
+  for (int nodes = whole; 2 * nodes >= whole; --nodes) {
+    if (cluster.nodes % nodes == 0) return nodes * node.gpus;
+  }
+  return node.nvlink.domain;
+}
+
 Job resolve(Job job) {
   Strategy& s = job.strategy;
   const std::string framework = "default of " + job.framework.name;
@@ -149,6 +163,10 @@ Job resolve(Job job) {
     s.attention_kernel = best_attention(job);
     of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
                       std::string("best of ") + name(job.cluster.node.gpu.generation));
+  }
+  if (const int domain = placed_domain(job.cluster); domain != job.cluster.node.nvlink.domain) {
+    job.cluster.node.nvlink.domain = domain;
+    of_framework.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
   }
   fill_kernels(job, of_framework);
   fill_overlap(job, of_framework);

@@ -112,8 +112,7 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   if (at.domains == 1) return {streamed(inside), "direct", near.residual};
   const double slower = leaf_slowdown_all_to_all(at.cluster, at.domains);
   const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
-  const base::Bytes inward = crossing < 0 ? inside.sent : at.bytes * ((at.members - 1.0) / at.members);
-  inside.sent = inward;
+  if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
   const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), at.domains - 1.0, out, at.own};
   return {streamed(between, at.members > 1 ? inside : Leg{}), "direct", far.residual};
 }
