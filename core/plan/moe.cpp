@@ -42,7 +42,12 @@ void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int6
     work.bytes = rounded(shape_.ranks_visited * row);
     if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
   }
-  out_.communicate(work, name, stream, channel, {Stream::compute});
+  if (c_.strategy.ep > 1 && c_.strategy.etp > 1 && behind_) {
+    out_.communicate(work, name, stream, channel, {Stream::compute, *behind_});
+  } else {
+    out_.communicate(work, name, stream, channel, {Stream::compute});
+  }
+  behind_ = stream;
 }
 
 void MoeLayer::send_to_experts(std::string_view name, std::int64_t element) {
@@ -100,6 +105,7 @@ void MoeLayer::forward() {
   const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
   const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;  // copied before sending
   const std::int64_t buffers = moe_exchange_bytes(c_);
+  behind_.reset();
   router_forward();
   if (!c_.overlap_shared_expert) shared_forward();
   out_.take(Category::workspace, buffers);
@@ -110,7 +116,6 @@ void MoeLayer::forward() {
   if (!before) move(shape_.received, shape_.received, "permute");
   if (tensor) {
     exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
-    if (parallel) out_.join(Stream::tp);
     out_.join(Stream::tp);
   }
   const bool sorts = (before && parallel) && shape_.experts > 1;
@@ -135,6 +140,7 @@ void MoeLayer::forward() {
 }
 
 void MoeLayer::backward() {
+  behind_.reset();
   const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
   const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
   const bool sorts = (before && parallel) && shape_.experts > 1;

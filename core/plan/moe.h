@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "core/plan/builder.h"
@@ -42,6 +43,7 @@ class MoeLayer {
   SegmentBuilder& out_;
   MoeShape shape_;
   TensorParallel linear_;
+  std::optional<Stream> behind_;  // the exchange before, in this pass: what it brought is sent on
 };
 
 }  // namespace plan

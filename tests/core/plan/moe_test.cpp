@@ -123,6 +123,22 @@ TEST(Moe, ExpertTensorParallelHalvesTheWidthAndDoublesTheRows) {
   EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert reduce-scatter"), 4 * 512 * 256 * 2);
 }
 
+TEST(Moe, WhatOneExchangeBroughtIsSentOnOnlyThen) {
+  // Forward: dispatch, all-gather, matmuls, reduce-scatter, combine; backward the same. Each waits for the one before.
+  const plan::Plan p = plan::build(spread(2, 2));
+  walk::HappensBefore order(p);
+  int before = -1, checked = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const int number = order.issue(op);
+    if (op.stream != plan::Stream::ep && op.stream != plan::Stream::tp) return;
+    if (before >= 0) EXPECT_TRUE(order.before(before, number)) << p.names[op.name];
+    before = number;
+    ++checked;
+  });
+  EXPECT_EQ(checked, 4 * 8);
+  EXPECT_TRUE(order.unrecorded.empty());
+}
+
 TEST(Moe, HoweverExpertsAreSpreadTheArithmeticIsTheSame) {
   // Rows divide evenly in each of these, so nothing is padded and the plan's FLOPs are the formula's.
   for (const auto& [ep, etp] : std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}) {
