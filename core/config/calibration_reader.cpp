@@ -27,6 +27,13 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
   map.require("memory", curve.memory, 1e-3, kMost);
   map.require("overhead", curve.overhead);
   read_provenance(map, curve.from);
+  if (const Value* grouped = map.child("grouped")) {
+    MapReader part(*grouped, map.path_of("grouped"), faults);
+    part.require("pace", curve.grouped_pace, 1e-3, kMost);
+    part.require("each", curve.grouped_each);
+    read_provenance(part, curve.grouped_from);
+    part.finish();
+  }
   map.finish();
 }
 

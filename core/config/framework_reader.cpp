@@ -35,6 +35,7 @@ spec::Overlap read_overlap(const Value& value, const std::string& path, Faults& 
   map.read("param_gather", overlap.param_gather);
   map.read("p2p", overlap.p2p);
   map.read("expert", overlap.expert);
+  map.read("shared_expert", overlap.shared_expert);
   map.read("tp", overlap.tp, kTpOverlaps);
   map.finish();
   return overlap;

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
+#include "core/plan/moe_shape.h"
 
 namespace plan {
 
 using Kind = spec::Recompute::Kind;
 
-BlockActivations kept_activations(const Context& c, Kind kind) {
+BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   BlockActivations out;
   const std::int64_t e = c.element;
   const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
@@ -34,7 +35,11 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   out.context = c.tokens * c.q_width * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
   const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
-  out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
+  if (experts) {
+    out.experts = moe_activations(c).total();
+  } else {
+    out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
+  }
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
   return out;
 }

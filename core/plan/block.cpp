@@ -3,6 +3,7 @@
 
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/moe.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -92,6 +93,7 @@ void Block::attention_backward(bool windowed) {
 }
 
 void Block::mlp_forward(bool gathers, bool reduces) {
+  if (experts()) return MoeLayer(c_, out_).forward();
   TensorParallel linear(c_, out_);
   linear.column_forward(up_linear(c_), gathers);
   const Chain activation = activation_forward(c_, c_.tokens);
@@ -100,6 +102,7 @@ void Block::mlp_forward(bool gathers, bool reduces) {
 }
 
 void Block::mlp_backward(bool gathers, bool reduces) {
+  if (experts()) return MoeLayer(c_, out_).backward();
   TensorParallel linear(c_, out_);
   linear.row_backward(down_linear(c_), gathers);
   const Chain activation = activation_backward(c_, c_.tokens);
@@ -134,21 +137,34 @@ void Block::forward_operators(bool windowed) {
   out_.compute(residual.work, "residual add", residual.launches);
 }
 
+std::int64_t Block::feed_forward_bytes() const {
+  if (experts()) return moe_activations(c_).total();
+  return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
+}
+
+std::int64_t Block::widest_gradient_bytes() const {
+  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
+  const MoeShape shape(c_);
+  return shape.rows * (shape.up_width + c_.hidden) * c_.element;
+}
+
 void Block::forward(Kind kind, bool windowed) {
   out_.phase = Phase::forward;
-  const BlockActivations keeps = kept_activations(c_, kind);
-  const std::int64_t kept = keeps.total(), whole = kept_activations(c_, Kind::none).total() + keeps.unread;
+  const BlockActivations keeps = kept_activations(c_, kind, experts());
+  const std::int64_t kept = keeps.total();
+  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
-  const std::int64_t passing = kind == Kind::full ? c_.tokens * (c_.up_width + c_.ffn) * c_.element : whole - kept;
+  const std::int64_t passing = kind == Kind::full ? feed_forward_bytes() : whole - kept;
   out_.take(Category::workspace, passing);
   forward_operators(windowed);
   out_.give(Category::workspace, passing);
 }
 
 void Block::backward(Kind kind, bool windowed) {
-  const BlockActivations keeps = kept_activations(c_, kind);
-  const std::int64_t kept = keeps.total(), whole = kept_activations(c_, Kind::none).total() + keeps.unread;
+  const BlockActivations keeps = kept_activations(c_, kind, experts());
+  const std::int64_t kept = keeps.total();
+  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
   out_.take(Category::activations, whole - kept);
   if (kind == Kind::full) {
     out_.phase = Phase::recompute;
@@ -160,7 +176,7 @@ void Block::backward(Kind kind, bool windowed) {
   out_.phase = Phase::backward;
   const std::int64_t shard = c_.shard_tokens * c_.hidden;
   // Gradients in flight at the widest point: of the first feed-forward matmul's output and of what flows beside it.
-  const std::int64_t flowing = c_.tokens * (c_.up_width + c_.hidden) * c_.element + shard * c_.element;
+  const std::int64_t flowing = widest_gradient_bytes() + shard * c_.element;
   out_.take(Category::workspace, flowing);
   TensorParallel linear(c_, out_);
   const Chain joined = residual_backward(c_);

@@ -19,13 +19,14 @@ struct BlockActivations {
   std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
   std::int64_t masks = 0;          // of the residual dropouts
   std::int64_t unread = 0;         // held without need (selective_ops)
+  std::int64_t experts = 0;        // instead of feed_forward: of a layer of experts (MoeActivations)
   std::int64_t total() const {
-    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread;
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread + experts;
   }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.
-BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind);
+BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, bool experts = false);
 
 BlockActivations kept_by_selective_ops(const Context&);
 
@@ -52,6 +53,9 @@ class Block {
   void mlp_forward(bool gathers, bool reduces);
   void mlp_backward(bool gathers, bool reduces);
   void norm(const char* name, bool backward);
+  bool experts() const { return c_.experts_in(out_.layer); }
+  std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
+  std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul
 
   const Context& c_;
   SegmentBuilder& out_;

@@ -59,6 +59,7 @@ Context::Context(const spec::Job& j)
   overlap_grad_reduce = strategy.overlap.grad_reduce.value_or(false);
   overlap_param_gather = strategy.overlap.param_gather.value_or(false);
   overlap_p2p = strategy.overlap.p2p.value_or(false);
+  overlap_shared_expert = strategy.overlap.shared_expert;
 
   const spec::Cluster& cluster = job.cluster;
   axes = axes_of(strategy);
@@ -75,7 +76,7 @@ Context::Context(const spec::Job& j)
   dp_group = group(Axis::dp);
   embedding_group = group_shape(stage_stride * std::max(1, pp - 1), std::min(pp, 2), cluster, ranks);
   // The replicas of a parameter need not be asked twice; under ZeRO-1 every rank owns other gradients.
-  model_group = group_shape(1, strategy.zero >= 1 ? ranks : tp * pp, cluster, ranks);
+  model_group = group_shape(1, strategy.zero >= 1 || strategy.ep * strategy.etp > tp ? ranks : tp * pp, cluster, ranks);
   scatter_gather = job.framework.scatter_gather_pipeline && tp > 1 && !sp;
   if (pp > 1) stage_transfer = stage_hop(stage_stride, cluster, ranks);
   stage_transfer.bytes = tokens * hidden * element / (sp || scatter_gather ? tp : 1);

@@ -42,6 +42,7 @@ struct Context {
   spec::AttentionKernel attention;
   spec::TpOverlap tp_overlap;
   bool overlap_grad_reduce, overlap_param_gather, overlap_p2p;
+  bool overlap_shared_expert;
   Axes axes;                                  // of the ranks of one stage
   std::array<GroupShape, kAxes> axis_groups;  // where the members of each axis sit
   const GroupShape& group(Axis axis) const { return axis_groups[static_cast<int>(axis)]; }
@@ -57,6 +58,8 @@ struct Context {
   bool scatters_gradients;  // zero 2 and 3: a rank keeps its share of the gradients alone
   bool fully_sharded;       // zero 3: and of the parameters
 
+  /// Whether the feed-forward of this layer (of the model, from 0) is one of experts.
+  bool experts_in(int layer) const { return model.moe && layer >= 0 && model.moe->in_layer(layer); }
   /// Whether any parameter of a stage has copies on other ranks.
   bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
   bool fused_attention() const {

@@ -35,17 +35,17 @@ Chain norm_backward(const Context& c, std::int64_t elements) {
   return chain(Kind::norm, elements, 36 + 5 * e, 20 + 3 * e, 12);
 }
 
-Chain activation_forward(const Context& c, std::int64_t tokens) {
+Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t width) {
   const double e = static_cast<double>(c.element);
-  const std::int64_t elements = tokens * c.ffn;
+  const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);  // silu; times the other half
 }
 
-Chain activation_backward(const Context& c, std::int64_t tokens) {
+Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t width) {
   const double e = static_cast<double>(c.element);
-  const std::int64_t elements = tokens * c.ffn;
+  const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
   return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);  // two products, silu', join of the halves

@@ -18,9 +18,9 @@ struct Chain {
 
 Chain norm_forward(const Context&, std::int64_t elements);
 Chain norm_backward(const Context&, std::int64_t elements);
-/// Activation of the feed-forward on `tokens` tokens of one rank.
-Chain activation_forward(const Context&, std::int64_t tokens);
-Chain activation_backward(const Context&, std::int64_t tokens);
+/// Activation of the feed-forward on `tokens` tokens of one rank; `width` numbers each, 0: the dense layers' ffn.
+Chain activation_forward(const Context&, std::int64_t tokens, std::int64_t width = 0);
+Chain activation_backward(const Context&, std::int64_t tokens, std::int64_t width = 0);
 /// Rotary embedding of queries and keys.
 Chain rope_forward(const Context&);
 Chain rope_backward(const Context&);

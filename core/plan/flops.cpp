@@ -12,6 +12,20 @@ double scored_pairs(double s, bool causal, double window) {
   return causal ? window * s - window * window / 2 : window * s;
 }
 
+/// Weights of the feed-forward that a token meets, averaged over layers with and without experts: of those it visits
+/// top_k, the shared ones and the router.
+double feed_forward_weights(const spec::Model& model) {
+  const double h = static_cast<double>(model.hidden), matrices = model.gated_mlp ? 3 : 2;
+  const double dense = matrices * h * static_cast<double>(model.ffn);
+  if (!model.moe) return dense;
+  const spec::Moe& moe = *model.moe;
+  const double visited = static_cast<double>(moe.top_k * moe.ffn + moe.shared_ffn);
+  const double experts = h * (matrices * visited + moe.experts);
+  double layers = 0;
+  for (int layer = 0; layer < model.layers; ++layer) layers += moe.in_layer(layer) ? 1 : 0;
+  return (layers * experts + (model.layers - layers) * dense) / model.layers;
+}
+
 double layers_recomputed(const spec::Job& job) {
   const spec::Recompute& recompute = job.strategy.recompute;
   if (recompute.layers == 0) return job.model.layers;
@@ -32,9 +46,7 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
   const double s = static_cast<double>(sequence), h = static_cast<double>(model.hidden);
   const double q = static_cast<double>(model.q_width()), kv = static_cast<double>(model.kv_width());
   ForwardFlops out;
-  out.linear =
-      2 * s *
-      (h * (q + 2 * kv) + q * h + h * static_cast<double>(model.up_width()) + static_cast<double>(model.ffn) * h);
+  out.linear = 2 * s * (h * (q + 2 * kv) + q * h + feed_forward_weights(model));
   const double full = scored_pairs(s, model.causal, 0);
   const double banded = scored_pairs(s, model.causal, static_cast<double>(model.window));
   const double share = model.window > 0 ? 1.0 / model.window_every : 0.0;

@@ -9,7 +9,8 @@ namespace plan {
 /// FLOPs of one forward of one sequence; a multiply-add counts as two. Only matmuls count, and of attention what the
 /// mask leaves: half of the square when causal, the band of a window.
 struct ForwardFlops {
-  double linear = 0;     // qkv, output projection and feed-forward of one layer
+  double linear = 0;     // qkv, output projection and feed-forward of one layer, experts as far as a token visits them;
+                         // averaged over layers with and without experts
   double attention = 0;  // scores and values of one layer, averaged over layers with and without a window
   double head = 0;       // output head
 };

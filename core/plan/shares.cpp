@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/shares.h"
 
+#include "core/plan/moe_shape.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
 
-Held layer_parameters(const Context& c, int /*layer*/) {
+Held layer_parameters(const Context& c, int layer) {
   const spec::Model& m = c.model;
-  std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden + c.hidden * c.up_width + c.ffn * c.hidden;
+  std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden;
   if (m.has_qkv_bias()) count += c.qkv_width;
   if (m.attention_sinks) count += c.heads;
   if (m.has_proj_bias()) count += c.hidden;
+  count += spec::block_parameters(m).norms;
+  if (c.experts_in(layer)) {
+    count += c.hidden * m.moe->experts + (m.moe->router_bias ? m.moe->experts : 0) + shared_expert_parameters(c);
+    return {count, m.moe->experts / c.strategy.ep * expert_parameters(c)};
+  }
+  count += c.hidden * c.up_width + c.ffn * c.hidden;
   if (m.bias) count += c.up_width + c.hidden;
-  return {count + spec::block_parameters(m).norms, 0};
+  return {count, 0};
 }
 
 std::int64_t embedding_parameters(const Context& c) {

@@ -78,6 +78,12 @@ void TensorParallel::row_forward(const Linear& linear, bool reduces) {
 }
 
 void TensorParallel::input_gradient(const Linear& linear) {
+  if (linear.rows > 0) {
+    out_.compute(
+        Matmul{linear.rows, linear.in, linear.out, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
+        called(linear, "input gradient"));
+    return;
+  }
   matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
 }
 
@@ -85,18 +91,31 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   SegmentBuilder& out = out_.weights();
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
-  out.compute(Matmul{linear.in, linear.out, c_.tokens, 1, c_.dtype, result, fused}, called(linear, "weight gradient"));
+  const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
+  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, c_.dtype, result, fused, linear.experts > 1},
+              called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
   if (!fused && (c_.separate_gradients || sums)) {
-    const Chain add = accumulate_gradient(c_, linear.in * linear.out);
+    const Chain add = accumulate_gradient(c_, linear.in * linear.out * linear.experts);
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }
   if (linear.bias) {
-    const Chain sum = bias_gradient(c_, c_.tokens, linear.out);
+    const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
   out_.retain(c_.tokens * (linear.in + linear.out) * c_.element);
+}
+
+void TensorParallel::expert_forward(const Linear& linear) {
+  out_.compute(
+      Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
+      linear.name);
+}
+
+void TensorParallel::full_backward(const Linear& linear) {
+  input_gradient(linear);
+  weight_gradient(linear);
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {

@@ -16,6 +16,8 @@ struct Linear {
   std::string_view name;  // "qkv"
   std::int64_t in = 0, out = 0;
   bool bias = false;
+  std::int64_t rows = 0;     // tokens; 0: those of a microbatch
+  std::int64_t experts = 1;  // equal layers side by side, each on `rows` tokens of its own (a grouped matmul)
 };
 
 class TensorParallel {
@@ -30,6 +32,10 @@ class TensorParallel {
   void row_backward(const Linear&, bool gathers = true);
   /// Backward of a column-parallel layer; the input is gathered again when sequence parallel, its gradient reduced.
   void column_backward(const Linear&, bool gathers = true, bool reduces = true);
+
+  /// A layer that is whole on this rank, such as a rank's experts: no collectives.
+  void expert_forward(const Linear&);
+  void full_backward(const Linear&);
 
   /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next
   /// compute operator.

@@ -18,6 +18,7 @@ struct Matmul {
   spec::Dtype dtype = spec::Dtype::bf16;
   spec::Dtype out = spec::Dtype::bf16;
   bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
+  bool grouped = false;      // `batch` experts, each with operands of its own and m (or k) tokens by routing
   auto operator<=>(const Matmul&) const = default;
 };
 
@@ -62,6 +63,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::int64_t bytes = 0;
   GroupShape group;
+  std::int64_t crossing = -1;  // all_to_all: bytes of them that leave the NVLink domain; -1: an even share
   auto operator<=>(const Collective&) const = default;
 };
 

@@ -34,6 +34,9 @@ struct MatmulCurve {
   double memory = 1;              // fraction of the data-sheet bandwidth at which operands stream
   base::Seconds overhead;         // prologue, epilogue and launch of one kernel
   Provenance from;
+  double grouped_pace = 1;          // of a grouped matmul over that of a batched one
+  base::Seconds grouped_each = {};  // one more for each group
+  Provenance grouped_from = {};     // source empty: as `from`
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.

@@ -34,6 +34,7 @@ class Checker {
     batch();
     tensor();
     for (base::Fault& each : context_faults(job_)) faults_.push_back(std::move(each));
+    experts();
     pipeline();
     sharding();
     kernels();
@@ -170,8 +171,64 @@ class Checker {
             text(model_.kv_heads) + " kv_heads can be neither divided nor replicated over tp " + text(s_.tp),
             "choose a tp that divides " + text(model_.kv_heads) + ", or a multiple of it");
     }
-    divides(model_.ffn, "columns of the feed-forward");
+    if (!experts_everywhere()) divides(model_.ffn, "columns of the feed-forward");
+    if (model_.moe) divides(model_.moe->shared_ffn, "columns of the shared experts");
     if (s_.sp) divides(t_.sequence, "tokens of a sequence (sp: true)");
+  }
+
+  bool experts_everywhere() const { return model_.moe && model_.moe->first_dense == 0 && model_.moe->every == 1; }
+
+  void experts() {
+    if (!model_.moe) {
+      if (s_.ep > 1)
+        fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
+      if (s_.etp > 1)
+        fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
+      return;
+    }
+    const Moe& moe = *model_.moe;
+    range("model.moe.experts", moe.experts, 1, kDegree);
+    range("model.moe.top_k", moe.top_k, 1, moe.experts);
+    range("model.moe.ffn", moe.ffn, 1, kWidth);
+    if (s_.tp > 1 && !s_.sp) {
+      fault("strategy.sp", "with tp " + text(s_.tp) + " every rank would send the same tokens to the experts",
+            "write sp: true, as Megatron demands for mixture of experts");
+    }
+    if (moe.experts % s_.ep != 0) {
+      fault("strategy.ep", text(moe.experts) + " experts do not divide by ep " + text(s_.ep),
+            "choose an ep that divides " + text(moe.experts));
+    }
+    if (moe.ffn % s_.etp != 0) {
+      fault("strategy.etp", text(moe.ffn) + " columns of an expert do not divide by etp " + text(s_.etp),
+            "choose an etp that divides " + text(moe.ffn));
+    }
+    const std::int64_t ranks = times(times(s_.tp, s_.cp), data()), folded = times(s_.ep, s_.etp);
+    if (ranks > 0 && ranks % folded != 0) {
+      fault(s_.ep > 1 ? "strategy.ep" : "strategy.etp",
+            "ep " + text(s_.ep) + " x etp " + text(s_.etp) + " = " + text(folded) + " does not divide the " +
+                text(ranks) + " ranks of a stage (tp x cp x dp)",
+            "choose degrees whose product divides " + text(ranks));
+    }
+    if (!s_.moe_routing.empty() && static_cast<std::int64_t>(s_.moe_routing.size()) != moe.experts) {
+      fault("strategy.moe_routing",
+            text(static_cast<std::int64_t>(s_.moe_routing.size())) + " counts for " + text(moe.experts) + " experts",
+            "write one count of tokens for each expert");
+    }
+    if (s_.moe_capacity_factor && *s_.moe_capacity_factor <= 0) {
+      fault("strategy.moe_capacity_factor", "experts without capacity take no token",
+            "write a number above 0, such as 1.25, or leave it out");
+    }
+    // Above the tokens that there are an imbalance would be no imbalance.
+    if (s_.moe_imbalance > s_.ep && s_.moe_imbalance > 1) {
+      fault("strategy.moe_imbalance", "the hottest of ep " + text(s_.ep) + " ranks cannot have more than all tokens",
+            "write a number from 1 to " + text(s_.ep));
+    }
+    constexpr double most_parameters = 1e16;
+    const double parameters = 3.0 * static_cast<double>(model_.hidden) * static_cast<double>(moe.ffn) * moe.experts;
+    if (parameters * model_.layers > most_parameters) {
+      fault("model.moe.experts", "the experts have more than 10^16 parameters",
+            "check experts, ffn and hidden for a digit too many");
+    }
   }
 
   void pipeline() {
@@ -325,7 +382,12 @@ class Checker {
     const double layers = model_.layers, hidden = static_cast<double>(model_.hidden);
     const double vocab = static_cast<double>(model_.vocab), sequence = static_cast<double>(t_.sequence);
     const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
-                 up = static_cast<double>(model_.up_width());
+                 visited = model_.moe
+                               ? static_cast<double>(model_.moe->top_k * model_.moe->ffn + model_.moe->shared_ffn) *
+                                     s_.moe_capacity_factor.value_or(s_.moe_imbalance)
+                               : 0,
+                 up = static_cast<double>(model_.up_width()) + 2 * visited +
+                      (model_.moe ? hidden * model_.moe->top_k * s_.moe_capacity_factor.value_or(s_.moe_imbalance) : 0);
     const double microbatches = static_cast<double>(whole_microbatches());
     if (microbatches * s_.pp * s_.vpp > most_passes) {
       fault("training.global_batch",
@@ -342,7 +404,8 @@ class Checker {
             "check sequence, global_batch and micro_batch for a digit too many");
     }
     const double parameters =
-        layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * static_cast<double>(model_.ffn)) + vocab * hidden;
+        layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * (static_cast<double>(model_.ffn) + visited)) +
+        vocab * hidden;
     const double attended = model_.window > 0 ? std::min(sequence, static_cast<double>(model_.window)) : sequence;
     const double flops = (6 * parameters + 6 * layers * static_cast<double>(model_.q_width()) * attended) * sequence *
                          static_cast<double>(t_.global_batch);

@@ -1,6 +1,8 @@
 // core/spec/resolve.cpp -- fills in what the user left out, and says what it was.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/spec/job.h"
 
@@ -89,6 +91,19 @@ void fill_overlap(Job& job, Filler& of_framework) {
   }
 }
 
+/// Tokens of the hottest of `ep` ranks over the mean; each holds a run of neighbouring experts.
+double routed_imbalance(const std::vector<double>& tokens, int ep) {
+  const std::size_t each = tokens.size() / static_cast<std::size_t>(ep);
+  double all = 0, hottest = 0;
+  for (std::size_t first = 0; first < tokens.size(); first += each) {
+    double rank = 0;
+    for (std::size_t i = first; i < first + each; ++i) rank += tokens[i];
+    all += rank;
+    hottest = std::max(hottest, rank);
+  }
+  return all > 0 ? hottest * ep / all : 1;
+}
+
 }  // namespace
 
 bool attention_runs(AttentionKernel kernel, const Job& job) {
@@ -123,6 +138,20 @@ AttentionKernel best_attention(const Job& job) {
   return AttentionKernel::unfused;
 }
 
+/// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments
+/// of nodes (Slurm's topology/block), so 256 GPUs on racks of 72 are four times 64. A segment below half of the domain
+/// is not worth it: then domains are filled.
+int placed_domain(const Cluster& cluster) {
+  const Node& node = cluster.node;
+  if (node.gpus < 1 || node.nvlink.domain <= node.gpus || cluster.gpus() <= node.nvlink.domain)
+    return node.nvlink.domain;
+  const int whole = node.nvlink.domain / node.gpus;
+  for (int nodes = whole; 2 * nodes >= whole; --nodes) {
+    if (cluster.nodes % nodes == 0) return nodes * node.gpus;
+  }
+  return node.nvlink.domain;
+}
+
 Job resolve(Job job) {
   Strategy& s = job.strategy;
   const std::string framework = "default of " + job.framework.name;
@@ -143,8 +172,16 @@ Job resolve(Job job) {
     of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
                       std::string("best of ") + name(job.cluster.node.gpu.generation));
   }
+  if (const int domain = placed_domain(job.cluster); domain != job.cluster.node.nvlink.domain) {
+    job.cluster.node.nvlink.domain = domain;
+    of_framework.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
+  }
   fill_kernels(job, of_framework);
   fill_overlap(job, of_framework);
+  if (!s.moe_routing.empty()) {
+    s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
+    of_framework.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
+  }
   Training& t = job.training;
   if (!t.gradient_dtype) {
     const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;

@@ -24,6 +24,8 @@ enum class CpKind { ring, all_gather, ulysses };
 /// zigzag: of 2 cp chunks each rank has one from the front and one from the back, so that a causal mask leaves all of
 /// them the same; none: contiguous parts, and the last rank rules.
 enum class CpBalance { zigzag, none };
+/// How tokens reach their experts (core/plan/moe.h).
+enum class MoeDispatcher { alltoall, allgather, deepep };
 
 /// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
 /// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
@@ -38,6 +40,7 @@ struct FusedKernels {
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;
+  bool shared_expert = false;  // shared experts compute while tokens are on their way
   std::optional<TpOverlap> tp;
 };
 
@@ -67,7 +70,9 @@ struct Strategy {
   int shard = 0;  // shard groups of this many data-parallel ranks; 0: all
   int ep = 1, etp = 1;
   std::optional<double> moe_capacity_factor;
-  double moe_imbalance = 1;
+  double moe_imbalance = 1;         // tokens of the hottest expert-parallel rank over the mean
+  std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
+  MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
   Recompute recompute;
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;

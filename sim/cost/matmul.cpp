@@ -62,6 +62,12 @@ Price price_matmul(const plan::Matmul& w, const Device& device) {
     }
   }
   const base::Flops flops(plan::hardware_flops(w));
+  if (w.grouped && !curve.grouped_from.source.empty()) {
+    const base::Seconds busy(least / curve.grouped_pace);
+    return {curve.overhead + curve.grouped_each * static_cast<double>(w.batch) + busy +
+                power_penalty(device, flops, peak, curve.ceiling),
+            curve.grouped_from.residual};
+  }
   return {curve.overhead + base::Seconds(least) + power_penalty(device, flops, peak, curve.ceiling),
           curve.from.residual};
 }

@@ -103,15 +103,18 @@ NetworkPrice nvls(const Ground& at) {
   return {streamed(tree_leg(far, at), inside), "nvls tree", far.residual};
 }
 
-NetworkPrice direct(const Ground& at) {
+/// `crossing`: see plan::Collective; then all of `bytes` arrive at a rank over NVLink, handed on by the one that took
+/// them from the fabric.
+NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const PathCurve& near = at.cluster.node.links.all_to_all;
   const PathCurve& far = at.cluster.fabric.calibration.all_to_all;
   const base::Bytes each = at.bytes / at.size;
-  const Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
+  Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
   if (at.domains == 1) return {streamed(inside), "direct", near.residual};
   const double slower = leaf_slowdown_all_to_all(at.cluster, at.domains);
-  const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), at.domains - 1.0,
-                    each * (at.size - at.members), at.own};
+  const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
+  if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
+  const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), at.domains - 1.0, out, at.own};
   return {streamed(between, at.members > 1 ? inside : Leg{}), "direct", far.residual};
 }
 
@@ -155,7 +158,7 @@ double bytes_sent_per_rank(const plan::Collective& c) { return bus_factor(c.kind
 NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) {
   if (c.group.size <= 1 || c.bytes <= 0) return {{}, "none", 0};
   const Ground at = survey(c, cluster);
-  if (c.kind == CollectiveKind::all_to_all) return direct(at);
+  if (c.kind == CollectiveKind::all_to_all) return direct(at, c.crossing);
   if (c.kind == CollectiveKind::shift) return shift(c, at);
   NetworkPrice best = ring(c.kind, at);
   if (c.kind != CollectiveKind::all_reduce) return best;

@@ -77,10 +77,25 @@ class Source {
           curve->hop = base::us(below(4));
         }
       }
+      if (!j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
     });
   }
 
  private:
+  void add_experts(spec::Job& j) {
+    spec::Strategy& s = j.strategy;
+    const int ranks = s.tp * s.data();
+    j.model.moe = spec::Moe{.experts = 12, .top_k = 1 + below(3), .ffn = 256, .every = one_of({1, 2})};
+    j.model.moe->shared_ffn = one_of({0, 256});
+    s.ep = one_of({1, 2, 3, 4});
+    if (ranks % s.ep != 0) s.ep = 1;
+    s.etp = ranks % (2 * s.ep) == 0 && coin() ? 2 : 1;
+    s.moe_imbalance = s.ep > 1 ? one_of({1.0, 1.3}) : 1.0;
+    s.moe_dispatcher =
+        one_of({spec::MoeDispatcher::alltoall, spec::MoeDispatcher::allgather, spec::MoeDispatcher::deepep});
+    s.overlap.shared_expert = coin();
+  }
+
   std::mt19937 random_;
 };
 

@@ -30,7 +30,7 @@ TEST_F(Messages, AnUnknownKeyOffersTheNearest) {
 TEST_F(Messages, AnUnknownKeyNearToNoneListsThemAll) {
   EXPECT_EQ(small_.message(job("overlap: {everything: true}")),
             "job.yaml:4:22: error: strategy.overlap.everything: unknown key\n"
-            "  mend: known keys: expert, grad_reduce, p2p, param_gather, tp");
+            "  mend: known keys: expert, grad_reduce, p2p, param_gather, shared_expert, tp");
 }
 
 TEST_F(Messages, ABandwidthNeedsItsUnit) {

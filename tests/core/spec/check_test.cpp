@@ -166,6 +166,25 @@ TEST(Check, TensorParallelOverlapIsSupported) {
   EXPECT_EQ(fields(with([](Job& j) { j.model.window = 128; })), Fields{});
 }
 
+TEST(Check, ExpertDegreesMustDivide) {
+  const auto experts = [](int tp, bool sp, int ep, int etp) {
+    return fields(with([&](Job& j) {
+      j.model.moe = Moe{.experts = 6, .top_k = 2, .ffn = 64};
+      j.strategy.tp = tp;
+      j.strategy.sp = sp;
+      j.strategy.ep = ep;
+      j.strategy.etp = etp;
+    }));
+  };
+  EXPECT_EQ(experts(1, false, 2, 2), Fields{});
+  EXPECT_EQ(experts(2, true, 2, 1), Fields{});
+  EXPECT_EQ(experts(2, false, 2, 1), Fields{"strategy.sp"});
+  EXPECT_EQ(experts(1, false, 4, 1), Fields{"strategy.ep"});                     // of 6 experts
+  EXPECT_EQ(experts(1, false, 1, 3), (Fields{"strategy.etp", "strategy.etp"}));  // of 64 columns; of the ranks
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.ep = 2; })), Fields{"strategy.ep"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.etp = 2; })), Fields{"strategy.etp"});
+}
+
 TEST(Check, EachUnsupportedFeatureIsNamed) {
   const auto refused = [](auto bend) {
     const std::vector<base::Fault> faults = unsupported(with(bend));
@@ -174,11 +193,18 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
     EXPECT_TRUE(faults[0].what.ends_with("is not supported by this version")) << faults[0].what;
     return faults[0].field;
   };
-  EXPECT_EQ(refused([](Job& j) { j.strategy.ep = 2; }), "strategy.ep");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.etp = 2; }), "strategy.etp");
+  EXPECT_EQ(refused([](Job& j) {
+              j.strategy.ep = 2;
+              j.strategy.overlap.expert = true;
+            }),
+            "strategy.overlap.expert");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
-  EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
+  EXPECT_EQ(refused([](Job& j) {
+              j.model.moe = Moe{};
+              j.model.parallel_block = true;
+            }),
+            "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
   EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");

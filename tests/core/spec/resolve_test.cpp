@@ -43,6 +43,21 @@ TEST(Resolve, WhatWasWrittenStaysAndIsNotToldAgain) {
   }
 }
 
+TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {
+  const auto domain = [](int nodes) {
+    Job job = small_job();
+    job.cluster.node.gpus = 4;
+    job.cluster.node.nvlink.domain = 72;
+    job.cluster.node.nvlink.via = Switch::nvswitch;
+    job.cluster.nodes = nodes;
+    return resolve(job).cluster.node.nvlink.domain;
+  };
+  EXPECT_EQ(domain(16), 72);  // one rack
+  EXPECT_EQ(domain(64), 64);  // four segments of 16 nodes
+  EXPECT_EQ(domain(36), 72);
+  EXPECT_EQ(domain(38), 72);  // segments of 2 nodes would waste the racks
+}
+
 TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   const auto best = [](Generation g, const char* framework, Dtype precision = Dtype::bf16, int head_dim = 128) {
     Job job = small_job();

@@ -35,6 +35,21 @@ TEST(Matmul, ASmallOneWaitsForMemory) {
   // 1000^3: 2 us of math; 3e6 elements of 2 bytes take 6 us.
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, toy_device()), corner(2, 6), 1e-9);
 }
+TEST(Matmul, GroupsCostTheirPaceAndTheirOverheadOnlyWhereMeasured) {
+  // Batched 4 x 1000^3 without calibration of groups: no difference. With pace 0.5 and 3 us a group: twice, and 12 us.
+  sim::Device d = tiled();
+  const plan::Matmul batched{.m = 1000, .n = 1000, .k = 1000, .batch = 4};
+  plan::Matmul grouped = batched;
+  grouped.grouped = true;
+  const double before = us_of(batched, d);
+  EXPECT_EQ(us_of(grouped, d), before);
+  spec::MatmulCurve& c = d.calibration.matmul[kBf16];
+  c.grouped_pace = 0.5;
+  c.grouped_each = base::us(3);
+  c.grouped_from.source = "toy";
+  EXPECT_NEAR(us_of(grouped, d), 2 * before + 12, 1e-9);
+  EXPECT_EQ(us_of(batched, d), before);
+}
 TEST(Matmul, AccumulatingInFp32ReadsAndWritesC) {
   // k = 1: 2 (m + n) bytes of operands + 8 m n of C = 8,004,000 bytes, 8.004 us; math 0.002 us.
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1, .out = spec::Dtype::fp32, .accumulates = true}, toy_device()), 8.004,

@@ -142,6 +142,16 @@ TEST(ClosedForm, AnAllToAllSplitsBetweenCardsAndNvlink) {
   EXPECT_DOUBLE_EQ(seconds(CollectiveKind::all_to_all, 16 * kGB, {16, 8, 2, 1}), 0.8);
 }
 
+TEST(ClosedForm, ADeduplicatedAllToAllCrossesWithWhatItSays) {
+  // As above, but of 16 GB only 2 GB leave the node, at 10 GB/s; 14 GB (7/8) are handed on inside at 100 GB/s. With 1
+  // GB crossing NVLink rules.
+  const auto time = [](std::int64_t crossing) {
+    return sim::price(Collective{CollectiveKind::all_to_all, 16 * kGB, {16, 8, 2, 1}, crossing}, toy()).time.si();
+  };
+  EXPECT_DOUBLE_EQ(time(2 * kGB), 0.2);
+  EXPECT_DOUBLE_EQ(time(kGB), 0.14);
+}
+
 TEST(ClosedForm, BandwidthDecaysWithDomains) {
   // decay 0.5: 8 nodes are (8/2)^0.5 = 2 times slower than undecayed.
   spec::Cluster c = toy();

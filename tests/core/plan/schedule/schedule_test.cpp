@@ -186,8 +186,8 @@ TEST(OneForwardOneBackward, HoldsAtMostAsManyMicrobatchesAsThereAreStagesFromHer
 }
 
 TEST(OneForwardOneBackward, AlternatesOnTheLastStage) {
-  const std::vector<Slot> expected{{Pass::forward, 0, 0}, {Pass::backward, 0, 0},  {Pass::forward, 1, 0},
-                                   {Pass::backward, 1, 0},  {Pass::forward, 2, 0}, {Pass::backward, 2, 0}};
+  const std::vector<Slot> expected{{Pass::forward, 0, 0},  {Pass::backward, 0, 0}, {Pass::forward, 1, 0},
+                                   {Pass::backward, 1, 0}, {Pass::forward, 2, 0},  {Pass::backward, 2, 0}};
   EXPECT_EQ(plan::one_f_one_b({3, 4, 1, 3}), expected);
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/routing_reader.h"
+
+#include <charconv>
+#include <string>
+
+namespace config {
+namespace {
+
+constexpr double kMostTokens = 1e15;
+constexpr const char* kMend = "write tokens by expert, such as [812, 790, 805, 689], or the path of a file with them";
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  constexpr std::string_view between = ", \t\r\n;";
+  for (std::size_t at = text.find_first_not_of(between); at != std::string_view::npos;
+       at = text.find_first_not_of(between, at)) {
+    const std::size_t end = std::min(text.find_first_of(between, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+bool read_count(std::string_view word, double& out) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+  return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= kMostTokens;
+}
+
+}  // namespace
+
+void read_routing(MapReader& map, std::string_view key, std::vector<double>& out) {
+  const Value* value = map.child(key);
+  if (!value) return;
+  Value file;
+  if (value->kind == Value::Kind::scalar) {
+    try {
+      file = load(value->text);
+    } catch (const base::InputError& error) {
+      return map.fault(key, "cannot be read: " + std::string(error.what()), kMend);
+    }
+    value = &file;
+  }
+  std::vector<std::string> words;
+  if (value->kind == Value::Kind::list) {
+    for (const Value& item : value->items) words.push_back(item.text);
+  } else if (value->kind == Value::Kind::scalar) {
+    words = words_of(value->text);
+  }
+  if (words.empty()) return map.fault(key, "holds no counts", kMend);
+  std::vector<double> counts;
+  for (const std::string& word : words) {
+    double count = 0;
+    if (!read_count(word, count)) return map.fault(key, "'" + word + "' is no count of tokens", kMend);
+    counts.push_back(count);
+  }
+  out = std::move(counts);
+}
+
+}  // namespace config

@@ -1,0 +1,16 @@
+// core/config/routing_reader.h -- how many tokens each expert was given, as counted in a real run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/config/map_reader.h"
+
+namespace config {
+
+/// `key` is a list of tokens by expert, or the path of a file that holds one: a YAML or JSON list, or numbers between
+/// commas, spaces and ends of lines. Leaves `out` empty when the key is absent or wrong.
+void read_routing(MapReader&, std::string_view key, std::vector<double>& out);
+
+}  // namespace config

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/moe.h"
+
+#include <cmath>
+
+#include "core/plan/elementwise.h"
+
+namespace plan {
+namespace {
+
+using spec::MoeDispatcher;
+
+// Kernels of an unfused router on tokens x experts numbers: forward softmax, top-k, scatter of the chosen ones and of
+// their weights, counts by expert, auxiliary loss (mean, product, sum); their gradients backward.
+constexpr int kRouterForward = 8, kRouterBackward = 6;
+
+std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llround(rows)); }
+
+}  // namespace
+
+Linear MoeLayer::expert_up() const {
+  return {"expert up", c_.hidden, shape_.up_width, c_.model.bias, shape_.rows_per_expert, shape_.experts};
+}
+Linear MoeLayer::expert_down() const {
+  return {"expert down", shape_.ffn, c_.hidden, c_.model.bias, shape_.rows_per_expert, shape_.experts};
+}
+
+/// Gathers or scatters rows of `hidden` elements.
+void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name) {
+  const std::int64_t row = c_.hidden * c_.element;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, 1}, name);
+}
+
+void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,
+                        std::string_view name) {
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
+  Collective work{kind, rows * c_.hidden * element, c_.group(axis)};
+  if (kind == CollectiveKind::all_to_all && c_.strategy.moe_dispatcher == MoeDispatcher::deepep) {
+    const int domains = c_.group(Axis::ep).domains;
+    const double load = static_cast<double>(shape_.received) / static_cast<double>(shape_.copies);
+    const double row = static_cast<double>(c_.hidden * element) * static_cast<double>(shape_.tokens) * load;
+    work.bytes = rounded(shape_.ranks_visited * row);
+    if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
+  }
+  if (c_.strategy.ep > 1 && c_.strategy.etp > 1 && behind_) {
+    out_.communicate(work, name, stream, channel, {Stream::compute, *behind_});
+  } else {
+    out_.communicate(work, name, stream, channel, {Stream::compute});
+  }
+  behind_ = stream;
+}
+
+void MoeLayer::send_to_experts(std::string_view name, std::int64_t element) {
+  if (c_.strategy.ep == 1) return;
+  if (c_.strategy.moe_dispatcher == MoeDispatcher::allgather) {
+    return exchange(CollectiveKind::all_gather, Axis::ep, Stream::ep, shape_.tokens * c_.strategy.ep, element, name);
+  }
+  exchange(CollectiveKind::all_to_all, Axis::ep, Stream::ep, shape_.received, element, name);
+}
+
+void MoeLayer::send_back(std::string_view name, std::int64_t element) {
+  if (c_.strategy.ep == 1) return;
+  if (c_.strategy.moe_dispatcher == MoeDispatcher::allgather) {
+    exchange(CollectiveKind::reduce_scatter, Axis::ep, Stream::ep, shape_.tokens * c_.strategy.ep, element, name);
+  } else {
+    exchange(CollectiveKind::all_to_all, Axis::ep, Stream::ep, shape_.received, element, name);
+  }
+}
+
+void MoeLayer::router_forward() {
+  const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
+  out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.storage, spec::Dtype::fp32, false},
+               "router");
+  out_.compute(MemoryBound{MemoryBound::Kind::softmax, scores * 4 * kRouterForward, scores * 4 * kRouterForward / 2,
+                           kRouterForward},
+               "router top-k", kRouterForward);
+  if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
+}
+
+void MoeLayer::router_backward() {
+  const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
+  out_.compute(MemoryBound{MemoryBound::Kind::softmax, scores * 4 * kRouterBackward, scores * 4 * kRouterBackward / 2,
+                           kRouterBackward},
+               "router top-k gradient", kRouterBackward);
+  linear_.full_backward({"router", c_.hidden, c_.model.moe->experts, false, shape_.tokens, 1});
+}
+
+void MoeLayer::shared_forward() {
+  if (shape_.shared_ffn == 0) return;
+  linear_.column_forward({"shared expert up", c_.hidden, shape_.shared_up_width, c_.model.bias});
+  const Chain activation = activation_forward(c_, c_.tokens, shape_.shared_ffn);
+  out_.compute(activation.work, "shared expert activation", activation.launches);
+  linear_.row_forward({"shared expert down", shape_.shared_ffn, c_.hidden, c_.model.bias});
+}
+
+void MoeLayer::shared_backward() {
+  if (shape_.shared_ffn == 0) return;
+  linear_.row_backward({"shared expert down", shape_.shared_ffn, c_.hidden, c_.model.bias});
+  const Chain activation = activation_backward(c_, c_.tokens, shape_.shared_ffn);
+  out_.compute(activation.work, "shared expert activation gradient", activation.launches);
+  linear_.column_backward({"shared expert up", c_.hidden, shape_.shared_up_width, c_.model.bias});
+}
+
+void MoeLayer::forward() {
+  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
+  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;  // copied before sending
+  const std::int64_t buffers = moe_exchange_bytes(c_);
+  behind_.reset();
+  router_forward();
+  if (!c_.overlap_shared_expert) shared_forward();
+  out_.take(Category::workspace, buffers);
+  if (before) move(shape_.copies, shape_.copies, "permute");
+  send_to_experts("expert dispatch", shape_.dispatch_element);
+  if (c_.overlap_shared_expert) shared_forward();
+  if (parallel) out_.join(Stream::ep);
+  if (!before) move(shape_.received, shape_.received, "permute");
+  if (tensor) {
+    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
+    out_.join(Stream::tp);
+  }
+  const bool sorts = (before && parallel) && shape_.experts > 1;
+  if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
+
+  linear_.expert_forward(expert_up());
+  const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
+  out_.compute(activation.work, "expert activation", activation.launches);
+  linear_.expert_forward(expert_down());
+
+  if (sorts) move(shape_.rows, shape_.rows, "unsort by expert");
+  if (tensor) {
+    exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert reduce-scatter");
+    out_.join(Stream::tp);
+  }
+  if (!before) move(shape_.received, shape_.tokens, "unpermute");
+  send_back("expert combine", shape_.combine_element);
+  if (parallel) out_.join(Stream::ep);
+  if (before) move(shape_.copies, shape_.tokens, "unpermute");
+  if (shape_.shared_ffn > 0) move(2 * shape_.tokens, shape_.tokens, "shared expert add");
+  out_.give(Category::workspace, buffers);
+}
+
+void MoeLayer::backward() {
+  behind_.reset();
+  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
+  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
+  const bool sorts = (before && parallel) && shape_.experts > 1;
+  const std::int64_t buffers = moe_exchange_bytes(c_);
+  out_.take(Category::workspace, buffers);
+  if (before) move(shape_.tokens, shape_.copies, "unpermute gradient");
+  send_to_experts("expert combine gradient", shape_.combine_element);
+  if (c_.overlap_shared_expert) shared_backward();
+  if (parallel) out_.join(Stream::ep);
+  if (!before) move(shape_.received, shape_.received, "unpermute gradient");
+  if (tensor) {
+    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert gradient all-gather");
+    out_.join(Stream::tp);
+  }
+  if (sorts) move(shape_.rows, shape_.rows, "unsort by expert gradient");
+
+  linear_.full_backward(expert_down());
+  const Chain activation = activation_backward(c_, shape_.rows, shape_.ffn);
+  out_.compute(activation.work, "expert activation gradient", activation.launches);
+  linear_.full_backward(expert_up());
+
+  if (sorts) move(shape_.rows, shape_.rows, "sort by expert gradient");
+  if (tensor) {
+    exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element,
+             "expert gradient reduce-scatter");
+    out_.join(Stream::tp);
+  }
+  if (!before) move(shape_.received, shape_.received, "permute gradient");
+  send_back("expert dispatch gradient", shape_.combine_element);
+  if (!c_.overlap_shared_expert) shared_backward();
+  if (parallel) out_.join(Stream::ep);
+  if (before) move(shape_.copies, shape_.tokens, "permute gradient");
+  router_backward();
+  out_.give(Category::workspace, buffers);
+}
+
+}  // namespace plan

@@ -1,0 +1,49 @@
+// core/plan/moe.h -- the feed-forward of a layer of experts: router, dispatch, grouped matmuls, combine; forward and
+// backward. Experts are folded over the ranks of a stage: etp fastest, then ep (Liu et al., arXiv 2504.14960).
+//
+//   alltoall   tokens are copied top_k times in the order of the experts, exchanged over ep, sorted by local expert
+//   allgather  every rank of ep gathers all tokens and picks those of its experts; a reduce-scatter brings sums back
+//   deepep     a token crosses the fabric once for each NVLink domain that it visits and is handed on over NVLink, once
+//              for each rank there (DeepSeek-AI, arXiv 2412.19437, section 3.2.2); it is copied only behind the
+//              exchange
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/moe_shape.h"
+#include "core/plan/tensor_parallel.h"
+
+namespace plan {
+
+class MoeLayer {
+ public:
+  /// REQUIRES: the model has experts; sequence parallel where tp > 1.
+  MoeLayer(const Context& c, SegmentBuilder& out) : c_(c), out_(out), shape_(c), linear_(c, out) {}
+
+  void forward();
+  void backward();
+
+ private:
+  void router_forward();
+  void router_backward();
+  void shared_forward();
+  void shared_backward();
+  void send_to_experts(std::string_view name, std::int64_t element);
+  void send_back(std::string_view name, std::int64_t element);
+  void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
+  void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name);
+  Linear expert_up() const;
+  Linear expert_down() const;
+
+  const Context& c_;
+  SegmentBuilder& out_;
+  MoeShape shape_;
+  TensorParallel linear_;
+  std::optional<Stream> behind_;  // the exchange before, in this pass: what it brought is sent on
+};
+
+}  // namespace plan

@@ -1,0 +1,52 @@
+// core/plan/moe_shape.h -- how many tokens and which weights one rank sees in a layer of experts.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/context.h"
+
+namespace plan {
+
+/// Sizes of one layer of experts on one rank and for one microbatch, of the rank that has most to do. Token counts are
+/// rows of `hidden` elements.
+///   copies    tokens that leave the router: tokens x top_k, or each expert's capacity (moe_capacity_factor: fewer are
+///             padded, more are dropped, so its load is known)
+///   received  what arrives for the rank's experts: copies, times moe_imbalance on the hottest rank when dropless
+///   rows      the same with what the other members of the expert tensor-parallel group received
+struct MoeShape {
+  /// REQUIRES: the model has experts.
+  explicit MoeShape(const Context&);
+
+  std::int64_t tokens = 0;  // that enter the router
+  std::int64_t copies = 0, received = 0, rows = 0;
+  std::int64_t experts = 1;          // of this rank that have work
+  std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
+  std::int64_t ffn = 0, up_width = 0;
+  std::int64_t shared_ffn = 0, shared_up_width = 0;        // of the shared experts on one tensor-parallel rank; 0: none
+  std::int64_t dispatch_element = 2, combine_element = 2;  // bytes of an element on the wire
+  bool counted_by_host = false;  // buffers have the size that the router chose: the host waits for it
+
+  /// Copies that a token sends when each rank, or each NVLink domain, takes it once whatever number of its experts the
+  /// token visits (DeepEP): expectation over top_k different experts chosen evenly.
+  double ranks_visited = 0, domains_visited = 0;
+};
+
+/// Parameters of one expert on this rank (its matrices cut by etp), and of the shared ones on one tensor-parallel rank.
+std::int64_t expert_parameters(const Context&);
+std::int64_t shared_expert_parameters(const Context&);
+
+/// Bytes that the forward of a layer of experts keeps for its backward beyond its input.
+struct MoeActivations {
+  std::int64_t routing = 0;       // router probabilities (fp32), chosen experts, where each copy goes
+  std::int64_t inputs = 0;        // of the first grouped matmul: received tokens in the order of the experts
+  std::int64_t feed_forward = 0;  // output of the first grouped matmul, input of the second, with eager copies
+  std::int64_t shared = 0;        // the same of the shared experts
+  std::int64_t total() const { return routing + inputs + feed_forward + shared; }
+};
+MoeActivations moe_activations(const Context&);
+
+/// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
+std::int64_t moe_exchange_bytes(const Context&);
+
+}  // namespace plan

@@ -1,0 +1,291 @@
+// tests/core/plan/moe_test.cpp -- layers of experts: who holds what, what is sent, what is multiplied, what is kept.
+// The toy has 128 tokens a microbatch, h = 256, two matrices an expert of inner width 512, 8 experts, 2 for each token.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/moe.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plan/block.h"
+#include "core/plan/build.h"
+#include "core/plan/flops.h"
+#include "core/spec/parameters.h"
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Context;
+using plan::MoeShape;
+
+void with_experts(spec::Job& j) {
+  j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512};
+  j.model.bias = false;
+}
+
+template <class Change>
+spec::Job toy_moe(const toy::Cut& cut, Change change) {
+  return toy::job(cut, [&](spec::Job& j) {
+    with_experts(j);
+    change(j);
+  });
+}
+
+spec::Job spread(int ep, int etp = 1, int dp = 4) {
+  return toy_moe({.dp = dp}, [&](spec::Job& j) {
+    j.strategy.ep = ep;
+    j.strategy.etp = etp;
+  });
+}
+
+std::vector<std::pair<std::string, plan::Matmul>> expert_matmuls(const spec::Job& j) {
+  const plan::Plan p = plan::build(j);
+  std::vector<std::pair<std::string, plan::Matmul>> out;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const auto* work = std::get_if<plan::Matmul>(&p.works[op.work]);
+    if (work && op.layer == 0 && p.names[op.name].starts_with("expert")) out.push_back({p.names[op.name], *work});
+  });
+  return out;
+}
+
+TEST(Moe, RanksOfAnExpertGroupHoldTheModelOnceAndItsDensePartEach) {
+  for (const int ep : {1, 2, 4}) {
+    for (const int etp : {1, 2}) {
+      if (ep * etp > 4) continue;
+      const spec::Job j = spread(ep, etp);
+      const Context c(j);
+      plan::Held held;
+      for (const auto& stage : plan::chunks_of(c)) {
+        for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(c, chunk);
+      }
+      EXPECT_EQ(held.dense + held.experts * ep * etp, spec::parameters(j.model).total()) << ep << ' ' << etp;
+    }
+  }
+}
+
+TEST(Moe, LayersWithoutExpertsKeepADenseFeedForward) {
+  // Dense layer: attention 4 h^2, feed-forward 8 h^2, two layernorms 4 h. With experts the feed-forward is replaced by
+  // the router h x 8 and 8 experts of 2 h 512.
+  const spec::Job j = toy_moe({}, [](spec::Job& job) {
+    job.model.moe->every = 2;
+    job.model.moe->shared_ffn = 128;
+  });
+  const Context c(j);
+  const std::int64_t h = 256;
+  EXPECT_EQ(plan::layer_parameters(c, 0), (plan::Held{12 * h * h + 4 * h, 0}));
+  EXPECT_EQ(plan::layer_parameters(c, 1), (plan::Held{4 * h * h + 4 * h + 8 * h + 2 * h * 128, 8 * 2 * h * 512}));
+}
+
+TEST(Moe, EachPassSendsEveryCopyOutAndBack) {
+  // 128 tokens x 2 x 256 x 2 bytes, forward and backward, in each of four layers.
+  const std::int64_t once = 128 * 2 * 256 * 2;
+  const spec::Job j = spread(4);
+  const plan::Plan p = plan::build(j);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert dispatch"), 2 * 4 * once);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert combine"), 2 * 4 * once);
+  EXPECT_EQ(walk::count(p, p.roles[0], "expert dispatch"), 8);
+}
+
+TEST(Moe, OneRankWithAllExpertsSendsNothing) {
+  const plan::Plan p = plan::build(spread(1));
+  EXPECT_EQ(walk::count(p, p.roles[0], "dispatch"), 0);
+  EXPECT_EQ(walk::count(p, p.roles[0], "combine"), 0);
+}
+
+TEST(Moe, GroupedMatmulsHaveTheRowsOfOneExpert) {
+  // ep 4: two experts a rank; 256 copies leave each rank and as many arrive: 128 rows for each expert.
+  std::map<std::string, plan::Matmul> found;
+  for (const auto& [name, work] : expert_matmuls(spread(4))) found[name] = work;
+  const auto shape = [&](const char* name) {
+    const plan::Matmul& w = found[name];
+    return std::vector<std::int64_t>{w.m, w.n, w.k, w.batch};
+  };
+  EXPECT_EQ(shape("expert up"), (std::vector<std::int64_t>{128, 512, 256, 2}));
+  EXPECT_EQ(shape("expert down"), (std::vector<std::int64_t>{128, 256, 512, 2}));
+  EXPECT_EQ(shape("expert down input gradient"), (std::vector<std::int64_t>{128, 512, 256, 2}));
+  EXPECT_EQ(shape("expert down weight gradient"), (std::vector<std::int64_t>{512, 256, 128, 2}));
+  EXPECT_EQ(shape("expert up input gradient"), (std::vector<std::int64_t>{128, 256, 512, 2}));
+  EXPECT_EQ(shape("expert up weight gradient"), (std::vector<std::int64_t>{256, 512, 128, 2}));
+  EXPECT_TRUE(found["expert up"].grouped);
+  EXPECT_TRUE(found["expert up weight gradient"].accumulates);
+}
+
+TEST(Moe, ExpertTensorParallelHalvesTheWidthAndDoublesTheRows) {
+  const spec::Job j = spread(2, 2);
+  const MoeShape shape{Context(j)};
+  EXPECT_EQ(shape.rows, 512);
+  EXPECT_EQ(shape.ffn, 256);
+  EXPECT_EQ(shape.rows_per_expert, 128);  // four experts
+  const plan::Plan p = plan::build(j);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert all-gather"), 4 * 512 * 256 * 2);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert reduce-scatter"), 4 * 512 * 256 * 2);
+}
+
+TEST(Moe, WhatOneExchangeBroughtIsSentOnOnlyThen) {
+  // Forward: dispatch, all-gather, matmuls, reduce-scatter, combine; backward the same. Each waits for the one before.
+  const plan::Plan p = plan::build(spread(2, 2));
+  walk::HappensBefore order(p);
+  int before = -1, checked = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const int number = order.issue(op);
+    if (op.stream != plan::Stream::ep && op.stream != plan::Stream::tp) return;
+    EXPECT_TRUE(before < 0 || order.before(before, number)) << p.names[op.name];
+    before = number;
+    ++checked;
+  });
+  EXPECT_EQ(checked, 4 * 8);
+  EXPECT_TRUE(order.unrecorded.empty());
+}
+
+TEST(Moe, HoweverExpertsAreSpreadTheArithmeticIsTheSame) {
+  // Rows divide evenly in each of these, so nothing is padded and the plan's FLOPs are the formula's.
+  for (const auto& [ep, etp] : std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}) {
+    for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::full}) {
+      const spec::Job j = toy_moe({.dp = 4, .microbatches = 2}, [&, ep = ep, etp = etp](spec::Job& job) {
+        job.strategy.ep = ep;
+        job.strategy.etp = etp;
+        job.strategy.recompute.kind = kind;
+        job.strategy.attention_kernel = spec::AttentionKernel::unfused;
+        job.model.causal = false;
+        job.model.moe->first_dense = 1;
+        job.model.moe->shared_ffn = 256;
+      });
+      const plan::Plan p = plan::build(j);
+      EXPECT_NEAR(walk::flops(p) / p.hardware_flops, 1, 1e-12) << ep << ' ' << etp;
+    }
+  }
+}
+
+TEST(Moe, ModelFlopsCountTheExpertsThatATokenVisits) {
+  // Forward of one token and layer: 2 (4 h^2 + 2 experts x 2 h 512 + router 8 h).
+  const spec::Job j = spread(1);
+  const double h = 256;
+  EXPECT_DOUBLE_EQ(plan::forward_flops(j.model, 128).linear, 128 * 2 * (4 * h * h + 2 * 2 * h * 512 + 8 * h));
+}
+
+TEST(Moe, TheHottestRankRules) {
+  const spec::Job j = toy_moe({.dp = 4}, [](spec::Job& job) {
+    job.strategy.ep = 4;
+    job.strategy.moe_imbalance = 1.5;
+  });
+  const MoeShape shape{Context(j)};
+  EXPECT_EQ(shape.copies, 256);
+  EXPECT_EQ(shape.received, 384);
+  EXPECT_EQ(shape.rows_per_expert, 192);
+}
+
+TEST(Moe, CountsOfARealRunGiveTheImbalance) {
+  // Ranks of two experts: 30, 10, 10, 30 of 80 tokens; the mean is 20.
+  const spec::Job j = toy_moe({.dp = 4}, [](spec::Job& job) {
+    job.strategy.ep = 4;
+    job.strategy.moe_routing = {25, 5, 5, 5, 6, 4, 15, 15};
+  });
+  EXPECT_DOUBLE_EQ(j.strategy.moe_imbalance, 1.5);
+}
+
+TEST(Moe, ACapacityPadsOrDropsWhateverTheRoutingIs) {
+  const auto shape = [](double factor) {
+    return MoeShape{Context(toy_moe({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = 4;
+      job.strategy.moe_imbalance = 2;
+      job.strategy.moe_capacity_factor = factor;
+    }))};
+  };
+  EXPECT_EQ(shape(1.25).rows, 320);  // 256 x 1.25, 40 for each of 8 experts
+  EXPECT_EQ(shape(0.5).rows, 128);
+  EXPECT_FALSE(shape(1.0).counted_by_host);
+}
+
+TEST(Moe, TheHostWaitsForTheRouterOnlyWhenItChoosesTheSizes) {
+  const auto waits = [](bool capacity) {
+    const plan::Plan p = plan::build(toy_moe({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = 4;
+      if (capacity) job.strategy.moe_capacity_factor = 1;
+    }));
+    return walk::count(p, p.roles[0], "tokens by expert");
+  };
+  EXPECT_EQ(waits(false), 4);
+  EXPECT_EQ(waits(true), 0);
+}
+
+TEST(Moe, DeepEpSendsATokenOnceToEachDomain) {
+  // 16 ranks, two nodes of 8, ep 16 would need 16 experts: of 16 experts, 2 a token, a rank has one and a node eight.
+  // Chance that a node is not visited: C(8,2) / C(16,2) = 28 / 120. Nodes visited: 2 (1 - 28/120) = 23/15; half of
+  // them are the other node. Ranks visited: 2.
+  const spec::Job j = toy_moe({.dp = 16}, [](spec::Job& job) {
+    job.model.moe->experts = 16;
+    job.strategy.ep = 16;
+    job.strategy.moe_dispatcher = spec::MoeDispatcher::deepep;
+  });
+  const plan::Plan p = plan::build(j);
+  const plan::Collective* found = nullptr;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    if (p.names[op.name] == "expert dispatch") found = walk::collective(p, op);
+  });
+  ASSERT_NE(found, nullptr);
+  const double row = 256 * 2 * 128;
+  EXPECT_EQ(found->bytes, std::llround(2 * row));
+  EXPECT_EQ(found->crossing, std::llround(23.0 / 30 * row));
+}
+
+TEST(Moe, AllGatherBringsEveryTokenToEveryRank) {
+  const spec::Job j = toy_moe({.dp = 4}, [](spec::Job& job) {
+    job.strategy.ep = 4;
+    job.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
+  });
+  const plan::Plan p = plan::build(j);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert dispatch"), 2 * 4 * 128 * 4 * 256 * 2);
+}
+
+TEST(Moe, SharedExpertsComputeBesideTheExchangeWhenAsked) {
+  const auto hidden = [](bool overlap) {
+    const plan::Plan p = plan::build(toy_moe({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = 4;
+      job.model.moe->shared_ffn = 256;
+      job.strategy.overlap.shared_expert = overlap;
+    }));
+    walk::HappensBefore order(p);
+    int dispatch = -1, shared = -1;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const int number = order.issue(op);
+      if (dispatch < 0 && p.names[op.name] == "expert dispatch") dispatch = number;
+      if (shared < 0 && p.names[op.name] == "shared expert up") shared = number;
+    });
+    EXPECT_TRUE(order.unrecorded.empty());
+    return !order.before(dispatch, shared) && !order.before(shared, dispatch);
+  };
+  EXPECT_TRUE(hidden(true));
+  EXPECT_FALSE(hidden(false));
+}
+
+TEST(Moe, ALayerKeepsTheCopiesAndBothSidesOfTheActivation) {
+  // ep 4, balanced: 256 rows. Inputs 256 x 256 x 2; up and activation 256 x (512 + 512) x 2; router: 128 x 8 numbers of
+  // 4 bytes and a flag, 8 bytes for each copy before and behind the exchange.
+  const spec::Job j = spread(4);
+  const Context c(j);
+  const plan::MoeActivations kept = plan::moe_activations(c);
+  EXPECT_EQ(kept.inputs, 256 * 256 * 2);
+  EXPECT_EQ(kept.feed_forward, 256 * 1024 * 2);
+  EXPECT_EQ(kept.routing, 128 * 8 * 5 + 256 * 8 + 256 * 8);
+  EXPECT_EQ(kept.shared, 0);
+  const auto block = plan::kept_activations(c, spec::Recompute::Kind::none, true);
+  EXPECT_EQ(block.experts, kept.total());
+  EXPECT_EQ(block.feed_forward, 0);
+}
+
+TEST(Moe, ExpertGradientsAreReducedAmongTheHoldersOfTheSameExperts) {
+  // dp 4, ep 2: each expert has two holders.
+  const plan::Plan p = plan::build(spread(2));
+  std::int64_t dense = 0, experts = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const plan::Collective* work = walk::collective(p, op);
+    if (!work || p.names[op.name].find("gradient all-reduce") != 0) return;
+    (work->group.size == 2 ? experts : dense) += work->bytes;
+  });
+  EXPECT_EQ(experts, 4 * 4 * 2 * 256 * 512 * 4);  // layers x experts x parameters x fp32
+  EXPECT_GT(dense, 0);
+}
+
+}  // namespace
