@@ -74,7 +74,9 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const Overlap& usual = job.framework.overlap;
   of_framework.fill(s.overlap.grad_reduce, usual.grad_reduce, "overlap.grad_reduce", *s.dp > 1);
   of_framework.fill(s.overlap.param_gather, usual.param_gather, "overlap.param_gather", *s.dp > 1 && s.zero > 0);
-  of_framework.fill(s.overlap.p2p, usual.p2p, "overlap.p2p", s.pp > 1);
+  // A framework that waits for its exchanges overlaps them only where several chunks a stage let it work ahead.
+  const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
+  of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {
     s.overlap.tp = usual.tp.value_or(TpOverlap::none);

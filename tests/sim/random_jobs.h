@@ -59,6 +59,7 @@ class Source {
       f.parameter_bucket = base::Bytes(one_of({0.0, 3e5, 4e6}));
       f.synchronizes_each_reduce = below(4) == 0;
       f.scatter_gather_pipeline = coin();
+      f.synchronizes_p2p = coin();
       f.fused = {coin(), coin(), coin(), coin(), coin(), coin()};
       j.cluster.node.calibration.compute_slowdown = one_of({1.0, 1.08, 1.5});
       j.cluster.node.calibration.comm_slowdown = one_of({1.0, 1.05, 1.7});

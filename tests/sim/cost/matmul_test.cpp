@@ -35,6 +35,19 @@ TEST(Matmul, ASmallOneWaitsForMemory) {
   // 1000^3: 2 us of math; 3e6 elements of 2 bytes take 6 us.
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, toy_device()), corner(2, 6), 1e-9);
 }
+TEST(Matmul, BatchesWhoseRowsAreNotMultiplesOf16BytesMissTheTensorCores) {
+  // 64 x 1000 x 1000 x 1000: 1.28e11 FLOP take 128 us at 1 PFLOP/s and 12,800 us at the 10 TFLOP/s of fp32.
+  sim::Device d = toy_device();
+  d.gpu.hbm = base::GBps(1e9);  // free
+  d.gpu.peak[static_cast<std::size_t>(spec::Dtype::fp32)] = base::TFLOPps(10);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000, .batch = 64}, d), 128, 1e-3);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 64}, d), 12851.2, 1e-1);  // 8-byte rows of A and B
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1001, .k = 1000, .batch = 64}, d), 12812.8, 1e-1);  // 2-byte rows of B and C
+  // Alone, a library finds a tensor-core kernel: 2 x 1000 x 1000 x 1004 FLOP in 2.008 us.
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 1}, d), 2.008, 1e-3);
+  d.gpu.peak[static_cast<std::size_t>(spec::Dtype::fp32)] = {};  // a GPU without fp32 has no other way
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 64}, d), 128.512, 1e-3);
+}
 TEST(Matmul, AccumulatingInFp32ReadsAndWritesC) {
   // k = 1: 2 (m + n) bytes of operands + 8 m n of C = 8,004,000 bytes, 8.004 us; math 0.002 us.
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1, .out = spec::Dtype::fp32, .accumulates = true}, toy_device()), 8.004,
