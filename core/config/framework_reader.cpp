@@ -55,6 +55,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("fused_optimizer", framework.fused_optimizer);
   map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
   map.read("fp16_gradients", framework.fp16_gradients);
+  map.read("synchronizes_p2p", framework.synchronizes_p2p);
   map.read("balances_stages", framework.balances_stages);
   map.read("fp32_shards", framework.fp32_shards);
   map.read("unit_copies", framework.unit_copies);

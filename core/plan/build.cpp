@@ -85,6 +85,10 @@ void StageBuilder::receive(SegmentBuilder& out, int chunk, bool backward, bool a
     out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
   }
   if (ahead) return;
+  if (!c_.overlap_p2p && c_.job.framework.synchronizes_p2p) {
+    out.join(stream);
+    out.compute(HostSync{}, "exchange awaited by the host", 0);
+  }
   if (!c_.scatter_gather) return out.join(stream);
   const std::int16_t group = pool_.channel({Channel::Kind::group, Axis::tp});
   const Collective gather{CollectiveKind::all_gather, c_.tokens * c_.hidden * c_.element, c_.tp_group};

@@ -22,6 +22,7 @@ struct Framework {
   bool scatter_gather_pipeline =
       false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
   bool fp16_gradients = false;    // under fp16, gradients are kept and reduced in fp16 where the job does not say
+  bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
   bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
   bool unit_copies = false;       // zero 3: a gathered buffer is copied out into the parameters

@@ -82,7 +82,9 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const bool sends_beside = zero_bubble || s.schedule == Schedule::dualpipe;
   Filler of_schedule(job, "part of the schedule");
   if (sends_beside) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
-  of_framework.fill(s.overlap.p2p, usual.p2p, "overlap.p2p", s.pp > 1);
+  // A framework that waits for its exchanges overlaps them only where several chunks a stage let it work ahead.
+  const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
+  of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
   of_schedule.fill(s.optimizer_barrier, !zero_bubble, "optimizer_barrier", zero_bubble);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {

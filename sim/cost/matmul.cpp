@@ -40,11 +40,19 @@ double moved_bytes(const plan::Matmul& w, int split) {
          (spec::bytes_of(w.dtype) * (m * k + k * n) + out * m * n + (split > 1 ? 8.0 * split * m * n : 0.0));
 }
 
+/// Rows of a batch that share a leading dimension with other batches (heads of packed queries, keys and values) start
+/// at any multiple of the row: unless that is 16 bytes, tensor cores cannot load them, and CUDA cores multiply in fp32.
+bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
+  const bool half = spec::bytes_of(w.dtype) == 2;
+  return half && w.batch > 1 && (w.n % 8 != 0 || w.k % 8 != 0) && gpu.peak_of(spec::Dtype::fp32).si() > 0;
+}
+
 }  // namespace
 
 Price price_matmul(const plan::Matmul& w, const Device& device) {
-  const spec::MatmulCurve& curve = matmul_curve(device.calibration, w.dtype);
-  const base::FlopRate peak = device.gpu.peak_of(w.dtype);
+  const spec::Dtype dtype = misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
+  const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
+  const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
   const double rate = curve.ceiling * peak.si(), bandwidth = curve.memory * device.gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;

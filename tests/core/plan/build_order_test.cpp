@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/plan/build.h"
@@ -207,6 +208,29 @@ TEST(Build, SendsAndReceivesMatchInNumberOrderAndBytes) {
     for (const auto& [channel, list] : sent) messages += list.size();
     EXPECT_EQ(messages, 2u * spec::microbatches(j) * (p.pp * j.strategy.vpp - 1)) << walk::told(j);
   }
+}
+
+TEST(Build, AHostThatAwaitsExchangesDoesSoOnceForEachReceivedMessage) {
+  // 2 stages, each microbatch received once by the last stage (activations) and once by the first (its gradient).
+  const auto awaited = [](bool waits, bool overlaps) {
+    const spec::Job j = toy::job({.pp = 2}, [&](spec::Job& job) {
+      job.framework.synchronizes_p2p = waits;
+      job.strategy.overlap.p2p = overlaps;
+    });
+    const Plan p = plan::build(j);
+    std::vector<std::int64_t> count;
+    for (const Role& role : p.roles) {
+      count.push_back(0);
+      walk::operators(p, role, [&](const Call& call, const Operator& op) {
+        if (call.microbatch >= 0 && std::holds_alternative<plan::HostSync>(p.works[op.work])) ++count.back();
+      });
+    }
+    return std::tuple(count, spec::microbatches(j));
+  };
+  const auto [counts, microbatches] = awaited(true, false);
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{microbatches, microbatches}));
+  EXPECT_EQ(std::get<0>(awaited(true, true)), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(std::get<0>(awaited(false, false)), (std::vector<std::int64_t>{0, 0}));
 }
 
 TEST(Build, AStageSendsItsActivationsAndUnderSequenceParallelItsShare) {

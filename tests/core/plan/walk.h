@@ -231,6 +231,7 @@ inline spec::Job random_job(Dice& dice) {
     j.framework.gradient_bucket = base::Bytes(dice.of({0, 100'000, 1'000'000, 40'000'000}));
     j.framework.parameter_bucket = base::Bytes(dice.of({0, 100'000, 4'000'000, 40'000'000}));
     j.framework.scatter_gather_pipeline = dice.coin();
+    j.framework.synchronizes_p2p = dice.coin();
     j.framework.fused_optimizer = dice.coin();
   });
 }

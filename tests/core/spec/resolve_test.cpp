@@ -79,6 +79,25 @@ TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   EXPECT_EQ(best(Generation::ampere, "torch", Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
 
+TEST(Resolve, AFrameworkThatAwaitsItsExchangesOverlapsThemOnlyWithSeveralChunks) {
+  const auto overlaps = [](int vpp, bool waits) {
+    Job job = small_job();
+    job.strategy.pp = 2;
+    job.strategy.vpp = vpp;
+    job.framework.overlap.p2p = true;
+    job.framework.synchronizes_p2p = waits;
+    return *resolve(job).strategy.overlap.p2p;
+  };
+  EXPECT_TRUE(overlaps(1, false));
+  EXPECT_FALSE(overlaps(1, true));
+  EXPECT_TRUE(overlaps(2, true));
+  Job said = small_job();  // what the Job says stands
+  said.strategy.pp = 2;
+  said.strategy.overlap.p2p = true;
+  said.framework.synchronizes_p2p = true;
+  EXPECT_TRUE(*resolve(said).strategy.overlap.p2p);
+}
+
 TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
   Job job = small_job();
   job.strategy.tp = 2;
