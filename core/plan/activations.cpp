@@ -1,6 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
+#include "core/plan/mla.h"
 
 namespace plan {
 
@@ -20,7 +21,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   // An eager RMSNorm keeps its input in fp32 (for the square and the scaling) and the normed tensor before the weight.
   out.norm_inputs = norms * shard * (eager_norm ? 4 + e : e);
   out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
-  out.qkv = c.tokens * c.qkv_width * e;
+  out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
@@ -28,7 +29,7 @@ BlockActivations kept_activations(const Context& c, Kind kind) {
   } else if (kind == Kind::none) {
     out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
-  out.context = c.tokens * c.q_width * e;
+  out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
   const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
   out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;

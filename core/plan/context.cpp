@@ -25,11 +25,13 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;
-  kv_heads = std::max(1, model.kv_heads / tp);
-  head_dim = model.head_dim;
+  kv_heads = model.mla ? heads : std::max(1, model.kv_heads / tp);  // latent keys and values are of every head
+  head_dim = model.query_head_dim();
+  value_head_dim = model.value_head_dim();
   q_width = std::int64_t{heads} * head_dim;
   kv_width = std::int64_t{kv_heads} * head_dim;
   qkv_width = q_width + 2 * kv_width;
+  context_width = std::int64_t{heads} * value_head_dim;
   ffn = model.ffn / tp;
   up_width = model.up_width() / tp;
   vocab = (model.vocab + tp - 1) / tp;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/spec/parameters.h"
+
 namespace plan {
 namespace {
 
@@ -24,13 +26,14 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
   const double s = static_cast<double>(sequence), h = static_cast<double>(model.hidden);
   const double q = static_cast<double>(model.q_width()), kv = static_cast<double>(model.kv_width());
   ForwardFlops out;
-  out.linear =
-      2 * s *
-      (h * (q + 2 * kv) + q * h + h * static_cast<double>(model.up_width()) + static_cast<double>(model.ffn) * h);
+  const double attention =
+      model.mla ? static_cast<double>(spec::latent_attention_weights(model)) : h * (q + 2 * kv) + q * h;
+  out.linear = 2 * s * (attention + h * static_cast<double>(model.up_width()) + static_cast<double>(model.ffn) * h);
   const double full = scored_pairs(s, model.causal, 0);
   const double banded = scored_pairs(s, model.causal, static_cast<double>(model.window));
   const double share = model.window > 0 ? 1.0 / model.window_every : 0.0;
-  out.attention = 4 * q * (share * banded + (1 - share) * full);
+  const double lanes = q + static_cast<double>(model.heads) * model.value_head_dim();  // scores; values
+  out.attention = 2 * lanes * (share * banded + (1 - share) * full);
   out.head = 2 * s * h * static_cast<double>(model.vocab);
   return out;
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/shares.h"
 
+#include "core/plan/mla.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
 
 Held layer_parameters(const Context& c, int /*layer*/) {
   const spec::Model& m = c.model;
-  std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden + c.hidden * c.up_width + c.ffn * c.hidden;
-  if (m.has_qkv_bias()) count += c.qkv_width;
+  std::int64_t count = c.hidden * c.up_width + c.ffn * c.hidden;
+  if (m.mla) {
+    count += latent_parameters(c);
+  } else {
+    count += c.hidden * c.qkv_width + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_width : 0) +
+             (m.has_proj_bias() ? c.hidden : 0);
+  }
   if (m.attention_sinks) count += c.heads;
-  if (m.has_proj_bias()) count += c.hidden;
   if (m.bias) count += c.up_width + c.hidden;
   return {count + spec::block_parameters(m).norms, 0};
 }

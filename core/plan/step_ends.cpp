@@ -2,6 +2,7 @@
 #include "core/plan/step_ends.h"
 
 #include "core/plan/data_parallel.h"
+#include "core/plan/mla.h"
 
 namespace plan {
 namespace {
@@ -15,6 +16,23 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel,
                   {Stream::compute});
   out.join(Stream::dp);
+}
+
+/// Weights that every tensor-parallel rank holds whole saw only this rank's tokens.
+void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  std::int64_t layers = 0;
+  for (const Chunk& chunk : chunks) layers += chunk.layers;
+  const std::int64_t shared = layers * latent_shared_parameters(c);
+  if (shared == 0) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::tp});
+  const Collective sum{CollectiveKind::all_reduce, shared * c.gradient_element, c.tp_group};
+  const char* name = "shared weights gradient all-reduce";
+  if (c.replicated()) {
+    out.communicate(sum, name, Stream::tp, channel, {Stream::compute, Stream::dp});
+  } else {
+    out.communicate(sum, name, Stream::tp, channel, {Stream::compute});
+  }
+  out.join(Stream::tp);
 }
 
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
@@ -68,6 +86,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
                     Stream::dp, channel, {Stream::compute});
     out.join(Stream::dp);
   }
+  reduce_shared(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
   update(c, out, owned);

@@ -24,8 +24,9 @@ double flops(const Matmul& w) {
          static_cast<double>(w.batch);
 }
 double flops(const Attention& w) {
-  const double forward = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim * attended_pairs(w);
-  return w.backward ? 2.5 * forward : forward;
+  const double lanes = 2.0 * static_cast<double>(w.batch) * w.heads * attended_pairs(w);
+  const double keys = w.head_dim, values = w.value_dim();
+  return lanes * (w.backward ? 3 * keys + 2 * values : keys + values);
 }
 template <class Other>
 double flops(const Other&) {

@@ -32,6 +32,8 @@ struct Attention {
   bool backward = false;
   bool dropout = false;
   spec::Dtype dtype = spec::Dtype::bf16;
+  int value_head_dim = 0;  // of values and output where it differs from that of queries and keys; 0: head_dim
+  int value_dim() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
   auto operator<=>(const Attention&) const = default;
 };
 

@@ -29,6 +29,7 @@ class Checker {
     if (!faults_.empty()) return faults_;  // every rule below divides or multiplies these
     hardware();
     model();
+    latent();
     degrees();
     batch();
     tensor();
@@ -119,6 +120,18 @@ class Checker {
     if (model_.kv_heads >= 1 && model_.heads % model_.kv_heads != 0) {
       fault("model.kv_heads", text(model_.heads) + " heads do not divide by " + text(model_.kv_heads) + " kv_heads",
             "choose kv_heads that divide heads");
+    }
+  }
+
+  /// Combinations that no model has and nothing here lowers.
+  void latent() {
+    if (!model_.mla) return;
+    if (model_.parallel_block) {
+      fault("model.parallel_block", "latent attention beside a parallel feed-forward is not supported",
+            "write parallel_block: false, or leave mla out");
+    }
+    if (model_.qk_norm) {
+      fault("model.qk_norm", "latent attention has norms of its own", "write qk_norm: false, or leave mla out");
     }
   }
 
@@ -248,7 +261,7 @@ class Checker {
     if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
-              std::string(name(t_.precision)) + " with head_dim " + text(model_.head_dim),
+              std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
           "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
   }
 

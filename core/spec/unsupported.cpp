@@ -22,7 +22,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {job.model.kind != "transformer", "model", "a model that is a list of operators (kind: layers)",
        "choose a transformer"},
       {job.model.moe.has_value(), "model.moe", "mixture of experts", "choose a dense model"},
-      {job.model.mla.has_value(), "model.mla", "multi-head latent attention", "choose a model without mla"},
       {job.model.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
       {t.mode != Mode::train, "training.mode", "inference (prefill, decode)", "write mode: train"},
       {bytes_of(t.precision) < 2, "training.precision", "training below 16 bits (fp8, mxfp8, nvfp4)",
