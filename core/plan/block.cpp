@@ -28,10 +28,10 @@ void Block::norm(const char* name, bool backward) {
 void Block::attention_core_forward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
-    out_.compute(
-        Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim, c_.model.causal,
-                  windowed ? c_.model.window : 0, false, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
-        "attention");
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
+                           c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage,
+                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
+                 "attention");
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
     return;
   }
@@ -49,10 +49,10 @@ void Block::attention_core_backward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
-    out_.compute(
-        Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim, c_.model.causal,
-                  windowed ? c_.model.window : 0, true, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
-        "attention gradient", 3);
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
+                           c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage,
+                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
+                 "attention gradient", 3);
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;

@@ -11,6 +11,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/multi_token.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
 #include "core/plan/step_ends.h"
@@ -98,7 +99,7 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
   Held parameters;
   for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
-  if (first_layer + layers == chunk.layers && chunk.last) parameters.dense += head_parameters(c_);
+  if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
   gather_parameters(c_, out, parameters, false);
   if (c_.replicated()) out.join(Stream::dp);
 }
@@ -121,6 +122,7 @@ std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
     Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
   }
   if (chunk.last) {
+    multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
     head_forward(c_, out);
   } else {
     send(out, false);
@@ -135,7 +137,8 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   GradientBuckets buckets(c_, out);
   if (chunk.last) {
     head_backward(c_, out);
-    if (reduces) buckets.add({head_parameters(c_), 0});
+    multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
+    if (reduces) buckets.add(last_parameters(c_));
   } else {
     receive(out, true);
   }
@@ -159,7 +162,7 @@ Role StageBuilder::build() {
   Role role;
   role.stage = stage_;
   role.ranks = c_.axes.ranks;
-  role.first_rank = stage_ * role.ranks;
+  role.first_rank = c_.axes.rank_of(stage_, 0);
   Held held;
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
   const std::int64_t parameters = held.total();

@@ -2,6 +2,7 @@
 #include "core/plan/shares.h"
 
 #include "core/plan/mla.h"
+#include "core/plan/multi_token.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
@@ -31,6 +32,12 @@ std::int64_t head_parameters(const Context& c) {
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
 
+Held last_parameters(const Context& c) {
+  Held count = multi_token_parameters(c);
+  count.dense += head_parameters(c);
+  return count;
+}
+
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
   const std::vector<spec::ChunkLayers> split = spec::split_layers(c.model, c.strategy);
   std::vector<std::vector<Chunk>> out(c.pp);
@@ -49,7 +56,7 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
   Held count;
   for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
   if (chunk.first) count.dense += embedding_parameters(c);
-  if (chunk.last) count.dense += head_parameters(c);
+  if (chunk.last) count += last_parameters(c);
   return count;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/mla.h"
+#include "core/plan/multi_token.h"
 
 namespace plan {
 namespace {
@@ -21,7 +22,7 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
 /// Weights that every tensor-parallel rank holds whole saw only this rank's tokens.
 void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
   std::int64_t layers = 0;
-  for (const Chunk& chunk : chunks) layers += chunk.layers;
+  for (const Chunk& chunk : chunks) layers += chunk.layers + (chunk.last ? c.model.mtp : 0);
   const std::int64_t shared = layers * latent_shared_parameters(c);
   if (shared == 0) return;
   const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::tp});
@@ -72,18 +73,19 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   if (!c.overlap_grad_reduce) {
     GradientBuckets buckets(c, out);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-      buckets.add({chunk->last ? head_parameters(c) : 0, 0});
+      if (chunk->last) buckets.add(last_parameters(c));
       for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
       buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
     }
     buckets.flush();
   }
   if (c.replicated()) out.join(Stream::dp);
-  if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
+  if (copies_embedding(c) && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
-    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",
-                    Stream::dp, channel, {Stream::compute});
+    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group},
+                    c.model.tied_embeddings ? "tied embedding all-reduce" : "copied embedding all-reduce", Stream::dp,
+                    channel, {Stream::compute});
     out.join(Stream::dp);
   }
   reduce_shared(c, out, chunks);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/spec/job.h"
+#include "core/spec/rank_order.h"
 
 namespace spec {
 namespace {
@@ -32,6 +33,8 @@ class Checker {
     latent();
     degrees();
     batch();
+    packing();
+    for (base::Fault& one : rank_order_faults(job_)) faults_.push_back(std::move(one));
     tensor();
     pipeline();
     kernels();
@@ -126,6 +129,11 @@ class Checker {
   /// Combinations that no model has and nothing here lowers.
   void latent() {
     if (!model_.mla) return;
+    range("model.mla.q_lora_rank", model_.mla->q_lora_rank, 0, kWidth);
+    range("model.mla.kv_lora_rank", model_.mla->kv_lora_rank, 1, kWidth);
+    range("model.mla.rope_head_dim", model_.mla->rope_head_dim, 1, kDegree);
+    range("model.mla.nope_head_dim", model_.mla->nope_head_dim, 1, kDegree);
+    range("model.mla.value_head_dim", model_.mla->value_head_dim, 1, kDegree);
     if (model_.parallel_block) {
       fault("model.parallel_block", "latent attention beside a parallel feed-forward is not supported",
             "write parallel_block: false, or leave mla out");
@@ -165,6 +173,15 @@ class Checker {
           "write " + (below > 0 ? text(below) + " or " : "") + text(below + one) + ", or another micro_batch");
   }
 
+  void packing() {
+    if (!t_.packing) return;
+    for (base::Fault& one : packing_faults(t_)) faults_.push_back(std::move(one));
+    if (s_.cp > 1) {
+      fault("training.packing", "packed documents cut over context-parallel ranks are not supported by this version",
+            "write cp: 1, or leave packing out");
+    }
+  }
+
   void tensor() {
     if (s_.tp == 1) return;
     const auto divides = [&](std::int64_t amount, const std::string& what) {
@@ -181,6 +198,7 @@ class Checker {
             "choose a tp that divides " + text(model_.kv_heads) + ", or a multiple of it");
     }
     divides(model_.ffn, "columns of the feed-forward");
+    if (model_.mtp > 0) divides(model_.hidden, "columns of the multi-token projection");
     if (s_.sp) divides(t_.sequence, "tokens of a sequence (sp: true)");
   }
 

@@ -91,6 +91,8 @@ std::int64_t multi_token_size(const Model& model) {
 
 std::int64_t latent_attention_weights(const Model& model) { return mla_size(model, *model.mla).weights; }
 
+std::int64_t norm_parameters(const Model& model) { return norm_size(model, model.hidden); }
+
 BlockParameters block_parameters(const Model& model) {
   BlockParameters block;
   const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();

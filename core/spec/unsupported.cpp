@@ -22,7 +22,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {job.model.kind != "transformer", "model", "a model that is a list of operators (kind: layers)",
        "choose a transformer"},
       {job.model.moe.has_value(), "model.moe", "mixture of experts", "choose a dense model"},
-      {job.model.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
       {t.mode != Mode::train, "training.mode", "inference (prefill, decode)", "write mode: train"},
       {bytes_of(t.precision) < 2, "training.precision", "training below 16 bits (fp8, mxfp8, nvfp4)",
        "write precision: bf16"},
@@ -43,7 +42,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.fsdp_given, "strategy.fsdp", "fully sharded data parallelism", "leave fsdp out"},
       {s.offload_given, "strategy.offload", "offloading to the host or to storage", "leave offload out"},
       {s.lora_given, "strategy.lora", "low-rank adapters", "leave lora out"},
-      {s.rank_order != "tp-cp-dp-pp", "strategy.rank_order", "another order of ranks", "write rank_order: tp-cp-dp-pp"},
       {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
        "write fidelity: closed_form"},
   };

@@ -40,7 +40,8 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const spec::AttentionCurve& curve = attention_curve(device.calibration, w.kernel);
   const base::FlopRate peak = device.gpu.peak_of(narrow ? spec::Dtype::fp8 : w.dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
-  const double q = static_cast<double>(w.q_len), kv = static_cast<double>(w.kv_len);
+  const double q = static_cast<double>(w.q_len);
+  const double kv = static_cast<double>(w.document > 0 ? std::min(w.document, w.kv_len) : w.kv_len);
   // FLOPs of a pair in one head: two matmuls forward, of which one is as wide as the values; five backward, of which
   // two.
   const double keys = w.head_dim, values = value_dim(w);

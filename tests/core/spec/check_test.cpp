@@ -181,11 +181,10 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.strategy.shard = 8; }), "strategy.shard");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.fsdp_given = true; }), "strategy.fsdp");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
+  EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp"; }), "strategy.rank_order");
   EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
   EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
-  EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
+  EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{48, 32, 8, 16, 0}; }), "model.mla.value_head_dim");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
   EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
   EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
