@@ -166,6 +166,23 @@ TEST(Check, TensorParallelOverlapIsSupported) {
   EXPECT_EQ(fields(with([](Job& j) { j.model.window = 128; })), Fields{});
 }
 
+TEST(Check, LatentAttentionHasWidthsAndNoSecondNorms) {
+  const Mla sound{48, 32, 8, 16, 24};
+  EXPECT_EQ(fields(with([&](Job& j) { j.model.mla = sound; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.model.mla = Mla{48, 32, 8, 16, 0}; })), Fields{"model.mla.value_head_dim"});
+  EXPECT_EQ(fields(with([&](Job& j) {
+              j.model.mla = sound;
+              j.model.qk_norm = true;
+              j.model.parallel_block = true;
+            })),
+            (Fields{"model.parallel_block", "model.qk_norm"}));
+}
+
+TEST(Check, AnOrderOfRanksNamesEveryAxis) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "tp-dp-pp"; })), Fields{"strategy.rank_order"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "pp-dp-cp-tp"; })), Fields{});
+}
+
 TEST(Check, EachUnsupportedFeatureIsNamed) {
   const auto refused = [](auto bend) {
     const std::vector<base::Fault> faults = unsupported(with(bend));
@@ -181,10 +198,8 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.strategy.shard = 8; }), "strategy.shard");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.fsdp_given = true; }), "strategy.fsdp");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp"; }), "strategy.rank_order");
   EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
   EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{48, 32, 8, 16, 0}; }), "model.mla.value_head_dim");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
   EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
   EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
