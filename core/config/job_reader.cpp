@@ -7,6 +7,22 @@
 namespace config {
 namespace {
 
+/// {mean: 2048, deviation: 1024} or {lengths: [4096, 1024]}, in tokens
+spec::Packing read_packing(const Value& value, const std::string& path, Faults& faults) {
+  constexpr std::int64_t longest = 100'000'000;
+  spec::Packing packing;
+  MapReader map(value, path, faults);
+  std::vector<int> lengths;
+  const bool listed = map.read("lengths", lengths, 1, longest);
+  packing.lengths.assign(lengths.begin(), lengths.end());
+  if (!listed) map.require("mean", packing.mean, 1, longest);
+  if (map.read("deviation", packing.deviation, 0, longest) && listed) {
+    map.fault("deviation", "belongs to mean", "leave it out, or write mean in place of lengths");
+  }
+  map.finish();
+  return packing;
+}
+
 spec::Training read_training(const Value& value, Faults& faults) {
   using M = spec::Mode;
   using O = spec::Optimizer;
@@ -29,6 +45,7 @@ spec::Training read_training(const Value& value, Faults& faults) {
   map.read("master_weights", t.master_weights);
   map.read("gradient_dtype", t.gradient_dtype,
            {{"fp32", spec::Dtype::fp32}, {"bf16", spec::Dtype::bf16}, {"fp16", spec::Dtype::fp16}});
+  if (const Value* packing = map.child("packing")) t.packing = read_packing(*packing, map.path_of("packing"), faults);
   if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
     map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
+#include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 
 namespace plan {
@@ -23,7 +24,7 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   // An eager RMSNorm keeps its input in fp32 (for the square and the scaling) and the normed tensor before the weight.
   out.norm_inputs = norms * shard * (eager_norm ? 4 + e : e);
   out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
-  out.qkv = c.tokens * c.qkv_width * e;
+  out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
@@ -32,7 +33,7 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   } else if (kind == Kind::none) {
     out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
-  out.context = c.tokens * c.q_width * e;
+  out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
   const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
   if (experts) {

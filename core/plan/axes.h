@@ -1,5 +1,6 @@
-// core/plan/axes.h -- the groups that the ranks of a pipeline stage form. Rank numbers run tp fastest, then cp, then
-// dp; experts are folded over the same ranks with expert tensor parallel fastest, then expert parallel.
+// core/plan/axes.h -- the groups that the ranks of a pipeline stage form. A rank's place in its stage runs tp fastest,
+// then cp, then dp, or as strategy.rank_order says; experts are folded over the same ranks with expert tensor parallel
+// fastest, then expert parallel. Where pp is not the slowest axis a stage's ranks are not neighbours.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +20,7 @@ inline constexpr int kAxes = 8;
 inline constexpr std::array<std::string_view, kAxes> kAxisNames{"tp",        "cp",  "dp", "shard",
                                                                 "replicate", "etp", "ep", "expert dp"};
 
-/// Member i of a group is rank first + i * stride of the stage.
+/// Member i of a group stands at place first + i * stride of the stage.
 struct AxisShape {
   int stride = 1, size = 1;
   /// The group, among those of this axis, of the stage's `rank`-th rank.
@@ -29,10 +30,19 @@ struct AxisShape {
 struct Axes {
   std::array<AxisShape, kAxes> shapes;
   int ranks = 1;  // of one stage
+  int stages = 1;
+  int stage_stride = 0;  // rank numbers from a stage to the next; 0: all ranks of a stage, pp being slowest
+  int hop() const { return stage_stride > 0 ? stage_stride : ranks; }
+  int rank_of(int stage, int place) const { return place / hop() * hop() * stages + stage * hop() + place % hop(); }
+  int place_of(int rank) const {
+    return stage_stride > 0 ? rank / (hop() * stages) * hop() + rank % hop() : rank % ranks;
+  }
+  /// Between members of a group in rank numbers.
+  int rank_stride(Axis axis) const { return (*this)[axis].stride * ((*this)[axis].stride < hop() ? 1 : stages); }
   const AxisShape& operator[](Axis axis) const { return shapes[static_cast<int>(axis)]; }
 };
 
-/// REQUIRES: shard divides cp x dp, ep x etp divides tp x cp x dp.
+/// REQUIRES: shard divides cp x dp, ep x etp divides tp x cp x dp; spec::rank_order_faults() has none.
 Axes axes_of(const spec::Strategy&);
 
 }  // namespace plan

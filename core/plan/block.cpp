@@ -3,6 +3,7 @@
 
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/mla.h"
 #include "core/plan/moe.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -12,7 +13,9 @@ namespace {
 using Kind = spec::Recompute::Kind;
 
 Linear qkv_linear(const Context& c) { return {"qkv", c.hidden, c.qkv_width, c.model.has_qkv_bias()}; }
-Linear proj_linear(const Context& c) { return {"attention output", c.q_width, c.hidden, c.model.has_proj_bias()}; }
+Linear proj_linear(const Context& c) {
+  return {"attention output", c.context_width, c.hidden, c.model.has_proj_bias()};
+}
 Linear up_linear(const Context& c) { return {"feed-forward up", c.hidden, c.up_width, c.model.bias}; }
 Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
 
@@ -29,16 +32,19 @@ void Block::attention_core_forward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
-                           c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage},
+                           c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage,
+                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
                  "attention");
+    if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;
   out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
   const Chain softmax = softmax_forward(c_, scores);
   out_.compute(softmax.work, "attention softmax", softmax.launches);
-  out_.compute(Matmul{c_.sequence, c_.head_dim, c_.sequence, batch, c_.storage, c_.storage, false}, "attention values");
-  const Chain copy = copy_of(c_, c_.tokens * c_.q_width);
+  out_.compute(Matmul{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.storage, c_.storage, false},
+               "attention values");
+  const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
   out_.compute(copy.work, "attention transpose", copy.launches);
 }
 
@@ -46,18 +52,21 @@ void Block::attention_core_backward(bool windowed) {
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).backward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
+    if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
-                           c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage},
+                           c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage,
+                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
                  "attention gradient", 3);
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;
-  const Matmul square{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false};
   const Matmul narrow{c_.sequence, c_.head_dim, c_.sequence, batch, c_.storage, c_.storage, false};
-  const Chain copy = copy_of(c_, c_.tokens * c_.q_width);
+  const Matmul square{c_.sequence, c_.sequence, c_.value_head_dim, batch, c_.storage, c_.storage, false};
+  const Matmul values{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.storage, c_.storage, false};
+  const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
   out_.compute(copy.work, "attention transpose gradient", copy.launches);
   out_.compute(square, "attention values: scores gradient");
-  out_.compute(narrow, "attention values: values gradient");
+  out_.compute(values, "attention values: values gradient");
   const Chain softmax = softmax_backward(c_, scores);
   out_.compute(softmax.work, "attention softmax gradient", softmax.launches);
   out_.compute(narrow, "attention scores: queries gradient");
@@ -69,7 +78,7 @@ void Block::attention_inputs_forward() {
     const Chain chain = norm_forward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm", 2 * chain.launches);
   }
-  if (c_.model.position == spec::Position::rope) {
+  if (c_.model.position == spec::Position::rope && !c_.model.mla) {
     const Chain rope = rope_forward(c_);
     out_.compute(rope.work, "rotary embedding", rope.launches);
   }
@@ -82,7 +91,7 @@ void Block::attention_forward(bool windowed) {
 
 void Block::attention_backward(bool windowed) {
   attention_core_backward(windowed);
-  if (c_.model.position == spec::Position::rope) {
+  if (c_.model.position == spec::Position::rope && !c_.model.mla) {
     const Chain rope = rope_backward(c_);
     out_.compute(rope.work, "rotary embedding gradient", rope.launches);
   }
@@ -90,6 +99,16 @@ void Block::attention_backward(bool windowed) {
     const Chain chain = norm_backward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm gradient", 2 * chain.launches);
   }
+}
+
+void Block::qkv_forward() {
+  if (c_.model.mla) return LatentAttention(c_, out_).forward();
+  TensorParallel(c_, out_).column_forward(qkv_linear(c_));
+}
+
+void Block::qkv_backward() {
+  if (c_.model.mla) return LatentAttention(c_, out_).backward();
+  TensorParallel(c_, out_).column_backward(qkv_linear(c_));
 }
 
 void Block::mlp_forward(bool gathers, bool reduces) {
@@ -126,7 +145,7 @@ void Block::forward_operators(bool windowed) {
     out_.compute(residual.work, "residual add", residual.launches);
     return;
   }
-  linear.column_forward(qkv_linear(c_));
+  qkv_forward();
   attention_forward(windowed);
   linear.row_forward(proj_linear(c_));
   if (c_.model.post_norms) norm("attention post norm", false);
@@ -216,7 +235,7 @@ void Block::backward(Kind kind, bool windowed) {
       out_.phase = Phase::backward;
     }
     attention_backward(windowed);
-    linear.column_backward(qkv_linear(c_));
+    qkv_backward();
     norm("attention norm gradient", true);
     out_.compute(joined.work, "residual gradient", joined.launches);
   }

@@ -50,6 +50,8 @@ class Block {
   void attention_backward(bool windowed);
   void attention_core_forward(bool windowed);
   void attention_core_backward(bool windowed);
+  void qkv_forward();
+  void qkv_backward();
   void mlp_forward(bool gathers, bool reduces);
   void mlp_backward(bool gathers, bool reduces);
   void norm(const char* name, bool backward);

@@ -13,6 +13,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/multi_token.h"
 #include "core/plan/overlap.h"
 #include "core/plan/receives.h"
 #include "core/plan/schedule/schedule.h"
@@ -131,7 +132,7 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
   Held parameters;
   for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
-  if (first_layer + layers == chunk.layers && chunk.last) parameters.dense += head_parameters(c_);
+  if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
   gather_parameters(c_, out, parameters, false);
   if (c_.replicated()) out.join(Stream::dp);
 }
@@ -166,6 +167,7 @@ Segment StageBuilder::forward(int index, bool gathers) {
   }
   if (chunk.last) {
     units.head();
+    multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
     head_forward(c_, out);
   }
   if (receives && ahead) receive(out, index, false, true);
@@ -186,7 +188,8 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   GradientBuckets buckets(c_, split ? weights : out);
   if (chunk.last) {
     head_backward(c_, out);
-    if (reduces) buckets.add({head_parameters(c_), 0});
+    multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
+    if (reduces) buckets.add(last_parameters(c_));
     units.head();
   } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
     receive(out, index, true);
@@ -268,7 +271,7 @@ Role StageBuilder::build() {
   Role role;
   role.stage = stage_;
   role.ranks = c_.axes.ranks;
-  role.first_rank = stage_ * role.ranks;
+  role.first_rank = c_.axes.rank_of(stage_, 0);
   Held held;
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
   hold_states(c_, held, role);

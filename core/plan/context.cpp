@@ -33,11 +33,14 @@ Context::Context(const spec::Job& j)
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;
-  kv_heads = std::max(1, model.kv_heads / tp);
-  head_dim = model.head_dim;
+  kv_heads = model.mla ? heads : std::max(1, model.kv_heads / tp);  // latent keys and values are of every head
+  head_dim = model.query_head_dim();
+  document = spec::document_length(job.training);
+  value_head_dim = model.value_head_dim();
   q_width = std::int64_t{heads} * head_dim;
   kv_width = std::int64_t{kv_heads} * head_dim;
   qkv_width = q_width + 2 * kv_width;
+  context_width = std::int64_t{heads} * value_head_dim;
   ffn = model.ffn / tp;
   up_width = model.up_width() / tp;
   vocab = (model.vocab + tp - 1) / tp;
@@ -63,10 +66,9 @@ Context::Context(const spec::Job& j)
 
   const spec::Cluster& cluster = job.cluster;
   axes = axes_of(strategy);
-  const int stage_stride = axes.ranks;
-  const int ranks = stage_stride * pp;
+  const int ranks = axes.ranks * pp;
   for (int a = 0; a < kAxes; ++a) {
-    axis_groups[a] = group_shape(axes.shapes[a].stride, axes.shapes[a].size, cluster, ranks);
+    axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);
   }
   shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
   scatters_gradients = strategy.zero >= 2 && replicated();
@@ -74,11 +76,11 @@ Context::Context(const spec::Job& j)
   if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);
-  embedding_group = group_shape(stage_stride * std::max(1, pp - 1), std::min(pp, 2), cluster, ranks);
+  embedding_group = ends_shape(axes.hop(), pp, cluster, ranks);
   // The replicas of a parameter need not be asked twice; under ZeRO-1 every rank owns other gradients.
   model_group = group_shape(1, strategy.zero >= 1 || strategy.ep * strategy.etp > tp ? ranks : tp * pp, cluster, ranks);
   scatter_gather = job.framework.scatter_gather_pipeline && tp > 1 && !sp;
-  if (pp > 1) stage_transfer = stage_hop(stage_stride, cluster, ranks);
+  if (pp > 1) stage_transfer = stage_hop(axes.hop(), pp, cluster, ranks);
   stage_transfer.bytes = tokens * hidden * element / (sp || scatter_gather ? tp : 1);
 }
 

@@ -31,6 +31,9 @@ struct Context {
   std::int64_t hidden;
   int heads, kv_heads, head_dim;  // of one rank; K and V heads are replicated when there are fewer than ranks
   std::int64_t q_width, kv_width, qkv_width, ffn, up_width;
+  int value_head_dim;             // differs from head_dim under latent attention
+  std::int64_t document;          // tokens of a packed sequence's documents; 0: a sequence is one
+  std::int64_t context_width;     // attention output of a rank: heads x value_head_dim
   std::int64_t vocab;             // rows of the embedding on one rank, padded to a multiple of tp
   spec::Dtype dtype;              // matmuls
   spec::Dtype storage;            // activations and weights in memory

@@ -10,10 +10,10 @@ namespace plan {
 namespace {
 
 /// The events of hops take turns: K and V are on their way while the ones before are attended to.
-EventId arrived(int hop) { return static_cast<EventId>(kEvents - 2 + hop % 2); }
+EventId arrived(int hop) { return static_cast<EventId>(kHopped + hop % 2); }
 
 /// Elements of the K and V of a rank's tokens.
-std::int64_t keys_and_values(const Context& c) { return 2 * c.tokens * c.kv_width; }
+std::int64_t keys_and_values(const Context& c) { return c.tokens * c.kv_heads * (c.head_dim + c.value_head_dim); }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void ContextParallel::backward() {
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
                                 bool backward) {
   out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.kv_heads, c_.head_dim, causal, window,
-                         backward, c_.dropout, c_.storage},
+                         backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
                backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
@@ -83,7 +83,7 @@ void ContextParallel::ring_forward() {
   const std::int64_t travelling = keys_and_values(c_);
   // What has arrived and the output of each step are held until all is joined at the end.
   std::int64_t held = count * travelling;
-  for (const RingStep& step : steps) held += c_.batch * step.queries * c_.q_width;
+  for (const RingStep& step : steps) held += c_.batch * step.queries * c_.context_width;
   out_.take(Category::workspace, held * c_.element);
   if (count > 1) pass(travelling, e, e, "keys and values joined");
   for (int i = 0; i < count; ++i) {
@@ -94,7 +94,7 @@ void ContextParallel::ring_forward() {
     if (i > 0) pass(c_.batch * steps[i].queries * c_.heads, 8, 4, "attention log-sum-exp correction");
   }
   for (int i = 0; i < count && count > 1; ++i) {
-    const std::int64_t outputs = c_.batch * steps[i].queries * c_.q_width;
+    const std::int64_t outputs = c_.batch * steps[i].queries * c_.context_width;
     if (outputs > 0) pass(outputs, i == 0 ? e : 2 * e, e, "attention output correction");
   }
   out_.give(Category::workspace, held * c_.element);
@@ -124,7 +124,8 @@ void ContextParallel::ring_backward() {
     attention(step, last, true);
     if (first) continue;
     out_.join(arrived(i));
-    const std::int64_t added = 2 * c_.batch * step.keys * c_.kv_width + c_.batch * step.queries * c_.q_width;
+    const std::int64_t added =
+        c_.batch * step.keys * c_.kv_heads * (c_.head_dim + c_.value_head_dim) + c_.batch * step.queries * c_.q_width;
     pass(added, 2 * e, e, "attention gradients added");
   }
   out_.give(Category::workspace, held);
@@ -179,27 +180,29 @@ void ContextParallel::trade(std::int64_t elements, std::string_view name, bool t
 }
 
 void ContextParallel::whole_sequence(bool backward) {
-  out_.compute(
-      Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads / c_.cp, ulysses_kv_heads(c_) / c_.cp,
-                c_.head_dim, mask_.causal, mask_.window, backward, c_.dropout, c_.storage},
-      backward ? "attention gradient" : "attention", backward ? 3 : 1);
+  out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads / c_.cp,
+                         ulysses_kv_heads(c_) / c_.cp, c_.head_dim, mask_.causal, mask_.window, backward, c_.dropout,
+                         c_.storage, c_.model.mla ? c_.value_head_dim : 0},
+               backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 void ContextParallel::ulysses_forward() {
   const double e = static_cast<double>(c_.element);
   const std::int64_t queries = c_.tokens * c_.q_width;
   const std::int64_t keys = c_.tokens * ulysses_kv_heads(c_) * c_.head_dim;
-  const std::int64_t held = (queries + 2 * keys) * c_.element;  // packed, while the traded ones arrive
+  const std::int64_t values = c_.tokens * ulysses_kv_heads(c_) * c_.value_head_dim;
+  const std::int64_t outputs = c_.tokens * c_.context_width;
+  const std::int64_t held = (queries + keys + values) * c_.element;  // packed, while the traded ones arrive
   out_.take(Category::workspace, held);
   trade(queries, "queries", true);
   trade(keys, "keys", true);
-  trade(keys, "values", true);
+  trade(values, "values", true);
   out_.join(Stream::cp);
-  if (c_.zigzag) pass(queries + 2 * keys, e, e, "sequence in order");
+  if (c_.zigzag) pass(queries + keys + values, e, e, "sequence in order");
   whole_sequence(false);
-  trade(queries, "attention output", false);
+  trade(outputs, "attention output", false);
   out_.join(Stream::cp);
-  pass(queries, e, e, "attention output unpacked");
+  pass(outputs, e, e, "attention output unpacked");
   out_.give(Category::workspace, held);
 }
 
@@ -207,17 +210,20 @@ void ContextParallel::ulysses_backward() {
   const double e = static_cast<double>(c_.element);
   const std::int64_t queries = c_.tokens * c_.q_width;
   const std::int64_t keys = c_.tokens * ulysses_kv_heads(c_) * c_.head_dim;
-  const std::int64_t held = (2 * queries + 4 * keys) * c_.element;  // gradients before and behind their trade
+  const std::int64_t values = c_.tokens * ulysses_kv_heads(c_) * c_.value_head_dim;
+  const std::int64_t outputs = c_.tokens * c_.context_width;
+  const std::int64_t held =
+      (queries + outputs + 2 * keys + 2 * values) * c_.element;  // gradients before and behind their trade
   out_.take(Category::workspace, held);
-  trade(queries, "attention output gradient", true);
+  trade(outputs, "attention output gradient", true);
   out_.join(Stream::cp);
-  if (c_.zigzag) pass(queries, e, e, "sequence in order");
+  if (c_.zigzag) pass(outputs, e, e, "sequence in order");
   whole_sequence(true);
   trade(queries, "query gradient", false);
   trade(keys, "key gradient", false);
-  trade(keys, "value gradient", false);
+  trade(values, "value gradient", false);
   out_.join(Stream::cp);
-  pass(queries + 2 * keys, e, e, "attention gradients unpacked");  // copies of a head are summed on the way
+  pass(queries + keys + values, e, e, "attention gradients unpacked");  // copies of a head are summed on the way
   out_.give(Category::workspace, held);
 }
 

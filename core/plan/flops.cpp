@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/spec/parameters.h"
+
 namespace plan {
 namespace {
 
@@ -12,15 +14,21 @@ double scored_pairs(double s, bool causal, double window) {
   return causal ? window * s - window * window / 2 : window * s;
 }
 
-/// Weights of the feed-forward that a token meets, averaged over layers with and without experts: of those it visits
-/// top_k, the shared ones and the router.
-double feed_forward_weights(const spec::Model& model) {
+/// Weights of the feed-forward that a token meets: of experts it visits top_k, the shared ones and the router.
+double feed_forward_weights(const spec::Model& model, bool of_experts) {
   const double h = static_cast<double>(model.hidden), matrices = model.gated_mlp ? 3 : 2;
-  const double dense = matrices * h * static_cast<double>(model.ffn);
-  if (!model.moe) return dense;
+  if (!of_experts) return matrices * h * static_cast<double>(model.ffn);
   const spec::Moe& moe = *model.moe;
   const double visited = static_cast<double>(moe.top_k * moe.ffn + moe.shared_ffn);
-  const double experts = h * (matrices * visited + moe.experts);
+  return h * (matrices * visited + moe.experts);
+}
+
+/// The same averaged over the layers with and without experts.
+double feed_forward_weights(const spec::Model& model) {
+  const double dense = feed_forward_weights(model, false);
+  if (!model.moe) return dense;
+  const spec::Moe& moe = *model.moe;
+  const double experts = feed_forward_weights(model, true);
   double layers = 0;
   for (int layer = 0; layer < model.layers; ++layer) layers += moe.in_layer(layer) ? 1 : 0;
   return (layers * experts + (model.layers - layers) * dense) / model.layers;
@@ -28,8 +36,8 @@ double feed_forward_weights(const spec::Model& model) {
 
 double layers_recomputed(const spec::Job& job) {
   const spec::Recompute& recompute = job.strategy.recompute;
-  if (recompute.layers == 0) return job.model.layers;
-  return std::min<double>(job.model.layers, double{1} * recompute.layers * job.strategy.pp);
+  if (recompute.layers == 0) return job.model.layers + job.model.mtp;
+  return std::min<double>(job.model.layers + job.model.mtp, double{1} * recompute.layers * job.strategy.pp);
 }
 
 /// The matmuls of one layer and one sequence that selective_ops computes again: keys, attention output and, gated, up.
@@ -42,33 +50,53 @@ double again_by_selective_ops(const spec::Job& job) {
 
 }  // namespace
 
-ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
+ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence, std::int64_t document) {
   const double s = static_cast<double>(sequence), h = static_cast<double>(model.hidden);
   const double q = static_cast<double>(model.q_width()), kv = static_cast<double>(model.kv_width());
   ForwardFlops out;
-  out.linear = 2 * s * (h * (q + 2 * kv) + q * h + feed_forward_weights(model));
-  const double full = scored_pairs(s, model.causal, 0);
-  const double banded = scored_pairs(s, model.causal, static_cast<double>(model.window));
+  const double attention =
+      model.mla ? static_cast<double>(spec::latent_attention_weights(model)) : h * (q + 2 * kv) + q * h;
+  out.linear = 2 * s * (attention + feed_forward_weights(model));
+  const double d = document > 0 ? static_cast<double>(document) : s;
+  const double full = s / d * scored_pairs(d, model.causal, 0);
+  const double banded = s / d * scored_pairs(d, model.causal, static_cast<double>(model.window));
   const double share = model.window > 0 ? 1.0 / model.window_every : 0.0;
-  out.attention = 4 * q * (share * banded + (1 - share) * full);
+  const double lanes = q + static_cast<double>(model.heads) * model.value_head_dim();  // scores; values
+  out.attention = 2 * lanes * (share * banded + (1 - share) * full);
   out.head = 2 * s * h * static_cast<double>(model.vocab);
   return out;
 }
 
+namespace {
+
+/// The linear layers of one module, one forward of one sequence: the projection of the joined vectors and a block like
+/// the last, which is one of experts where the model has any.
+double multi_token_linear(const spec::Job& job, const ForwardFlops& layer) {
+  const double h = static_cast<double>(job.model.hidden), s = static_cast<double>(job.training.sequence);
+  const double more = feed_forward_weights(job.model, job.model.moe.has_value()) - feed_forward_weights(job.model);
+  return layer.linear + 2 * s * (more + 2 * h * h);
+}
+
+}  // namespace
+
 double model_flops(const spec::Job& job) {
-  const ForwardFlops one = forward_flops(job.model, job.training.sequence);
+  const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   const double batch = static_cast<double>(job.training.global_batch);
-  return 3 * batch * (job.model.layers * (one.linear + one.attention) + one.head);
+  return 3 * batch *
+         (job.model.layers * (one.linear + one.attention) + one.head +
+          job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
 }
 
 double hardware_flops(const spec::Job& job) {
-  const ForwardFlops one = forward_flops(job.model, job.training.sequence);
+  const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;
   switch (job.strategy.recompute.kind) {
     case spec::Recompute::Kind::full: again = layers_recomputed(job) * (one.linear + one.attention); break;
-    case spec::Recompute::Kind::selective: again = job.model.layers * one.attention; break;
-    case spec::Recompute::Kind::selective_ops: again = job.model.layers * again_by_selective_ops(job); break;
+    case spec::Recompute::Kind::selective: again = (job.model.layers + job.model.mtp) * one.attention; break;
+    case spec::Recompute::Kind::selective_ops:
+      again = (job.model.layers + job.model.mtp) * again_by_selective_ops(job);
+      break;
     case spec::Recompute::Kind::none: break;
   }
   return model_flops(job) + batch * again;

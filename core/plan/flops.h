@@ -14,7 +14,8 @@ struct ForwardFlops {
   double attention = 0;  // scores and values of one layer, averaged over layers with and without a window
   double head = 0;       // output head
 };
-ForwardFlops forward_flops(const spec::Model&, std::int64_t sequence);
+/// `document`: tokens of the documents that share a sequence; 0: it is one.
+ForwardFlops forward_flops(const spec::Model&, std::int64_t sequence, std::int64_t document = 0);
 
 /// Of one step over all ranks. Training: three forwards. Without mask this is Narayanan et al.'s formula (SC'21, eq.
 /// 2): 72 B s L h^2 (1 + s/6h + V/12hL).

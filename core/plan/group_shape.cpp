@@ -90,4 +90,43 @@ Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
   return {0, false, 1};
 }
 
+namespace {
+
+/// The most ranks of one part (of consecutive ranks) whose partner, `reach` ranks on, sits in another part. Those of
+/// the first `senders` ranks in each block of `block` have one.
+int most_leaving(int reach, int senders, int block, int part, int total) {
+  const std::int64_t end = std::min<std::int64_t>(total, std::lcm<std::int64_t>(block, part));
+  int most = 0;
+  for (std::int64_t first = 0; first < end; first += part) {
+    int out = 0, in = 0;
+    for (std::int64_t r = first; r < std::min<std::int64_t>(first + part, total); ++r) {
+      const std::int64_t at = r % block;
+      if (at < senders && (r + reach) / part != first / part) ++out;
+      if (at >= reach && at < reach + senders && (r - reach) / part != first / part) ++in;
+    }
+    most = std::max({most, out, in});
+  }
+  return most;
+}
+
+}  // namespace
+
+Transfer stage_hop(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
+  const int block = stride * stages;
+  if (block == ranks_total) return stage_hop(stride, cluster, ranks_total);
+  const auto leaving = [&](int part) { return most_leaving(stride, block - stride, block, part, ranks_total); };
+  if (const int out = leaving(island_of(cluster.node)); out > 0) return {0, true, out};
+  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {0, true, 0};
+  return {0, false, 1};
+}
+
+GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
+  const int reach = stride * std::max(1, stages - 1), size = std::min(stages, 2), block = stride * stages;
+  if (block == ranks_total || size == 1) return group_shape(reach, size, cluster, ranks_total);
+  const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total); };
+  if (const int out = leaving(island_of(cluster.node)); out > 0) return {2, 1, 2, out};
+  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0};
+  return {2, 2, 1, 1};
+}
+
 }  // namespace plan

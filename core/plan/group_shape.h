@@ -23,4 +23,9 @@ GroupShape group_shape(int stride, int size, const spec::Cluster&, int ranks_tot
 /// inside a node, without NICs. REQUIRES: stride >= 1.
 Transfer stage_hop(int stride, const spec::Cluster&, int ranks_total);
 
+/// The same from every rank of a stage to the next of `stages`, where stages are `stride` rank numbers apart.
+Transfer stage_hop(int stride, int stages, const spec::Cluster&, int ranks_total);
+/// The pairs of first and last stage.
+GroupShape ends_shape(int stride, int stages, const spec::Cluster&, int ranks_total);
+
 }  // namespace plan

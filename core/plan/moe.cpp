@@ -121,10 +121,10 @@ void MoeLayer::forward() {
   const bool sorts = (before && parallel) && shape_.experts > 1;
   if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
 
-  linear_.expert_forward(expert_up());
+  linear_.full_forward(expert_up());
   const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
   out_.compute(activation.work, "expert activation", activation.launches);
-  linear_.expert_forward(expert_down());
+  linear_.full_forward(expert_down());
 
   if (sorts) move(shape_.rows, shape_.rows, "unsort by expert");
   if (tensor) {

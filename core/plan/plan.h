@@ -63,10 +63,12 @@ struct Channel {
 /// wait. Every operator records the event that carries its stream's number; further numbers are free for a plan's own
 /// use.
 using EventId = std::int8_t;
-inline constexpr int kEvents = 32;
+inline constexpr int kEvents = 48;
 inline constexpr int kMaxWaits = 4;
 constexpr EventId event_of(Stream s) { return static_cast<EventId>(s); }
-inline constexpr EventId kGathered = kStreams;  // a layer's input is whole again, whatever is issued behind it
+// Pairs of events that take turns: a layer's input is whole again, whatever is issued behind it; a ring hop of context
+// parallel has arrived. Units of parameters (units.h) have the last ones.
+inline constexpr EventId kGathered = kStreams, kHopped = kStreams + 2;
 
 struct Operator {
   std::int32_t work = 0;  // index into Plan::works

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/shares.h"
 
+#include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
+#include "core/plan/multi_token.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
 
 Held layer_parameters(const Context& c, int layer) {
   const spec::Model& m = c.model;
-  std::int64_t count = c.hidden * c.qkv_width + c.q_width * c.hidden;
-  if (m.has_qkv_bias()) count += c.qkv_width;
+  std::int64_t count = 0;
+  if (m.mla) {
+    count += latent_parameters(c);
+  } else {
+    count += c.hidden * c.qkv_width + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_width : 0) +
+             (m.has_proj_bias() ? c.hidden : 0);
+  }
   if (m.attention_sinks) count += c.heads;
-  if (m.has_proj_bias()) count += c.hidden;
   count += spec::block_parameters(m).norms;
   if (c.experts_in(layer)) {
     count += c.hidden * m.moe->experts + (m.moe->router_bias ? m.moe->experts : 0) + shared_expert_parameters(c);
@@ -33,6 +39,12 @@ std::int64_t head_parameters(const Context& c) {
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
 
+Held last_parameters(const Context& c) {
+  Held count = multi_token_parameters(c);
+  count.dense += head_parameters(c);
+  return count;
+}
+
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
   const std::vector<spec::ChunkLayers> split = spec::split_layers(c.model, c.strategy);
   std::vector<std::vector<Chunk>> out(c.pp);
@@ -51,7 +63,7 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
   Held count;
   for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
   if (chunk.first) count.dense += embedding_parameters(c);
-  if (chunk.last) count.dense += head_parameters(c);
+  if (chunk.last) count += last_parameters(c);
   return count;
 }
 

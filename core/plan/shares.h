@@ -30,6 +30,9 @@ std::int64_t embedding_parameters(const Context&);
 /// Output head and final norm on one rank of the last stage. With tied embeddings and one stage the head costs nothing.
 std::int64_t head_parameters(const Context&);
 
+/// What the last stage holds behind its layers: the head and the multi-token-prediction modules.
+Held last_parameters(const Context&);
+
 /// One model chunk of one stage.
 struct Chunk {
   int first_layer = 0, layers = 0;

@@ -5,6 +5,8 @@
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/group_shape.h"
+#include "core/plan/mla.h"
+#include "core/plan/multi_token.h"
 
 namespace plan {
 namespace {
@@ -18,6 +20,23 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   out.communicate(Collective{CollectiveKind::all_reduce, 4, c.model_group}, name, Stream::dp, channel,
                   {Stream::compute});
   out.join(Stream::dp);
+}
+
+/// Weights that every tensor-parallel rank holds whole saw only this rank's tokens.
+void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  std::int64_t layers = 0;
+  for (const Chunk& chunk : chunks) layers += chunk.layers + (chunk.last ? c.model.mtp : 0);
+  const std::int64_t shared = layers * latent_shared_parameters(c);
+  if (shared == 0) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::tp});
+  const Collective sum{CollectiveKind::all_reduce, shared * c.gradient_element, c.tp_group};
+  const char* name = "shared weights gradient all-reduce";
+  if (c.replicated()) {
+    out.communicate(sum, name, Stream::tp, channel, {Stream::compute, Stream::dp});
+  } else {
+    out.communicate(sum, name, Stream::tp, channel, {Stream::compute});
+  }
+  out.join(Stream::tp);
 }
 
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
@@ -48,8 +67,7 @@ void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters
   if (!c.placement.two_copies()) return;
   const int other = c.pp - 1 - stage, near = std::min(stage, other), far = std::max(stage, other);
   const std::int16_t channel = out.pool().channel({Channel::Kind::copies, {}, near, far});
-  const int ranks = c.axes.ranks;
-  const GroupShape pair = group_shape(ranks * (far - near), 2, c.job.cluster, ranks * c.pp);
+  const GroupShape pair = group_shape(c.axes.hop() * (far - near), 2, c.job.cluster, c.axes.ranks * c.pp);
   const std::int64_t bytes = optimizer_share(c, parameters).total() * c.gradient_element;
   out.communicate(Collective{CollectiveKind::all_reduce, bytes, pair}, "copies' gradient all-reduce", Stream::dp,
                   channel, {Stream::compute});
@@ -70,7 +88,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   if (!c.overlap_grad_reduce && !c.scatters_gradients) {
     GradientBuckets buckets(c, out);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-      buckets.add({chunk->last ? head_parameters(c) : 0, 0});
+      if (chunk->last) buckets.add(last_parameters(c));
       for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
       buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
     }
@@ -79,16 +97,18 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   if (c.replicated()) out.join(Stream::dp);
   if (c.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
   reduce_copies(c, out, parameters, stage);
-  if (c.model.tied_embeddings && !c.placement.ends_meet() && (stage == 0 || stage == c.pp - 1)) {
+  if (copies_embedding(c) && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     // Under zero 2 and 3 each rank sums its share of the table's gradient.
     const std::int64_t table = c.vocab * c.hidden;
     const std::int64_t bytes =
         (c.scatters_gradients ? optimizer_share(c, {table, 0}).dense : table) * c.gradient_element;
-    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",
-                    Stream::dp, channel, {Stream::compute});
+    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group},
+                    c.model.tied_embeddings ? "tied embedding all-reduce" : "copied embedding all-reduce", Stream::dp,
+                    channel, {Stream::compute});
     out.join(Stream::dp);
   }
+  reduce_shared(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
   update(c, out, owned);

@@ -104,10 +104,10 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
-  out_.retain(c_.tokens * (linear.in + linear.out) * c_.element);
+  out_.retain(rows * linear.experts * (linear.in + linear.out) * c_.element);
 }
 
-void TensorParallel::expert_forward(const Linear& linear) {
+void TensorParallel::full_forward(const Linear& linear) {
   out_.compute(
       Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
       linear.name);

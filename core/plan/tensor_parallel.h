@@ -34,7 +34,7 @@ class TensorParallel {
   void column_backward(const Linear&, bool gathers = true, bool reduces = true);
 
   /// A layer that is whole on this rank, such as a rank's experts: no collectives.
-  void expert_forward(const Linear&);
+  void full_forward(const Linear&);
   void full_backward(const Linear&);
 
   /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next

@@ -36,7 +36,9 @@ Held UnitCut::held(int unit) const {
 }
 
 Held UnitCut::root() const {
-  return {(chunk_.first ? embedding_parameters(c_) : 0) + (chunk_.last ? head_parameters(c_) : 0), 0};
+  Held root{chunk_.first ? embedding_parameters(c_) : 0, 0};
+  if (chunk_.last) root += last_parameters(c_);
+  return root;
 }
 
 bool UnitCut::kept(int unit) const {
@@ -167,7 +169,7 @@ void BackwardUnits::leave(int layer) {
 }
 
 void BackwardUnits::head() {
-  if (c_.scatters_gradients && bucketed_) reduce({head_parameters(c_), 0});
+  if (c_.scatters_gradients && bucketed_) reduce(last_parameters(c_));
 }
 
 void BackwardUnits::finish() {

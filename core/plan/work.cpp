@@ -10,6 +10,12 @@ namespace {
 /// Query-key pairs that one head of one sequence attends to. Under a causal mask the last query sees the last key; a
 /// query that stands before the first key sees none.
 double attended_pairs(const Attention& a) {
+  if (a.document > 0 && a.document < a.q_len) {
+    Attention one = a;
+    one.q_len = one.kv_len = a.document;
+    one.document = 0;
+    return attended_pairs(one) * static_cast<double>(a.q_len) / static_cast<double>(a.document);
+  }
   const double q = static_cast<double>(a.q_len), kv = static_cast<double>(a.kv_len);
   const double window = a.window > 0 ? std::min(static_cast<double>(a.window), kv) : kv;
   if (!a.causal) return q * window;
@@ -24,8 +30,9 @@ double flops(const Matmul& w) {
          static_cast<double>(w.batch);
 }
 double flops(const Attention& w) {
-  const double forward = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim * attended_pairs(w);
-  return w.backward ? 2.5 * forward : forward;
+  const double lanes = 2.0 * static_cast<double>(w.batch) * w.heads * attended_pairs(w);
+  const double keys = w.head_dim, values = w.value_dim();
+  return lanes * (w.backward ? 3 * keys + 2 * values : keys + values);
 }
 template <class Other>
 double flops(const Other&) {

@@ -33,6 +33,9 @@ struct Attention {
   bool backward = false;
   bool dropout = false;
   spec::Dtype dtype = spec::Dtype::bf16;
+  int value_head_dim = 0;     // of values and output where it differs from that of queries and keys; 0: head_dim
+  std::int64_t document = 0;  // tokens of each document of a packed sequence, none attends to another; 0: one document
+  int value_dim() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
   auto operator<=>(const Attention&) const = default;
 };
 

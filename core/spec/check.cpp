@@ -6,6 +6,7 @@
 
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
+#include "core/spec/rank_order.h"
 
 namespace spec {
 namespace {
@@ -30,8 +31,11 @@ class Checker {
     if (!faults_.empty()) return faults_;  // every rule below divides or multiplies these
     hardware();
     model();
+    latent();
     degrees();
     batch();
+    packing();
+    for (base::Fault& one : rank_order_faults(job_)) faults_.push_back(std::move(one));
     tensor();
     for (base::Fault& each : context_faults(job_)) faults_.push_back(std::move(each));
     experts();
@@ -126,6 +130,23 @@ class Checker {
     }
   }
 
+  /// Combinations that no model has and nothing here lowers.
+  void latent() {
+    if (!model_.mla) return;
+    range("model.mla.q_lora_rank", model_.mla->q_lora_rank, 0, kWidth);
+    range("model.mla.kv_lora_rank", model_.mla->kv_lora_rank, 1, kWidth);
+    range("model.mla.rope_head_dim", model_.mla->rope_head_dim, 1, kDegree);
+    range("model.mla.nope_head_dim", model_.mla->nope_head_dim, 1, kDegree);
+    range("model.mla.value_head_dim", model_.mla->value_head_dim, 1, kDegree);
+    if (model_.parallel_block) {
+      fault("model.parallel_block", "latent attention beside a parallel feed-forward is not supported",
+            "write parallel_block: false, or leave mla out");
+    }
+    if (model_.qk_norm) {
+      fault("model.qk_norm", "latent attention has norms of its own", "write qk_norm: false, or leave mla out");
+    }
+  }
+
   void degrees() {
     const std::int64_t ranks = cluster_.gpus();
     const std::int64_t others = times(times(s_.tp, s_.cp), s_.pp);
@@ -156,6 +177,15 @@ class Checker {
           "write " + (below > 0 ? text(below) + " or " : "") + text(below + one) + ", or another micro_batch");
   }
 
+  void packing() {
+    if (!t_.packing) return;
+    for (base::Fault& one : packing_faults(t_)) faults_.push_back(std::move(one));
+    if (s_.cp > 1) {
+      fault("training.packing", "packed documents cut over context-parallel ranks are not supported by this version",
+            "write cp: 1, or leave packing out");
+    }
+  }
+
   void tensor() {
     if (s_.tp == 1) return;
     const auto divides = [&](std::int64_t amount, const std::string& what) {
@@ -173,6 +203,7 @@ class Checker {
     }
     if (!experts_everywhere()) divides(model_.ffn, "columns of the feed-forward");
     if (model_.moe) divides(model_.moe->shared_ffn, "columns of the shared experts");
+    if (model_.mtp > 0) divides(model_.hidden, "columns of the multi-token projection");
     if (s_.sp) divides(t_.sequence, "tokens of a sequence (sp: true)");
   }
 
@@ -353,7 +384,7 @@ class Checker {
     if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
-              std::string(name(t_.precision)) + " with head_dim " + text(model_.head_dim),
+              std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
           "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
   }
 

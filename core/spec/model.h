@@ -68,8 +68,11 @@ struct Model {
 
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_proj_bias() const { return proj_bias.value_or(bias); }
-  std::int64_t q_width() const { return std::int64_t{heads} * head_dim; }
-  std::int64_t kv_width() const { return std::int64_t{kv_heads} * head_dim; }
+  /// Width of one head's queries and keys, and of its values: latent attention has widths of its own.
+  int query_head_dim() const { return mla ? mla->nope_head_dim + mla->rope_head_dim : head_dim; }
+  int value_head_dim() const { return mla ? mla->value_head_dim : head_dim; }
+  std::int64_t q_width() const { return std::int64_t{heads} * query_head_dim(); }
+  std::int64_t kv_width() const { return std::int64_t{kv_heads} * query_head_dim(); }
   /// Width of the first feed-forward matmul: twice ffn when gated.
   std::int64_t up_width() const { return gated_mlp ? 2 * ffn : ffn; }
   /// Tokens that a query of this layer (from 0) sees; 0: all.

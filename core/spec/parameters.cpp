@@ -29,7 +29,7 @@ std::int64_t attention_size(const Model& model) {
 }
 
 struct MlaSize {
-  std::int64_t weights = 0, norms = 0;
+  std::int64_t weights = 0, norms = 0, biases = 0;
 };
 
 /// DeepSeek-V2 (arXiv 2405.04434, section 2.1): queries, and keys with values, go through a narrow normed vector each;
@@ -44,6 +44,9 @@ MlaSize mla_size(const Model& model, const Mla& mla) {
   size.weights += model.hidden * (kv_rank + mla.rope_head_dim) + kv_rank * kv_width;
   size.weights += heads * mla.value_head_dim * model.hidden;
   size.norms = q_rank + kv_rank;  // always rmsnorms
+  // Hugging Face's attention_bias: on both projections down and on the output, never on those up to the heads.
+  size.biases =
+      (model.has_qkv_bias() ? q_rank + kv_rank + mla.rope_head_dim : 0) + (model.has_proj_bias() ? model.hidden : 0);
   return size;
 }
 
@@ -61,7 +64,7 @@ std::int64_t router_size(const Model& model, const Moe& moe) {
 void add_block(Parameters& sum, const Model& model, bool experts) {
   if (model.mla) {
     const MlaSize mla = mla_size(model, *model.mla);
-    sum.attention += mla.weights;
+    sum.attention += mla.weights + mla.biases + (model.attention_sinks ? model.heads : 0);
     sum.norms += mla.norms;
   } else {
     sum.attention += attention_size(model);
@@ -85,6 +88,10 @@ std::int64_t multi_token_size(const Model& model) {
 }
 
 }  // namespace
+
+std::int64_t latent_attention_weights(const Model& model) { return mla_size(model, *model.mla).weights; }
+
+std::int64_t norm_parameters(const Model& model) { return norm_size(model, model.hidden); }
 
 BlockParameters block_parameters(const Model& model) {
   BlockParameters block;

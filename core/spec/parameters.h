@@ -29,6 +29,10 @@ struct Parameters {
   }
 };
 
+/// Matmul weights of one layer's latent attention, output projection included. REQUIRES: mla.
+std::int64_t latent_attention_weights(const Model&);
+/// One norm over the model's width.
+std::int64_t norm_parameters(const Model&);
 /// A dense block's parameters. REQUIRES: no moe, no mla.
 BlockParameters block_parameters(const Model&);
 /// The whole model's parameters. Understands moe and mla; multi-token-prediction layers are counted when mtp > 0.

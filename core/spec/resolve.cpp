@@ -116,11 +116,11 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
   switch (kernel) {
     case AttentionKernel::unfused: return true;
     case AttentionKernel::fused_softmax: return half;
-    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.head_dim <= 128;
-    case AttentionKernel::flash2: return half && tensor_generation && job.model.head_dim <= 256;
-    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.head_dim <= 256;
+    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.query_head_dim() <= 128;
+    case AttentionKernel::flash2: return half && tensor_generation && job.model.query_head_dim() <= 256;
+    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.query_head_dim() <= 256;
     case AttentionKernel::cudnn:
-      return half && tensor_generation && g != Generation::cdna3 && job.model.head_dim <= 256;
+      return half && tensor_generation && g != Generation::cdna3 && job.model.query_head_dim() <= 256;
   }
   return false;
 }

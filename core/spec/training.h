@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/spec/dtype.h"
+#include "core/spec/packing.h"
 
 namespace spec {
 
@@ -24,6 +25,7 @@ struct Training {
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;
+  std::optional<Packing> packing;  // documents that share a sequence
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
   Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }

@@ -19,8 +19,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {job.mixed_cluster, "cluster.node", "a cluster of several kinds of node", "name one node"},
       {job.model.kind != "transformer", "model", "a model that is a list of operators (kind: layers)",
        "choose a transformer"},
-      {job.model.mla.has_value(), "model.mla", "multi-head latent attention", "choose a model without mla"},
-      {job.model.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
       {t.mode != Mode::train, "training.mode", "inference (prefill, decode)", "write mode: train"},
       {bytes_of(t.precision) < 2, "training.precision", "training below 16 bits (fp8, mxfp8, nvfp4)",
        "write precision: bf16"},
@@ -35,7 +33,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "write schedule: 1f1b or interleaved, or zero: 1"},
       {s.offload_given, "strategy.offload", "offloading to the host or to storage", "leave offload out"},
       {s.lora_given, "strategy.lora", "low-rank adapters", "leave lora out"},
-      {s.rank_order != "tp-cp-dp-pp", "strategy.rank_order", "another order of ranks", "write rank_order: tp-cp-dp-pp"},
       {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
        "write fidelity: closed_form"},
   };

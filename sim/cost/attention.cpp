@@ -20,10 +20,17 @@ double head_dim_factor(const spec::AttentionCurve& curve, double head_dim) {
   return 1 + (curve.head_dim_256 - 1) * beyond;
 }
 
+/// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
+double value_dim(const plan::Attention& w) {
+  const bool equal = w.kernel == spec::AttentionKernel::flash1 || w.kernel == spec::AttentionKernel::flash2;
+  return equal ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
+}
+
 /// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.
 double moved_bytes(const plan::Attention& w) {
   const double rows = 2.0 * static_cast<double>(w.q_len) * w.heads + 2.0 * static_cast<double>(w.kv_len) * w.kv_heads;
-  return rows * w.head_dim * static_cast<double>(w.batch) * spec::bytes_of(w.dtype) * (w.backward ? 2 : 1);
+  return rows * (w.head_dim + value_dim(w)) / 2 * static_cast<double>(w.batch) * spec::bytes_of(w.dtype) *
+         (w.backward ? 2 : 1);
 }
 
 }  // namespace
@@ -33,18 +40,24 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const spec::AttentionCurve& curve = attention_curve(device.calibration, w.kernel);
   const base::FlopRate peak = device.gpu.peak_of(narrow ? spec::Dtype::fp8 : w.dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
-  const double q = static_cast<double>(w.q_len), kv = static_cast<double>(w.kv_len);
-  const double lanes = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim;  // FLOPs of a pair, all heads
-  const double passes = w.backward ? 2.5 : 1.0;
-  const base::Flops flops(plan::hardware_flops(w));
+  const double q = static_cast<double>(w.q_len);
+  const double kv = static_cast<double>(w.document > 0 ? std::min(w.document, w.kv_len) : w.kv_len);
+  // FLOPs of a pair in one head: two matmuls forward, of which one is as wide as the values; five backward, of which
+  // two.
+  const double keys = w.head_dim, values = value_dim(w);
+  const double of_pair = w.backward ? 6 * keys + 4 * values : 2 * keys + 2 * values;
+  const double lanes = static_cast<double>(w.batch) * w.heads * of_pair;
+  const double counted = w.backward ? 6 * keys + 4 * w.value_dim() : 2 * keys + 2 * w.value_dim();
+  const base::Flops flops(plan::hardware_flops(w) * of_pair / counted);
   if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
 
-  const double pairs = flops.si() / (lanes * passes) + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
-  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() * head_dim_factor(curve, w.head_dim) *
-                      (w.causal ? curve.causal : 1) * (narrow ? curve.low_precision : 1);
+  const double pairs = flops.si() / lanes + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
+  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() *
+                      head_dim_factor(curve, (keys + values) / 2) * (w.causal ? curve.causal : 1) *
+                      (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
-  const double block = passes * 4 * w.head_dim * std::min(q, kQueryBlock) * (seen + curve.ramp);
-  const double math = std::max(passes * lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
+  const double block = of_pair * std::min(q, kQueryBlock) * (seen + curve.ramp);
+  const double math = std::max(lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
   const spec::MemoryCurve& copy = memory_curve(device.calibration, plan::MemoryBound::Kind::copy);
   const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());
 

@@ -92,7 +92,7 @@ void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& pri
 using Key = std::tuple<int, int, int>;
 
 Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan, int stage, int rank) {
-  const int place = rank % plan.axes.ranks;  // in its stage
+  const int place = plan.axes.place_of(rank);
   switch (channel.kind) {
     case plan::Channel::Kind::group: return {number, stage, plan.axes[channel.axis].group_of(place)};
     case plan::Channel::Kind::forward_edge:
@@ -169,7 +169,7 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& pr
     for (int k = 0; k < ranks; ++k) {
       Instance instance;
       instance.role = static_cast<int>(r);
-      instance.rank = role.first_rank + k;
+      instance.rank = plan.axes.stage_stride > 0 ? plan.axes.rank_of(role.stage, k) : role.first_rank + k;
       instance.recorded = k == 0;
       for (const spec::SlowRank& slow : simulation.slow_ranks) {
         if (slow.rank == instance.rank) instance.compute_factor *= slow.factor;

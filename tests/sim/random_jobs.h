@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "core/spec/rank_order.h"
 #include "tests/support/toy.h"
 
 namespace random_jobs {
@@ -79,6 +80,11 @@ class Source {
         }
       }
       if (!j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
+      j.strategy.rank_order = one_of({"tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-dp-cp", "dp-cp-tp-pp"});
+      if (!spec::rank_order_faults(j).empty()) j.strategy.rank_order = "tp-cp-dp-pp";
+      j.model.mtp = one_of({0, 0, 0, 1, 2});
+      if (below(3) == 0 && !j.model.parallel_block) j.model.mla = spec::Mla{one_of({0, 48}), 32, 8, 16, 40};
+      if (below(4) == 0) j.training.packing = spec::Packing{{}, 32, 16};
     });
   }
 
@@ -105,8 +111,9 @@ inline std::string text(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return "tp " + std::to_string(s.tp) + (s.sp ? " sp" : "") + " pp " + std::to_string(s.pp) + " vpp " +
          std::to_string(s.vpp) + " dp " + std::to_string(s.data()) + " zero " + std::to_string(s.zero) + " schedule " +
-         std::to_string(static_cast<int>(s.schedule)) + " batch " + std::to_string(j.training.global_batch) +
-         " layers " + std::to_string(j.model.layers) + " p2p " + std::to_string(*s.overlap.p2p) + " tp overlap " +
+         std::to_string(static_cast<int>(s.schedule)) + " order " + s.rank_order + (j.model.mla ? " mla" : "") +
+         " mtp " + std::to_string(j.model.mtp) + " batch " + std::to_string(j.training.global_batch) + " layers " +
+         std::to_string(j.model.layers) + " p2p " + std::to_string(*s.overlap.p2p) + " tp overlap " +
          std::to_string(static_cast<int>(*s.overlap.tp)) + " reduce " + std::to_string(*s.overlap.grad_reduce) +
          " gather " + std::to_string(*s.overlap.param_gather);
 }

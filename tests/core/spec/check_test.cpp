@@ -185,6 +185,23 @@ TEST(Check, ExpertDegreesMustDivide) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.etp = 2; })), Fields{"strategy.etp"});
 }
 
+TEST(Check, LatentAttentionHasWidthsAndNoSecondNorms) {
+  const Mla sound{48, 32, 8, 16, 24};
+  EXPECT_EQ(fields(with([&](Job& j) { j.model.mla = sound; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.model.mla = Mla{48, 32, 8, 16, 0}; })), Fields{"model.mla.value_head_dim"});
+  EXPECT_EQ(fields(with([&](Job& j) {
+              j.model.mla = sound;
+              j.model.qk_norm = true;
+              j.model.parallel_block = true;
+            })),
+            (Fields{"model.parallel_block", "model.qk_norm"}));
+}
+
+TEST(Check, AnOrderOfRanksNamesEveryAxis) {
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "tp-dp-pp"; })), Fields{"strategy.rank_order"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "pp-dp-cp-tp"; })), Fields{});
+}
+
 TEST(Check, EachUnsupportedFeatureIsNamed) {
   const auto refused = [](auto bend) {
     const std::vector<base::Fault> faults = unsupported(with(bend));
@@ -199,14 +216,11 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             }),
             "strategy.overlap.expert");
   EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
   EXPECT_EQ(refused([](Job& j) {
               j.model.moe = Moe{};
               j.model.parallel_block = true;
             }),
             "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
-  EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
   EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
   EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/mla.h"
+
+#include "core/plan/elementwise.h"
+
+namespace plan {
+namespace {
+
+using Kind = MemoryBound::Kind;
+
+struct Widths {
+  std::int64_t query, key_value;  // of all heads of a rank: nope + rope; nope + value
+  std::int64_t latent, rope;      // keys and values compressed; rotary part of the keys, one for all heads
+  std::int64_t rotary;            // of the queries of all heads
+};
+
+Widths widths(const Context& c) {
+  const spec::Mla& m = *c.model.mla;
+  const std::int64_t heads = c.heads;
+  return {heads * (m.nope_head_dim + m.rope_head_dim), heads * (m.nope_head_dim + m.value_head_dim), m.kv_lora_rank,
+          m.rope_head_dim, heads * m.rope_head_dim};
+}
+
+Linear query_down(const Context& c) {
+  return {"query down", c.hidden, c.model.mla->q_lora_rank, c.model.has_qkv_bias()};
+}
+Linear query_up(const Context& c) { return {"query up", c.model.mla->q_lora_rank, widths(c).query}; }
+Linear query_whole(const Context& c) { return {"query", c.hidden, widths(c).query}; }
+Linear key_value_down(const Context& c) {
+  return {"key and value down", c.hidden, widths(c).latent + widths(c).rope, c.model.has_qkv_bias()};
+}
+Linear key_value_up(const Context& c) { return {"key and value up", widths(c).latent, widths(c).key_value}; }
+
+/// `read` and `written` elements of storage.
+MemoryBound moves(const Context& c, Kind kind, std::int64_t read, std::int64_t written, int kernels) {
+  return {kind, read * c.element, written * c.element, kernels};
+}
+
+}  // namespace
+
+bool pads_values(const Context& c) {
+  const bool equal_only = c.attention == spec::AttentionKernel::flash1 || c.attention == spec::AttentionKernel::flash2;
+  return equal_only && c.value_head_dim < c.head_dim;
+}
+
+void LatentAttention::norm(std::int64_t width, std::string_view name, bool backward) {
+  const Chain chain = backward ? norm_backward(c_, c_.shard_tokens * width) : norm_forward(c_, c_.shard_tokens * width);
+  out_.compute(chain.work, name, chain.launches);
+}
+
+void LatentAttention::down_forward(Linear linear) {
+  linear.rows = c_.shard_tokens;
+  TensorParallel(c_, out_).full_forward(linear);
+}
+
+void LatentAttention::down_backward(Linear linear) {
+  linear.rows = c_.shard_tokens;
+  TensorParallel(c_, out_).full_backward(linear);
+}
+
+/// The rotary part of queries and of the shared keys is turned, then each head's keys are put together from their own
+/// part and the shared one. One fused kernel for queries (in place) and one for keys and values; otherwise the rotation
+/// is the eager chain of elementwise.cpp, queries are joined again and values made contiguous.
+void LatentAttention::heads_forward() {
+  const Widths w = widths(c_);
+  const std::int64_t t = c_.tokens;
+  const std::int64_t values = std::int64_t{c_.heads} * c_.value_head_dim;
+  const bool rotates = c_.model.position == spec::Position::rope;
+  if (rotates && c_.fused_rope) {
+    out_.compute(moves(c_, Kind::elementwise, t * w.rotary, t * w.rotary, 1), "rotary embedding of queries");
+    out_.compute(moves(c_, Kind::elementwise, t * (w.key_value + w.rope), t * (w.query + values), 1),
+                 "rotary embedding and join of keys");
+  } else {
+    if (rotates) {
+      const std::int64_t turned = t * (w.rotary + w.rope);
+      out_.compute(moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, 10), "rotary embedding", 10);
+      out_.compute(moves(c_, Kind::copy, t * w.query, t * w.query, 1), "join of queries");
+    }
+    out_.compute(moves(c_, Kind::copy, t * (w.query - w.rotary + w.rope), t * w.query, 1), "join of keys");
+    out_.compute(moves(c_, Kind::copy, t * values, t * values, 1), "values made contiguous");
+  }
+  if (pads_values(c_)) out_.compute(moves(c_, Kind::copy, t * values, t * w.query, 1), "value padding");
+}
+
+/// The rotary part of the keys' gradients is summed over the heads.
+void LatentAttention::heads_backward() {
+  const Widths w = widths(c_);
+  const std::int64_t t = c_.tokens;
+  const std::int64_t values = std::int64_t{c_.heads} * c_.value_head_dim;
+  const bool rotates = c_.model.position == spec::Position::rope;
+  if (pads_values(c_)) out_.compute(moves(c_, Kind::copy, t * values, t * values, 1), "value padding gradient");
+  if (rotates && c_.fused_rope) {
+    out_.compute(moves(c_, Kind::elementwise, t * (w.query + values), t * (w.key_value + w.rope), 1),
+                 "rotary embedding and join of keys gradient");
+    out_.compute(moves(c_, Kind::elementwise, t * w.rotary, t * w.rotary, 1), "rotary embedding of queries gradient");
+    return;
+  }
+  out_.compute(moves(c_, Kind::reduce, t * w.rotary, t * w.rope, 1), "sum of the keys' shared gradient");
+  out_.compute(moves(c_, Kind::copy, t * (w.query - w.rotary + values), t * w.key_value, 1),
+               "join of keys and values gradient");
+  if (!rotates) return;
+  const std::int64_t turned = t * (w.rotary + w.rope);
+  out_.compute(moves(c_, Kind::elementwise, turned * 7, turned * 6, 12), "rotary embedding gradient", 12);
+  out_.compute(moves(c_, Kind::copy, t * w.query, t * w.query, 1), "join of queries gradient");
+}
+
+void LatentAttention::cut_output(std::string_view name) {
+  if (!pads_values(c_)) return;
+  const std::int64_t elements = c_.tokens * c_.context_width;
+  out_.compute(moves(c_, Kind::copy, elements, elements, 1), name);
+}
+
+void LatentAttention::forward() {
+  const Widths w = widths(c_);
+  TensorParallel linear(c_, out_);
+  if (mla_.q_lora_rank > 0) {
+    down_forward(query_down(c_));
+    norm(mla_.q_lora_rank, "query norm", false);
+    linear.column_forward(query_up(c_));
+  } else {
+    linear.column_forward(query_whole(c_));
+  }
+  down_forward(key_value_down(c_));
+  if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
+  norm(w.latent, "key and value norm", false);
+  linear.column_forward(key_value_up(c_));
+  heads_forward();
+}
+
+void LatentAttention::backward() {
+  const Widths w = widths(c_);
+  TensorParallel linear(c_, out_);
+  heads_backward();
+  linear.column_backward(key_value_up(c_));
+  norm(w.latent, "key and value norm gradient", true);
+  // Every rank's heads have used the shared rotary keys.
+  linear.collective(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * w.rope,
+                    c_.sp ? "rotary keys gradient reduce-scatter" : "rotary keys gradient all-reduce");
+  down_backward(key_value_down(c_));
+  if (mla_.q_lora_rank > 0) {
+    linear.column_backward(query_up(c_));
+    norm(mla_.q_lora_rank, "query norm gradient", true);
+    down_backward(query_down(c_));
+  } else {
+    linear.column_backward(query_whole(c_));
+  }
+  const std::int64_t elements = c_.shard_tokens * c_.hidden;  // both branches' gradients of the normed input
+  out_.compute(moves(c_, Kind::elementwise, 2 * elements, elements, 1), "latent branches gradient");
+}
+
+std::int64_t latent_parameters(const Context& c) {
+  const spec::Mla& m = *c.model.mla;
+  const Widths w = widths(c);
+  const auto size = [](const Linear& l) { return l.in * l.out + (l.bias ? l.out : 0); };
+  std::int64_t count =
+      m.q_lora_rank > 0 ? size(query_down(c)) + size(query_up(c)) + m.q_lora_rank : size(query_whole(c));
+  count += size(key_value_down(c)) + size(key_value_up(c)) + w.latent;
+  count += c.context_width * c.hidden + (c.model.has_proj_bias() ? c.hidden : 0);
+  return count;
+}
+
+std::int64_t latent_shared_parameters(const Context& c) {
+  if (!c.model.mla || !c.sp) return 0;
+  const spec::Mla& m = *c.model.mla;
+  const auto size = [](const Linear& l) { return l.in * l.out + (l.bias ? l.out : 0); };
+  return (m.q_lora_rank > 0 ? size(query_down(c)) + m.q_lora_rank : 0) + size(key_value_down(c)) + m.kv_lora_rank;
+}
+
+std::int64_t latent_activations(const Context& c) {
+  const spec::Mla& m = *c.model.mla;
+  const Widths w = widths(c);
+  const std::int64_t narrow = c.shard_tokens * (2 * m.q_lora_rank + 2 * w.latent);
+  const std::int64_t values = pads_values(c) ? w.query : std::int64_t{c.heads} * c.value_head_dim;
+  return (narrow + c.tokens * (2 * w.query + values)) * c.element;
+}
+
+}  // namespace plan

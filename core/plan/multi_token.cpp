@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/multi_token.h"
+
+#include "core/plan/block.h"
+#include "core/plan/elementwise.h"
+#include "core/plan/ends.h"
+#include "core/plan/tensor_parallel.h"
+#include "core/spec/parameters.h"
+
+namespace plan {
+namespace {
+
+Linear projection(const Context& c) { return {"multi-token projection", 2 * c.hidden, c.hidden / c.tp}; }
+
+void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
+  out.compute(chain.work, name, chain.launches);
+}
+
+/// The embedding and the joined pair; the hidden state is kept by whoever made it.
+std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.element; }
+
+/// A module's block is of the kind of the model's last layer.
+void enter_block(const Context& c, SegmentBuilder& out) { out.layer = static_cast<std::int16_t>(c.model.layers - 1); }
+bool windowed(const Context& c) { return c.model.window_of(c.model.layers - 1) > 0; }
+
+}  // namespace
+
+bool copies_embedding(const Context& c) {
+  return !c.placement.ends_meet() && (c.model.tied_embeddings || c.model.mtp > 0);
+}
+
+Held multi_token_parameters(const Context& c) {
+  Held sum;
+  const std::int64_t one = projection(c).in * projection(c).out + 3 * spec::norm_parameters(c.model);
+  for (int k = 0; k < c.model.mtp; ++k) {
+    sum += layer_parameters(c, c.model.layers - 1);
+    sum.dense += one;
+  }
+  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum.dense += embedding_parameters(c);
+  return sum;
+}
+
+void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_stage) {
+  TensorParallel linear(c, out);
+  for (int k = 0; k < c.model.mtp; ++k) {
+    embedding_forward(c, out);
+    out.take(Category::activations, kept(c));
+    norm(c, out, "multi-token embedding norm", false);
+    norm(c, out, "multi-token hidden norm", false);
+    const Chain join = copy_of(c, 2 * c.shard_tokens * c.hidden);
+    out.compute(join.work, "multi-token join", join.launches);
+    linear.column_forward(projection(c));
+    linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "multi-token projection output all-gather");
+    enter_block(c, out);
+    Block(c, out).forward(recompute_of(c, index_in_stage + k), windowed(c));
+    head_forward(c, out);
+  }
+}
+
+void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_stage) {
+  TensorParallel linear(c, out);
+  for (int k = c.model.mtp - 1; k >= 0; --k) {
+    head_backward(c, out);
+    enter_block(c, out);
+    Block(c, out).backward(recompute_of(c, index_in_stage + k), windowed(c));
+    out.layer = -1;
+    // Behind the gather along the width each rank keeps its tokens; its gradient makes the same way back.
+    if (c.sp)
+      linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden,
+                        "multi-token projection output gradient all-gather");
+    linear.column_backward(projection(c));
+    const Chain split = copy_of(c, 2 * c.shard_tokens * c.hidden);
+    out.compute(split.work, "multi-token join gradient", split.launches);
+    norm(c, out, "multi-token hidden norm gradient", true);
+    norm(c, out, "multi-token embedding norm gradient", true);
+    const Chain sum = residual_backward(c);  // with the gradient of the model's own head, or of the module before
+    out.compute(sum.work, "multi-token hidden gradient", sum.launches);
+    out.give(Category::activations, kept(c));
+    embedding_backward(c, out);
+  }
+}
+
+}  // namespace plan

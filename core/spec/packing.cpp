@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/packing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/spec/training.h"
+
+namespace spec {
+
+std::int64_t document_length(const Training& t) {
+  if (!t.packing) return 0;
+  double tokens = 0, squares = 0;
+  for (const std::int64_t length : t.packing->lengths) {
+    tokens += static_cast<double>(length);
+    squares += static_cast<double>(length) * static_cast<double>(length);
+  }
+  if (t.packing->lengths.empty()) {  // E[l^2] / E[l]
+    const double deviation = static_cast<double>(t.packing->deviation);
+    tokens = static_cast<double>(t.packing->mean);
+    squares = tokens * tokens + deviation * deviation;
+  }
+  if (tokens <= 0) return 0;
+  return std::clamp<std::int64_t>(std::llround(std::min(squares / tokens, 1e15)), 1, t.sequence);
+}
+
+std::vector<base::Fault> packing_faults(const Training& t) {
+  if (!t.packing) return {};
+  const Packing& p = *t.packing;
+  const std::int64_t longest = p.lengths.empty() ? p.mean : *std::max_element(p.lengths.begin(), p.lengths.end());
+  if (longest < 1) {
+    return {{"training.packing", "tells no length of a document", "write {mean: 2048} or {lengths: [4096, 1024]}"}};
+  }
+  if (longest <= t.sequence) return {};
+  return {{"training.packing",
+           "a document of " + std::to_string(longest) + " tokens does not fit into a sequence of " +
+               std::to_string(t.sequence),
+           "write lengths up to " + std::to_string(t.sequence)}};
+}
+
+}  // namespace spec

@@ -1,0 +1,85 @@
+// tests/core/plan/multi_token_test.cpp -- the toy (h = 256, V = 2048, s = 128, 4 layers) with modules behind its last
+// layer.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/multi_token.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/flops.h"
+#include "core/spec/parameters.h"
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using Kind = spec::Recompute::Kind;
+
+spec::Job with_modules(int modules, const toy::Cut& cut) {
+  return toy::job(cut, [=](spec::Job& j) {
+    j.model.mtp = modules;
+    j.model.causal = false;
+  });
+}
+
+TEST(MultiToken, OneStageHoldsTheModelsParameters) {
+  for (const int modules : {1, 2}) {
+    const spec::Job j = with_modules(modules, {});
+    EXPECT_EQ(walk::parameters(j, plan::build(j).roles[0]), spec::parameters(j.model).total());
+  }
+}
+
+TEST(MultiToken, TheLastStageHoldsModulesAndACopyOfTheEmbedding) {
+  // A module: projection 512 x 256, three norms of 2 x 256, one block; the copy: (2048 + 128 positions) x 256.
+  const spec::Job with = with_modules(1, {.pp = 2}), without = with_modules(0, {.pp = 2});
+  const plan::Plan p = plan::build(with), q = plan::build(without);
+  const std::int64_t block = plan::layer_parameters(plan::Context(with), 3).total();
+  EXPECT_EQ(walk::parameters(with, p.roles[1]) - walk::parameters(without, q.roles[1]),
+            512 * 256 + 3 * 2 * 256 + block + (2048 + 128) * 256);
+  EXPECT_EQ(walk::parameters(with, p.roles[0]), walk::parameters(without, q.roles[0]));
+  // Its gradient, in fp32, is summed with the first stage's.
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "copied embedding"), 2048 * 256 * 4);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[1], "copied embedding"), 2048 * 256 * 4);
+  EXPECT_EQ(walk::count(q, q.roles[1], "copied embedding"), 0);
+}
+
+TEST(MultiToken, AModuleCostsABlockAProjectionAndAHead) {
+  // Forward: 24 s h h + 4 s s h of the block, 4 s h h of the projection, 2 s h V of the head; three times in a step.
+  const double s = 128, h = 256, V = 2048;
+  const double module = 24 * s * h * h + 4 * s * s * h + 4 * s * h * h + 2 * s * h * V;
+  const spec::Job one = with_modules(1, {}), none = with_modules(0, {});
+  EXPECT_DOUBLE_EQ(plan::model_flops(one) - plan::model_flops(none), 3 * module);
+}
+
+TEST(MultiToken, APlanRunsTheFlopsOfTheFormula) {
+  for (const int tp : {1, 2}) {
+    for (const int pp : {1, 2}) {
+      for (const Kind kind : {Kind::none, Kind::selective, Kind::full}) {
+        const spec::Job j = with_modules(
+            2, {.tp = tp, .sp = tp > 1, .pp = pp, .recompute = {kind}, .attention = spec::AttentionKernel::unfused});
+        EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j)) << tp << pp;
+      }
+    }
+  }
+}
+
+TEST(MultiToken, EveryMicrobatchHasALossMoreForEachModule) {
+  const spec::Job j = with_modules(2, {.pp = 2, .microbatches = 3});
+  const plan::Plan p = plan::build(j);
+  EXPECT_EQ(walk::count(p, p.roles[1], "loss gradient"), 3 * 3);
+  EXPECT_EQ(walk::count(p, p.roles[0], "loss gradient"), 0);
+}
+
+TEST(MultiToken, WhatAModuleTakesItGivesBack) {
+  for (const int pp : {1, 2}) {
+    const spec::Job j = with_modules(2, {.pp = pp, .microbatches = 2});
+    const plan::Plan p = plan::build(j);
+    for (const plan::Role& role : p.roles) {
+      std::int64_t sum = 0;
+      for (const plan::Call& call : role.calls) {
+        for (const plan::MemoryChange& change : p.segments[call.segment].memory) sum += change.bytes;
+      }
+      EXPECT_EQ(sum, 0);
+    }
+  }
+}
+
+}  // namespace
