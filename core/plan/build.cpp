@@ -11,6 +11,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/shares.h"
 #include "core/plan/step_ends.h"
@@ -30,7 +31,7 @@ class StageBuilder {
   void receive(SegmentBuilder&, bool backward);
   void send(SegmentBuilder&, bool backward);
   void finish_sends(SegmentBuilder&);
-  std::int32_t forward(const Chunk&, bool gathers);
+  std::int32_t forward(const Chunk&, bool gathers, bool first);
   std::int32_t backward(const Chunk&, bool reduces);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
 
@@ -103,9 +104,10 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
   if (c_.replicated()) out.join(Stream::dp);
 }
 
-std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers) {
-  SegmentBuilder out(pool_, gathers ? "first forward" : "forward");
+std::int32_t StageBuilder::forward(const Chunk& chunk, bool gathers, bool first) {
+  SegmentBuilder out(pool_, first ? "first forward" : "forward");
   out.phase = Phase::forward;
+  out.first_microbatch = first;
   finish_sends(out);
   if (!chunk.first) receive(out, false);
   if (gathers && chunk.layers == 0) {
@@ -164,21 +166,25 @@ Role StageBuilder::build() {
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
   const std::int64_t parameters = held.total();
   const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
-  role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element;
+  std::int64_t beside = 0;
+  for (const Chunk& chunk : chunks_) beside += frozen_bytes(c_, chunk) + narrow_copies(c_, chunk);
+  role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element + beside;
   role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
-  role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
+  const std::int64_t owned = optimizer_share(c_, held).total();
+  role.resident[static_cast<int>(Category::optimizer)] = owned * optimizer_bytes(c_) + optimizer_scales(c_, owned);
 
   SegmentBuilder begin(pool_, "begin");
   begin_step(c_, begin, parameters);
   role.calls.push_back({add(begin), -1, -1});
 
   const bool gathers = c_.strategy.zero >= 1 && c_.overlap_param_gather && c_.replicated();
+  const bool casts = spec::bytes_of(c_.dtype) < 2 && keeps_casts(c_);  // weights, once a step
   const bool reduces = c_.overlap_grad_reduce && c_.replicated();
   std::vector<std::int32_t> forwards, backwards, first, last;
   for (const Chunk& chunk : chunks_) {
-    forwards.push_back(forward(chunk, false));
+    forwards.push_back(forward(chunk, false, false));
     backwards.push_back(backward(chunk, false));
-    first.push_back(gathers ? forward(chunk, true) : forwards.back());
+    first.push_back(gathers || casts ? forward(chunk, gathers, true) : forwards.back());
     last.push_back(reduces ? backward(chunk, true) : backwards.back());
   }
   const int m = static_cast<int>(c_.microbatches);

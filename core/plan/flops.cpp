@@ -38,6 +38,9 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
 double model_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence);
   const double batch = static_cast<double>(job.training.global_batch);
+  if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
+    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head);
+  }
   return 3 * batch * (job.model.layers * (one.linear + one.attention) + one.head);
 }
 

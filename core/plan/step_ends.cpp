@@ -34,8 +34,8 @@ void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
-  const std::int64_t read = owned * (c.gradient_element + state + weight);
-  const std::int64_t written = owned * (state + c.element);
+  const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
+  const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
 }
@@ -61,7 +61,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     buckets.flush();
   }
   if (c.replicated()) out.join(Stream::dp);
-  if (c.model.tied_embeddings && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
+  if (c.model.tied_embeddings && !c.strategy.lora && c.pp > 1 && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     const std::int64_t bytes = c.vocab * c.hidden * c.gradient_element;
     out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group}, "tied embedding all-reduce",

@@ -34,6 +34,7 @@ class Checker {
     tensor();
     pipeline();
     kernels();
+    narrow();
     simulation();
     if (faults_.empty()) size();
     return faults_;
@@ -241,6 +242,22 @@ class Checker {
             s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
                                            : "a stage between the first and the last has no layer",
             "write one layer or more for each chunk; only the first and the last may hold none");
+    }
+  }
+
+  void narrow() {
+    const int wide = t_.wide_layers.first + t_.wide_layers.last;
+    if (wide > 0 && wide >= model_.layers) {
+      fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),
+            "write fewer, or precision: bf16");
+    }
+    if (s_.lora && s_.lora->rank > model_.hidden) {
+      fault("strategy.lora", "a rank of " + text(s_.lora->rank) + " is above the hidden size",
+            "write a rank such as 16");
+    }
+    if (s_.lora && s_.lora->base != LoraBase::bf16 && bytes_of(t_.precision) < 2) {
+      fault("strategy.lora", "a base in fewer bits is written out in 16 bits before each matmul",
+            "write base: bf16, or precision: bf16");
     }
   }
 

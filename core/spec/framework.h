@@ -28,6 +28,7 @@ struct Framework {
   base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces
   base::Bytes communicator;  // buffers of one NCCL communicator
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
+  bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   FusedKernels fused;
   Overlap overlap;
   std::string source;  // of the figures above

@@ -138,6 +138,10 @@ Job resolve(Job job) {
   fill_kernels(job, of_framework);
   fill_overlap(job, of_framework);
   Training& t = job.training;
+  if (t.precision == Dtype::fp8 && t.fp8_recipe.empty()) {
+    t.fp8_recipe = job.framework.keeps_casts ? "delayed" : "tensorwise";
+    of_framework.tell("fp8_recipe", t.fp8_recipe, framework);
+  }
   if (!t.gradient_dtype) {
     const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;
     t.gradient_dtype = halves ? Dtype::fp16 : t.gradients();

@@ -29,6 +29,14 @@ struct Recompute {
   int layers = 0;  // full only; 0: all
 };
 
+/// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.
+enum class LoraBase { bf16, int8, nf4 };
+struct Lora {
+  int rank = 0;
+  bool qkv = false, proj = false, ffn = false;
+  LoraBase base = LoraBase::bf16;
+};
+
 struct FusedKernels {
   std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation;
 };
@@ -62,7 +70,9 @@ struct Strategy {
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order
   bool embedding_in_split = false;
   std::string rank_order = "tp-cp-dp-pp";
-  bool fsdp_given = false, offload_given = false, lora_given = false;  // refused by name until they are supported
+  bool fsdp_given = false, offload_given = false;  // refused by name until they are supported
+
+  std::optional<Lora> lora;
 
   int data() const { return dp.value_or(1); }
 };

@@ -179,7 +179,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.strategy.ep = 2; }), "strategy.ep");
   EXPECT_EQ(refused([](Job& j) { j.strategy.etp = 2; }), "strategy.etp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.shard = 8; }), "strategy.shard");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) { j.strategy.fsdp_given = true; }), "strategy.fsdp");
   EXPECT_EQ(refused([](Job& j) { j.strategy.rank_order = "tp-dp-pp-cp"; }), "strategy.rank_order");
   EXPECT_EQ(refused([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }), "strategy.recompute");
@@ -188,8 +187,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
   EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
-  EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
-  EXPECT_EQ(refused([](Job& j) { j.training.optimizer = Optimizer::adamw8bit; }), "training.optimizer");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
   for (const Schedule s : {Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::dualpipe, Schedule::pipedream}) {
     EXPECT_EQ(refused([&](Job& j) { j.strategy.schedule = s; }), "strategy.schedule");
