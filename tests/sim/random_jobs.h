@@ -42,14 +42,21 @@ class Source {
       j.model.position = one_of({spec::Position::rope, spec::Position::learned});
       j.training.dropout = one_of({0.0, 0.1});
       spec::Overlap& overlap = j.strategy.overlap;
+      spec::Framework& f = j.framework;
       overlap.grad_reduce = coin();
       overlap.param_gather = coin();
       overlap.p2p = coin();
       overlap.tp = one_of(
           {spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
       j.strategy.compile = below(4) == 0;
+      if (below(4) == 0) {
+        j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+        j.training.precision = spec::Dtype::fp8;
+        j.training.fp8_recipe = one_of({"delayed", "tensorwise", "rowwise", "blockwise"});
+        f.keeps_casts = coin();
+      }
+      if (below(4) == 0) j.strategy.lora = spec::Lora{.rank = 8, .qkv = true, .proj = coin(), .ffn = coin()};
       j.strategy.cuda_graphs = below(4) == 0;
-      spec::Framework& f = j.framework;
       f.launch = base::us(below(8));
       f.backward_launch = base::us(below(8));
       f.compiled_launch = base::us(below(4));
