@@ -31,6 +31,7 @@ spec::Training read_training(const Value& value, Faults& faults) {
     part.read("last", t.wide_layers.last, 0, 1'000'000);
     part.finish();
   }
+  map.read("fp8_parameters", t.fp8_parameters);
   map.read("optimizer", t.optimizer, {{"adamw", O::adamw}, {"sgd", O::sgd}, {"adamw8bit", O::adamw8bit}});
   map.read("master_weights", t.master_weights);
   map.read("gradient_dtype", t.gradient_dtype,

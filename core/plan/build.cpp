@@ -168,7 +168,8 @@ Role StageBuilder::build() {
   const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
   std::int64_t beside = 0;
   for (const Chunk& chunk : chunks_) beside += frozen_bytes(c_, chunk) + narrow_copies(c_, chunk);
-  role.resident[static_cast<int>(Category::parameters)] = parameters * c_.element + beside;
+  role.resident[static_cast<int>(Category::parameters)] =
+      (parameters - held.narrow_dense - held.narrow_experts) * c_.element + beside;
   role.resident[static_cast<int>(Category::gradients)] = parameters * gradient;
   const std::int64_t owned = optimizer_share(c_, held).total();
   role.resident[static_cast<int>(Category::optimizer)] = owned * optimizer_bytes(c_) + optimizer_scales(c_, owned);

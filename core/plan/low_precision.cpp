@@ -64,6 +64,10 @@ int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layo
 
 bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
 
+bool narrow_alone(const Context& c) {
+  return spec::bytes_of(c.dtype) < 2 && keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
+}
+
 double gathered_bytes(const Context& c, bool gradient) {
   return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
 }
@@ -114,8 +118,11 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
 void Casts::weight(std::int64_t elements) {
   if (!narrow_) return;
   if (!keeps_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
-  if (out_.first_microbatch && out_.phase == Phase::forward) {
+  if (!out_.first_microbatch || out_.phase != Phase::forward) return;
+  if (!narrow_alone(c_)) {
     write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
+  } else if (weight_layouts(c_) == 2) {
+    write(chain(static_cast<double>(elements), 1, 1, 1), "weight transpose");
   }
 }
 

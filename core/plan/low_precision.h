@@ -30,6 +30,8 @@ int operand_layouts(const Context&);
 /// Whether activations are kept in the narrow format and weights are cast once a step: Transformer Engine. Otherwise
 /// (torchao) each pass casts anew from 16 bits.
 bool keeps_casts(const Context&);
+/// Whether the weights of narrow layers exist in the narrow format alone: gathered so, never cast.
+bool narrow_alone(const Context&);
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
 /// first and gathered narrow. A gradient scaled in blocks travels in both layouts.
 double gathered_bytes(const Context&, bool gradient);

@@ -32,7 +32,13 @@ std::int64_t whole_head(const Context& c) {
 }  // namespace
 
 Held layer_parameters(const Context& c, int layer) {
-  return c.strategy.lora ? Held{adapter_parameters(c), 0} : whole_layer(c, layer);
+  if (c.strategy.lora) return {adapter_parameters(c), 0};
+  Held held = whole_layer(c, layer);
+  if (narrow_alone(c) && narrow(c, layer)) {  // norms and biases, a ten-thousandth, among them
+    held.narrow_dense = held.dense;
+    held.narrow_experts = held.experts;
+  }
+  return held;
 }
 std::int64_t embedding_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_embedding(c); }
 std::int64_t head_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_head(c); }
@@ -40,7 +46,10 @@ std::int64_t head_parameters(const Context& c) { return c.strategy.lora ? 0 : wh
 std::int64_t frozen_bytes(const Context& c, const Chunk& chunk) {
   if (!c.strategy.lora) return 0;
   Held layers;
-  for (int i = 0; i < chunk.layers; ++i) layers += whole_layer(c, chunk.first_layer + i);
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    if (!narrow_alone(c) || !narrow(c, layer)) layers += whole_layer(c, layer);
+  }
   return frozen_bytes(c, layers.total(), (chunk.first ? whole_embedding(c) : 0) + (chunk.last ? whole_head(c) : 0));
 }
 

@@ -251,6 +251,19 @@ class Checker {
       fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),
             "write fewer, or precision: bf16");
     }
+    if (t_.fp8_parameters.value_or(false)) {
+      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise" || t_.fp8_recipe == "blockwise") {
+        fault("training.fp8_parameters", "weights are kept in fp8 alone under precision fp8 with one scale a tensor",
+              "write precision: fp8 and fp8_recipe: delayed or tensorwise, or fp8_parameters: false");
+      } else if (!t_.keeps_master()) {
+        fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
+              "write master_weights: true, or fp8_parameters: false");
+      }
+    }
+    if (bytes_of(t_.precision) < 2 && !(cluster_.node.gpu.peak_of(storage(t_.precision)).si() > 0)) {
+      fault("cluster.node.gpu.peak", "bf16 is missing, in which embedding, attention and head are computed",
+            "state the GPU's peak in bf16");
+    }
     if (s_.lora && s_.lora->rank > model_.hidden) {
       fault("strategy.lora", "a rank of " + text(s_.lora->rank) + " is above the hidden size",
             "write a rank such as 16");

@@ -136,6 +136,26 @@ TEST(LowPrecision, KeptCastsTakeMemoryForWeightsAndSaveItForActivations) {
   EXPECT_EQ(kept(toy::job()) - kept(narrow_job()), (2 + 4 - 1) * 128 * 256);
 }
 
+TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
+  const toy::Cut cut{.dp = 2, .zero = 1};
+  const auto plan = [&](bool alone) {
+    return plan::build(job(cut, Dtype::fp8, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
+  };
+  const plan::Plan alone = plan(true), copies = plan(false);
+  const auto gathered = [](const plan::Plan& p) {
+    return walk::collective_bytes(p, p.roles[0], "parameter all-gather");
+  };
+  const auto held = [](const plan::Plan& p) {
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  // A layer has 12 h^2 + 13 h parameters: a byte less each on the way, two less each in memory.
+  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);
+  EXPECT_EQ(gathered(copies) - gathered(alone), layers);
+  EXPECT_EQ(held(copies) - held(alone), 2 * layers);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), 0);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
+}
+
 TEST(LowPrecision, AGpuWithoutTheFormatIsRefusedByName) {
   spec::Job j = toy::draft();
   j.training.precision = Dtype::nvfp4;
