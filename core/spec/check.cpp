@@ -369,7 +369,7 @@ std::vector<std::string> warnings(const Job& job) {
     out.push_back("no calibration was fitted to " + node.gpu.name +
                   ": its kernels are priced as usual for its generation");
   }
-  if (!job.training.fp8_recipe.empty() && bytes_of(job.training.precision) >= 2) {
+  if (!job.training.fp8_recipe.empty() && job.training.precision != Dtype::fp8) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
   }
   return out;
