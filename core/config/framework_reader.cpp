@@ -65,6 +65,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.require("context", framework.context);
   map.require("communicator", framework.communicator);
   map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
+  map.read("keeps_casts", framework.keeps_casts);
+  map.read("fp8_parameters", framework.fp8_parameters);
   framework.source = value.where.file;
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);

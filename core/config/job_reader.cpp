@@ -41,6 +41,13 @@ spec::Training read_training(const Value& value, Faults& faults) {
                 {"delayed", Recipe::delayed}})) {
     map.read("fp8_recipe", t.fp8_recipe);
   }
+  if (const Value* wide = map.child("wide_layers")) {
+    MapReader part(*wide, map.path_of("wide_layers"), faults);
+    part.read("first", t.wide_layers.first, 0, 1'000'000);
+    part.read("last", t.wide_layers.last, 0, 1'000'000);
+    part.finish();
+  }
+  map.read("fp8_parameters", t.fp8_parameters);
   map.read("optimizer", t.optimizer, {{"adamw", O::adamw}, {"sgd", O::sgd}, {"adamw8bit", O::adamw8bit}});
   map.read("master_weights", t.master_weights);
   map.read("gradient_dtype", t.gradient_dtype,

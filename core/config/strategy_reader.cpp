@@ -111,6 +111,35 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
   part.finish();
 }
 
+void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
+  const Value* value = map.child("lora");
+  if (!value) return;
+  spec::Lora lora;
+  MapReader part(*value, map.path_of("lora"), faults);
+  part.require("rank", lora.rank, 1, 65'536);
+  part.read("base", lora.base,
+            {{"bf16", spec::LoraBase::bf16}, {"int8", spec::LoraBase::int8}, {"nf4", spec::LoraBase::nf4}});
+  const Value* targets = part.child("targets");
+  if (!targets || targets->kind != Value::Kind::list || targets->items.empty()) {
+    part.fault("targets", targets ? "is not a list of layers" : "is missing",
+               "write targets: [qkv, proj, ffn], or some of them");
+  } else {
+    for (const Value& target : targets->items) {
+      if (target.text == "qkv") {
+        lora.qkv = true;
+      } else if (target.text == "proj") {
+        lora.proj = true;
+      } else if (target.text == "ffn") {
+        lora.ffn = true;
+      } else {
+        part.fault("targets", "'" + target.text + "' is no layer with adapters", "choose among qkv, proj and ffn");
+      }
+    }
+  }
+  part.finish();
+  s.lora = lora;
+}
+
 }  // namespace
 
 spec::Strategy read_strategy(const Value& value, Faults& faults) {
@@ -122,7 +151,7 @@ spec::Strategy read_strategy(const Value& value, Faults& faults) {
   read_kernels(map, s, faults);
   read_fsdp(map, s, faults);
   s.offload_given = map.has("offload");
-  s.lora_given = map.has("lora");
+  read_lora(map, s, faults);
   map.ignore("framework");
   map.finish();
   return s;

@@ -13,6 +13,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/overlap.h"
 #include "core/plan/receives.h"
@@ -41,7 +42,7 @@ class StageBuilder {
   struct Written {
     Pass pass;
     int chunk;
-    bool gathers, reduces, releases;
+    bool gathers, reduces, releases, first;
     auto operator<=>(const Written&) const = default;
   };
 
@@ -49,7 +50,7 @@ class StageBuilder {
   void receive(SegmentBuilder&, int chunk, bool backward, bool ahead = false);
   void send(SegmentBuilder&, int chunk, bool backward);
   void finish_sends(SegmentBuilder&);
-  Segment forward(int chunk, bool gathers);
+  Segment forward(int chunk, bool gathers, bool first);
   Backward backward(int chunk, bool reduces, bool releases, bool split);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
@@ -140,10 +141,11 @@ void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int fir
 /// Between the two chunks of a V's lowest stage nothing is sent.
 bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
 
-Segment StageBuilder::forward(int index, bool gathers) {
+Segment StageBuilder::forward(int index, bool gathers, bool first) {
   const Chunk& chunk = chunks_[index];
-  SegmentBuilder out(pool_, gathers ? "first forward" : "forward");
+  SegmentBuilder out(pool_, first ? "first forward" : "forward");
   out.phase = Phase::forward;
+  out.first_microbatch = first;
   finish_sends(out);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
@@ -216,9 +218,10 @@ std::int32_t StageBuilder::segment(const Written& w) {
   if (const auto known = written_.find(w); known != written_.end()) return known->second;
   const bool split = w.pass == Pass::input_gradient || w.pass == Pass::weight_gradient;
   if (w.pass == Pass::forward) {
-    written_[w] = add(forward(w.chunk, w.gathers));
+    written_[w] = add(forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(forward(w.chunk, w.gathers), backward(1 - w.chunk, w.reduces, w.releases, false).input));
+    written_[w] =
+        add(overlap(forward(w.chunk, w.gathers, w.first), backward(1 - w.chunk, w.reduces, w.releases, false).input));
   } else {
     Backward parts = backward(w.chunk, w.reduces, w.releases, split);
     if (w.pass == Pass::weight_gradient) {
@@ -227,7 +230,7 @@ std::int32_t StageBuilder::segment(const Written& w) {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, false, w.reduces, w.releases}] = add(std::move(parts.weights));
+      written_[{Pass::weight_gradient, w.chunk, false, w.reduces, w.releases, false}] = add(std::move(parts.weights));
     }
   }
   return written_[w];
@@ -241,6 +244,7 @@ void StageBuilder::run_slots(Role& role) {
   const bool keeps = c_.fully_sharded && keeps_over_step(c_);
   const bool each_gathers = c_.fully_sharded && !keeps;
   const bool ends = reduces || keeps || (c_.scatters_gradients && !syncs);
+  const bool casts = spec::bytes_of(c_.dtype) < 2 && keeps_casts(c_);                          // weights, once a step
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
   std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
   for (const Slot& slot : slots_) {
@@ -251,7 +255,8 @@ void StageBuilder::run_slots(Role& role) {
     const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
     const std::int32_t called =
         segment({slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last)});
+                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
+                 first && (gathers || keeps || casts)});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
   }
 }
@@ -262,7 +267,7 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   const std::int64_t ahead = c_.pp - 1 - stage_;
   const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
   role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
-  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false, false})].memory) {
+  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false, false, false})].memory) {
     role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
   }
 }
@@ -274,7 +279,7 @@ Role StageBuilder::build() {
   role.first_rank = c_.axes.rank_of(stage_, 0);
   Held held;
   for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
-  hold_states(c_, held, role);
+  hold_states(c_, held, chunks_, role);
 
   role.calls.reserve(slots_.size() + 2);
   SegmentBuilder begin(pool_, "begin");

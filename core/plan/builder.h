@@ -51,8 +51,9 @@ class SegmentBuilder {
  public:
   SegmentBuilder(Pool& pool, std::string name) : pool_(pool) { segment_.name = std::move(name); }
 
-  Phase phase = Phase::forward;  // of operators appended from now on
-  std::int16_t layer = -1;       // likewise
+  Phase phase = Phase::forward;   // of operators appended from now on
+  std::int16_t layer = -1;        // likewise
+  bool first_microbatch = false;  // of the step: weights are cast to narrow formats
 
   /// Compute on the compute stream, after everything before it there, `waits` (streams) and what join() noted.
   void compute(const Work&, std::string_view name, int launches = 1, std::initializer_list<Stream> waits = {});

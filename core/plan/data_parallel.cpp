@@ -63,19 +63,20 @@ void GradientBuckets::send_whole(const Held& parameters) {
 }
 
 void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parameters, bool waits_for_optimizer) {
-  const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
+  const auto gather = [&](Axis axis, std::int64_t count, std::int64_t narrow, const char* name) {
     const int ranks = c.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
-    const Collective work{CollectiveKind::all_gather, padded(count, ranks) * c.element, c.group(axis)};
+    const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c.element + narrow,
+                          c.group(axis)};
     if (waits_for_optimizer) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute});
     } else {
       out.communicate(work, name, Stream::dp, channel, {});
     }
   };
-  gather(c.shard_axis, parameters.dense, "parameter all-gather");
-  gather(Axis::expert_dp, parameters.experts, "expert parameter all-gather");
+  gather(c.shard_axis, parameters.dense, parameters.narrow_dense, "parameter all-gather");
+  gather(Axis::expert_dp, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");
 }
 
 }  // namespace plan

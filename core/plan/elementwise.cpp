@@ -20,6 +20,11 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
+/// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's.
+bool fused_softmax(const Context& c) {
+  return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
+}
+
 }  // namespace
 
 Chain norm_forward(const Context& c, std::int64_t elements) {
@@ -68,6 +73,8 @@ Chain rope_backward(const Context& c) {
 Chain residual_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = c.shard_tokens * c.hidden;
+  // A graph compiler joins it with the norm behind, which then reads the sum where it was made.
+  if (c.strategy.compile) return chain(Kind::elementwise, elements, c.dropout ? e + 1 : e, e, 0);
   if (!c.dropout) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e + 1, 1);
   return chain(Kind::elementwise, elements, 3 * e, 2 * e + 1, 2);
@@ -80,14 +87,14 @@ Chain dropout_backward(const Context& c, std::int64_t elements) {
 
 Chain residual_backward(const Context& c) {
   const double e = static_cast<double>(c.element);
+  if (c.strategy.compile) return chain(Kind::elementwise, c.shard_tokens * c.hidden, e, 0, 0);  // in the norm's kernel
   return chain(Kind::elementwise, c.shard_tokens * c.hidden, 2 * e, e, 1);
 }
 
 Chain softmax_forward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = c.fused_softmax && c.attention != spec::AttentionKernel::unfused
-                  ? chain(Kind::softmax, scores, e, e, 1)
-                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, e, e, 1)
+                               : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e) * scores;
     out.work.written += static_cast<std::int64_t>(e + 1) * scores;
@@ -99,9 +106,8 @@ Chain softmax_forward(const Context& c, std::int64_t scores) {
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = c.fused_softmax && c.attention != spec::AttentionKernel::unfused
-                  ? chain(Kind::softmax, scores, 2 * e, e, 1)
-                  : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
+  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
+                               : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e + 1) * scores;
     out.work.written += static_cast<std::int64_t>(e) * scores;

@@ -56,6 +56,7 @@ void embedding_backward(const Context& c, SegmentBuilder& out) {
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
     out.give(Category::activations, elements);
   }
+  if (c.strategy.lora) return;  // frozen
   SegmentBuilder& weights = out.weights();
   TensorParallel linear(c, weights);
   if (c.sp) linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "embedding gradient all-gather");

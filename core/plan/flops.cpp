@@ -82,6 +82,9 @@ double multi_token_linear(const spec::Job& job, const ForwardFlops& layer) {
 double model_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   const double batch = static_cast<double>(job.training.global_batch);
+  if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
+    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head);
+  }
   return 3 * batch *
          (job.model.layers * (one.linear + one.attention) + one.head +
           job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));

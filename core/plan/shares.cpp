@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/shares.h"
 
+#include "core/plan/lora.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/multi_token.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
+namespace {
 
-Held layer_parameters(const Context& c, int layer) {
+Held whole_layer(const Context& c, int layer) {
   const spec::Model& m = c.model;
   std::int64_t count = 0;
   if (m.mla) {
@@ -28,21 +31,55 @@ Held layer_parameters(const Context& c, int layer) {
   return {count, 0};
 }
 
-std::int64_t embedding_parameters(const Context& c) {
+std::int64_t whole_embedding(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
   return c.vocab * c.hidden + whole.positions + whole.embedding_norm;
 }
 
-std::int64_t head_parameters(const Context& c) {
+std::int64_t whole_head(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
   const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
 
+}  // namespace
+
+Held layer_parameters(const Context& c, int layer) {
+  if (c.strategy.lora) return {adapter_parameters(c), 0};
+  Held held = whole_layer(c, layer);
+  if (narrow_alone(c) && narrow(c, layer)) {  // norms and biases, a ten-thousandth, among them
+    held.narrow_dense = held.dense;
+    held.narrow_experts = held.experts;
+  }
+  return held;
+}
+std::int64_t embedding_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_embedding(c); }
+std::int64_t head_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_head(c); }
+
 Held last_parameters(const Context& c) {
   Held count = multi_token_parameters(c);
   count.dense += head_parameters(c);
   return count;
+}
+
+std::int64_t frozen_bytes(const Context& c, const Chunk& chunk) {
+  if (!c.strategy.lora) return 0;
+  Held layers;
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    if (!narrow_alone(c) || !narrow(c, layer)) layers += whole_layer(c, layer);
+  }
+  return frozen_bytes(c, layers.total(), (chunk.first ? whole_embedding(c) : 0) + (chunk.last ? whole_head(c) : 0));
+}
+
+std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
+  if (!keeps_casts(c)) return 0;
+  std::int64_t count = 0;
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    if (narrow(c, layer)) count += whole_layer(c, layer).total() - spec::block_parameters(c.model).norms;
+  }
+  return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * weight_layouts(c));
 }
 
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
@@ -68,8 +105,14 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
 }
 
 std::int64_t optimizer_bytes(const Context& c) {
-  const std::int64_t moments = c.job.training.optimizer == spec::Optimizer::adamw ? 8 : 4;
+  const spec::Optimizer optimizer = c.job.training.optimizer;
+  const std::int64_t moments = optimizer == spec::Optimizer::adamw ? 8 : optimizer == spec::Optimizer::sgd ? 4 : 2;
   return moments + (c.job.training.keeps_master() ? 4 : 0);
+}
+
+std::int64_t optimizer_scales(const Context& c, std::int64_t parameters) {
+  constexpr std::int64_t block = 256;  // numbers that share a scale: bitsandbytes and torchao, 2025
+  return c.job.training.optimizer == spec::Optimizer::adamw8bit ? (parameters + block - 1) / block * 8 : 0;
 }
 
 Held optimizer_share(const Context& c, const Held& parameters) {

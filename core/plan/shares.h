@@ -13,21 +13,25 @@ namespace plan {
 /// of those along Axis::expert_dp.
 struct Held {
   std::int64_t dense = 0, experts = 0;
+  std::int64_t narrow_dense = 0, narrow_experts = 0;  // of these, those that exist in fp8 alone
   std::int64_t total() const { return dense + experts; }
   Held& operator+=(const Held& other) {
     dense += other.dense;
     experts += other.experts;
+    narrow_dense += other.narrow_dense;
+    narrow_experts += other.narrow_experts;
     return *this;
   }
   bool operator==(const Held&) const = default;
 };
 
-/// Parameters of one layer (of the model, from 0) on one tensor-parallel rank: matrices are cut, norms and biases
-/// behind a reduction are not.
+/// Trained parameters of one layer (of the model, from 0) on one tensor-parallel rank: matrices are cut, norms and
+/// biases behind a reduction are not.
 Held layer_parameters(const Context&, int layer);
-/// Embedding table (and positions, norm) on one rank.
+/// Trained: embedding table (and positions, norm) on one rank.
 std::int64_t embedding_parameters(const Context&);
-/// Output head and final norm on one rank of the last stage. With tied embeddings and one stage the head costs nothing.
+/// Trained: output head and final norm on one rank of the last stage. With tied embeddings and one stage the head costs
+/// nothing.
 std::int64_t head_parameters(const Context&);
 
 /// What the last stage holds behind its layers: the head and the multi-token-prediction modules.
@@ -44,9 +48,17 @@ std::vector<std::vector<Chunk>> chunks_of(const Context&);
 /// Of its layers and of the ends of the model that it holds.
 Held chunk_parameters(const Context&, const Chunk&);
 
-/// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD) and the fp32
-/// master weight when the job has one.
+/// Bytes of its parameters that are never trained (low-rank adapters beside them are what the others count).
+std::int64_t frozen_bytes(const Context&, const Chunk&);
+/// Bytes of the narrow copies of its weights that are kept for the whole step, those that replace the weights among
+/// them.
+std::int64_t narrow_copies(const Context&, const Chunk&);
+
+/// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD, a byte each in
+/// 8 bits) and the fp32 master weight when the job has one.
 std::int64_t optimizer_bytes(const Context&);
+/// Bytes of the fp32 scales of 8-bit moments, two for each block.
+std::int64_t optimizer_scales(const Context&, std::int64_t parameters);
 /// Parameters whose optimizer state a rank holds: all of them, or its share under ZeRO-1.
 Held optimizer_share(const Context&, const Held& parameters);
 

@@ -9,12 +9,17 @@ bool shards_masters(const Context& c) {
   return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
 }
 
-void hold_states(const Context& c, const Held& held, Role& role) {
+void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& chunks, Role& role) {
   const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };
   const std::int64_t all = held.total(), share = optimizer_share(c, held).total();
   const bool masters = shards_masters(c);
-  hold(Category::parameters, c.fully_sharded ? share * (masters ? 4 : c.element) : all * c.element);
-  hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)));
+  if (c.fully_sharded) {
+    hold(Category::parameters, share * (masters ? 4 : c.element));
+  } else {
+    hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element);
+    for (const Chunk& chunk : chunks) hold(Category::parameters, frozen_bytes(c, chunk) + narrow_copies(c, chunk));
+  }
+  hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
   if (!c.scatters_gradients) {
     hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
     return;

@@ -56,8 +56,8 @@ void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
-  const std::int64_t read = owned * (c.gradient_element + state + weight);
-  const std::int64_t written = owned * (state + c.element);
+  const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
+  const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
 }
@@ -97,7 +97,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   if (c.replicated()) out.join(Stream::dp);
   if (c.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
   reduce_copies(c, out, parameters, stage);
-  if (copies_embedding(c) && (stage == 0 || stage == c.pp - 1)) {
+  if (copies_embedding(c) && !c.strategy.lora && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
     // Under zero 2 and 3 each rank sums its share of the table's gradient.
     const std::int64_t table = c.vocab * c.hidden;

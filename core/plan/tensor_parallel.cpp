@@ -2,6 +2,8 @@
 #include "core/plan/tensor_parallel.h"
 
 #include "core/plan/elementwise.h"
+#include "core/plan/lora.h"
+#include "core/plan/low_precision.h"
 
 namespace plan {
 
@@ -20,37 +22,50 @@ std::string TensorParallel::called(const Linear& linear, const char* what) const
 
 void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name) {
   if (m == 0 || n == 0) return;
-  out_.compute(Matmul{m, n, k, 1, c_.dtype, c_.storage, false}, name);
+  out_.compute(Matmul{m, n, k, 1, matmul_dtype(c_, out_.layer), c_.storage, false}, name);
 }
 
-void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name) {
+void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
-  out_.communicate(Collective{kind, elements * c_.element, c_.tp_group}, name, Stream::tp, channel, {Stream::compute});
+  const std::int64_t bytes =
+      element > 0 ? static_cast<std::int64_t>(element * static_cast<double>(elements)) : elements * c_.element;
+  out_.communicate(Collective{kind, bytes, c_.tp_group}, name, Stream::tp, channel, {Stream::compute});
 }
 
-void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std::string_view name) {
+void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
   if (c_.tp == 1) return;
-  start(kind, elements, name);
+  start(kind, elements, name, element);
   out_.join(Stream::tp);
 }
 
 void TensorParallel::column_forward(const Linear& linear, bool gathers) {
+  const bool scattered = c_.sp && gathers;
+  Casts casts(c_, out_, linear.name);
+  casts.weight(linear.in * linear.out);
+  casts.input((scattered ? c_.shard_tokens : c_.tokens) * linear.in, true, scattered);
+  expand_base(c_, out_, linear);
+  column_product(linear, gathers);
+  adapter_forward(c_, out_, linear, Side::column);
+}
+
+void TensorParallel::column_product(const Linear& linear, bool gathers) {
   if (!c_.sp || !gathers) return matmul(c_.tokens, linear.out, linear.in, linear.name);
   const std::string gather = called(linear, "all-gather");
+  const double element = narrow(c_, out_.layer) ? gathered_bytes(c_, false) : 0;
   switch (c_.tp_overlap) {
     case TpOverlap::none:
     case TpOverlap::wgrad:
-      collective(CollectiveKind::all_gather, c_.tokens * linear.in, gather);
+      collective(CollectiveKind::all_gather, c_.tokens * linear.in, gather, element);
       return matmul(c_.tokens, linear.out, linear.in, linear.name);
     case TpOverlap::chunked:  // the rank's own shard is multiplied while the others arrive
-      start(CollectiveKind::all_gather, c_.tokens * linear.in, gather);
+      start(CollectiveKind::all_gather, c_.tokens * linear.in, gather, element);
       matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
       out_.join(Stream::tp);
       return matmul(c_.tokens - c_.shard_tokens, linear.out, linear.in, linear.name);
     case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives
       for (int i = 0; i < c_.tp; ++i) {
         if (i + 1 < c_.tp) {
-          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather);
+          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather, element);
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));
@@ -61,6 +76,15 @@ void TensorParallel::column_forward(const Linear& linear, bool gathers) {
 }
 
 void TensorParallel::row_forward(const Linear& linear, bool reduces) {
+  Casts casts(c_, out_, linear.name);
+  casts.weight(linear.in * linear.out);
+  casts.input(c_.tokens * linear.in, false, false);
+  expand_base(c_, out_, linear);
+  row_product(linear, reduces);
+  adapter_forward(c_, out_, linear, Side::row);
+}
+
+void TensorParallel::row_product(const Linear& linear, bool reduces) {
   if (c_.tp == 1 || !reduces) return matmul(c_.tokens, linear.out, linear.in, linear.name);
   const CollectiveKind kind = c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
   const std::string reduce = called(linear, c_.sp ? "reduce-scatter" : "all-reduce");
@@ -79,9 +103,9 @@ void TensorParallel::row_forward(const Linear& linear, bool reduces) {
 
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
-    out_.compute(
-        Matmul{linear.rows, linear.in, linear.out, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
-        called(linear, "input gradient"));
+    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
+                        false, linear.experts > 1},
+                 called(linear, "input gradient"));
     return;
   }
   matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
@@ -89,10 +113,12 @@ void TensorParallel::input_gradient(const Linear& linear) {
 
 void TensorParallel::weight_gradient(const Linear& linear) {
   SegmentBuilder& out = out_.weights();
+  if (c_.strategy.lora) return;  // frozen
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
-  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, c_.dtype, result, fused, linear.experts > 1},
+  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, matmul_dtype(c_, out_.layer), result, fused,
+                     linear.experts > 1},
               called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
@@ -108,33 +134,56 @@ void TensorParallel::weight_gradient(const Linear& linear) {
 }
 
 void TensorParallel::full_forward(const Linear& linear) {
-  out_.compute(
-      Matmul{linear.rows, linear.out, linear.in, linear.experts, c_.dtype, c_.storage, false, linear.experts > 1},
-      linear.name);
+  Casts casts(c_, out_, linear.name);
+  casts.weight(linear.in * linear.out * linear.experts);
+  casts.input(linear.rows * linear.experts * linear.in, false, false);
+  out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
+                      false, linear.experts > 1},
+               linear.name);
 }
 
 void TensorParallel::full_backward(const Linear& linear) {
+  Casts casts(c_, out_, linear.name);
+  casts.gradient(linear.rows * linear.experts * linear.out, false);
+  casts.again(linear.rows * linear.experts * linear.in, linear.in * linear.out * linear.experts);
   input_gradient(linear);
   weight_gradient(linear);
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {
-  if (c_.sp && gathers)
-    collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"));
+  const bool scattered = c_.sp && gathers;
+  Casts casts(c_, out_, linear.name);
+  casts.gradient((scattered ? c_.shard_tokens : c_.tokens) * linear.out, scattered);
+  if (scattered) {
+    collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"),
+               casts.narrow_now() ? gathered_bytes(c_, true) : 0);
+    casts.gathered(c_.tokens * linear.out, "gradient transpose");
+  }
+  casts.again(c_.tokens * linear.in, linear.in * linear.out);
+  expand_base(c_, out_, linear);
   input_gradient(linear);
   weight_gradient(linear);
+  adapter_backward(c_, out_, linear, Side::row);
 }
 
 void TensorParallel::column_backward(const Linear& linear, bool gathers, bool reduces) {
   const bool overlaps = c_.tp_overlap != TpOverlap::none;
-  const bool regathers = c_.sp && gathers;
+  // A frozen weight needs no input; its adapter does.
+  const bool regathers = c_.sp && gathers && (!c_.strategy.lora || adapted(c_, linear));
+  Casts casts(c_, out_, linear.name);
+  casts.gradient(c_.tokens * linear.out, false);
+  casts.again(c_.tokens * linear.in, linear.in * linear.out);
+  expand_base(c_, out_, linear);
   if (regathers) {  // only the weight gradient needs the gathered input, so it may arrive beside the input gradient
-    start(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
+    start(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"),
+          casts.narrow_now() && !c_.strategy.lora ? gathered_bytes(c_, false) : 0);
     out_.record(kGathered);
     if (!overlaps) out_.join(kGathered);
   }
   input_gradient(linear);
   if (regathers && overlaps) out_.join(kGathered);
+  if (regathers) casts.gathered(c_.tokens * linear.in, "input transpose");
+  adapter_backward(c_, out_, linear, Side::column);
   const bool reduced = c_.tp > 1 && reduces;
   if (reduced) {
     start(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * linear.in,

@@ -39,13 +39,16 @@ class TensorParallel {
 
   /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next
   /// compute operator.
-  void collective(CollectiveKind, std::int64_t elements, std::string_view name);
+  void collective(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
 
  private:
   void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name);
   void input_gradient(const Linear&);
   void weight_gradient(const Linear&);
-  void start(CollectiveKind, std::int64_t elements, std::string_view name);
+  void column_product(const Linear&, bool gathers);
+  void row_product(const Linear&, bool reduces);
+  /// `element`: bytes; 0: of storage.
+  void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
   std::string called(const Linear&, const char* what) const;
 
   const Context& c_;

@@ -46,8 +46,11 @@ bool UnitCut::kept(int unit) const {
 }
 
 std::int64_t Gathers::bytes(const Held& held) const {
-  const int dense = c_.axes[c_.shard_axis].size, experts = c_.axes[Axis::expert_dp].size;
-  return ((dense > 1 ? padded(held.dense, dense) : 0) + (experts > 1 ? padded(held.experts, experts) : 0)) * c_.element;
+  const auto of = [&](Axis axis, std::int64_t count, std::int64_t narrow) {
+    const int ranks = c_.axes[axis].size;
+    return ranks > 1 && count > 0 ? (padded(count, ranks) - narrow) * c_.element + narrow : 0;
+  };
+  return of(c_.shard_axis, held.dense, held.narrow_dense) + of(Axis::expert_dp, held.experts, held.narrow_experts);
 }
 
 void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) {
@@ -55,11 +58,12 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
   const std::int16_t computing = out_.layer;
   out_.layer = static_cast<std::int16_t>(layer);
   out_.take(c_.job.framework.unit_copies ? Category::communication : Category::parameters, bytes(held));
-  const auto gather = [&](Axis axis, std::int64_t count, const char* name) {
+  const auto gather = [&](Axis axis, std::int64_t count, std::int64_t narrow, const char* name) {
     const int ranks = c_.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
-    const Collective work{CollectiveKind::all_gather, padded(count, ranks) * c_.element, c_.group(axis)};
+    const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c_.element + narrow,
+                          c_.group(axis)};
     if (behind_compute) {
       out_.communicate(work, name, Stream::gather, channel, {Stream::compute, Stream::dp});
     } else {
@@ -67,8 +71,8 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
     }
     out_.record(event_of_slot(slot));
   };
-  gather(c_.shard_axis, held.dense, "unit all-gather");
-  gather(Axis::expert_dp, held.experts, "expert unit all-gather");
+  gather(c_.shard_axis, held.dense, held.narrow_dense, "unit all-gather");
+  gather(Axis::expert_dp, held.experts, held.narrow_experts, "expert unit all-gather");
   out_.layer = computing;
 }
 

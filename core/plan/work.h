@@ -41,7 +41,7 @@ struct Attention {
 
 /// Kernels that wait for memory. Bytes are what a perfectly cached run of these kernels moves through HBM.
 struct MemoryBound {
-  enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce };
+  enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce, cast };
   Kind kind = Kind::elementwise;
   std::int64_t read = 0, written = 0;  // bytes
   int kernels = 1;                     // launches that share these bytes

@@ -42,6 +42,7 @@ class Checker {
     pipeline();
     sharding();
     kernels();
+    narrow();
     simulation();
     if (faults_.empty()) size();
     return faults_;
@@ -380,6 +381,35 @@ class Checker {
     }
   }
 
+  void narrow() {
+    const int wide = t_.wide_layers.first + t_.wide_layers.last;
+    if (wide > 0 && wide >= model_.layers) {
+      fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),
+            "write fewer, or precision: bf16");
+    }
+    if (t_.fp8_parameters.value_or(false)) {
+      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise" || t_.fp8_recipe == "blockwise") {
+        fault("training.fp8_parameters", "weights are kept in fp8 alone under precision fp8 with one scale a tensor",
+              "write precision: fp8 and fp8_recipe: delayed or tensorwise, or fp8_parameters: false");
+      } else if (!t_.keeps_master()) {
+        fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
+              "write master_weights: true, or fp8_parameters: false");
+      }
+    }
+    if (bytes_of(t_.precision) < 2 && !(cluster_.node.gpu.peak_of(storage(t_.precision)).si() > 0)) {
+      fault("cluster.node.gpu.peak", "bf16 is missing, in which embedding, attention and head are computed",
+            "state the GPU's peak in bf16");
+    }
+    if (s_.lora && s_.lora->rank > model_.hidden) {
+      fault("strategy.lora", "a rank of " + text(s_.lora->rank) + " is above the hidden size",
+            "write a rank such as 16");
+    }
+    if (s_.lora && s_.lora->base != LoraBase::bf16 && bytes_of(t_.precision) < 2) {
+      fault("strategy.lora", "a base in fewer bits is written out in 16 bits before each matmul",
+            "write base: bf16, or precision: bf16");
+    }
+  }
+
   void kernels() {
     if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",
@@ -481,7 +511,7 @@ std::vector<std::string> warnings(const Job& job) {
     out.push_back("no calibration was fitted to " + node.gpu.name +
                   ": its kernels are priced as usual for its generation");
   }
-  if (!job.training.fp8_recipe.empty() && bytes_of(job.training.precision) >= 2) {
+  if (!job.training.fp8_recipe.empty() && job.training.precision != Dtype::fp8) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
   }
   return out;

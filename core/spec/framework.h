@@ -33,6 +33,8 @@ struct Framework {
   base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces
   base::Bytes communicator;  // buffers of one NCCL communicator
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
+  bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
+  bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
   FusedKernels fused;
   Overlap overlap;
   std::string source;  // of the figures above

@@ -185,6 +185,15 @@ Job resolve(Job job) {
     of_framework.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
   }
   Training& t = job.training;
+  if (t.precision == Dtype::fp8 && t.fp8_recipe.empty()) {
+    t.fp8_recipe = job.framework.keeps_casts ? "delayed" : "tensorwise";
+    of_framework.tell("fp8_recipe", t.fp8_recipe, framework);
+  }
+  if (!t.fp8_parameters) {
+    const bool one_scale = t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise";
+    t.fp8_parameters = job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master();
+    if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
+  }
   if (!t.gradient_dtype) {
     const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;
     t.gradient_dtype = halves ? Dtype::fp16 : t.gradients();

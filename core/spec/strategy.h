@@ -34,6 +34,14 @@ struct Recompute {
   int layers = 0;  // full only; 0: all
 };
 
+/// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.
+enum class LoraBase { bf16, int8, nf4 };
+struct Lora {
+  int rank = 0;
+  bool qkv = false, proj = false, ffn = false;
+  LoraBase base = LoraBase::bf16;
+};
+
 struct FusedKernels {
   std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation;
 };
@@ -86,7 +94,8 @@ struct Strategy {
   std::string rank_order = "tp-cp-dp-pp";
   bool fsdp_given = false;
   Fsdp fsdp;
-  bool offload_given = false, lora_given = false;  // refused by name until they are supported
+  bool offload_given = false;  // refused by name until it is supported
+  std::optional<Lora> lora;
 
   int data() const { return dp.value_or(1); }
   /// Weight gradients are computed apart from the gradients of inputs.

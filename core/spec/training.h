@@ -12,6 +12,10 @@
 namespace spec {
 
 enum class Mode { train, prefill, decode };
+/// Layers at the begin and at the end of the model whose matmuls stay in 16 bits.
+struct WideLayers {
+  int first = 0, last = 0;
+};
 enum class Optimizer { adamw, sgd, adamw8bit };
 
 struct Training {
@@ -20,7 +24,9 @@ struct Training {
   std::int64_t global_batch = 0;  // sequences
   std::int64_t micro_batch = 1;   // sequences in one forward of one replica
   Dtype precision = Dtype::bf16;
-  std::string fp8_recipe;  // tensorwise rowwise blockwise delayed
+  std::string fp8_recipe;              // tensorwise rowwise blockwise delayed
+  WideLayers wide_layers;              // under fp8, mxfp8, nvfp4
+  std::optional<bool> fp8_parameters;  // weights of narrow layers exist in fp8 alone, beside the master copy
   Optimizer optimizer = Optimizer::adamw;
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32

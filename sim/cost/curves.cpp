@@ -26,9 +26,11 @@ const spec::AttentionCurve& attention_curve(const spec::Calibration& calibration
 }
 
 const spec::MemoryCurve& memory_curve(const spec::Calibration& calibration, plan::MemoryBound::Kind kind) {
-  static_assert(static_cast<int>(plan::MemoryBound::Kind::reduce) + 1 == spec::kMemoryKinds);
+  static_assert(static_cast<int>(plan::MemoryBound::Kind::cast) + 1 == spec::kMemoryKinds);
   const auto& curve = calibration.memory[static_cast<std::size_t>(kind)];
-  return curve.efficiency > 0 ? curve : kIdealMemory;
+  if (curve.efficiency > 0) return curve;
+  if (kind == plan::MemoryBound::Kind::cast) return memory_curve(calibration, plan::MemoryBound::Kind::copy);
+  return kIdealMemory;
 }
 
 }  // namespace sim

@@ -15,6 +15,8 @@ using spec::CpKind;
 spec::Job random_cut(random_jobs::Source& source) {
   spec::Job j = source.job();
   spec::Strategy& s = j.strategy;
+  j.training.packing.reset();
+  s.rank_order = "tp-cp-dp-pp";
   s.cp = source.one_of({2, 4});
   s.cp_kind = source.one_of({CpKind::ring, CpKind::all_gather, CpKind::ulysses});
   s.cp_balance = source.coin() ? spec::CpBalance::zigzag : spec::CpBalance::none;
@@ -24,6 +26,7 @@ spec::Job random_cut(random_jobs::Source& source) {
   j.model.window = source.one_of({0, 24});
   const spec::Cluster before = j.cluster;
   j.cluster = toy::cluster(before.gpus() * s.cp);
+  j.cluster.node.gpu = before.node.gpu;
   j.cluster.node.calibration = before.node.calibration;
   j.cluster.node.links = before.node.links;
   j.cluster.fabric.calibration = before.fabric.calibration;

@@ -43,14 +43,22 @@ class Source {
       j.model.position = one_of({spec::Position::rope, spec::Position::learned});
       j.training.dropout = one_of({0.0, 0.1});
       spec::Overlap& overlap = j.strategy.overlap;
+      spec::Framework& f = j.framework;
       overlap.grad_reduce = coin();
       overlap.param_gather = coin();
       overlap.p2p = coin();
       overlap.tp = one_of(
           {spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
       j.strategy.compile = below(4) == 0;
+      if (below(4) == 0) {
+        j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+        j.training.precision = spec::Dtype::fp8;
+        j.training.fp8_recipe = one_of({"delayed", "tensorwise", "rowwise", "blockwise"});
+        f.keeps_casts = coin();
+      }
+      if (below(4) == 0 && j.strategy.zero < 2)
+        j.strategy.lora = spec::Lora{.rank = 8, .qkv = true, .proj = coin(), .ffn = coin()};
       j.strategy.cuda_graphs = below(4) == 0;
-      spec::Framework& f = j.framework;
       f.launch = base::us(below(8));
       f.backward_launch = base::us(below(8));
       f.compiled_launch = base::us(below(4));
@@ -79,11 +87,12 @@ class Source {
           curve->hop = base::us(below(4));
         }
       }
-      if (!j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
+      const bool dense = j.strategy.lora.has_value();
+      if (!dense && !j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
       j.strategy.rank_order = one_of({"tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-dp-cp", "dp-cp-tp-pp"});
       if (!spec::rank_order_faults(j).empty()) j.strategy.rank_order = "tp-cp-dp-pp";
       j.model.mtp = one_of({0, 0, 0, 1, 2});
-      if (below(3) == 0 && !j.model.parallel_block) j.model.mla = spec::Mla{one_of({0, 48}), 32, 8, 16, 40};
+      if (below(3) == 0 && !dense && !j.model.parallel_block) j.model.mla = spec::Mla{one_of({0, 48}), 32, 8, 16, 40};
       if (below(4) == 0) j.training.packing = spec::Packing{{}, 32, 16};
     });
   }

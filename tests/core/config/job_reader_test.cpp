@@ -47,6 +47,37 @@ simulation: {unfold: true, jitter: 0.02, seed: 7, slow_ranks: [{rank: 3, factor:
   EXPECT_EQ(spec::microbatches(job), 16);  // 64 / (2 x 2)
 }
 
+TEST_F(JobReader, ReadsAdaptersAndNumbersBelow16Bits) {
+  const spec::Job job = small_.read(R"({model: small, cluster: {node: box-8},
+training: {sequence: 8, global_batch: 16, optimizer: adamw8bit, wide_layers: {first: 1}},
+strategy: {lora: {rank: 4, targets: [proj, ffn], base: nf4}}})");
+  EXPECT_EQ(job.training.optimizer, spec::Optimizer::adamw8bit);
+  EXPECT_EQ(job.training.wide_layers.first, 1);
+  EXPECT_EQ(job.training.wide_layers.last, 0);
+  ASSERT_TRUE(job.strategy.lora);
+  EXPECT_EQ(job.strategy.lora->rank, 4);
+  EXPECT_FALSE(job.strategy.lora->qkv);
+  EXPECT_TRUE(job.strategy.lora->proj);
+  EXPECT_TRUE(job.strategy.lora->ffn);
+  EXPECT_EQ(job.strategy.lora->base, spec::LoraBase::nf4);
+}
+
+TEST_F(JobReader, AnAdapterNeedsARankAndKnownTargets) {
+  const auto told = [&](const std::string& lora) {
+    try {
+      small_.read(
+          "{model: small, cluster: {node: box-8}, training: {sequence: 8, global_batch: 16}, strategy: {lora: " + lora +
+          "}}");
+    } catch (const base::InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(told("{targets: [qkv]}").find("strategy.lora.rank: is missing"), std::string::npos);
+  EXPECT_NE(told("{rank: 4}").find("strategy.lora.targets: is missing"), std::string::npos);
+  EXPECT_NE(told("{rank: 4, targets: [head]}").find("'head' is no layer with adapters"), std::string::npos);
+}
+
 TEST_F(JobReader, ANodesOwnFabricIsTheDefault) {
   EXPECT_EQ(small_.read("{model: small, cluster: {node: box-8, nodes: 2}, training: {sequence: 8, global_batch: 16}}")
                 .cluster.fabric.name,

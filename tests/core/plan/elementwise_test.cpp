@@ -45,6 +45,15 @@ TEST(Elementwise, FusedKernelsReadEachInputAndWriteEachOutputOnce) {
   expect_bytes(plan::copy_of(c, 1000), 2 * 1000, 2 * 1000, 1);
 }
 
+TEST(Elementwise, ACompilerJoinsAResidualWithTheNormBehind) {
+  // The norm reads the sum where it was made: of two inputs and a result beside the norm's own input and output, the
+  // norm's input is saved; backward the sum is not written either. No kernel of its own.
+  const spec::Job j = toy::job({}, [](spec::Job& job) { job.strategy.compile = true; });
+  const Context c(j);
+  expect_bytes(plan::residual_forward(c), 2 * kTokens * kHidden, 2 * kTokens * kHidden, 0);
+  expect_bytes(plan::residual_backward(c), 2 * kTokens * kHidden, 0, 0);
+}
+
 TEST(Elementwise, AGeluReadsOneTensor) {
   const spec::Job j = toy::job();
   const Context c(j);

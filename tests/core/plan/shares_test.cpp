@@ -63,6 +63,14 @@ TEST(Shares, ZeroOneDividesTheOptimizersPartRoundedUp) {
   EXPECT_EQ(plan::optimizer_share(Context(share), {100, 0}), (plan::Held{34, 0}));
 }
 
+TEST(Shares, EightBitMomentsHaveTwoScalesForEachBlockOf256) {
+  // 256 numbers are one block of 2 x 4 bytes, one more number needs a second block.
+  const spec::Job j = toy::job({}, [](spec::Job& job) { job.training.optimizer = spec::Optimizer::adamw8bit; });
+  EXPECT_EQ(plan::optimizer_scales(Context(j), 256), 8);
+  EXPECT_EQ(plan::optimizer_scales(Context(j), 257), 16);
+  EXPECT_EQ(plan::optimizer_scales(Context(toy::job()), 257), 0);
+}
+
 TEST(Shares, OptimizerKeepsMomentsAndMasterWeightsInSinglePrecision) {
   const auto bytes = [](spec::Optimizer optimizer, bool master) {
     const spec::Job j = toy::job({}, [=](spec::Job& job) {
@@ -73,6 +81,7 @@ TEST(Shares, OptimizerKeepsMomentsAndMasterWeightsInSinglePrecision) {
   };
   EXPECT_EQ(bytes(spec::Optimizer::adamw, true), 4 + 4 + 4);
   EXPECT_EQ(bytes(spec::Optimizer::adamw, false), 4 + 4);
+  EXPECT_EQ(bytes(spec::Optimizer::adamw8bit, true), 1 + 1 + 4);
   EXPECT_EQ(bytes(spec::Optimizer::sgd, true), 4 + 4);
   EXPECT_EQ(bytes(spec::Optimizer::sgd, false), 4);
 }

@@ -19,7 +19,7 @@ std::int64_t states(const plan::Role& role) {
 plan::Role role_of(const spec::Job& j, plan::Held parameters) {
   const plan::Context c(j);
   plan::Role role;
-  plan::hold_states(c, parameters, role);
+  plan::hold_states(c, parameters, {}, role);
   return role;
 }
 

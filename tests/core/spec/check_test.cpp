@@ -215,7 +215,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
               j.strategy.overlap.expert = true;
             }),
             "strategy.overlap.expert");
-  EXPECT_EQ(refused([](Job& j) { j.strategy.lora_given = true; }), "strategy.lora");
   EXPECT_EQ(refused([](Job& j) {
               j.model.moe = Moe{};
               j.model.parallel_block = true;
@@ -223,8 +222,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
   EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
-  EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
-  EXPECT_EQ(refused([](Job& j) { j.training.optimizer = Optimizer::adamw8bit; }), "training.optimizer");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/low_precision.h"
+
+#include <string>
+
+namespace plan {
+namespace {
+
+using spec::Dtype;
+
+enum class Scales { delayed, tensor, row, block, mx, nvfp4 };
+
+Scales scales_of(const Context& c) {
+  if (c.dtype == Dtype::mxfp8) return Scales::mx;
+  if (c.dtype == Dtype::nvfp4) return Scales::nvfp4;
+  const std::string& recipe = c.job.training.fp8_recipe;
+  if (recipe == "tensorwise") return Scales::tensor;
+  if (recipe == "rowwise") return Scales::row;
+  if (recipe == "blockwise") return Scales::block;
+  return Scales::delayed;
+}
+
+/// One scale for the whole tensor: the other layout is the same numbers, transposed.
+bool one_scale(const Context& c) {
+  const Scales scales = scales_of(c);
+  return scales == Scales::delayed || scales == Scales::tensor;
+}
+
+Chain chain(double elements, double read, double written, int kernels) {
+  return {MemoryBound{MemoryBound::Kind::cast, static_cast<std::int64_t>(read * elements),
+                      static_cast<std::int64_t>(written * elements), kernels},
+          kernels};
+}
+
+}  // namespace
+
+bool narrow(const Context& c, int layer) {
+  if (spec::bytes_of(c.dtype) >= 2 || layer < 0) return false;
+  const spec::Training& t = c.job.training;
+  return layer >= t.wide_layers.first && layer < c.model.layers - t.wide_layers.last;
+}
+
+Dtype matmul_dtype(const Context& c, int layer) {
+  return spec::bytes_of(c.dtype) >= 2 || narrow(c, layer) ? c.dtype : c.storage;
+}
+
+double narrow_bytes(const Context& c) {
+  switch (scales_of(c)) {
+    case Scales::delayed:
+    case Scales::tensor:
+    case Scales::row: return 1;
+    case Scales::block: return 1 + 4.0 / 128;
+    case Scales::mx: return 1 + 1.0 / 32;
+    case Scales::nvfp4: return 0.5 + 1.0 / 16;
+  }
+  return 1;
+}
+
+int weight_layouts(const Context& c) {
+  return one_scale(c) && c.job.cluster.node.gpu.generation == spec::Generation::blackwell ? 1 : 2;
+}
+
+int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layouts(c); }
+
+bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
+
+bool narrow_alone(const Context& c) {
+  return spec::bytes_of(c.dtype) < 2 && keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
+}
+
+double gathered_bytes(const Context& c, bool gradient) {
+  return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
+}
+
+Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
+  const double n = static_cast<double>(elements), e = static_cast<double>(c.element), b = narrow_bytes(c);
+  switch (scales_of(c)) {
+    case Scales::delayed:
+    case Scales::block: return chain(n, e, layouts * b, 1);
+    case Scales::tensor: return chain(n, 2 * e, layouts * b, 2);  // the largest first, then the cast
+    case Scales::row: return chain(n, layouts * e, layouts * b, layouts);
+    case Scales::mx:
+      return chain(n, e + layouts / 32.0, layouts * (b + 1.0 / 32), 2);  // scales put in tiles
+    // Largest; then each layout by itself, for the one along the tokens is turned by a Hadamard matrix; scales in
+    // tiles.
+    case Scales::nvfp4: return chain(n, e + layouts * (e + 1.0 / 16), layouts * (b + 1.0 / 16), 2 + layouts);
+  }
+  return {};
+}
+
+void Casts::write(const Chain& chain, std::string_view what) {
+  out_.compute(chain.work, std::string(linear_) + ' ' + std::string(what), chain.launches);
+}
+
+/// With one scale for what several ranks hold a part of, they agree on the largest number before they cast.
+void Casts::cast(std::int64_t elements, int layouts, bool scattered, std::string_view what) {
+  if (!scattered || scales_of(c_) != Scales::tensor) return write(cast_chain(c_, elements, layouts), what);
+  const double n = static_cast<double>(elements), e = static_cast<double>(c_.element);
+  write(chain(n, e, 0, 1), "largest");
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
+  out_.communicate(Collective{CollectiveKind::all_reduce, 4, c_.tp_group}, std::string(linear_) + " largest all-reduce",
+                   Stream::tp, channel, {Stream::compute});
+  out_.join(Stream::tp);
+  write(chain(n, e, layouts * narrow_bytes(c_), 1), what);
+}
+
+void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
+  if (!narrow_) return;
+  const int kept = keeps_casts(c_) ? operand_layouts(c_) : 1;
+  const int layouts = scattered && one_scale(c_) ? 1 : kept;  // the other layout is made behind the gather
+  if (from_norm && keeps_casts(c_) && c_.fused_norm && scales_of(c_) == Scales::delayed) {
+    if (layouts == 2) write(chain(static_cast<double>(elements), 1, 1, 1), "input transpose");
+    return;
+  }
+  cast(elements, layouts, scattered, "input cast");
+}
+
+void Casts::weight(std::int64_t elements) {
+  if (!narrow_) return;
+  if (!keeps_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
+  if (!out_.first_microbatch || out_.phase != Phase::forward) return;
+  if (!narrow_alone(c_)) {
+    write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
+  } else if (weight_layouts(c_) == 2) {
+    write(chain(static_cast<double>(elements), 1, 1, 1), "weight transpose");
+  }
+}
+
+void Casts::gradient(std::int64_t elements, bool scattered) {
+  if (!narrow_) return;
+  cast(elements, scattered && one_scale(c_) ? 1 : operand_layouts(c_), scattered, "gradient cast");
+}
+
+void Casts::again(std::int64_t inputs, std::int64_t weights) {
+  if (!narrow_ || keeps_casts(c_)) return;
+  write(cast_chain(c_, weights, 1), "weight cast");
+  if (!c_.strategy.lora) write(cast_chain(c_, inputs, 1), "input cast");
+}
+
+void Casts::gathered(std::int64_t elements, std::string_view what) {
+  if (!narrow_ || !one_scale(c_) || operand_layouts(c_) == 1) return;
+  write(chain(static_cast<double>(elements), 1, 1, 1), what);
+}
+
+}  // namespace plan

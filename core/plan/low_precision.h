@@ -1,0 +1,66 @@
+// core/plan/low_precision.h -- training below 16 bits (fp8, mxfp8, nvfp4): which matmuls run so, and the kernels that
+// cast their operands. Activations and gradients stay in bf16 between matmuls; each operand is read once in bf16 (more
+// often where a scale of the whole tensor must be known first) and written with its scales in as many layouts as its
+// matmuls need: a weight gradient multiplies along the tokens, an input gradient along the outputs. Micikevicius et
+// al., arXiv 2209.05433; OCP Microscaling Formats 1.0; recipes as in Transformer Engine and torchao (2025).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/elementwise.h"
+
+namespace plan {
+
+/// Whether the matmuls of `layer` run below 16 bits; -1, the ends of the model, never do.
+bool narrow(const Context&, int layer);
+/// Format of the operands of `layer`'s matmuls.
+spec::Dtype matmul_dtype(const Context&, int layer);
+
+/// Bytes of one element with its share of the block scales (fp32 for 128 fp8 values, one byte for 32 of mxfp8 or 16 of
+/// nvfp4).
+double narrow_bytes(const Context&);
+/// Layouts that a weight is cast to. One on Blackwell with one scale a tensor: its tensor cores take any order.
+int weight_layouts(const Context&);
+/// Layouts of an activation or a gradient: as weights, but one where frozen weights need no gradient.
+int operand_layouts(const Context&);
+/// Whether activations are kept in the narrow format and weights are cast once a step: Transformer Engine. Otherwise
+/// (torchao) each pass casts anew from 16 bits.
+bool keeps_casts(const Context&);
+/// Whether the weights of narrow layers exist in the narrow format alone: gathered so, never cast.
+bool narrow_alone(const Context&);
+/// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
+/// first and gathered narrow. A gradient scaled in blocks travels in both layouts.
+double gathered_bytes(const Context&, bool gradient);
+
+/// Casts `elements` numbers to `layouts` layouts. REQUIRES: precision below 16 bits.
+Chain cast_chain(const Context&, std::int64_t elements, int layouts);
+
+/// Writes the casts of one linear layer's operands; each does nothing for layers that are not narrow. `scattered`: the
+/// operand is this rank's shard of the sequence, gathered behind the cast.
+class Casts {
+ public:
+  Casts(const Context& c, SegmentBuilder& out, std::string_view linear)
+      : c_(c), out_(out), linear_(linear), narrow_(narrow(c, out.layer)) {}
+  bool narrow_now() const { return narrow_; }
+  /// `from_norm`: a norm with delayed scaling writes the narrow format itself.
+  void input(std::int64_t elements, bool from_norm, bool scattered);
+  void weight(std::int64_t elements);                           // forward: once a step or each time
+  void gradient(std::int64_t elements, bool scattered);         // of the output
+  void again(std::int64_t inputs, std::int64_t weights);        // backward, where casts are not kept
+  void gathered(std::int64_t elements, std::string_view what);  // the other layout of what a gather brought
+
+ private:
+  void write(const Chain&, std::string_view what);
+  void cast(std::int64_t elements, int layouts, bool scattered, std::string_view what);
+
+  const Context& c_;
+  SegmentBuilder& out_;
+  std::string_view linear_;
+  bool narrow_;
+};
+
+}  // namespace plan

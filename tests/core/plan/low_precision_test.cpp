@@ -1,0 +1,168 @@
+// tests/core/plan/low_precision_test.cpp -- training below 16 bits: what is narrow, what is cast and how often.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/low_precision.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/plan/block.h"
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Context;
+using spec::Dtype;
+
+/// The toy's GPU with fp8, mxfp8 and nvfp4 at twice and four times its pace.
+void enable(spec::Job& j, Dtype precision) {
+  auto& peak = j.cluster.node.gpu.peak;
+  peak[static_cast<int>(Dtype::fp8)] = peak[static_cast<int>(Dtype::mxfp8)] = base::TFLOPps(2000);
+  peak[static_cast<int>(Dtype::nvfp4)] = base::TFLOPps(4000);
+  j.training.precision = precision;
+}
+
+template <class Change>
+spec::Job job(const toy::Cut& cut, Dtype precision, Change change) {
+  return toy::job(cut, [&](spec::Job& j) {
+    enable(j, precision);
+    change(j);
+  });
+}
+spec::Job narrow_job(const toy::Cut& cut = {}, Dtype precision = Dtype::fp8) {
+  return job(cut, precision, [](spec::Job&) {});
+}
+spec::Job with_recipe(const std::string& recipe, const toy::Cut& cut = {}) {
+  return job(cut, Dtype::fp8, [&](spec::Job& j) { j.training.fp8_recipe = recipe; });
+}
+
+TEST(LowPrecision, MatmulsOfBlocksAreNarrowAndThoseOfTheHeadAreNot) {
+  const plan::Plan p = plan::build(narrow_job({.tp = 2, .sp = true}));
+  int narrow = 0, wide = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const auto* work = std::get_if<plan::Matmul>(&p.works[op.work]);
+    if (!work) return;
+    EXPECT_EQ(work->dtype, op.layer >= 0 ? Dtype::fp8 : Dtype::bf16) << p.names[op.name];
+    ++(op.layer >= 0 ? narrow : wide);
+  });
+  EXPECT_EQ(narrow, 4 * 4 * 3);  // layers, linear layers, forward and both gradients
+  EXPECT_EQ(wide, 3);
+}
+
+TEST(LowPrecision, WideLayersStayIn16Bits) {
+  const spec::Job j = job({}, Dtype::nvfp4, [](spec::Job& job) { job.training.wide_layers = {1, 2}; });
+  const Context c(j);
+  for (int layer = -1; layer < 4; ++layer) EXPECT_EQ(plan::narrow(c, layer), layer == 1) << layer;
+  EXPECT_EQ(walk::count(plan::build(j), plan::build(j).roles[0], "qkv gradient cast"), 1);
+}
+
+TEST(LowPrecision, CastsReadAndWriteWhatTheirScalesAsk) {
+  // 3,200 numbers of two bytes to two layouts of one byte.
+  const auto cast = [](const spec::Job& j) { return plan::cast_chain(Context(j), 3200, 2).work; };
+  EXPECT_EQ(cast(with_recipe("delayed")).read, 6400);
+  EXPECT_EQ(cast(with_recipe("delayed")).written, 6400);
+  EXPECT_EQ(cast(with_recipe("delayed")).kernels, 1);
+  EXPECT_EQ(cast(with_recipe("tensorwise")).read, 2 * 6400);  // once more for the largest
+  EXPECT_EQ(cast(with_recipe("tensorwise")).written, 6400);
+  EXPECT_EQ(cast(with_recipe("rowwise")).read, 2 * 6400);  // each layout has scales of its own
+  EXPECT_EQ(cast(with_recipe("blockwise")).read, 6400);
+  EXPECT_EQ(cast(with_recipe("blockwise")).written, 6400 + 2 * 3200 / 128 * 4);
+  EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).read, 6400 + 200);           // 100 scales a layout, put in tiles
+  EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).written, 6400 + 200 + 200);  // written twice so
+  EXPECT_EQ(cast(narrow_job({}, Dtype::nvfp4)).read, 3 * 6400 + 400);       // largest, two layouts; 200 scales each
+  EXPECT_EQ(cast(narrow_job({}, Dtype::nvfp4)).written, 3200 + 400 + 400);
+}
+
+TEST(LowPrecision, WeightsAreCastOnceAStepWhereCastsAreKeptElseInEachPass) {
+  const auto casts = [](bool keeps) {
+    const plan::Plan p =
+        plan::build(job({.microbatches = 3}, Dtype::fp8, [=](spec::Job& j) { j.framework.keeps_casts = keeps; }));
+    return walk::count(p, p.roles[0], "weight cast");
+  };
+  EXPECT_EQ(casts(true), 4 * 4);
+  EXPECT_EQ(casts(false), 4 * 4 * 3 * 2);
+}
+
+TEST(LowPrecision, TheRecipeLeftOutFollowsTheFramework) {
+  EXPECT_EQ(narrow_job().training.fp8_recipe, "delayed");
+  const spec::Job anew = job({}, Dtype::fp8, [](spec::Job& j) { j.framework.keeps_casts = false; });
+  EXPECT_EQ(anew.training.fp8_recipe, "tensorwise");
+}
+
+TEST(LowPrecision, SequenceParallelGathersAByteAnElement) {
+  const toy::Cut cut{.tp = 2, .sp = true};
+  const plan::Plan wide = plan::build(toy::job(cut)), narrow = plan::build(narrow_job(cut));
+  for (const char* gather : {"qkv all-gather", "qkv input all-gather", "feed-forward down gradient all-gather"}) {
+    const std::int64_t bytes = walk::collective_bytes(wide, wide.roles[0], gather);
+    EXPECT_GT(bytes, 0) << gather;
+    EXPECT_EQ(2 * walk::collective_bytes(narrow, narrow.roles[0], gather), bytes) << gather;
+  }
+  const std::int64_t sums = walk::collective_bytes(wide, wide.roles[0], "down reduce-scatter");
+  EXPECT_EQ(walk::collective_bytes(narrow, narrow.roles[0], "down reduce-scatter"), sums);
+}
+
+TEST(LowPrecision, OneScaleForAScatteredTensorIsAgreedUpon) {
+  // The inputs of qkv and up, the gradients of output and down are shards: four agreements a layer, and none without
+  // sp.
+  const auto agreements = [](bool sp, const char* recipe) {
+    const plan::Plan p = plan::build(with_recipe(recipe, {.tp = 2, .sp = sp}));
+    return walk::count(p, p.roles[0], "largest all-reduce");
+  };
+  EXPECT_EQ(agreements(true, "tensorwise"), 4 * 4);
+  EXPECT_EQ(agreements(false, "tensorwise"), 0);
+  EXPECT_EQ(agreements(true, "delayed"), 0);
+}
+
+TEST(LowPrecision, BlackwellNeedsNoTransposeOfWhatHasOneScale) {
+  const auto layouts = [](spec::Generation g, Dtype precision) {
+    return plan::weight_layouts(Context(job({}, precision, [=](spec::Job& j) { j.cluster.node.gpu.generation = g; })));
+  };
+  EXPECT_EQ(layouts(spec::Generation::hopper, Dtype::fp8), 2);
+  EXPECT_EQ(layouts(spec::Generation::blackwell, Dtype::fp8), 1);
+  EXPECT_EQ(layouts(spec::Generation::blackwell, Dtype::mxfp8), 2);
+}
+
+TEST(LowPrecision, KeptCastsTakeMemoryForWeightsAndSaveItForActivations) {
+  const auto held = [](const spec::Job& j) {
+    return plan::build(j).roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  // Two bytes more for each weight and bias of the linear layers: 12 h^2 and 9 h a layer, h = 256.
+  EXPECT_EQ(held(narrow_job()) - held(toy::job()), 4 * 2 * (12 * 256 * 256 + 9 * 256));
+  // b = 1, tokens x h = 128 x 256: two inputs and four widths of the feed-forward lose a byte, the attention's result
+  // is kept in both formats.
+  const auto kept = [](const spec::Job& j) {
+    return plan::kept_activations(Context(j), spec::Recompute::Kind::none).total();
+  };
+  EXPECT_EQ(kept(toy::job()) - kept(narrow_job()), (2 + 4 - 1) * 128 * 256);
+}
+
+TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
+  const toy::Cut cut{.dp = 2, .zero = 1};
+  const auto plan = [&](bool alone) {
+    return plan::build(job(cut, Dtype::fp8, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
+  };
+  const plan::Plan alone = plan(true), copies = plan(false);
+  const auto gathered = [](const plan::Plan& p) {
+    return walk::collective_bytes(p, p.roles[0], "parameter all-gather");
+  };
+  const auto held = [](const plan::Plan& p) {
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  // A layer has 12 h^2 + 13 h parameters: a byte less each on the way, two less each in memory.
+  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);
+  EXPECT_EQ(gathered(copies) - gathered(alone), layers);
+  EXPECT_EQ(held(copies) - held(alone), 2 * layers);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), 0);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
+}
+
+TEST(LowPrecision, AGpuWithoutTheFormatIsRefusedByName) {
+  spec::Job j = toy::draft();
+  j.training.precision = Dtype::nvfp4;
+  const std::vector<base::Fault> faults = spec::check(j);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].what, "toy does not compute in nvfp4");
+  EXPECT_EQ(faults[0].mend, "choose one of fp32, tf32, fp16, bf16");
+}
+
+}  // namespace
