@@ -39,6 +39,8 @@ std::string headline(const Prediction& p) {
   std::string out = paragraph("", p.job) + '\n';
   out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
                      of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
+  if (p.time_to_first_token_s) out += fmt::format("First token       {}\n", of_step(p, *p.time_to_first_token_s));
+  if (p.time_per_output_token_s) out += fmt::format("Each token        {}\n", of_step(p, *p.time_per_output_token_s));
   out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n",
                      base::with_commas(std::llround(p.tokens_per_s)),
                      base::with_commas(std::llround(p.tokens_per_s_per_gpu)));

@@ -32,6 +32,14 @@ spec::Training read_training(const Value& value, Faults& faults) {
   if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
     map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
   }
+  map.read("output_tokens", t.output_tokens, 1, 100'000'000);
+  std::int64_t context = 0;
+  if (map.read("context", context, 1, 100'000'000)) t.context = context;
+  map.read("kv_cache_dtype", t.kv_cache_dtype,
+           {{"fp32", spec::Dtype::fp32},
+            {"bf16", spec::Dtype::bf16},
+            {"fp16", spec::Dtype::fp16},
+            {"fp8", spec::Dtype::fp8}});
   map.finish();
   return t;
 }

@@ -35,8 +35,12 @@ class Block {
   void forward(spec::Recompute::Kind, bool windowed);
   /// With what `kind` computes again in front. Gives back what forward() took.
   void backward(spec::Recompute::Kind, bool windowed);
+  /// Forward without a backward to come (serving.cpp): writes the KV cache, keeps nothing else.
+  void infer(bool windowed);
 
  private:
+  void write_kv_cache();
+  void attention_decode(bool windowed);
   void forward_operators(bool windowed);
   void attention_forward(bool windowed);
   void attention_backward(bool windowed);

@@ -12,6 +12,7 @@
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
 #include "core/plan/schedule/schedule.h"
+#include "core/plan/serving.h"
 #include "core/plan/shares.h"
 #include "core/plan/step_ends.h"
 
@@ -24,6 +25,7 @@ class StageBuilder {
       : c_(c), pool_(pool), plan_(plan), stage_(stage), chunks_(std::move(chunks)) {}
 
   Role build();
+  Role serve(int rounds);
 
  private:
   std::int32_t add(SegmentBuilder& segment);
@@ -31,6 +33,7 @@ class StageBuilder {
   void send(SegmentBuilder&, bool backward);
   void finish_sends(SegmentBuilder&);
   std::int32_t forward(const Chunk&, bool gathers);
+  std::int32_t infer(const Chunk&, bool takes_tokens, bool sends_tokens);
   std::int32_t backward(const Chunk&, bool reduces);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
 
@@ -155,6 +158,50 @@ std::int32_t StageBuilder::backward(const Chunk& chunk, bool reduces) {
   return add(out);
 }
 
+/// One forward without a backward to come; tokens go round from the last stage to the first.
+std::int32_t StageBuilder::infer(const Chunk& chunk, bool takes_tokens, bool sends_tokens) {
+  SegmentBuilder out(pool_, c_.decodes ? "decode" : "prefill");
+  finish_sends(out);
+  if (chunk.first) {
+    if (takes_tokens) receive_tokens(c_, out);
+    embedding_forward(c_, out);
+  } else {
+    receive(out, false);
+  }
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    out.layer = static_cast<std::int16_t>(layer);
+    Block(c_, out).infer(c_.model.window_of(layer) > 0);
+  }
+  if (!chunk.last) {
+    send(out, false);
+  } else {
+    sample_tokens(c_, out);
+    if (sends_tokens) send_tokens(c_, out);
+  }
+  return add(out);
+}
+
+Role StageBuilder::serve(int rounds) {
+  Role role;
+  role.stage = stage_;
+  role.ranks = c_.axes.ranks;
+  role.first_rank = stage_ * role.ranks;
+  const Chunk& chunk = chunks_.front();
+  role.resident[static_cast<int>(Category::parameters)] = chunk_parameters(c_, chunk).total() * c_.element;
+  role.resident[static_cast<int>(Category::kv_cache)] = kv_cache_bytes(c_, chunk);
+  const std::int32_t lone = infer(chunk, false, false);
+  const bool goes_round = rounds > 1 && c_.pp > 1;
+  const std::int32_t first = goes_round ? infer(chunk, false, true) : lone;
+  const std::int32_t middle = goes_round ? infer(chunk, true, true) : lone;
+  const std::int32_t last = goes_round ? infer(chunk, true, false) : lone;
+  for (int round = 0; round < rounds; ++round) {
+    const std::int32_t segment = round + 1 == rounds ? last : round == 0 ? first : middle;
+    for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) role.calls.push_back({segment, m, 0});
+  }
+  return role;
+}
+
 Role StageBuilder::build() {
   Role role;
   role.stage = stage_;
@@ -202,7 +249,7 @@ Role StageBuilder::build() {
 
 }  // namespace
 
-Plan build(const spec::Job& job) {
+Plan build(const spec::Job& job, int rounds) {
   const Context context(job);
   Plan plan;
   plan.tp = context.tp;
@@ -213,11 +260,12 @@ Plan build(const spec::Job& job) {
   Pool pool(plan);
   std::vector<std::vector<Chunk>> chunks = chunks_of(context);
   for (int stage = 0; stage < context.pp; ++stage) {
-    plan.roles.push_back(StageBuilder(context, pool, plan, stage, std::move(chunks[stage])).build());
+    StageBuilder builder(context, pool, plan, stage, std::move(chunks[stage]));
+    plan.roles.push_back(context.serves ? builder.serve(rounds) : builder.build());
   }
   plan.model_flops = model_flops(job);
   plan.hardware_flops = hardware_flops(job);
-  plan.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(job.training.sequence);
+  plan.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(context.sequence);
   return plan;
 }
 

@@ -35,13 +35,34 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence) {
   return out;
 }
 
+namespace {
+
+/// Of one prefill, whose head sees the last token of each prompt alone, or of one token for each sequence.
+double serving_flops(const spec::Job& job) {
+  const bool decodes = job.training.mode == spec::Mode::decode;
+  ForwardFlops one = forward_flops(job.model, decodes ? 1 : job.training.sequence);
+  if (decodes) {
+    const double q = static_cast<double>(job.model.q_width());
+    const std::int64_t seen = job.training.attended(), window = job.model.window;
+    const double share = window > 0 ? 1.0 / job.model.window_every : 0.0;
+    const double banded = static_cast<double>(window > 0 ? std::min(window, seen) : seen);
+    one.attention = 4 * q * (share * banded + (1 - share) * static_cast<double>(seen));
+  }
+  one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
+  return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);
+}
+
+}  // namespace
+
 double model_flops(const spec::Job& job) {
+  if (job.training.serves()) return serving_flops(job);
   const ForwardFlops one = forward_flops(job.model, job.training.sequence);
   const double batch = static_cast<double>(job.training.global_batch);
   return 3 * batch * (job.model.layers * (one.linear + one.attention) + one.head);
 }
 
 double hardware_flops(const spec::Job& job) {
+  if (job.training.serves()) return model_flops(job);
   const ForwardFlops one = forward_flops(job.model, job.training.sequence);
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;

@@ -32,6 +32,7 @@ struct Attention {
   bool backward = false;
   bool dropout = false;
   spec::Dtype dtype = spec::Dtype::bf16;
+  std::int64_t kv_element = 0;  // bytes of a number of K and V where they come from a cache; 0: of `dtype`
   auto operator<=>(const Attention&) const = default;
 };
 

@@ -317,6 +317,7 @@ class Checker {
 std::vector<base::Fault> check(const Job& job) {
   if (job.mixed_cluster || job.model.kind != "transformer") return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
+  for (base::Fault& fault : serving_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
   return faults;
 }
@@ -342,6 +343,7 @@ std::vector<std::string> warnings(const Job& job) {
   if (!job.training.fp8_recipe.empty() && bytes_of(job.training.precision) >= 2) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
   }
+  for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;
 }
 

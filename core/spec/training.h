@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,15 @@ struct Training {
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;
+  std::int64_t output_tokens = 1;       // prefill, decode: tokens generated behind each prompt of `sequence` tokens
+  std::optional<std::int64_t> context;  // decode: tokens that the new one attends to, itself included
+  std::optional<Dtype> kv_cache_dtype;  // prefill, decode; default: the dtype of activations
+
+  /// The KV cache as long as the decode step shown sees it: where half of the output is there, unless the job says.
+  std::int64_t attended() const { return context.value_or(sequence + (output_tokens + 1) / 2); }
+  /// Tokens of each sequence that the KV cache has room for.
+  std::int64_t cached() const { return std::max(attended(), sequence + output_tokens); }
+  bool serves() const { return mode != Mode::train; }
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
   Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }
