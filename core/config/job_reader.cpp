@@ -7,13 +7,17 @@
 namespace config {
 namespace {
 
-spec::Training read_training(const Value& value, Faults& faults) {
+spec::Training read_training(const Value& value, bool has_tokens, Faults& faults) {
   using M = spec::Mode;
   using O = spec::Optimizer;
   spec::Training t;
   MapReader map(value, "training", faults);
   map.read("mode", t.mode, {{"train", M::train}, {"prefill", M::prefill}, {"decode", M::decode}});
-  map.require("sequence", t.sequence, 1, 100'000'000);
+  if (has_tokens) {
+    map.require("sequence", t.sequence, 1, 100'000'000);
+  } else {
+    map.read("sequence", t.sequence, 1, 100'000'000);
+  }
   map.require("global_batch", t.global_batch, 1, 10'000'000);
   map.read("micro_batch", t.micro_batch, 1, 10'000'000);
   map.read("precision", t.precision, kDtypes);
@@ -153,7 +157,7 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   }
   if (tree.kind == Value::Kind::map) {
     read_cluster(*section("cluster"), catalogue, job, faults);
-    job.training = read_training(*section("training"), faults);
+    job.training = read_training(*section("training"), !job.model.is_list(), faults);
   }
   const Value* strategy = section("strategy");
   job.strategy = read_strategy(*strategy, faults);

@@ -11,6 +11,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/layer_list.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
@@ -258,8 +259,13 @@ Plan build(const spec::Job& job, int rounds) {
   plan.pp = context.pp;
   plan.axes = context.axes;
   Pool pool(plan);
-  std::vector<std::vector<Chunk>> chunks = chunks_of(context);
+  std::vector<std::vector<Chunk>> chunks;
+  if (!job.model.is_list()) chunks = chunks_of(context);
   for (int stage = 0; stage < context.pp; ++stage) {
+    if (job.model.is_list()) {
+      plan.roles.push_back(layer_list_role(context, pool, plan));
+      break;
+    }
     StageBuilder builder(context, pool, plan, stage, std::move(chunks[stage]));
     plan.roles.push_back(context.serves ? builder.serve(rounds) : builder.build());
   }

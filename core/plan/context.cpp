@@ -22,7 +22,7 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   batch = job.training.micro_batch;
   serves = job.training.serves();
   decodes = job.training.mode == spec::Mode::decode;
-  sequence = decodes ? 1 : job.training.sequence;
+  sequence = decodes || model.is_list() ? 1 : job.training.sequence;
   context = decodes ? job.training.attended() : sequence;
   tokens = batch * sequence;
   shard_tokens = sp ? tokens / tp : tokens;

@@ -55,6 +55,9 @@ double serving_flops(const spec::Job& job) {
 }  // namespace
 
 double model_flops(const spec::Job& job) {
+  if (job.model.is_list()) {
+    return 6 * static_cast<double>(job.training.global_batch) * spec::totals(job.model.list).multiply_adds;
+  }
   if (job.training.serves()) return serving_flops(job);
   const ForwardFlops one = forward_flops(job.model, job.training.sequence);
   const double batch = static_cast<double>(job.training.global_batch);
@@ -62,7 +65,7 @@ double model_flops(const spec::Job& job) {
 }
 
 double hardware_flops(const spec::Job& job) {
-  if (job.training.serves()) return model_flops(job);
+  if (job.training.serves() || job.model.is_list()) return model_flops(job);
   const ForwardFlops one = forward_flops(job.model, job.training.sequence);
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;

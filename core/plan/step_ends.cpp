@@ -30,7 +30,9 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
-void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+}  // namespace
+
+void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
@@ -39,8 +41,6 @@ void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
 }
-
-}  // namespace
 
 void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
   out.phase = Phase::optimizer;
@@ -70,7 +70,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   }
   const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
-  update(c, out, owned);
+  update_parameters(c, out, owned);
   if (c.strategy.zero >= 1 && !c.overlap_param_gather) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }

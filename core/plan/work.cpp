@@ -27,6 +27,11 @@ double flops(const Attention& w) {
   const double forward = 4.0 * static_cast<double>(w.batch) * w.heads * w.head_dim * attended_pairs(w);
   return w.backward ? 2.5 * forward : forward;
 }
+double flops(const Convolution& w) {
+  const double positions = static_cast<double>(w.out_size()) * static_cast<double>(w.out_size());
+  return 2.0 * static_cast<double>(w.batch) * positions * static_cast<double>(w.out) *
+         static_cast<double>(w.in / w.groups) * w.kernel * w.kernel;
+}
 template <class Other>
 double flops(const Other&) {
   return 0;

@@ -36,6 +36,20 @@ struct Attention {
   auto operator<=>(const Attention&) const = default;
 };
 
+/// One pass of a convolution over square maps, channels last; groups = in is depthwise.
+struct Convolution {
+  enum class Pass : std::uint8_t { forward, data_gradient, weight_gradient };
+  Pass pass = Pass::forward;
+  std::int64_t batch = 0, size = 0;  // samples; height and width of the input
+  std::int64_t in = 0, out = 0;      // channels
+  int kernel = 1, stride = 1, padding = 0;
+  std::int64_t groups = 1;
+  spec::Dtype dtype = spec::Dtype::bf16;    // of the multiplication
+  spec::Dtype storage = spec::Dtype::bf16;  // of the tensors
+  std::int64_t out_size() const { return (size + 2 * padding - kernel) / stride + 1; }
+  auto operator<=>(const Convolution&) const = default;
+};
+
 /// Kernels that wait for memory. Bytes are what a perfectly cached run of these kernels moves through HBM.
 struct MemoryBound {
   enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce };
@@ -78,7 +92,7 @@ struct HostSync {
   auto operator<=>(const HostSync&) const = default;
 };
 
-using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync>;
+using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution>;
 
 /// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
 /// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.

@@ -57,6 +57,7 @@ struct Prediction {
   std::string mode = "train";                     // train prefill decode
   std::optional<double> time_to_first_token_s;    // prefill: of the whole batch
   std::optional<double> time_per_output_token_s;  // decode: of each sequence, in the steady state
+  std::optional<double> samples_per_s;            // of a network without tokens; tokens_per_s then counts them, too
   int gpus = 0;
   std::int64_t operators = 0;  // simulated
 };

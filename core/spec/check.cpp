@@ -28,13 +28,17 @@ class Checker {
     ranges();
     if (!faults_.empty()) return faults_;  // every rule below divides or multiplies these
     hardware();
-    model();
     degrees();
     batch();
+    simulation();
+    if (model_.is_list()) {
+      for (base::Fault& one : layer_list_faults(job_)) faults_.push_back(std::move(one));
+      return faults_;
+    }
+    model();
     tensor();
     pipeline();
     kernels();
-    simulation();
     if (faults_.empty()) size();
     return faults_;
   }
@@ -63,11 +67,13 @@ class Checker {
 
   void ranges() {
     range("model.layers", model_.layers, 1, kDegree);
-    range("model.hidden", model_.hidden, 1, kWidth);
-    range("model.vocab", model_.vocab, 1, kWidth);
+    if (!model_.is_list()) {
+      range("model.hidden", model_.hidden, 1, kWidth);
+      range("model.vocab", model_.vocab, 1, kWidth);
+      range("training.sequence", t_.sequence, 1, kSequence);
+    }
     range("cluster.nodes", cluster_.nodes, 1, kDegree);
     range("cluster.node.gpus", cluster_.node.gpus, 1, 1024);
-    range("training.sequence", t_.sequence, 1, kSequence);
     range("training.global_batch", t_.global_batch, 1, kBatch);
     range("training.micro_batch", t_.micro_batch, 1, kBatch);
     if (!(t_.dropout >= 0 && t_.dropout < 1)) {
@@ -315,7 +321,7 @@ class Checker {
 }  // namespace
 
 std::vector<base::Fault> check(const Job& job) {
-  if (job.mixed_cluster || job.model.kind != "transformer") return unsupported(job);  // no fields for the rules below
+  if (job.mixed_cluster) return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
   for (base::Fault& fault : serving_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));

@@ -61,6 +61,9 @@ std::vector<base::Fault> unsupported(const Job&);
 std::vector<base::Fault> serving_faults(const Job&);
 std::vector<std::string> serving_warnings(const Job&);
 
+/// The part of check() that is about models given as a list of operators.
+std::vector<base::Fault> layer_list_faults(const Job&);
+
 /// Things worth telling that are no faults: a sequence beyond the model's own maximum, tensor parallelism across nodes,
 /// an uncalibrated GPU.
 std::vector<std::string> warnings(const Job&);

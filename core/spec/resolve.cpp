@@ -132,7 +132,7 @@ Job resolve(Job job) {
   }
   if (!s.attention_kernel) {
     s.attention_kernel = best_attention(job);
-    of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
+    if (!job.model.is_list()) of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
                       std::string("best of ") + name(job.cluster.node.gpu.generation));
   }
   fill_kernels(job, of_framework);

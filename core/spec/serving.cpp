@@ -11,7 +11,7 @@ std::vector<base::Fault> serving_faults(const Job& job) {
   const Strategy& s = job.strategy;
   const Model& m = job.model;
   std::vector<base::Fault> faults;
-  if (!t.serves()) {
+  if (!t.serves() || m.is_list()) {
     if (t.context) faults.push_back({"training.context", "belongs to decoding", "write mode: decode, or leave it out"});
     return faults;
   }

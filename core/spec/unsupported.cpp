@@ -19,8 +19,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Training& t = job.training;
   const Refusal refusals[] = {
       {job.mixed_cluster, "cluster.node", "a cluster of several kinds of node", "name one node"},
-      {job.model.kind != "transformer", "model", "a model that is a list of operators (kind: layers)",
-       "choose a transformer"},
       {job.model.moe.has_value(), "model.moe", "mixture of experts", "choose a dense model"},
       {job.model.mla.has_value(), "model.mla", "multi-head latent attention", "choose a model without mla"},
       {job.model.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},

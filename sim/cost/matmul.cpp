@@ -40,9 +40,8 @@ double moved_bytes(const plan::Matmul& w, int split) {
          (spec::bytes_of(w.dtype) * (m * k + k * n) + out * m * n + (split > 1 ? 8.0 * split * m * n : 0.0));
 }
 
-}  // namespace
-
-Price price_matmul(const plan::Matmul& w, const Device& device) {
+/// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
+Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, w.dtype);
   const base::FlopRate peak = device.gpu.peak_of(w.dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
@@ -55,7 +54,8 @@ Price price_matmul(const plan::Matmul& w, const Device& device) {
                                    {tm / 2, tn / 2, curve.quarter_tile}}};
   double least = std::numeric_limits<double>::infinity();
   for (const int split : {1, 2, 4}) {
-    const double memory = moved_bytes(w, split) / bandwidth;
+    if (moved >= 0 && split > 1) break;
+    const double memory = (moved >= 0 ? moved : moved_bytes(w, split)) / bandwidth;
     for (const Tile& tile : tiles) {
       const double math = occupied_flops(w, tile, split, curve, device.gpu.sms) / (rate * tile.pace);
       least = std::min(least, smooth_max(math, memory));
@@ -65,5 +65,11 @@ Price price_matmul(const plan::Matmul& w, const Device& device) {
   return {curve.overhead + base::Seconds(least) + power_penalty(device, flops, peak, curve.ceiling),
           curve.from.residual};
 }
+
+}  // namespace
+
+Price price_matmul(const plan::Matmul& w, const Device& device) { return priced(w, device, -1); }
+
+Price price_matmul(const plan::Matmul& w, const Device& device, double moved) { return priced(w, device, moved); }
 
 }  // namespace sim

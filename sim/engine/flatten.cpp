@@ -179,7 +179,8 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& pr
     }
   }
   add_meetings(in);
-  in.host_start = to_ticks(job.framework.step);
+  // A training loop's own work between steps (data, logging) is not a serving engine's.
+  in.host_start = job.training.serves() ? 0 : to_ticks(job.framework.step);
   in.compute_slowdown = job.cluster.node.calibration.compute_slowdown;
   in.communication_slowdown = job.cluster.node.calibration.comm_slowdown;
   in.jitter = simulation.jitter;
