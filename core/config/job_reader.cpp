@@ -7,6 +7,29 @@
 namespace config {
 namespace {
 
+void read_storage(MapReader& training, spec::Training& t, Faults& faults) {
+  if (const Value* value = training.child("data")) {
+    MapReader map(*value, training.path_of("data"), faults);
+    spec::InputData& data = t.data.emplace();
+    base::Bytes bytes;
+    if (map.read("bytes_per_token", bytes)) data.bytes_per_token = bytes;
+    if (map.read("bytes_per_sample", bytes)) data.bytes_per_sample = bytes;
+    map.require("bandwidth", data.bandwidth);
+    map.read("prefetch", data.prefetch);
+    map.finish();
+  }
+  if (const Value* value = training.child("checkpoint")) {
+    MapReader map(*value, training.path_of("checkpoint"), faults);
+    spec::Checkpoint& checkpoint = t.checkpoint.emplace();
+    map.require("every", checkpoint.every, 1, 1'000'000'000);
+    map.read("to", checkpoint.shared, {{"nvme", false}, {"shared", true}});
+    base::ByteRate bandwidth;
+    if (map.read("bandwidth", bandwidth)) checkpoint.bandwidth = bandwidth;
+    map.read("async", checkpoint.async);
+    map.finish();
+  }
+}
+
 spec::Training read_training(const Value& value, bool has_tokens, Faults& faults) {
   using M = spec::Mode;
   using O = spec::Optimizer;
@@ -36,6 +59,7 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
   if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
     map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
   }
+  read_storage(map, t, faults);
   map.read("output_tokens", t.output_tokens, 1, 100'000'000);
   std::int64_t context = 0;
   if (map.read("context", context, 1, 100'000'000)) t.context = context;

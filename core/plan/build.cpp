@@ -16,6 +16,7 @@
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
 #include "core/plan/step_ends.h"
+#include "core/plan/storage.h"
 
 namespace plan {
 namespace {
@@ -217,6 +218,8 @@ Role StageBuilder::build() {
   role.resident[static_cast<int>(Category::optimizer)] = optimizer_share(c_, held).total() * optimizer_bytes(c_);
 
   SegmentBuilder begin(pool_, "begin");
+  const std::int64_t checkpoint = checkpoint_bytes(c_, held);
+  begin_storage(c_, begin, stage_, checkpoint);
   begin_step(c_, begin, parameters);
   role.calls.push_back({add(begin), -1, -1});
 
@@ -244,6 +247,7 @@ Role StageBuilder::build() {
   }
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
+  end_storage(c_, end, checkpoint);
   role.calls.push_back({add(end), -1, -1});
   return role;
 }

@@ -8,6 +8,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/layer_operators.h"
 #include "core/plan/step_ends.h"
+#include "core/plan/storage.h"
 
 namespace plan {
 namespace {
@@ -167,6 +168,8 @@ Role ListBuilder::build() {
   role.resident[static_cast<int>(Category::gradients)] = dense_ * gradient;
   role.resident[static_cast<int>(Category::optimizer)] = owned * optimizer_bytes(c_);
   SegmentBuilder begin(pool_, "begin");
+  const std::int64_t checkpoint = checkpoint_bytes(c_, {dense_, 0}) + tables_.parameters * c_.element;
+  begin_storage(c_, begin, 0, checkpoint);
   begin_step(c_, begin, dense_);
   role.calls.push_back({add(begin), -1, -1});
   const bool reduces = c_.overlap_grad_reduce && c_.axes.ranks > 1;
@@ -188,6 +191,7 @@ Role ListBuilder::build() {
   if (c_.axes.ranks > 1) end.join(Stream::dp);
   update_parameters(c_, end, owned);
   if (c_.strategy.zero >= 1) gather_parameters(c_, end, {dense_, 0}, true);
+  end_storage(c_, end, checkpoint);
   role.calls.push_back({add(end), -1, -1});
   return role;
 }
@@ -209,9 +213,8 @@ TableShare table_share(const std::vector<spec::Layer>& list, int ranks) {
   };
   std::vector<Load> loads(std::min<std::size_t>(static_cast<std::size_t>(ranks), tables.size()));
   for (const spec::Layer* table : tables) {
-    // Ties go to the rank with fewest tables: small ones are spread evenly though their bytes say nothing.
     const auto least = std::min_element(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
-      return std::pair(a.parameters, a.tables) < std::pair(b.parameters, b.tables);
+      return std::pair(a.lookups, a.parameters) < std::pair(b.lookups, b.parameters);
     });
     least->parameters += table->parameters();
     least->lookups += table->lookups;

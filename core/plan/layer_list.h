@@ -9,8 +9,9 @@
 
 namespace plan {
 
-/// Tables of one rank when they are spread over `ranks`, the largest first onto the rank that holds least: the number
-/// of parameters of the fullest rank, and the tables (of all the largest width) that the busiest one looks up.
+/// Tables of one rank when they are spread over `ranks`, the largest first onto the rank that looks up least (of
+/// equals, the one that holds least): the parameters of the fullest rank, and the tables and rows of a sample of the
+/// busiest.
 struct TableShare {
   std::int64_t parameters = 0, width = 0, lookups = 0, tables = 0;
 };

@@ -92,7 +92,14 @@ struct HostSync {
   auto operator<=>(const HostSync&) const = default;
 };
 
-using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution>;
+/// Bytes over a path whose rate the job or the node's data sheet states: files, copies over PCIe.
+struct RatedCopy {
+  std::int64_t bytes = 0;
+  std::int64_t rate = 1;  // bytes/s of this rank
+  auto operator<=>(const RatedCopy&) const = default;
+};
+
+using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy>;
 
 /// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
 /// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.

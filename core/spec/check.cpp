@@ -31,6 +31,7 @@ class Checker {
     degrees();
     batch();
     simulation();
+    for (base::Fault& one : storage_faults(job_)) faults_.push_back(std::move(one));
     if (model_.is_list()) {
       for (base::Fault& one : layer_list_faults(job_)) faults_.push_back(std::move(one));
       return faults_;

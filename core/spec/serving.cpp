@@ -57,6 +57,8 @@ std::vector<std::string> serving_warnings(const Job& job) {
   };
   idle(s.recompute.kind != Recompute::Kind::none, "recompute");
   idle(s.zero > 0, "zero");
+  idle(t.data.has_value(), "data");
+  idle(t.checkpoint.has_value(), "checkpoint");
   idle(t.dropout > 0, "dropout");
   idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
   idle(s.offload_given, "offload");

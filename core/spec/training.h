@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/spec/dtype.h"
+#include "core/spec/storage.h"
 
 namespace spec {
 
@@ -25,6 +26,8 @@ struct Training {
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;
+  std::optional<InputData> data;
+  std::optional<Checkpoint> checkpoint;
   std::int64_t output_tokens = 1;       // prefill, decode: tokens generated behind each prompt of `sequence` tokens
   std::optional<std::int64_t> context;  // decode: tokens that the new one attends to, itself included
   std::optional<Dtype> kv_cache_dtype;  // prefill, decode; default: the dtype of activations

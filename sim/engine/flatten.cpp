@@ -29,7 +29,7 @@ std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
     const std::uint8_t link = transfer->crosses_domain ? (sends ? kNicOut : kNicIn) : (sends ? kNvlinkOut : kNvlinkIn);
     return kCommunication | link;
   }
-  return std::holds_alternative<plan::HostSync>(work) ? 0 : kCompute;
+  return std::holds_alternative<plan::HostSync>(work) || std::holds_alternative<plan::RatedCopy>(work) ? 0 : kCompute;
 }
 
 /// Host time of one operator: graphs replay without it, compiled code needs less.
