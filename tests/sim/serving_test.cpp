@@ -10,11 +10,12 @@
 namespace {
 
 result::Prediction served(spec::Mode mode, const toy::Cut& cut, std::int64_t context = 0) {
-  return sim::predict(toy::job(cut, [&](spec::Job& j) {
-           j.training.mode = mode;
-           j.strategy.overlap.p2p = true;
-           if (context > 0) j.training.context = context;
-         }))
+  return sim::predict(toy::job(cut,
+                               [&](spec::Job& j) {
+                                 j.training.mode = mode;
+                                 j.strategy.overlap.p2p = true;
+                                 if (context > 0) j.training.context = context;
+                               }))
       .prediction;
 }
 

@@ -186,8 +186,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
   EXPECT_EQ(refused([](Job& j) { j.model.moe = Moe{}; }), "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.model.mla = Mla{}; }), "model.mla");
   EXPECT_EQ(refused([](Job& j) { j.model.mtp = 1; }), "model.mtp");
-  EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
-  EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
   EXPECT_EQ(refused([](Job& j) { j.training.precision = Dtype::fp8; }), "training.precision");
   EXPECT_EQ(refused([](Job& j) { j.training.optimizer = Optimizer::adamw8bit; }), "training.optimizer");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
