@@ -9,7 +9,7 @@ namespace {
 
 /// What one of `ranks` that use a node's path at once gets of it.
 std::int64_t share_of(base::ByteRate rate, std::int64_t ranks) {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(rate.si()) / ranks);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(rate.si(), 1e18)) / ranks);
 }
 
 std::int64_t ranks_of_node(const Context& c) {
@@ -56,7 +56,7 @@ void end_storage(const Context& c, SegmentBuilder& out, std::int64_t checkpoint)
   const spec::Training& t = c.job.training;
   if (!t.checkpoint) return;
   const std::int64_t bytes = each_step(c, checkpoint);
-  const auto pcie = static_cast<std::int64_t>(c.job.cluster.node.pcie.bandwidth.si());
+  const auto pcie = share_of(c.job.cluster.node.pcie.bandwidth, 1);
   out.beside(RatedCopy{bytes, pcie}, "checkpoint copy to host", Stream::to_host, {Stream::compute, Stream::dp});
   if (!t.checkpoint->async) write(c, out, bytes, true);
 }

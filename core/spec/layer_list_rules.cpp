@@ -31,7 +31,8 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   constexpr double most_bytes = 1e17, longest = 10'000, most_passes = 4e6;
   double elements = 0;
   for (const Layer& layer : job.model.list) {
-    elements += static_cast<double>(layer.in_elements()) + 3 * static_cast<double>(layer.out_elements());
+    elements += static_cast<double>(layer.in_elements()) + 3 * static_cast<double>(layer.out_elements()) +
+                static_cast<double>(layer.lookups) * static_cast<double>(layer.out);
   }
   const double ranks = job.cluster.gpus(), batch = static_cast<double>(t.global_batch);
   if (8 * elements * static_cast<double>(t.micro_batch) * ranks > most_bytes ||

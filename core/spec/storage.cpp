@@ -1,5 +1,7 @@
 // core/spec/storage.cpp -- rules of input data and checkpoints (declared in job.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/spec/job.h"
 
 namespace spec {
@@ -14,6 +16,11 @@ std::vector<base::Fault> storage_faults(const Job& job) {
                         "write one of them, such as bytes_per_sample: 110kB"});
     } else if (t.data->bytes_per_token && job.model.is_list()) {
       faults.push_back({"training.data.bytes_per_token", "the model has no tokens", "write bytes_per_sample"});
+    }
+    const double most = std::max(t.data->bytes_per_token.value_or(base::Bytes()).si() * static_cast<double>(t.sequence),
+                                 t.data->bytes_per_sample.value_or(base::Bytes()).si());
+    if (most * static_cast<double>(t.global_batch) > 1e18) {
+      faults.push_back({"training.data", "a step would read more than 10^18 bytes", "check it for a digit too many"});
     }
     if (!(t.data->bandwidth.si() >= 1)) {
       faults.push_back({"training.data.bandwidth", "is zero", "write what one node reads, such as 5GB/s"});
