@@ -137,7 +137,10 @@ std::string title(const spec::Job& job) {
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
          std::to_string(job.training.global_batch) +
-         (job.model.is_list() ? " samples" : " x " + std::to_string(job.training.sequence));
+         (job.model.is_list() ? " samples" : " x " + std::to_string(job.training.sequence)) +
+         (job.training.mode == spec::Mode::prefill  ? ", prefill"
+          : job.training.mode == spec::Mode::decode ? ", decode of " + std::to_string(job.training.attended())
+                                                    : "");
 }
 
 /// The biggest part of the fullest stage's memory, in words.

@@ -15,7 +15,7 @@ namespace {
 using spec::Layer;
 using Type = spec::Layer::Type;
 
-Layer table(std::int64_t rows) { return {.type = Type::embedding_bag, .in = 1, .out = 1, .rows = rows}; }
+Layer table(std::int64_t rows) { return {.name = "", .type = Type::embedding_bag, .in = 1, .out = 1, .rows = rows}; }
 
 TEST(LayerListPlan, KeepsEachTensorThatABackwardReadsOnce) {
   // Input 3 x 16 x 16 (convolution), its output 8 x 16 x 16 (batchnorm), the relu's result 8 x 16 x 16 (relu and dense

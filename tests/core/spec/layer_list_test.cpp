@@ -21,11 +21,13 @@ std::vector<Layer> entry(const std::string& name) {
 
 TEST(LayerList, AConvolutionByHand) {
   // 7x7 over 3 channels of 224, stride 2, padding 3: 112 positions a side, 64 x 3 x 49 weights.
-  const Layer conv{.type = Type::convolution, .in = 3, .out = 64, .size = 224, .kernel = 7, .stride = 2, .padding = 3};
+  const Layer conv{
+      .name = "", .type = Type::convolution, .in = 3, .out = 64, .size = 224, .kernel = 7, .stride = 2, .padding = 3};
   EXPECT_EQ(conv.out_size(), 112);
   EXPECT_EQ(conv.parameters(), 9408);
   EXPECT_DOUBLE_EQ(conv.multiply_adds(), 112.0 * 112 * 9408);
-  Layer depthwise{.type = Type::convolution, .in = 32, .out = 32, .size = 8, .kernel = 3, .padding = 1, .groups = 32};
+  Layer depthwise{
+      .name = "", .type = Type::convolution, .in = 32, .out = 32, .size = 8, .kernel = 3, .padding = 1, .groups = 32};
   depthwise.bias = true;
   EXPECT_EQ(depthwise.parameters(), 32 * 9 + 32);
   EXPECT_DOUBLE_EQ(depthwise.multiply_adds(), 64.0 * 32 * 9);
