@@ -63,7 +63,12 @@ TEST(Serving, RandomJobsAddUpAndFoldExactly) {
     for (const auto& [name, share] : folded.breakdown_s) sum += share;
     ASSERT_EQ(sum, folded.step_time_s) << random_jobs::text(job);
     if (folded.time_per_output_token_s) {
-      ASSERT_LE(*folded.time_per_output_token_s, folded.step_time_s * (1 + 1e-9)) << random_jobs::text(job);
+      // A lone step fills and drains the pipeline, and spares only the tokens' way back: two launches and a transfer
+      // (at most 24 us of latency and hops each way) for each microbatch.
+      const double back = 2 * job.framework.collective_launch.si() + 50e-6;
+      ASSERT_LE(*folded.time_per_output_token_s,
+                folded.step_time_s + static_cast<double>(spec::microbatches(job)) * back)
+          << random_jobs::text(job);
     }
     job.simulation.unfold = true;
     const result::Prediction unfolded = sim::predict(job).prediction;
