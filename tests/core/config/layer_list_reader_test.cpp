@@ -30,7 +30,7 @@ TEST(LayerListReader, TellsAnInputThatNothingPutsOut) {
   // 8 channels of 16 x 16 = 2048 numbers; 16 of them would be 4096.
   EXPECT_EQ(told("- {name: a, type: convolution, in: 3, out: 8, kernel: 3, padding: 1, size: 16}\n"
                  "- {name: b, type: convolution, in: 16, out: 8, kernel: 1, size: 16}\n"),
-            Told{"net.yaml:4:43: error: operators[1].in: takes 4096 numbers of a sample, but a puts out 2048\n"
+            Told{"net.yaml:4:36: error: operators[1].in: takes 4096 numbers of a sample, but a puts out 2048\n"
                  "  mend: mend the shape, or name the operator that it reads: `reads: NAME`"});
 }
 
