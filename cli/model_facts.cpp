@@ -103,7 +103,14 @@ Value model_tree(const spec::Model& model) {
 }
 
 std::vector<std::pair<std::string, std::int64_t>> parameter_parts(const spec::Model& model) {
-  if (model.kind != "transformer") return {};
+  if (model.is_list()) {
+    const spec::LayerListTotals count = spec::totals(model.list);
+    std::vector<std::pair<std::string, std::int64_t>> parts{{"operators", count.dense_parameters},
+                                                            {"tables", count.table_parameters}};
+    if (count.table_parameters == 0) parts.clear();
+    parts.emplace_back("total", count.dense_parameters + count.table_parameters);
+    return parts;
+  }
   const spec::Parameters p = spec::parameters(model);
   std::vector<std::pair<std::string, std::int64_t>> parts{{"embedding", p.embedding},
                                                           {"positions", p.positions},

@@ -116,7 +116,7 @@ Shown shown_model(const Catalogue& catalogue, const Entry& entry, config::Faults
   const Value written = catalogue.expanded(Catalogue::Kind::model, at, entry.name, faults);
   const spec::Model model = catalogue.model(at, entry.name, faults);
   if (!faults.empty()) return {};
-  if (model.kind != "transformer") return {written, {}};
+  if (model.kind != "transformer") return {written, parameter_parts(model)};
   Shown shown{model_tree(model), parameter_parts(model)};
   if (!config::is_huggingface(written)) mark_defaults(shown.tree, written);
   if (const Value* source = written.find("source")) shown.tree.set("source", *source);

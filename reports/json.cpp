@@ -47,6 +47,10 @@ std::string json(const Prediction& p) {
   out["step_time_s"] = p.step_time_s;
   out["step_time_low_s"] = p.step_time_low_s;
   out["step_time_high_s"] = p.step_time_high_s;
+  if (p.mode != "train") out["mode"] = p.mode;
+  if (p.time_to_first_token_s) out["time_to_first_token_s"] = *p.time_to_first_token_s;
+  if (p.time_per_output_token_s) out["time_per_output_token_s"] = *p.time_per_output_token_s;
+  if (p.samples_per_s) out["samples_per_s"] = *p.samples_per_s;
   out["tokens_per_s"] = p.tokens_per_s;
   out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
   out["model_tflops_per_gpu"] = p.model_tflops_per_gpu;

@@ -39,9 +39,11 @@ std::string headline(const Prediction& p) {
   std::string out = paragraph("", p.job) + '\n';
   out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
                      of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
-  out += fmt::format("Throughput        {} tokens/s, {} tokens/s per GPU\n",
-                     base::with_commas(std::llround(p.tokens_per_s)),
-                     base::with_commas(std::llround(p.tokens_per_s_per_gpu)));
+  const char* unit = p.samples_per_s ? "samples" : "tokens";
+  if (p.time_to_first_token_s) out += fmt::format("First token       {}\n", of_step(p, *p.time_to_first_token_s));
+  if (p.time_per_output_token_s) out += fmt::format("Each token        {}\n", of_step(p, *p.time_per_output_token_s));
+  out += fmt::format("Throughput        {} {}/s, {} {}/s per GPU\n", base::with_commas(std::llround(p.tokens_per_s)),
+                     unit, base::with_commas(std::llround(p.tokens_per_s_per_gpu)), unit);
   out += fmt::format("Model FLOPs       {:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
   // The second figure says something only where the step's precision has another peak than bf16.
   if (p.mfu_of_precision != p.mfu) {

@@ -7,6 +7,7 @@
 #include "sim/memory/footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/prices.h"
+#include "sim/serving.h"
 
 namespace sim {
 
@@ -19,6 +20,7 @@ Outcome predict(const spec::Job& job) {
   out.trace = simulate(plan, input);
   const std::vector<Footprint> memory = footprints(plan, job);
   out.prediction = account(job, plan, out.trace, memory);
+  if (job.training.serves()) add_serving(job, plan, out.prediction);
   if (!out.prediction.fits) out.prediction.mends = changes_that_fit(job);
   for (const plan::Role& role : plan.roles) {
     out.trace.memory.push_back(timeline(plan, role, out.trace, tracks_of(out.trace, role)));

@@ -19,6 +19,8 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
           using W = std::decay_t<decltype(w)>;
           if constexpr (std::is_same_v<W, plan::HostSync>) {
             return base::Seconds();
+          } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
+            return base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate));
           } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
             return price(w, cluster).time;
           } else {

@@ -23,13 +23,40 @@ spec::Packing read_packing(const Value& value, const std::string& path, Faults& 
   return packing;
 }
 
-spec::Training read_training(const Value& value, Faults& faults) {
+void read_storage(MapReader& training, spec::Training& t, Faults& faults) {
+  if (const Value* value = training.child("data")) {
+    MapReader map(*value, training.path_of("data"), faults);
+    spec::InputData& data = t.data.emplace();
+    base::Bytes bytes;
+    if (map.read("bytes_per_token", bytes)) data.bytes_per_token = bytes;
+    if (map.read("bytes_per_sample", bytes)) data.bytes_per_sample = bytes;
+    map.require("bandwidth", data.bandwidth);
+    map.read("prefetch", data.prefetch);
+    map.finish();
+  }
+  if (const Value* value = training.child("checkpoint")) {
+    MapReader map(*value, training.path_of("checkpoint"), faults);
+    spec::Checkpoint& checkpoint = t.checkpoint.emplace();
+    map.require("every", checkpoint.every, 1, 1'000'000'000);
+    map.read("to", checkpoint.shared, {{"nvme", false}, {"shared", true}});
+    base::ByteRate bandwidth;
+    if (map.read("bandwidth", bandwidth)) checkpoint.bandwidth = bandwidth;
+    map.read("async", checkpoint.async);
+    map.finish();
+  }
+}
+
+spec::Training read_training(const Value& value, bool has_tokens, Faults& faults) {
   using M = spec::Mode;
   using O = spec::Optimizer;
   spec::Training t;
   MapReader map(value, "training", faults);
   map.read("mode", t.mode, {{"train", M::train}, {"prefill", M::prefill}, {"decode", M::decode}});
-  map.require("sequence", t.sequence, 1, 100'000'000);
+  if (has_tokens) {
+    map.require("sequence", t.sequence, 1, 100'000'000);
+  } else {
+    map.read("sequence", t.sequence, 1, 100'000'000);
+  }
   map.require("global_batch", t.global_batch, 1, 10'000'000);
   map.read("micro_batch", t.micro_batch, 1, 10'000'000);
   map.read("precision", t.precision, kDtypes);
@@ -56,6 +83,15 @@ spec::Training read_training(const Value& value, Faults& faults) {
   if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
     map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
   }
+  read_storage(map, t, faults);
+  map.read("output_tokens", t.output_tokens, 1, 100'000'000);
+  std::int64_t context = 0;
+  if (map.read("context", context, 1, 100'000'000)) t.context = context;
+  map.read("kv_cache_dtype", t.kv_cache_dtype,
+           {{"fp32", spec::Dtype::fp32},
+            {"bf16", spec::Dtype::bf16},
+            {"fp16", spec::Dtype::fp16},
+            {"fp8", spec::Dtype::fp8}});
   map.finish();
   return t;
 }
@@ -169,7 +205,7 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   }
   if (tree.kind == Value::Kind::map) {
     read_cluster(*section("cluster"), catalogue, job, faults);
-    job.training = read_training(*section("training"), faults);
+    job.training = read_training(*section("training"), !job.model.is_list(), faults);
   }
   const Value* strategy = section("strategy");
   job.strategy = read_strategy(*strategy, faults);

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "core/config/layer_list_reader.h"
+
 namespace config {
 namespace {
 
@@ -186,7 +188,13 @@ Model read_model(const Value& map, const std::string& path, Faults& faults) {
   reader.read("kind", layers, {{"transformer", false}, {"layers", true}});
   if (layers) {
     model.kind = "layers";
-    for (const auto& entry : map.entries) reader.ignore(entry.first);
+    reader.ignore("input");
+    if (const Value* list = reader.child("operators")) {
+      model.list = read_layer_list(*list, reader.path_of("operators"), faults);
+    } else {
+      reader.fault("operators", "is missing", "add `operators: [{type: dense, in: 64, out: 10}]`");
+    }
+    model.layers = static_cast<int>(model.list.size());
   } else if (map.kind == Value::Kind::map) {
     read_transformer(model, reader, faults);
   }

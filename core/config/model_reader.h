@@ -12,7 +12,7 @@
 namespace config {
 
 /// Reads a model whose `base:` has been followed. `path` is the map's own ("model" inside a Job, empty for a catalogue
-/// file). Of a `kind: layers` model (a list of operators) only name and kind are read.
+/// file). A `kind: layers` model is its list of operators.
 spec::Model read_model(const Value& map, const std::string& path, Faults&);
 
 /// Largest values that are read; products of several are held by check_shape().

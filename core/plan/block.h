@@ -41,8 +41,12 @@ class Block {
   void forward(spec::Recompute::Kind, bool windowed);
   /// With what `kind` computes again in front. Gives back what forward() took.
   void backward(spec::Recompute::Kind, bool windowed);
+  /// Forward without a backward to come (serving.cpp): writes the KV cache, keeps nothing else.
+  void infer(bool windowed);
 
  private:
+  void write_kv_cache();
+  void attention_decode(bool windowed);
   void forward_operators(bool windowed);
   void recompute_unkept(bool windowed);  // under selective_ops
   void attention_inputs_forward();

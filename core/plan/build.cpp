@@ -13,14 +13,17 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
+#include "core/plan/layer_list.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/overlap.h"
 #include "core/plan/receives.h"
 #include "core/plan/schedule/schedule.h"
+#include "core/plan/serving.h"
 #include "core/plan/shares.h"
 #include "core/plan/states.h"
 #include "core/plan/step_ends.h"
+#include "core/plan/storage.h"
 #include "core/plan/units.h"
 
 namespace plan {
@@ -32,6 +35,7 @@ class StageBuilder {
       : c_(c), pool_(pool), plan_(plan), stage_(stage), chunks_(std::move(chunks)), slots_(std::move(slots)) {}
 
   Role build();
+  Role serve(int rounds);
 
  private:
   /// A chunk's backward: whole in `input`, or with the weight gradients apart.
@@ -52,6 +56,7 @@ class StageBuilder {
   void finish_sends(SegmentBuilder&);
   Segment forward(int chunk, bool gathers, bool first);
   Backward backward(int chunk, bool reduces, bool releases, bool split);
+  Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
   void run_slots(Role&);
@@ -272,6 +277,53 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   }
 }
 
+/// One forward without a backward to come; tokens go round from the last stage to the first.
+Segment StageBuilder::infer(bool takes_tokens, bool sends_tokens) {
+  const Chunk& chunk = chunks_.front();
+  SegmentBuilder out(pool_, c_.decodes ? "decode" : "prefill");
+  finish_sends(out);
+  if (chunk.first) {
+    if (takes_tokens) receive_tokens(c_, out);
+    embedding_forward(c_, out);
+  } else {
+    receive(out, 0, false);
+  }
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    out.layer = static_cast<std::int16_t>(layer);
+    Block(c_, out).infer(c_.model.window_of(layer) > 0);
+  }
+  if (!chunk.last) {
+    send(out, 0, false);
+  } else {
+    sample_tokens(c_, out);
+    if (sends_tokens) send_tokens(c_, out);
+  }
+  return out.finish();
+}
+
+Role StageBuilder::serve(int rounds) {
+  Role role;
+  role.stage = stage_;
+  role.ranks = c_.axes.ranks;
+  role.first_rank = c_.axes.rank_of(stage_, 0);
+  const Chunk& chunk = chunks_.front();
+  const Held held = chunk_parameters(c_, chunk);
+  role.resident[static_cast<int>(Category::parameters)] =
+      (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + narrow_copies(c_, chunk);
+  role.resident[static_cast<int>(Category::kv_cache)] = kv_cache_bytes(c_, chunk);
+  const std::int32_t lone = add(infer(false, false));
+  const bool goes_round = rounds > 1 && c_.pp > 1;
+  const std::int32_t first = goes_round ? add(infer(false, true)) : lone;
+  const std::int32_t middle = goes_round ? add(infer(true, true)) : lone;
+  const std::int32_t last = goes_round ? add(infer(true, false)) : lone;
+  for (int round = 0; round < rounds; ++round) {
+    const std::int32_t segment = round + 1 == rounds ? last : round == 0 ? first : middle;
+    for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) role.calls.push_back({segment, m, 0});
+  }
+  return role;
+}
+
 Role StageBuilder::build() {
   Role role;
   role.stage = stage_;
@@ -284,6 +336,8 @@ Role StageBuilder::build() {
   role.calls.reserve(slots_.size() + 2);
   SegmentBuilder begin(pool_, "begin");
   const std::int64_t zeroed = (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
+  const std::int64_t checkpoint = checkpoint_bytes(c_, held);
+  begin_storage(c_, begin, stage_, checkpoint);
   if (!c_.rolling) begin_step(c_, begin, zeroed);
   role.calls.push_back({add(begin.finish()), -1, -1});
   run_slots(role);
@@ -291,13 +345,14 @@ Role StageBuilder::build() {
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
   if (c_.rolling) begin_step(c_, end, zeroed);  // of the next one
+  end_storage(c_, end, checkpoint);
   role.calls.push_back({add(end.finish()), -1, -1});
   return role;
 }
 
 }  // namespace
 
-Plan build(const spec::Job& job) {
+Plan build(const spec::Job& job, int rounds) {
   const Context context(job);
   Plan plan;
   plan.tp = context.tp;
@@ -307,17 +362,24 @@ Plan build(const spec::Job& job) {
   plan.axes = context.axes;
   Pool pool(plan);
   plan.rolling = context.rolling;
-  std::vector<std::vector<Chunk>> chunks = chunks_of(context);
-  std::vector<std::vector<Slot>> slots =
-      orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
+  std::vector<std::vector<Chunk>> chunks;
+  std::vector<std::vector<Slot>> slots(context.pp);
+  if (!job.model.is_list()) chunks = chunks_of(context);
+  if (!job.model.is_list() && !context.serves) {
+    slots = orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
+  }
   for (int stage = 0; stage < context.pp; ++stage) {
-    plan.roles.push_back(
-        StageBuilder(context, pool, plan, stage, std::move(chunks[stage]), std::move(slots[stage])).build());
+    if (job.model.is_list()) {
+      plan.roles.push_back(layer_list_role(context, pool, plan));
+      break;
+    }
+    StageBuilder builder(context, pool, plan, stage, std::move(chunks[stage]), std::move(slots[stage]));
+    plan.roles.push_back(context.serves ? builder.serve(rounds) : builder.build());
   }
   if (context.placement.crossing()) post_receives(context, pool, plan);
   plan.model_flops = model_flops(job);
   plan.hardware_flops = hardware_flops(job);
-  plan.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(job.training.sequence);
+  plan.tokens = static_cast<double>(job.training.global_batch) * static_cast<double>(context.sequence);
   return plan;
 }
 

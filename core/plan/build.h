@@ -7,7 +7,8 @@
 
 namespace plan {
 
-/// Lowers one step. REQUIRES: spec::check(job).empty() and the job is resolved.
-Plan build(const spec::Job&);
+/// Lowers one step. REQUIRES: spec::check(job).empty() and the job is resolved. Decode: `rounds` steps, the tokens of
+/// one going back into the first stage for the next.
+Plan build(const spec::Job&, int rounds = 1);
 
 }  // namespace plan

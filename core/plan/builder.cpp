@@ -81,6 +81,16 @@ void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream
   }
 }
 
+void SegmentBuilder::beside(const Work& work, std::string_view name, Stream stream,
+                            std::initializer_list<Stream> waits) {
+  Operator& op = append(work, name, stream, 0);
+  int count = 0;
+  for (const Stream waited : waits) {
+    assert(count < kMaxWaits);
+    op.waits[count++] = event_of(waited);
+  }
+}
+
 void SegmentBuilder::take(Category category, std::int64_t bytes) {
   if (bytes == 0) return;
   segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});

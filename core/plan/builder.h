@@ -60,6 +60,9 @@ class SegmentBuilder {
   /// Communication on `stream` after the latest operator of each of `waits`.
   void communicate(const Work&, std::string_view name, Stream stream, std::int16_t channel,
                    std::initializer_list<Stream> waits);
+  /// Work on another stream that the host's launches do not pay for (a loader's thread, a copy engine), after the
+  /// latest operator of each of `waits`.
+  void beside(const Work&, std::string_view name, Stream stream, std::initializer_list<Stream> waits);
   /// The next compute operator also waits for the latest operator issued on `stream` before this call.
   void join(Stream stream) { join(event_of(stream)); }
   void join(EventId event) { joined_[event] = true; }

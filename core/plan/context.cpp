@@ -28,7 +28,10 @@ Context::Context(const spec::Job& j)
   sp = strategy.sp && tp > 1;
   microbatches = spec::microbatches(job);
   batch = job.training.micro_batch;
-  sequence = job.training.sequence;
+  serves = job.training.serves();
+  decodes = job.training.mode == spec::Mode::decode;
+  sequence = decodes || model.is_list() ? 1 : job.training.sequence;
+  context = decodes ? job.training.attended() : sequence;
   tokens = batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
@@ -48,7 +51,8 @@ Context::Context(const spec::Job& j)
   storage = spec::storage(dtype);
   element = bytes_per(storage);
   gradient_element = bytes_per(job.training.gradients());
-  dropout = job.training.dropout > 0;
+  kv_element = job.training.kv_cache_dtype ? bytes_per(*job.training.kv_cache_dtype) : element;
+  dropout = job.training.dropout > 0 && !serves;
   const spec::FusedKernels& fused = strategy.fused_kernels;
   fused_norm = fused.norm.value_or(true);
   fused_rope = fused.rope.value_or(true);
@@ -59,9 +63,11 @@ Context::Context(const spec::Job& j)
   separate_gradients = !fused_accumulation && gradient_element != element;
   attention = strategy.attention_kernel.value_or(spec::AttentionKernel::flash2);
   tp_overlap = strategy.overlap.tp.value_or(spec::TpOverlap::none);
+  if (decodes) tp_overlap = spec::TpOverlap::none;  // a token has no pieces
   overlap_grad_reduce = strategy.overlap.grad_reduce.value_or(false);
   overlap_param_gather = strategy.overlap.param_gather.value_or(false);
-  overlap_p2p = strategy.overlap.p2p.value_or(false);
+  // Serving engines post their receives ahead: tokens come round while activations are still sent forward.
+  overlap_p2p = serves || strategy.overlap.p2p.value_or(false);
   overlap_shared_expert = strategy.overlap.shared_expert;
 
   const spec::Cluster& cluster = job.cluster;

@@ -49,6 +49,9 @@ struct Context {
   Axes axes;                                  // of the ranks of one stage
   std::array<GroupShape, kAxes> axis_groups;  // where the members of each axis sit
   const GroupShape& group(Axis axis) const { return axis_groups[static_cast<int>(axis)]; }
+  bool serves, decodes;     // no backward; one new token a sequence, so that `sequence` is 1
+  std::int64_t context;     // tokens that the last query of a sequence attends to
+  std::int64_t kv_element;  // bytes of a number in the KV cache
   GroupShape tp_group, dp_group, embedding_group;
   GroupShape model_group;   // ranks whose gradient norms add up
   Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank

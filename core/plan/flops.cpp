@@ -77,10 +77,29 @@ double multi_token_linear(const spec::Job& job, const ForwardFlops& layer) {
   return layer.linear + 2 * s * (more + 2 * h * h);
 }
 
+/// Of one prefill, whose head sees the last token of each prompt alone, or of one token for each sequence.
+double serving_flops(const spec::Job& job) {
+  const bool decodes = job.training.mode == spec::Mode::decode;
+  ForwardFlops one = forward_flops(job.model, decodes ? 1 : job.training.sequence);
+  if (decodes) {
+    const double q = static_cast<double>(job.model.q_width());
+    const std::int64_t seen = job.training.attended(), window = job.model.window;
+    const double share = window > 0 ? 1.0 / job.model.window_every : 0.0;
+    const double banded = static_cast<double>(window > 0 ? std::min(window, seen) : seen);
+    one.attention = 4 * q * (share * banded + (1 - share) * static_cast<double>(seen));
+  }
+  one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
+  return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);
+}
+
 }  // namespace
 
 double model_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
+  if (job.model.is_list()) {
+    return 6 * static_cast<double>(job.training.global_batch) * spec::totals(job.model.list).multiply_adds;
+  }
+  if (job.training.serves()) return serving_flops(job);
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head);
@@ -92,6 +111,7 @@ double model_flops(const spec::Job& job) {
 
 double hardware_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
+  if (job.training.serves() || job.model.is_list()) return model_flops(job);
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;
   switch (job.strategy.recompute.kind) {

@@ -46,10 +46,19 @@ inline constexpr int kPhases = 4;
 inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"forward", "recompute", "backward", "optimizer"};
 
 /// What a buffer holds; the ledger reports peaks by these.
-enum class Category : std::uint8_t { parameters, gradients, optimizer, activations, logits, workspace, communication };
-inline constexpr int kCategories = 7;
+enum class Category : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer,
+  activations,
+  logits,
+  workspace,
+  communication,
+  kv_cache
+};
+inline constexpr int kCategories = 8;
 inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
-    "parameters", "gradients", "optimizer", "activations", "logits", "workspace", "communication"};
+    "parameters", "gradients", "optimizer", "activations", "logits", "workspace", "communication", "kv_cache"};
 
 /// Who meets in a communication operator. The n-th call of one member meets the n-th of every other, as in NCCL.
 struct Channel {

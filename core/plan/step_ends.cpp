@@ -52,7 +52,9 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
-void update(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+}  // namespace
+
+void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
@@ -73,8 +75,6 @@ void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters
                   channel, {Stream::compute});
   out.join(Stream::dp);
 }
-
-}  // namespace
 
 void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
   out.phase = Phase::optimizer;
@@ -111,7 +111,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   reduce_shared(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
   clip_gradients(c, out, owned);
-  update(c, out, owned);
+  update_parameters(c, out, owned);
   if (c.strategy.zero >= 1 && !c.fully_sharded && !c.overlap_param_gather) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }

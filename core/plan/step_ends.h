@@ -11,6 +11,9 @@
 
 namespace plan {
 
+/// The optimizer's kernels over the parameters whose states this rank holds.
+void update_parameters(const Context&, SegmentBuilder&, std::int64_t owned);
+
 void begin_step(const Context&, SegmentBuilder&, std::int64_t stage_parameters);
 void end_step(const Context&, SegmentBuilder&, const std::vector<Chunk>& chunks, int stage);
 

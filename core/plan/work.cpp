@@ -34,6 +34,11 @@ double flops(const Attention& w) {
   const double keys = w.head_dim, values = w.value_dim();
   return lanes * (w.backward ? 3 * keys + 2 * values : keys + values);
 }
+double flops(const Convolution& w) {
+  const double positions = static_cast<double>(w.out_size()) * static_cast<double>(w.out_size());
+  return 2.0 * static_cast<double>(w.batch) * positions * static_cast<double>(w.out) *
+         static_cast<double>(w.in / w.groups) * w.kernel * w.kernel;
+}
 template <class Other>
 double flops(const Other&) {
   return 0;

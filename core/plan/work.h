@@ -35,8 +35,23 @@ struct Attention {
   spec::Dtype dtype = spec::Dtype::bf16;
   int value_head_dim = 0;     // of values and output where it differs from that of queries and keys; 0: head_dim
   std::int64_t document = 0;  // tokens of each document of a packed sequence, none attends to another; 0: one document
+  std::int64_t kv_element = 0;  // bytes of a number of K and V where they come from a cache; 0: of `dtype`
   int value_dim() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
   auto operator<=>(const Attention&) const = default;
+};
+
+/// One pass of a convolution over square maps, channels last; groups = in is depthwise.
+struct Convolution {
+  enum class Pass : std::uint8_t { forward, data_gradient, weight_gradient };
+  Pass pass = Pass::forward;
+  std::int64_t batch = 0, size = 0;  // samples; height and width of the input
+  std::int64_t in = 0, out = 0;      // channels
+  int kernel = 1, stride = 1, padding = 0;
+  std::int64_t groups = 1;
+  spec::Dtype dtype = spec::Dtype::bf16;    // of the multiplication
+  spec::Dtype storage = spec::Dtype::bf16;  // of the tensors
+  std::int64_t out_size() const { return (size + 2 * padding - kernel) / stride + 1; }
+  auto operator<=>(const Convolution&) const = default;
 };
 
 /// Kernels that wait for memory. Bytes are what a perfectly cached run of these kernels moves through HBM.
@@ -83,7 +98,14 @@ struct HostSync {
   auto operator<=>(const HostSync&) const = default;
 };
 
-using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync>;
+/// Bytes over a path whose rate the job or the node's data sheet states: files, copies over PCIe.
+struct RatedCopy {
+  std::int64_t bytes = 0;
+  std::int64_t rate = 1;  // bytes/s of this rank
+  auto operator<=>(const RatedCopy&) const = default;
+};
+
+using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy>;
 
 /// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
 /// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,11 @@ struct Prediction {
   std::vector<Communication> communication;
   std::vector<Provenance> provenance;
   std::vector<std::string> warnings;
-  std::vector<std::string> assumptions;  // what was left out and filled in: "attention_kernel: flash3"
+  std::vector<std::string> assumptions;           // what was left out and filled in: "attention_kernel: flash3"
+  std::string mode = "train";                     // train prefill decode
+  std::optional<double> time_to_first_token_s;    // prefill: of the whole batch
+  std::optional<double> time_per_output_token_s;  // decode: of each sequence, in the steady state
+  std::optional<double> samples_per_s;            // of a network without tokens; tokens_per_s then counts them, too
   int gpus = 0;
   std::int64_t operators = 0;  // simulated
 };

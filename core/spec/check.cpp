@@ -30,10 +30,16 @@ class Checker {
     ranges();
     if (!faults_.empty()) return faults_;  // every rule below divides or multiplies these
     hardware();
-    model();
-    latent();
     degrees();
     batch();
+    simulation();
+    for (base::Fault& one : storage_faults(job_)) faults_.push_back(std::move(one));
+    if (model_.is_list()) {
+      for (base::Fault& one : layer_list_faults(job_)) faults_.push_back(std::move(one));
+      return faults_;
+    }
+    model();
+    latent();
     packing();
     for (base::Fault& one : rank_order_faults(job_)) faults_.push_back(std::move(one));
     tensor();
@@ -43,7 +49,6 @@ class Checker {
     sharding();
     kernels();
     narrow();
-    simulation();
     if (faults_.empty()) size();
     return faults_;
   }
@@ -72,11 +77,13 @@ class Checker {
 
   void ranges() {
     range("model.layers", model_.layers, 1, kDegree);
-    range("model.hidden", model_.hidden, 1, kWidth);
-    range("model.vocab", model_.vocab, 1, kWidth);
+    if (!model_.is_list()) {
+      range("model.hidden", model_.hidden, 1, kWidth);
+      range("model.vocab", model_.vocab, 1, kWidth);
+      range("training.sequence", t_.sequence, 1, kSequence);
+    }
     range("cluster.nodes", cluster_.nodes, 1, kDegree);
     range("cluster.node.gpus", cluster_.node.gpus, 1, 1024);
-    range("training.sequence", t_.sequence, 1, kSequence);
     range("training.global_batch", t_.global_batch, 1, kBatch);
     range("training.micro_batch", t_.micro_batch, 1, kBatch);
     if (!(t_.dropout >= 0 && t_.dropout < 1)) {
@@ -487,8 +494,9 @@ class Checker {
 }  // namespace
 
 std::vector<base::Fault> check(const Job& job) {
-  if (job.mixed_cluster || job.model.kind != "transformer") return unsupported(job);  // no fields for the rules below
+  if (job.mixed_cluster) return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
+  for (base::Fault& fault : serving_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
   return faults;
 }
@@ -514,6 +522,7 @@ std::vector<std::string> warnings(const Job& job) {
   if (!job.training.fp8_recipe.empty() && job.training.precision != Dtype::fp8) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
   }
+  for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;
 }
 

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "core/spec/layer_list.h"
 
 namespace spec {
 
@@ -64,8 +67,10 @@ struct Model {
   std::optional<Moe> moe;
   std::optional<Mla> mla;
   std::string kind = "transformer";  // "layers": a list of operators (convolutional networks)
+  std::vector<Layer> list;           // of `kind: layers`; the fields above are then left as they are
   bool operator==(const Model&) const = default;
 
+  bool is_list() const { return kind == "layers"; }
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_proj_bias() const { return proj_bias.value_or(bias); }
   /// Width of one head's queries and keys, and of its values: latent attention has widths of its own.

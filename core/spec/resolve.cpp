@@ -171,8 +171,9 @@ Job resolve(Job job) {
   }
   if (!s.attention_kernel) {
     s.attention_kernel = best_attention(job);
-    of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
-                      std::string("best of ") + name(job.cluster.node.gpu.generation));
+    if (!job.model.is_list())
+      of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
+                        std::string("best of ") + name(job.cluster.node.gpu.generation));
   }
   if (const int domain = placed_domain(job.cluster); domain != job.cluster.node.nvlink.domain) {
     job.cluster.node.nvlink.domain = domain;

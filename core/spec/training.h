@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/spec/dtype.h"
 #include "core/spec/packing.h"
+#include "core/spec/storage.h"
 
 namespace spec {
 
@@ -32,6 +34,17 @@ struct Training {
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;
   std::optional<Packing> packing;  // documents that share a sequence
+  std::optional<InputData> data;
+  std::optional<Checkpoint> checkpoint;
+  std::int64_t output_tokens = 1;       // prefill, decode: tokens generated behind each prompt of `sequence` tokens
+  std::optional<std::int64_t> context;  // decode: tokens that the new one attends to, itself included
+  std::optional<Dtype> kv_cache_dtype;  // prefill, decode; default: the dtype of activations
+
+  /// The KV cache as long as the decode step shown sees it: where half of the output is there, unless the job says.
+  std::int64_t attended() const { return context.value_or(sequence + (output_tokens + 1) / 2); }
+  /// Tokens of each sequence that the KV cache has room for.
+  std::int64_t cached() const { return std::max(attended(), sequence + output_tokens); }
+  bool serves() const { return mode != Mode::train; }
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
   Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }

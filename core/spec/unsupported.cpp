@@ -17,9 +17,11 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Training& t = job.training;
   const Refusal refusals[] = {
       {job.mixed_cluster, "cluster.node", "a cluster of several kinds of node", "name one node"},
-      {job.model.kind != "transformer", "model", "a model that is a list of operators (kind: layers)",
-       "choose a transformer"},
-      {t.mode != Mode::train, "training.mode", "inference (prefill, decode)", "write mode: train"},
+      {t.mode == Mode::decode && job.model.mla, "training.mode", "decoding with latent attention",
+       "write mode: prefill"},
+      {t.serves() && s.cp > 1, "strategy.cp", "context parallelism in prefill and decode", "write cp: 1"},
+      {t.serves() && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
+       "strategy.schedule", "a schedule of training in prefill and decode", "write schedule: 1f1b"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},
       {s.ep > 1 && s.overlap.expert.value_or(false), "strategy.overlap.expert",

@@ -137,7 +137,11 @@ std::string title(const spec::Job& job) {
                      (s.cp > 1 ? ", cp " + std::to_string(s.cp) : "") + ", pp " + std::to_string(s.pp);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
-         std::to_string(job.training.global_batch) + " x " + std::to_string(job.training.sequence);
+         std::to_string(job.training.global_batch) +
+         (job.model.is_list() ? " samples" : " x " + std::to_string(job.training.sequence)) +
+         (job.training.mode == spec::Mode::prefill  ? ", prefill"
+          : job.training.mode == spec::Mode::decode ? ", decode of " + std::to_string(job.training.attended())
+                                                    : "");
 }
 
 /// The biggest part of the fullest stage's memory, in words.
@@ -160,6 +164,7 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   out.step_time_high_s = out.step_time_s * (1 + kStatedInterval);
   out.tokens_per_s = plan.tokens / out.step_time_s;
   out.tokens_per_s_per_gpu = out.tokens_per_s / out.gpus;
+  if (job.model.is_list()) out.samples_per_s = out.tokens_per_s;
   const double gpu_seconds = out.step_time_s * out.gpus;
   out.model_tflops_per_gpu = plan.model_flops / gpu_seconds / 1e12;
   out.hardware_tflops_per_gpu = plan.hardware_flops / gpu_seconds / 1e12;

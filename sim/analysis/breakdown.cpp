@@ -26,6 +26,13 @@ Share share_of(const std::string& name) {
   return Share::exposed_pp;
 }
 
+/// Of what no group of ranks does together.
+Share share_of_stream(const std::string& name) {
+  if (name == "storage") return Share::storage;
+  if (name == "to device" || name == "to host" || name == "cpu") return Share::offload;
+  return Share::compute;
+}
+
 class Accountant {
  public:
   Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {
@@ -46,7 +53,9 @@ class Accountant {
 
  private:
   const trace::Track& track(int stream) const { return trace_.tracks[first_ + stream]; }
-  Share share(const Span& span) const { return span.channel < 0 ? Share::compute : shares_[span.channel]; }
+  Share share(const Span& span, int stream) const {
+    return span.channel < 0 ? share_of_stream(track(stream).stream) : shares_[span.channel];
+  }
 
   /// How many operators of a stream have ended at `to`. Asked for instants that go forth, with short steps back.
   std::ptrdiff_t ended(int stream, Ticks to) {
@@ -84,7 +93,7 @@ class Accountant {
       const Span& span = spans[at];
       add(Share::bubble, span.end, to);
       const Ticks begun = std::max(from, span.start);
-      add(share(span), begun, span.end);
+      add(share(span, stream), begun, span.end);
       const Ticks ready = std::clamp(span.ready, from, begun);
       add(Share::bubble, ready, begun);  // its other members had not arrived
       if (ready == from) return;
@@ -99,14 +108,18 @@ class Accountant {
   void finish(Ticks at) {
     for (;;) {
       const Span* next = nullptr;
+      int on = 0;
       for (int s = 1; s < trace_.streams; ++s) {
         const std::vector<Span>& spans = track(s).spans;
         const auto first = static_cast<std::size_t>(ended(s, at));
-        if (first < spans.size() && (next == nullptr || spans[first].start < next->start)) next = &spans[first];
+        if (first < spans.size() && (next == nullptr || spans[first].start < next->start)) {
+          next = &spans[first];
+          on = s;
+        }
       }
       if (next == nullptr) break;
       add(Share::bubble, at, next->start);
-      add(share(*next), std::max(at, next->start), next->end);
+      add(share(*next, on), std::max(at, next->start), next->end);
       at = next->end;
     }
     add(Share::bubble, at, trace_.length);

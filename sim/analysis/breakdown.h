@@ -19,12 +19,13 @@ enum class Share {
   bubble,
   optimizer,
   offload,
-  host
+  host,
+  storage
 };
-inline constexpr int kShares = 10;
+inline constexpr int kShares = 11;
 inline constexpr std::array<std::string_view, kShares> kShareNames{
-    "compute",    "exposed_tp", "exposed_cp", "exposed_ep", "exposed_pp",
-    "exposed_dp", "bubble",     "optimizer",  "offload",    "host"};
+    "compute", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_pp", "exposed_dp",
+    "bubble",  "optimizer",  "offload",    "host",       "storage"};
 
 using Breakdown = std::array<trace::Ticks, kShares>;
 

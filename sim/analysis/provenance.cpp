@@ -65,6 +65,11 @@ class Collector {
     note_path(path, path.send, "send");
   }
   void add(const plan::HostSync&) {}
+  void add(const plan::RatedCopy&) {}  // the job's or the data sheet's own rate
+  void add(const plan::Convolution& w) {
+    const spec::MatmulCurve& curve = node_.calibration.matmul[static_cast<int>(w.dtype)];
+    note(of("convolution " + std::string(spec::name(w.dtype)) + " as a matmul" + on_gpu(), false, curve.from.source));
+  }
 
   void note(result::Provenance p) {
     if (seen_.insert(p.what).second) out_.push_back(std::move(p));

@@ -36,6 +36,10 @@ class Rates {
                  link_rate(cluster_, w.crosses_domain, w.crosses_domain ? 1 : 2, w.sharing));
   }
   WorkRate operator()(const plan::HostSync&) const { return {}; }
+  WorkRate operator()(const plan::RatedCopy& w) const {
+    return bytes(static_cast<double>(w.bytes), static_cast<double>(w.rate));
+  }
+  WorkRate operator()(const plan::Convolution& w) const { return flops(w, w.dtype); }
 
  private:
   WorkRate flops(const plan::Work& work, spec::Dtype dtype) const {

@@ -28,9 +28,11 @@ double value_dim(const plan::Attention& w) {
 
 /// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.
 double moved_bytes(const plan::Attention& w) {
-  const double rows = 2.0 * static_cast<double>(w.q_len) * w.heads + 2.0 * static_cast<double>(w.kv_len) * w.kv_heads;
-  return rows * (w.head_dim + value_dim(w)) / 2 * static_cast<double>(w.batch) * spec::bytes_of(w.dtype) *
-         (w.backward ? 2 : 1);
+  const double element = spec::bytes_of(w.dtype);
+  const double cached = w.kv_element > 0 ? static_cast<double>(w.kv_element) : element;
+  const double row = 2.0 * static_cast<double>(w.q_len) * w.heads * element +
+                     2.0 * static_cast<double>(w.kv_len) * w.kv_heads * cached;
+  return row * (w.head_dim + value_dim(w)) / 2 * static_cast<double>(w.batch) * (w.backward ? 2 : 1);
 }
 
 }  // namespace

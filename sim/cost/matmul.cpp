@@ -47,9 +47,8 @@ bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
   return half && w.batch > 1 && (w.n % 8 != 0 || w.k % 8 != 0) && gpu.peak_of(spec::Dtype::fp32).si() > 0;
 }
 
-}  // namespace
-
-Price price_matmul(const plan::Matmul& w, const Device& device) {
+/// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
+Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::Dtype dtype = misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
@@ -63,7 +62,8 @@ Price price_matmul(const plan::Matmul& w, const Device& device) {
                                    {tm / 2, tn / 2, curve.quarter_tile}}};
   double least = std::numeric_limits<double>::infinity();
   for (const int split : {1, 2, 4}) {
-    const double memory = moved_bytes(w, split) / bandwidth;
+    if (moved >= 0 && split > 1) break;
+    const double memory = (moved >= 0 ? moved : moved_bytes(w, split)) / bandwidth;
     for (const Tile& tile : tiles) {
       const double math = occupied_flops(w, tile, split, curve, device.gpu.sms) / (rate * tile.pace);
       least = std::min(least, smooth_max(math, memory));
@@ -79,5 +79,11 @@ Price price_matmul(const plan::Matmul& w, const Device& device) {
   return {curve.overhead + base::Seconds(least) + power_penalty(device, flops, peak, curve.ceiling),
           curve.from.residual};
 }
+
+}  // namespace
+
+Price price_matmul(const plan::Matmul& w, const Device& device) { return priced(w, device, -1); }
+
+Price price_matmul(const plan::Matmul& w, const Device& device, double moved) { return priced(w, device, moved); }
 
 }  // namespace sim

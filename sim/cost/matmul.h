@@ -21,5 +21,7 @@ namespace sim {
 /// An uncalibrated dtype is a plain roofline on the data sheet. REQUIRES: the GPU's peak of the dtype is above 0.
 /// Fit and residual: docs/prices.md.
 Price price_matmul(const plan::Matmul&, const Device&);
+/// The same where the operands are `moved` bytes in memory instead, and k is cut already (implicit matmuls).
+Price price_matmul(const plan::Matmul&, const Device&, double moved);
 
 }  // namespace sim

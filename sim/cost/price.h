@@ -26,5 +26,6 @@ struct Price {
 Price price(const plan::Matmul&, const Device&);
 Price price(const plan::Attention&, const Device&);
 Price price(const plan::MemoryBound&, const Device&);
+Price price(const plan::Convolution&, const Device&);
 
 }  // namespace sim

@@ -30,7 +30,7 @@ std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
     const std::uint8_t link = transfer->crosses_domain ? (sends ? kNicOut : kNicIn) : (sends ? kNvlinkOut : kNvlinkIn);
     return kCommunication | link;
   }
-  return std::holds_alternative<plan::HostSync>(work) ? 0 : kCompute;
+  return std::holds_alternative<plan::HostSync>(work) || std::holds_alternative<plan::RatedCopy>(work) ? 0 : kCompute;
 }
 
 /// Host time of one operator: graphs replay without it, compiled code needs less.
@@ -182,7 +182,8 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& pr
     }
   }
   add_meetings(in);
-  in.host_start = to_ticks(job.framework.step);
+  // A training loop's own work between steps (data, logging) is not a serving engine's.
+  in.host_start = job.training.serves() ? 0 : to_ticks(job.framework.step);
   in.compute_slowdown = job.cluster.node.calibration.compute_slowdown;
   in.communication_slowdown = job.cluster.node.calibration.comm_slowdown;
   in.jitter = simulation.jitter;

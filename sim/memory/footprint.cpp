@@ -56,10 +56,11 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
 std::vector<std::string> changes_that_fit(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
-  if (s.zero == 0 && s.data() * s.cp > 1)
+  const bool trains = !job.training.serves();
+  if (trains && s.zero == 0 && s.data() * s.cp > 1)
     changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
   if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
-  if (s.recompute.kind == spec::Recompute::Kind::none) {
+  if (trains && s.recompute.kind == spec::Recompute::Kind::none) {
     changes.push_back({"--recompute selective", false, [](spec::Job& j) {
                          j.strategy.recompute = {spec::Recompute::Kind::selective, 0};
                        }});
@@ -71,7 +72,7 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     }
     changes.push_back({"--micro-batch 1", true, [](spec::Job& j) { j.training.micro_batch = 1; }});
   }
-  if (s.recompute.kind != spec::Recompute::Kind::full || s.recompute.layers > 0) {
+  if (trains && (s.recompute.kind != spec::Recompute::Kind::full || s.recompute.layers > 0)) {
     changes.push_back({"--recompute full", true, [](spec::Job& j) {
                          j.strategy.recompute = {spec::Recompute::Kind::full, 0};
                        }});

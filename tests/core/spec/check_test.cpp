@@ -220,8 +220,6 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
               j.model.parallel_block = true;
             }),
             "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.model.kind = "layers"; }), "model");
-  EXPECT_EQ(refused([](Job& j) { j.training.mode = Mode::decode; }), "training.mode");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
 }
 

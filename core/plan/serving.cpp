@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/serving.h"
+
+#include <algorithm>
+
+#include "core/plan/block.h"
+#include "core/plan/elementwise.h"
+#include "core/plan/tensor_parallel.h"
+
+namespace plan {
+namespace {
+
+std::int16_t ring(const Context& c, SegmentBuilder& out) {
+  return out.pool().channel({Channel::Kind::forward_edge, {}, c.pp - 1, 0});
+}
+
+Transfer tokens_of(const Context& c) {
+  Transfer transfer = c.stage_transfer;
+  transfer.bytes = c.batch * 8;
+  return transfer;
+}
+
+}  // namespace
+
+std::int64_t kv_cache_bytes(const Context& c, const Chunk& chunk) {
+  const std::int64_t width =
+      c.model.mla ? c.model.mla->kv_lora_rank + c.model.mla->rope_head_dim : std::int64_t{2} * c.kv_width;
+  std::int64_t tokens = 0;
+  for (int i = 0; i < chunk.layers; ++i) {
+    const std::int64_t window = c.model.window_of(chunk.first_layer + i);
+    tokens += window > 0 ? std::min(window, c.job.training.cached()) : c.job.training.cached();
+  }
+  return tokens * c.microbatches * c.batch * width * c.kv_element;
+}
+
+void Block::write_kv_cache() {
+  const std::int64_t elements = c_.tokens * 2 * c_.kv_width;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, elements * c_.element, elements * c_.kv_element, 1},
+               "write KV cache");
+}
+
+/// One query for each sequence against its cache (flash-decoding: the keys are split over the SMs, so that it waits for
+/// memory). Without a fused kernel the scores go through memory, too.
+void Block::attention_decode(bool windowed) {
+  const std::int64_t window = windowed ? c_.model.window : 0;
+  const std::int64_t seen = window > 0 ? std::min(window, c_.context) : c_.context;
+  if (c_.fused_attention()) {
+    out_.compute(Attention{c_.attention, c_.batch, 1, seen, c_.heads, c_.kv_heads, c_.head_dim, c_.model.causal, 0,
+                           false, false, c_.storage, 0, 0, c_.kv_element},
+                 "attention", 2);  // the splits, and their sum
+    return;
+  }
+  const std::int64_t group = c_.heads / c_.kv_heads, batch = c_.batch * c_.kv_heads;
+  out_.compute(Matmul{group, seen, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
+  const Chain softmax = softmax_forward(c_, c_.batch * c_.heads * seen);
+  out_.compute(softmax.work, "attention softmax", softmax.launches);
+  out_.compute(Matmul{group, c_.head_dim, seen, batch, c_.storage, c_.storage, false}, "attention values");
+}
+
+void Block::infer(bool windowed) {
+  out_.phase = Phase::forward;
+  // At the widest point: the residual stream, a norm's output, and attention's or the feed-forward's own tensors.
+  const std::int64_t widest = std::max(c_.qkv_width + c_.q_width, c_.up_width + c_.ffn);
+  const std::int64_t passing = c_.tokens * (2 * c_.hidden + widest) * c_.element;
+  out_.take(Category::workspace, passing);
+  forward_operators(windowed);
+  out_.give(Category::workspace, passing);
+}
+
+void sample_tokens(const Context& c, SegmentBuilder& out) {
+  out.layer = -1;
+  TensorParallel linear(c, out);
+  // Under sequence parallelism the last tokens are on the last rank.
+  if (c.sp) linear.collective(CollectiveKind::broadcast, c.batch * c.hidden, "last tokens broadcast");
+  const Chain norm = norm_forward(c, c.batch * c.hidden);
+  out.compute(norm.work, "final norm", norm.launches);
+  const std::int64_t logits = c.batch * c.vocab * c.tp;  // of the whole vocabulary
+  out.take(Category::logits, logits * (c.element + 4));
+  out.compute(Matmul{c.batch, c.vocab, c.hidden, 1, c.dtype, c.storage, false}, "output head");
+  linear.collective(CollectiveKind::all_gather, logits, "logits all-gather");
+  // Cast to fp32, softmax, and the draw from it.
+  out.compute(MemoryBound{MemoryBound::Kind::softmax, logits * (c.element + 8), logits * 8, 3}, "sampling", 3);
+  out.give(Category::logits, logits * (c.element + 4));
+}
+
+void send_tokens(const Context& c, SegmentBuilder& out) {
+  out.communicate(tokens_of(c), "send tokens", Stream::send_next, ring(c, out), {Stream::compute});
+}
+
+void receive_tokens(const Context& c, SegmentBuilder& out) {
+  out.layer = -1;
+  out.communicate(tokens_of(c), "receive tokens", Stream::recv_prev, ring(c, out), {});
+  out.join(Stream::recv_prev);
+}
+
+}  // namespace plan

@@ -1,0 +1,24 @@
+// core/plan/serving.h -- what prefill and decode do that training does not: the KV cache, the sampling of tokens, and
+// their way back to the first stage. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+
+namespace plan {
+
+/// Keys and values of every sequence of a replica on one rank, in bytes: Training::cached() tokens in each layer of the
+/// chunk, a window's worth where the layer has one; latent attention caches the compressed ones, whole on every rank.
+std::int64_t kv_cache_bytes(const Context&, const Chunk&);
+
+/// Final norm and logits of the last token of each sequence, gathered over the tensor-parallel ranks and sampled.
+void sample_tokens(const Context&, SegmentBuilder&);
+
+/// The sampled tokens go from the last stage to the first, eight bytes each.
+void send_tokens(const Context&, SegmentBuilder&);
+void receive_tokens(const Context&, SegmentBuilder&);
+
+}  // namespace plan

@@ -1,0 +1,77 @@
+// core/spec/serving.cpp -- rules of prefill and decode (declared in job.h): what cannot be served so, and what of a
+// training job has no effect. SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "core/spec/job.h"
+
+namespace spec {
+
+std::vector<base::Fault> serving_faults(const Job& job) {
+  const Training& t = job.training;
+  const Strategy& s = job.strategy;
+  const Model& m = job.model;
+  std::vector<base::Fault> faults;
+  if (!t.serves() || m.is_list()) {
+    if (t.context) faults.push_back({"training.context", "belongs to decoding", "write mode: decode, or leave it out"});
+    return faults;
+  }
+  const bool decodes = t.mode == Mode::decode;
+  if (t.context && !decodes) {
+    faults.push_back({"training.context", "belongs to decoding; a prefill's context is its sequence",
+                      "write mode: decode, or leave context out"});
+  }
+  if (s.vpp > 1) {
+    faults.push_back({"strategy.vpp", "chunks of a stage are for training; tokens pass each stage once",
+                      "write vpp: 1 and leave schedule out"});
+  }
+  if (decodes && s.sp && s.tp > 1) {
+    faults.push_back({"strategy.sp", "one token of a sequence cannot be cut over tensor-parallel ranks",
+                      "write sp: false, or mode: prefill"});
+  }
+  if (!m.causal) {
+    faults.push_back({"training.mode", "a model whose tokens see those behind them generates none",
+                      "write mode: train, or choose a causal model"});
+  }
+  constexpr double most_bytes = 1e18;
+  const double cache = 8.0 * static_cast<double>(t.cached()) * static_cast<double>(t.global_batch) * m.layers *
+                       static_cast<double>(m.kv_width());
+  if (cache > most_bytes) {
+    faults.push_back({decodes && t.context ? "training.context" : "training.output_tokens",
+                      "the KV cache passes 10^18 bytes",
+                      "check context, output_tokens and global_batch for a digit too many"});
+  }
+  return faults;
+}
+
+std::vector<std::string> serving_warnings(const Job& job) {
+  const Training& t = job.training;
+  std::vector<std::string> out;
+  if (job.model.is_list() && t.sequence > 0) {
+    out.push_back("sequence has no effect on a model that is a list of operators");
+  }
+  if (!t.serves()) {
+    if (t.output_tokens > 1) out.push_back("output_tokens has no effect in training");
+    if (t.kv_cache_dtype) out.push_back("kv_cache_dtype has no effect in training");
+    return out;
+  }
+  const Strategy& s = job.strategy;
+  const auto idle = [&](bool given, const char* what) {
+    if (given) out.push_back(std::string(what) + " has no effect without a backward");
+  };
+  idle(s.recompute.kind != Recompute::Kind::none, "recompute");
+  idle(s.zero > 0, "zero");
+  idle(t.data.has_value(), "data");
+  idle(t.checkpoint.has_value(), "checkpoint");
+  idle(t.dropout > 0, "dropout");
+  idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
+  idle(s.offload_given, "offload");
+  idle(s.lora.has_value(), "lora");
+  const std::int64_t most = job.model.max_positions;
+  if (most > 0 && t.sequence <= most && t.cached() > most) {
+    out.push_back("prompt and output reach " + std::to_string(t.cached()) + " tokens, beyond the model's maximum of " +
+                  std::to_string(most));
+  }
+  return out;
+}
+
+}  // namespace spec

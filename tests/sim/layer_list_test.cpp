@@ -1,0 +1,33 @@
+// tests/sim/layer_list_test.cpp -- laws of predictions for networks that are lists of operators.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "sim/predict.h"
+#include "tests/support/layer_toy.h"
+
+namespace {
+
+TEST(LayerListPrediction, AddsUpAndFoldsExactly) {
+  for (const int dp : {1, 2, 8, 16}) {
+    for (const int zero : {0, 1}) {
+      for (spec::Job job : {layer_toy::job(dp, 2, 3), layer_toy::recommender(dp, 5)}) {
+        job.strategy.zero = zero;
+        job.strategy.overlap.grad_reduce = dp != 2;
+        const result::Prediction folded = sim::predict(job).prediction;
+        double sum = 0;
+        for (const auto& [name, share] : folded.breakdown_s) sum += share;
+        EXPECT_EQ(sum, folded.step_time_s);
+        job.simulation.unfold = true;
+        EXPECT_EQ(sim::predict(job).prediction.step_time_s, folded.step_time_s) << dp << ' ' << zero;
+      }
+    }
+  }
+}
+
+TEST(LayerListPrediction, CountsSamples) {
+  const result::Prediction p = sim::predict(layer_toy::job(4, 2, 3)).prediction;
+  ASSERT_TRUE(p.samples_per_s);
+  EXPECT_DOUBLE_EQ(*p.samples_per_s, 24 / p.step_time_s);
+}
+
+}  // namespace
