@@ -195,13 +195,14 @@ Job resolve(Job job) {
     t.fp8_parameters = job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master();
     if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
   }
-  if (!t.gradient_dtype) {
+  const bool trains = !t.serves();
+  if (trains && !t.gradient_dtype) {
     const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;
     t.gradient_dtype = halves ? Dtype::fp16 : t.gradients();
     of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
                       halves ? job.framework.name + " under fp16" : "main gradients");
   }
-  if (!t.master_weights) {
+  if (trains && !t.master_weights) {
     t.master_weights = t.keeps_master();
     of_framework.tell("master_weights", *t.master_weights ? "true" : "false",
                       "precision " + std::string(name(t.precision)));

@@ -9,6 +9,7 @@
 
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/provenance.h"
+#include "sim/analysis/title.h"
 #include "sim/memory/ledger.h"
 #include "sim/network/closed_form.h"
 
@@ -127,21 +128,6 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
     }
   }
   return out;
-}
-
-std::string title(const spec::Job& job) {
-  const spec::Strategy& s = job.strategy;
-  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(job.cluster.nodes) +
-                     " x " + job.cluster.node.name + " (" + std::to_string(job.cluster.gpus()) + " GPUs): tp " +
-                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") +
-                     (s.cp > 1 ? ", cp " + std::to_string(s.cp) : "") + ", pp " + std::to_string(s.pp);
-  if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
-  return text + ", dp " + std::to_string(s.data()) + ", zero " + std::to_string(s.zero) + ", batch " +
-         std::to_string(job.training.global_batch) +
-         (job.model.is_list() ? " samples" : " x " + std::to_string(job.training.sequence)) +
-         (job.training.mode == spec::Mode::prefill  ? ", prefill"
-          : job.training.mode == spec::Mode::decode ? ", decode of " + std::to_string(job.training.attended())
-                                                    : "");
 }
 
 /// The biggest part of the fullest stage's memory, in words.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/title.h"
+
+namespace sim {
+namespace {
+
+using spec::Schedule;
+
+std::string degree(const char* axis, int size) {
+  return size > 1 ? std::string(", ") + axis + ' ' + std::to_string(size) : "";
+}
+
+/// Nothing for the usual one: 1F1B, interleaved where there are several chunks a stage.
+std::string schedule(const spec::Strategy& s) {
+  if (s.pp == 1) return "";
+  switch (s.schedule) {
+    case Schedule::gpipe: return " gpipe";
+    case Schedule::zb_h1: return " zb-h1";
+    case Schedule::zb_h2: return " zb-h2";
+    case Schedule::zb_v: return " zb-v";
+    case Schedule::dualpipe: return " dualpipe";
+    case Schedule::pipedream: return " pipedream";
+    case Schedule::one_f_one_b:
+    case Schedule::interleaved: break;
+  }
+  return "";
+}
+
+std::string batch(const spec::Job& job) {
+  const spec::Training& t = job.training;
+  const std::string count = ", batch " + std::to_string(t.global_batch);
+  if (job.model.is_list()) return count + " samples";
+  const std::string shape = count + " x " + std::to_string(t.sequence);
+  switch (t.mode) {
+    case spec::Mode::prefill: return shape + ", prefill";
+    case spec::Mode::decode: return shape + ", decode of " + std::to_string(t.attended());
+    case spec::Mode::train: break;
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::string title(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const spec::Cluster& cluster = job.cluster;
+  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(cluster.nodes) +
+                     " x " + cluster.node.name + " (" + std::to_string(cluster.gpus()) + " GPUs): tp " +
+                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") + degree("cp", s.cp) + ", pp " +
+                     std::to_string(s.pp) + schedule(s);
+  if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
+  text += degree("ep", s.ep) + degree("etp", s.etp) + ", dp " + std::to_string(s.data());
+  if (!job.training.serves()) {
+    text += ", zero " + std::to_string(s.zero);
+    if (s.shard > 0) text += " in groups of " + std::to_string(s.shard);
+    if (s.lora) text += ", lora " + std::to_string(s.lora->rank);
+  }
+  if (spec::bytes_of(job.training.precision) < 2) text += ", " + std::string(spec::name(job.training.precision));
+  return text + batch(job);
+}
+
+}  // namespace sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/title.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/toy.h"
+
+namespace {
+
+TEST(Title, TellsTheDegreesThatAreMoreThanOne) {
+  EXPECT_EQ(sim::title(toy::job({.tp = 2, .pp = 2, .dp = 2})).substr(0, 18), "toy on 1 x toy (8 ");
+  const std::string plain = sim::title(toy::job({.tp = 2, .pp = 2, .dp = 2, .zero = 1}));
+  EXPECT_NE(plain.find(": tp 2, pp 2, dp 2, zero 1, batch "), plain.npos) << plain;
+}
+
+TEST(Title, NamesWhatIsUnusual) {
+  spec::Job j = toy::job({.tp = 2, .pp = 2, .dp = 4, .zero = 1});
+  j.strategy.schedule = spec::Schedule::zb_h1;
+  j.strategy.shard = 2;
+  j.strategy.ep = 4;
+  j.strategy.lora = spec::Lora{.rank = 16};
+  j.training.precision = spec::Dtype::fp8;
+  const std::string text = sim::title(j);
+  EXPECT_NE(text.find("pp 2 zb-h1, ep 4, dp 4, zero 1 in groups of 2, lora 16, fp8, batch "), text.npos) << text;
+}
+
+TEST(Title, OfServingNamesTheModeAndNoShards) {
+  const std::string text = sim::title(toy::job({.dp = 2}, [](spec::Job& j) { j.training.mode = spec::Mode::prefill; }));
+  EXPECT_EQ(text.find("zero"), text.npos) << text;
+  EXPECT_TRUE(text.ends_with(", prefill")) << text;
+}
+
+}  // namespace
