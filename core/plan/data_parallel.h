@@ -37,9 +37,9 @@ class GradientBuckets {
 /// `waits_for_optimizer`: behind the compute stream's latest operator; otherwise as soon as the stream is free.
 void gather_parameters(const Context&, SegmentBuilder&, const Held& parameters, bool waits_for_optimizer);
 
-/// HSDP: sums `bytes` of a shard's gradients over the groups that hold the same shard, behind its reduce-scatter (or the
-/// compute, where a shard is the whole). `shards`: the axis of its group; nothing is summed where that is no group of
-/// HSDP.
+/// HSDP: sums `bytes` of a shard's gradients over the groups that hold the same shard, behind its reduce-scatter (or
+/// the compute, where a shard is the whole). `shards`: the axis of its group; nothing is summed where that is no group
+/// of HSDP.
 void reduce_replicas(const Context&, SegmentBuilder&, Axis shards, std::int64_t bytes, Stream behind);
 
 }  // namespace plan
