@@ -2,6 +2,7 @@
 #include "core/plan/axes.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/spec/rank_order.h"
 
@@ -28,7 +29,11 @@ Axes axes_of(const spec::Strategy& s) {
   const int expert_dp = axes.ranks / (s.etp * s.ep);
   set(Axis::etp, behind(o.tp, o.ep, s.ep) * behind(o.tp, o.dp, expert_dp), s.etp);
   set(Axis::ep, behind(o.ep, o.tp, s.etp) * behind(o.ep, o.dp, expert_dp), s.ep);
-  set(Axis::expert_dp, behind(o.dp, o.tp, s.etp) * behind(o.dp, o.ep, s.ep), expert_dp);
+  const int expert_stride = behind(o.dp, o.tp, s.etp) * behind(o.dp, o.ep, s.ep);
+  const int expert_copies = std::gcd(expert_dp, replicas / shard);
+  set(Axis::expert_dp, expert_stride, expert_dp);
+  set(Axis::expert_shard, expert_stride, expert_dp / expert_copies);
+  set(Axis::expert_replicate, expert_stride * (expert_dp / expert_copies), expert_copies);
   axes.stages = s.pp;
   axes.stage_stride = behind(o.pp, o.tp, s.tp) * behind(o.pp, o.cp, s.cp) * behind(o.pp, o.dp, s.data());
   return axes;

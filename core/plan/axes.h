@@ -14,11 +14,12 @@ namespace plan {
 
 /// dp: ranks that hold the same dense parameters (the context-parallel ranks of a replica among them); shard and
 /// replicate: the same ranks cut into groups that share one copy of the states, and across those groups; expert_dp:
-/// ranks that hold the same experts.
-enum class Axis : std::uint8_t { tp, cp, dp, shard, replicate, etp, ep, expert_dp };
-inline constexpr int kAxes = 8;
-inline constexpr std::array<std::string_view, kAxes> kAxisNames{"tp",        "cp",  "dp", "shard",
-                                                                "replicate", "etp", "ep", "expert dp"};
+/// ranks that hold the same experts; expert_shard and expert_replicate cut those as shard and replicate cut dp, into as
+/// many groups where that divides them.
+enum class Axis : std::uint8_t { tp, cp, dp, shard, replicate, etp, ep, expert_dp, expert_shard, expert_replicate };
+inline constexpr int kAxes = 10;
+inline constexpr std::array<std::string_view, kAxes> kAxisNames{
+    "tp", "cp", "dp", "shard", "replicate", "etp", "ep", "expert dp", "expert shard", "expert replicate"};
 
 /// Member i of a group stands at place first + i * stride of the stage.
 struct AxisShape {

@@ -77,6 +77,7 @@ Context::Context(const spec::Job& j)
     axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);
   }
   shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
+  expert_shard_axis = strategy.shard > 0 ? Axis::expert_shard : Axis::expert_dp;
   scatters_gradients = strategy.zero >= 2 && replicated();
   fully_sharded = strategy.zero == 3 && replicated();
   if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead

@@ -61,6 +61,7 @@ struct Context {
   bool scatter_gather;      // a rank sends 1/tp of the activations, an all-gather behind restores them
 
   Axis shard_axis;          // ranks that share one copy of the dense states: dp, or shard inside its groups
+  Axis expert_shard_axis;   // the same of the experts' states
   bool scatters_gradients;  // zero 2 and 3: a rank keeps its share of the gradients alone
   bool fully_sharded;       // zero 3: and of the parameters
 

@@ -13,7 +13,8 @@ std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) 
 
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
-  if (ranks == 1 || parameters == 0) return;
+  if (parameters == 0) return;
+  if (ranks == 1) return reduce_replicas(c_, out_, axis, parameters * c_.gradient_element, Stream::compute);
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
@@ -24,15 +25,17 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   } else {
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute});
   }
-  if (axis == Axis::shard) reduce_replicas(c_, out_, bytes / ranks);
+  reduce_replicas(c_, out_, axis, bytes / ranks, Stream::dp);
   if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
 }
 
-void reduce_replicas(const Context& c, SegmentBuilder& out, std::int64_t bytes) {
-  if (c.axes[Axis::replicate].size == 1) return;
-  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::replicate});
-  out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.group(Axis::replicate)}, "gradient shard all-reduce",
-                  Stream::replicate, channel, {Stream::dp});
+void reduce_replicas(const Context& c, SegmentBuilder& out, Axis shards, std::int64_t bytes, Stream behind) {
+  if (shards != Axis::shard && shards != Axis::expert_shard) return;
+  const Axis across = shards == Axis::shard ? Axis::replicate : Axis::expert_replicate;
+  if (c.axes[across].size == 1) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, across});
+  out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.group(across)}, "gradient shard all-reduce",
+                  Stream::replicate, channel, {behind});
 }
 
 void GradientBuckets::add(const Held& parameters) {
@@ -76,7 +79,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     }
   };
   gather(c.shard_axis, parameters.dense, parameters.narrow_dense, "parameter all-gather");
-  gather(Axis::expert_dp, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");
+  gather(c.expert_shard_axis, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");
 }
 
 }  // namespace plan

@@ -30,14 +30,16 @@ class GradientBuckets {
 
   const Context& c_;
   SegmentBuilder& out_;
-  Bucket dense_{c_.shard_axis}, experts_{Axis::expert_dp};
+  Bucket dense_{c_.shard_axis}, experts_{c_.expert_shard_axis};
 };
 
 /// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them.
 /// `waits_for_optimizer`: behind the compute stream's latest operator; otherwise as soon as the stream is free.
 void gather_parameters(const Context&, SegmentBuilder&, const Held& parameters, bool waits_for_optimizer);
 
-/// HSDP: sums `bytes` of a shard's gradients over the groups that hold the same shard, behind its reduce-scatter.
-void reduce_replicas(const Context&, SegmentBuilder&, std::int64_t bytes);
+/// HSDP: sums `bytes` of a shard's gradients over the groups that hold the same shard, behind its reduce-scatter (or
+/// the compute, where a shard is the whole). `shards`: the axis of its group; nothing is summed where that is no group
+/// of HSDP.
+void reduce_replicas(const Context&, SegmentBuilder&, Axis shards, std::int64_t bytes, Stream behind);
 
 }  // namespace plan

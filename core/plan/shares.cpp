@@ -118,7 +118,7 @@ std::int64_t optimizer_scales(const Context& c, std::int64_t parameters) {
 Held optimizer_share(const Context& c, const Held& parameters) {
   if (c.strategy.zero == 0) return parameters;
   const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
-  return {share(parameters.dense, c.shard_axis), share(parameters.experts, Axis::expert_dp)};
+  return {share(parameters.dense, c.shard_axis), share(parameters.experts, c.expert_shard_axis)};
 }
 
 }  // namespace plan

@@ -95,7 +95,9 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     buckets.flush();
   }
   if (c.replicated()) out.join(Stream::dp);
-  if (c.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
+  if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {
+    out.join(Stream::replicate);
+  }
   reduce_copies(c, out, parameters, stage);
   if (copies_embedding(c) && !c.strategy.lora && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});

@@ -50,7 +50,7 @@ std::int64_t Gathers::bytes(const Held& held) const {
     const int ranks = c_.axes[axis].size;
     return ranks > 1 && count > 0 ? (padded(count, ranks) - narrow) * c_.element + narrow : 0;
   };
-  return of(c_.shard_axis, held.dense, held.narrow_dense) + of(Axis::expert_dp, held.experts, held.narrow_experts);
+  return of(c_.shard_axis, held.dense, held.narrow_dense) + of(c_.expert_shard_axis, held.experts, held.narrow_experts);
 }
 
 void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) {
@@ -72,7 +72,7 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
     out_.record(event_of_slot(slot));
   };
   gather(c_.shard_axis, held.dense, held.narrow_dense, "unit all-gather");
-  gather(Axis::expert_dp, held.experts, held.narrow_experts, "expert unit all-gather");
+  gather(c_.expert_shard_axis, held.experts, held.narrow_experts, "expert unit all-gather");
   out_.layer = computing;
 }
 

@@ -42,7 +42,8 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
                       "check global_batch and micro_batch for a digit too many or too few"});
   }
   const double flops = 6 * batch * totals(job.model.list).multiply_adds;
-  if (flops / (job.cluster.node.gpu.peak_of(t.precision).si() * ranks) > longest) {
+  const double peak = job.cluster.node.gpu.peak_of(t.precision).si();  // 0, an unknown precision, is a fault of its own
+  if (flops > longest * peak * ranks && peak > 0) {
     faults.push_back({"training.global_batch", "one step would take more than 10,000 s with every GPU at its peak",
                       "check global_batch for a digit too many, or write more nodes"});
   }

@@ -72,7 +72,8 @@ std::vector<base::Fault> rank_order_faults(const Job& job) {
     if (o.cp < o.pp) dense *= s.cp;
     if (o.dp < o.pp) dense *= dp, expert *= s.tp * s.cp * dp / (std::int64_t{s.etp} * s.ep);
     if (o.ep < o.pp) expert *= s.ep;
-    if (s.pp > 1 && dense != expert) {
+    const bool folds = s.tp * s.cp * dp % (std::int64_t{s.etp} * s.ep) == 0;  // told with ep otherwise
+    if (s.pp > 1 && folds && dense != expert) {
       faults.push_back(
           {field, "the experts' ranks and the dense ones would form different pipeline stages", "put pp last"});
     }

@@ -24,6 +24,14 @@ TEST(LayerListPrediction, AddsUpAndFoldsExactly) {
   }
 }
 
+TEST(LayerListPrediction, AGpuWithoutThePrecisionIsOneFault) {
+  spec::Job j = layer_toy::draft(8, 2, 3);
+  j.cluster.node.gpu.peak.fill({});
+  const std::vector<base::Fault> faults = spec::check(j);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "training.precision");
+}
+
 TEST(LayerListPrediction, CountsSamples) {
   const result::Prediction p = sim::predict(layer_toy::job(4, 2, 3)).prediction;
   ASSERT_TRUE(p.samples_per_s);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/schedule/greedy.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -67,21 +66,31 @@ bool choose(const Stage& stage, int number, const Pipeline& p, const Placement& 
     chosen = {Pass::input_gradient, m, c};
     return ready(passed, places, number, chosen) <= now;
   };
-  if (greed.forward_first && last > 0 && try_forward(last)) return true;
+  const auto any_forward = [&] {
+    for (int c = last; c >= 0; --c) {
+      if (try_forward(c)) return true;
+    }
+    return false;
+  };
+  const auto oldest_weight = [&] {
+    int oldest = -1;
+    for (int c = 0; c <= last; ++c) {
+      if (stage.weights[c] == stage.inputs[c]) continue;
+      if (oldest < 0 || stage.weights[c] < stage.weights[oldest]) oldest = c;
+    }
+    if (oldest >= 0) chosen = {Pass::weight_gradient, stage.weights[oldest], oldest};
+    return oldest >= 0;
+  };
+  if (greed.forward_first) {
+    if (any_forward()) return true;
+    const int m = stage.forwards[last];
+    const bool comes = m < p.microbatches && ready(passed, places, number, {Pass::forward, m, last}) <= now + 1;
+    if (comes && held >= greed.most_held && oldest_weight()) return true;
+  }
   for (int c = 0; c <= last; ++c) {
-    if (try_input(greed.last_first ? last - c : c)) return true;
+    if (try_input(c)) return true;
   }
-  for (int c = last; c >= 0; --c) {
-    if (try_forward(c)) return true;
-  }
-  int oldest = -1;
-  for (int c = 0; c <= last; ++c) {
-    if (stage.weights[c] == stage.inputs[c]) continue;
-    if (oldest < 0 || stage.weights[c] < stage.weights[oldest]) oldest = c;
-  }
-  if (oldest < 0) return false;
-  chosen = {Pass::weight_gradient, stage.weights[oldest], oldest};
-  return true;
+  return any_forward() || oldest_weight();
 }
 
 }  // namespace
@@ -94,7 +103,7 @@ std::vector<std::vector<Slot>> greedy(const Pipeline& p, const Placement& places
   for (auto& slots : out) slots.reserve(of_a_stage);
   std::size_t left = of_a_stage * p.stages;
   for (int now = 0; left > 0; ++now) {
-    for (int s = 0; s < p.stages; ++s) {
+    for (int s = p.stages - 1; s >= 0; --s) {  // so that a stage knows what comes up to it from the one behind
       Stage& stage = stages[s];
       Slot slot;
       if (!choose(stage, s, p, places, greed, passed, now, slot)) continue;
@@ -108,30 +117,6 @@ std::vector<std::vector<Slot>> greedy(const Pipeline& p, const Placement& places
     }
   }
   return out;
-}
-
-int period(const std::vector<std::vector<Slot>>& slots, const Pipeline& p, const Placement& places) {
-  Passed passed(p, places);
-  std::vector<std::size_t> next(p.stages);
-  std::vector<int> free(p.stages), begin(p.stages, kUnknown);
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (int s = 0; s < p.stages; ++s) {
-      for (; next[s] < slots[s].size(); ++next[s]) {
-        const Slot& slot = slots[s][next[s]];
-        const int from = ready(passed, places, s, slot);
-        if (from == kUnknown) break;
-        const int start = std::max(from, free[s]);
-        begin[s] = std::min(begin[s], start);
-        free[s] = start + 1;
-        note(passed, places, s, slot, free[s]);
-        moved = true;
-      }
-    }
-  }
-  int longest = 0;
-  for (int s = 0; s < p.stages; ++s) longest = std::max(longest, free[s] - begin[s]);
-  return longest;
 }
 
 }  // namespace plan

@@ -38,6 +38,8 @@ TEST(RankOrder, ExpertsMustBeCutIntoTheSameStages) {
   j.strategy.rank_order = "tp-cp-ep-dp-pp";
   j.strategy.etp = 1;
   EXPECT_TRUE(spec::rank_order_faults(j).empty());
+  j.strategy.ep = 3;  // does not fold over the 8 ranks of a stage: told with ep, no order would mend it
+  EXPECT_TRUE(spec::rank_order_faults(j).empty());
 }
 
 }  // namespace
