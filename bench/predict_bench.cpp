@@ -63,6 +63,10 @@ BENCHMARK(PredictDefaultJob)->Unit(benchmark::kMillisecond);
 void PredictFolded16384(benchmark::State& state) { predict(state, catalogue_job("llama3.1-405b-16384xh100"), 50); }
 BENCHMARK(PredictFolded16384)->Unit(benchmark::kMillisecond);
 
+/// DeepSeek-V3 on 2,048 H800: 16 stages, each two chunks of experts, fed from both ends.
+void PredictExperts2048(benchmark::State& state) { predict(state, catalogue_job("deepseek-v3-2048xh800"), 20); }
+BENCHMARK(PredictExperts2048)->Unit(benchmark::kMillisecond);
+
 /// The default Job on 128 nodes with every one of 1,024 ranks run by itself.
 void PredictUnfolded1024(benchmark::State& state) {
   predict(state,

@@ -67,6 +67,9 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
   map.read("keeps_casts", framework.keeps_casts);
   map.read("fp8_parameters", framework.fp8_parameters);
+  map.read("experts_follow_tp", framework.experts_follow_tp);
+  map.read("router_kernels", framework.router_kernels, 1, 1000);
+  map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);
   framework.source = value.where.file;
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);

@@ -22,7 +22,7 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("zero", s.zero, 0, 3);
   map.read("shard", s.shard, 0, kDegree);
   map.read("ep", s.ep, 1, kDegree);
-  map.read("etp", s.etp, 1, kDegree);
+  s.etp_given = map.read("etp", s.etp, 1, kDegree);
   double capacity = 0;
   if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);

@@ -35,6 +35,11 @@ void keep_narrow_or_trained(const Context& c, BlockActivations& out) {
   out.linear_inputs = scaled(out.linear_inputs, narrow);
   out.context += scaled(out.context, narrow);  // attention's backward reads it in 16 bits
   if (out.feed_forward > 0) out.feed_forward += scaled(down_input, narrow) - down_input;
+  if (out.experts > 0) {
+    const MoeShape shape(c);
+    const std::int64_t inputs = shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn;
+    out.experts += scaled(inputs * c.element, narrow) - inputs * c.element;
+  }
 }
 
 }  // namespace

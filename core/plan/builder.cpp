@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/builder.h"
 
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -62,12 +63,10 @@ void SegmentBuilder::compute(const Work& work, std::string_view name, int launch
   for (const Stream stream : waits) join(stream);
   Operator& op = append(work, name, Stream::compute, launches);
   int count = 0;
-  for (int event = 0; event < kEvents; ++event) {
-    if (!joined_[event]) continue;
+  for (; joined_ != 0; joined_ &= joined_ - 1) {
     assert(count < kMaxWaits);
-    op.waits[count++] = static_cast<EventId>(event);
+    op.waits[count++] = static_cast<EventId>(std::countr_zero(joined_));
   }
-  joined_.fill(false);
 }
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -65,7 +66,7 @@ class SegmentBuilder {
   void beside(const Work&, std::string_view name, Stream stream, std::initializer_list<Stream> waits);
   /// The next compute operator also waits for the latest operator issued on `stream` before this call.
   void join(Stream stream) { join(event_of(stream)); }
-  void join(EventId event) { joined_[event] = true; }
+  void join(EventId event) { joined_ |= std::uint64_t{1} << event; }
   /// The latest operator also records `event` (one at or above kStreams).
   void record(EventId event) { segment_.operators.back().records = event; }
 
@@ -92,7 +93,8 @@ class SegmentBuilder {
 
   Pool& pool_;
   Segment segment_;
-  std::array<bool, kEvents> joined_{};
+  static_assert(kEvents <= 64);
+  std::uint64_t joined_ = 0;  // a bit an event
   SegmentBuilder* weights_ = nullptr;
   std::int64_t retained_ = 0;
 };

@@ -10,9 +10,11 @@ namespace {
 
 using spec::MoeDispatcher;
 
-// Kernels of an unfused router on tokens x experts numbers: forward softmax, top-k, scatter of the chosen ones and of
-// their weights, counts by expert, auxiliary loss (mean, product, sum); their gradients backward.
-constexpr int kRouterForward = 8, kRouterBackward = 6;
+/// Kernels on tokens x experts numbers in fp32, each reading what the one before wrote and writing half as much: scores
+/// become a mask of the chosen ones, their weights and counts.
+MemoryBound router_chain(std::int64_t scores, int kernels) {
+  return {MemoryBound::Kind::softmax, scores * 4 * kernels, scores * 4 * kernels / 2, kernels};
+}
 
 std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llround(rows)); }
 
@@ -71,17 +73,15 @@ void MoeLayer::router_forward() {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
   out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.storage, spec::Dtype::fp32, false},
                "router");
-  out_.compute(MemoryBound{MemoryBound::Kind::softmax, scores * 4 * kRouterForward, scores * 4 * kRouterForward / 2,
-                           kRouterForward},
-               "router top-k", kRouterForward);
+  const int kernels = c_.job.framework.router_kernels;
+  out_.compute(router_chain(scores, kernels), "router top-k", kernels);
   if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
 }
 
 void MoeLayer::router_backward() {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
-  out_.compute(MemoryBound{MemoryBound::Kind::softmax, scores * 4 * kRouterBackward, scores * 4 * kRouterBackward / 2,
-                           kRouterBackward},
-               "router top-k gradient", kRouterBackward);
+  const int kernels = c_.job.framework.router_gradient_kernels;
+  out_.compute(router_chain(scores, kernels), "router top-k gradient", kernels);
   linear_.full_backward({"router", c_.hidden, c_.model.moe->experts, false, shape_.tokens, 1});
 }
 

@@ -20,12 +20,17 @@ bool sends(const Plan& plan, const Operator& op) {
 
 /// Whether each of the messages over a link is a gradient, in the order of sending.
 std::map<Link, std::vector<bool>> sent_over(const Plan& plan) {
+  std::vector<std::vector<std::int16_t>> channels(plan.segments.size());  // that each segment sends on
+  for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+    for (const Operator& op : plan.segments[s].operators) {
+      if (sends(plan, op)) channels[s].push_back(op.channel);
+    }
+  }
   std::map<Link, std::vector<bool>> out;
   for (const Role& role : plan.roles) {
     for (const Call& call : role.calls) {
-      for (const Operator& op : plan.segments[call.segment].operators) {
-        if (!sends(plan, op)) continue;
-        const Channel& channel = plan.channels[op.channel];
+      for (const std::int16_t number : channels[call.segment]) {
+        const Channel& channel = plan.channels[number];
         out[{channel.from, channel.to}].push_back(channel.kind == Channel::Kind::backward_edge);
       }
     }

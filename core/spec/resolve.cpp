@@ -163,6 +163,11 @@ Job resolve(Job job) {
     of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
   }
   if (s.pp > 1) s.vpp = s.chunks_a_stage();
+  if (job.framework.experts_follow_tp && job.model.moe && !s.etp_given && s.ep == 1 && s.tp > 1 &&
+      job.model.moe->ffn % s.tp == 0) {
+    s.etp = s.tp;
+    of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where ep is left out");
+  }
   if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split) {
     s.stage_layers = balanced_layers(job.model, s.pp);
     std::string list;

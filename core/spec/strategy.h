@@ -77,6 +77,7 @@ struct Strategy {
   int zero = 0;
   int shard = 0;  // shard groups of this many data-parallel ranks; 0: all
   int ep = 1, etp = 1;
+  bool etp_given = false;  // otherwise resolve() may choose
   std::optional<double> moe_capacity_factor;
   double moe_imbalance = 1;         // tokens of the hottest expert-parallel rank over the mean
   std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them

@@ -42,9 +42,10 @@ double moved_bytes(const plan::Matmul& w, int split) {
 
 /// Rows of a batch that share a leading dimension with other batches (heads of packed queries, keys and values) start
 /// at any multiple of the row: unless that is 16 bytes, tensor cores cannot load them, and CUDA cores multiply in fp32.
+/// Experts do not: each one's tokens are whole rows, and their number only cuts the last tile.
 bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
   const bool half = spec::bytes_of(w.dtype) == 2;
-  return half && w.batch > 1 && (w.n % 8 != 0 || w.k % 8 != 0) && gpu.peak_of(spec::Dtype::fp32).si() > 0;
+  return half && w.batch > 1 && !w.grouped && (w.n % 8 != 0 || w.k % 8 != 0) && gpu.peak_of(spec::Dtype::fp32).si() > 0;
 }
 
 /// `moved`: bytes, or below 0: those of the matmul itself, which may be split.

@@ -14,7 +14,7 @@ namespace sim {
 /// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such.
 /// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well;
 /// a part of a split k is written and read in fp32.
-/// Batches in 16 bits with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve and peak.
+/// Batches in 16 bits, grouped ones not, with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve.
 /// Leaves out: layouts (transposes), odd leading dimensions of a single matmul, L2 hits, casts of operands.
 /// Grouped (each of the batch with its own operands and count of tokens): the same over the grouped pace, and the
 /// grouped overhead once more for each group, where a calibration has measured them; otherwise as batched.
