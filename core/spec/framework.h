@@ -39,6 +39,7 @@ struct Framework {
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
   FusedKernels fused;
   Overlap overlap;
+  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;  // of the figures above
 };
 
