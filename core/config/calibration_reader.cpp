@@ -34,6 +34,12 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
     read_provenance(part, curve.grouped_from);
     part.finish();
   }
+  if (const Value* gradients = map.child("gradients")) {
+    MapReader part(*gradients, map.path_of("gradients"), faults);
+    part.require("pace", curve.gradient_pace, 1e-3, 1);
+    read_provenance(part, curve.gradient_from);
+    part.finish();
+  }
   map.finish();
 }
 
@@ -110,6 +116,8 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   read_family(map, "matmul", spec::kDtypeNames, result.matmul, read_matmul, faults);
   read_family(map, "attention", kKernelNames, result.attention, read_attention, faults);
   read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
+  map.read("accumulation", result.accumulation, 0, 1);
+  map.ignore("accumulation_source");
   map.require("compute_slowdown", result.compute_slowdown, 1, 10);
   map.require("comm_slowdown", result.comm_slowdown, 1, 10);
   map.ignore("interference_source");

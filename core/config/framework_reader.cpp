@@ -51,6 +51,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.require("step", framework.step);
   map.require("gradient_bucket", framework.gradient_bucket);
   map.require("parameter_bucket", framework.parameter_bucket);
+  map.read("bucket_ranks", framework.bucket_ranks, 0, 1'000'000);
+  map.read("whole_later_chunks", framework.whole_later_chunks);
   map.read("synchronizes_each_reduce", framework.synchronizes_each_reduce);
   map.read("fused_optimizer", framework.fused_optimizer);
   map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
@@ -77,6 +79,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   if (const Value* overlap = map.child("overlap")) {
     framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
   }
+  map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus, kTpOverlaps);
   map.finish();
   return framework;
 }

@@ -131,7 +131,8 @@ void StageBuilder::send(SegmentBuilder& out, int chunk, bool backward) {
 /// there.
 void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
   const std::int64_t layer = layer_parameters(c_, chunk.first_layer).total();
-  const auto bucket = static_cast<std::int64_t>(c_.job.framework.parameter_bucket.si()) / c_.element;
+  const bool bucketed = has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data()));
+  const std::int64_t bucket = bucketed ? bucket_elements(c_, c_.job.framework.parameter_bucket, c_.element) : 0;
   const int group = bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
   if (first_layer % group != 0) return;
   const int layers = std::min(group, chunk.layers - first_layer);
@@ -192,7 +193,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   finish_sends(out);
   BackwardUnits units(c_, out, chunk, reduces, releases);
   if (c_.scatters_gradients) reduces = false;
-  GradientBuckets buckets(c_, split ? weights : out);
+  GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
   if (chunk.last) {
     head_backward(c_, out);
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);

@@ -11,6 +11,21 @@ std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) 
 
 }  // namespace
 
+std::int64_t bucket_elements(const Context& c, base::Bytes bytes, std::int64_t element) {
+  const int ranks = c.job.framework.bucket_ranks;
+  const double growth = ranks > 0 ? std::max(1.0, static_cast<double>(c.job.strategy.dp.value_or(1)) / ranks) : 1.0;
+  return static_cast<std::int64_t>(bytes.si() * growth) / element;
+}
+
+bool has_buckets(const Context& c, int stage, int chunk) {
+  return !c.job.framework.whole_later_chunks || (stage == 0 && chunk == 0);
+}
+
+GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed)
+    : c_(c),
+      out_(out),
+      bucket_(bucketed ? bucket_elements(c, c.job.framework.gradient_bucket, c.gradient_element) : 0) {}
+
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
   if (parameters == 0) return;
@@ -45,11 +60,10 @@ void GradientBuckets::add(const Held& parameters) {
 
 void GradientBuckets::fill(Bucket& b, std::int64_t parameters) {
   b.waiting += parameters;
-  const auto bucket = static_cast<std::int64_t>(c_.job.framework.gradient_bucket.si()) / c_.gradient_element;
-  if (bucket == 0) return;
+  if (bucket_ == 0) return;
   // Buckets that one layer fills several times are sent as the few largest pieces that keep their pace: beyond eight of
   // them a finer cut changes nothing but the number of operators.
-  const std::int64_t piece = std::max(bucket, b.waiting / 8);
+  const std::int64_t piece = std::max(bucket_, b.waiting / 8);
   for (; b.waiting >= piece; b.waiting -= piece) send(b.axis, piece);
 }
 

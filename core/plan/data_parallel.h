@@ -10,12 +10,19 @@
 
 namespace plan {
 
+/// Elements of `element` bytes in a bucket of `bytes`, grown with the data-parallel ranks as the framework grows it, so
+/// that a ring's share of it stays worth sending. 0: all in one.
+std::int64_t bucket_elements(const Context&, base::Bytes, std::int64_t element);
+/// Whether a chunk has buckets at all, or all its gradients and parameters travel at once because the framework holds
+/// that nothing waits for them there (Framework::whole_later_chunks).
+bool has_buckets(const Context&, int stage, int chunk);
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
 /// own, for other ranks hold their copies.
 class GradientBuckets {
  public:
-  GradientBuckets(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
+  GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed = true);
   void add(const Held& parameters);         // whose gradients are complete now
   void flush();                             // sends what is left
   void send_whole(const Held& parameters);  // at once, whatever the size of a bucket
@@ -31,6 +38,7 @@ class GradientBuckets {
   const Context& c_;
   SegmentBuilder& out_;
   Bucket dense_{c_.shard_axis}, experts_{c_.expert_shard_axis};
+  std::int64_t bucket_;  // parameters; 0: one for all
 };
 
 /// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them.

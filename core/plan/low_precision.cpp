@@ -44,6 +44,8 @@ Dtype matmul_dtype(const Context& c, int layer) {
   return spec::bytes_of(c.dtype) >= 2 || narrow(c, layer) ? c.dtype : c.storage;
 }
 
+bool promotes(spec::Dtype dtype) { return spec::bytes_of(dtype) == 1; }
+
 double narrow_bytes(const Context& c) {
   switch (scales_of(c)) {
     case Scales::delayed:

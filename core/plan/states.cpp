@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/data_parallel.h"
+
 namespace plan {
 
 bool shards_masters(const Context& c) {
@@ -31,7 +33,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
     hold(Category::gradients, all * c.gradient_element);
   } else if (!c.fully_sharded || c.job.framework.bucketed_units) {
     // Buckets on their way: one, or two in turns where compute goes on beside the reduction.
-    const auto bucket = static_cast<std::int64_t>(c.job.framework.gradient_bucket.si());
+    const std::int64_t bucket = bucket_elements(c, c.job.framework.gradient_bucket, 1);
     const std::int64_t most = all * c.gradient_element;
     const std::int64_t one = bucket == 0 ? most : std::min(bucket, most);
     hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);

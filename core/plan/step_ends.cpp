@@ -86,7 +86,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   Held parameters;
   for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
   if (!c.overlap_grad_reduce && !c.scatters_gradients) {
-    GradientBuckets buckets(c, out);
+    GradientBuckets buckets(c, out, !c.job.framework.whole_later_chunks);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
       if (chunk->last) buckets.add(last_parameters(c));
       for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));

@@ -20,9 +20,10 @@ std::string TensorParallel::called(const Linear& linear, const char* what) const
   return std::string(linear.name) + ' ' + what;
 }
 
-void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name) {
+void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient) {
   if (m == 0 || n == 0) return;
-  out_.compute(Matmul{m, n, k, 1, matmul_dtype(c_, out_.layer), c_.storage, false}, name);
+  const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
+  out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name);
 }
 
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
@@ -103,12 +104,13 @@ void TensorParallel::row_product(const Linear& linear, bool reduces) {
 
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
-    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
-                        false, linear.experts > 1},
+    const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
+    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
+                        linear.experts > 1, promotes(dtype)},
                  called(linear, "input gradient"));
     return;
   }
-  matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
+  matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
 }
 
 void TensorParallel::weight_gradient(const Linear& linear) {
@@ -117,8 +119,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
-  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, matmul_dtype(c_, out_.layer), result, fused,
-                     linear.experts > 1},
+  const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
+  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1,
+                     promotes(dtype)},
               called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);

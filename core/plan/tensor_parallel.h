@@ -42,7 +42,7 @@ class TensorParallel {
   void collective(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
 
  private:
-  void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name);
+  void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient = false);
   void input_gradient(const Linear&);
   void weight_gradient(const Linear&);
   void column_product(const Linear&, bool gathers);

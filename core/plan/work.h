@@ -19,6 +19,7 @@ struct Matmul {
   spec::Dtype out = spec::Dtype::bf16;
   bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
   bool grouped = false;      // `batch` experts, each with operands of its own and m (or k) tokens by routing
+  bool gradient = false;     // of 8-bit operands: partial sums are promoted to fp32 as they are made, for precision
   auto operator<=>(const Matmul&) const = default;
 };
 

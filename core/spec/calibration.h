@@ -37,6 +37,8 @@ struct MatmulCurve {
   double grouped_pace = 1;          // of a grouped matmul over that of a batched one
   base::Seconds grouped_each = {};  // one more for each group
   Provenance grouped_from = {};     // source empty: as `from`
+  double gradient_pace = 1;         // with partial sums promoted to fp32 (plan::Matmul::gradient) over that without
+  Provenance gradient_from = {};    // source empty: they cost nothing
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.
@@ -80,6 +82,7 @@ struct Calibration {
   std::array<AttentionCurve, kAttentionKernels> attention{};
   std::array<MemoryCurve, kMemoryKinds> memory{};
   PowerState power;
+  double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
   double compute_slowdown = 1.08;  // of a kernel while a communication kernel holds SMs and memory bandwidth
   double comm_slowdown = 1.05;     // of a communication kernel while a compute kernel runs
   std::vector<std::string> sources;

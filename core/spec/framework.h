@@ -18,6 +18,8 @@ struct Framework {
   base::Seconds step;               // host time of a step that hides under nothing: data, logging, schedule
   base::Bytes gradient_bucket;      // data-parallel reduction in buckets of this size; 0: one for all
   base::Bytes parameter_bucket;     // ZeRO-1 all-gather in buckets of this size; 0: one for all
+  int bucket_ranks = 0;  // with more data-parallel ranks than this, buckets grow as they do; 0: they never grow
+  bool whole_later_chunks = false;  // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
   bool scatter_gather_pipeline =
       false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
@@ -39,6 +41,7 @@ struct Framework {
   int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
   FusedKernels fused;
   Overlap overlap;
+  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;  // of the figures above
 };
 

@@ -88,7 +88,12 @@ void fill_overlap(Job& job, Filler& of_framework) {
   of_schedule.fill(s.optimizer_barrier, !zero_bubble, "optimizer_barrier", zero_bubble);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {
-    s.overlap.tp = usual.tp.value_or(TpOverlap::none);
+    // Transformer Engine's userbuffers: sequence parallel, NVLink, and no experts between the linears.
+    const Node& node = job.cluster.node;
+    const bool offered = s.sp && !job.model.moe && !job.model.is_list() &&
+                         node.gpu.peak_of(Dtype::fp8).si() > 0 && node.nvlink.via != Switch::none;
+    s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
+                                                           : usual.tp.value_or(TpOverlap::none);
     if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
   }
 }

@@ -40,6 +40,14 @@ double moved_bytes(const plan::Matmul& w, int split) {
          (spec::bytes_of(w.dtype) * (m * k + k * n) + out * m * n + (split > 1 ? 8.0 * split * m * n : 0.0));
 }
 
+/// An fp32 sum is read and written as the last tiles leave, when there is little math left to hide it.
+base::Seconds accumulation(const plan::Matmul& w, const Device& device) {
+  if (!w.accumulates || w.out != spec::Dtype::fp32) return {};
+  const double sum = 2.0 * spec::bytes_of(w.out) * static_cast<double>(w.m) * static_cast<double>(w.n) *
+                     static_cast<double>(w.batch);
+  return base::Bytes(sum * device.calibration.accumulation) / device.gpu.hbm;
+}
+
 /// Rows of a batch that share a leading dimension with other batches (heads of packed queries, keys and values) start
 /// at any multiple of the row: unless that is 16 bytes, tensor cores cannot load them, and CUDA cores multiply in fp32.
 /// Experts do not: each one's tokens are whole rows, and their number only cuts the last tile.
@@ -54,7 +62,8 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
-  const double rate = curve.ceiling * peak.si(), bandwidth = curve.memory * device.gpu.hbm.si();
+  const double pace = w.gradient ? curve.gradient_pace : 1;
+  const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * device.gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
   const std::array<Tile, 5> tiles{{{tm, tn, 1},
                                    {tn, tm, 1},
@@ -71,14 +80,12 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
     }
   }
   const base::Flops flops(plan::hardware_flops(w));
+  const base::Seconds fixed = curve.overhead + accumulation(w, device) + power_penalty(device, flops, peak, curve.ceiling);
   if (w.grouped && !curve.grouped_from.source.empty()) {
     const base::Seconds busy(least / curve.grouped_pace);
-    return {curve.overhead + curve.grouped_each * static_cast<double>(w.batch) + busy +
-                power_penalty(device, flops, peak, curve.ceiling),
-            curve.grouped_from.residual};
+    return {fixed + curve.grouped_each * static_cast<double>(w.batch) + busy, curve.grouped_from.residual};
   }
-  return {curve.overhead + base::Seconds(least) + power_penalty(device, flops, peak, curve.ceiling),
-          curve.from.residual};
+  return {fixed + base::Seconds(least), curve.from.residual};
 }
 
 }  // namespace

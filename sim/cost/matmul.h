@@ -10,9 +10,11 @@ namespace sim {
 ///   math    waves SMs 2 tile_m tile_n (k / split + k_half) / (pace ceiling peak)
 ///           w = batch split ceil(m / tile_m) ceil(n / tile_n) / SMs; waves = share ceil(w) + (1 - share) max(w, 1)
 ///   memory  batch (bytes (m k + k n) + out (1 or 2) m n + 8 split m n when split) / (memory hbm)
-///   time    overhead + (math^4 + memory^4)^(1/4) + power penalty
+///   time    overhead + (math^4 + memory^4)^(1/4) + accumulation 8 batch m n / hbm + power penalty
 /// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such.
-/// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well;
+/// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well, and
+/// where C is fp32 does not hide a share of that (the accumulation term); gradients of 8-bit operands keep to the
+/// gradient pace, on which `math` is divided by it (Hopper promotes partial sums outside its tensor cores);
 /// a part of a split k is written and read in fp32.
 /// Batches in 16 bits, grouped ones not, with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve.
 /// Leaves out: layouts (transposes), odd leading dimensions of a single matmul, L2 hits, casts of operands.
