@@ -65,6 +65,13 @@ std::int64_t allocated_bytes(const result::Prediction& prediction) {
   return most;
 }
 
+/// Of the fullest GPU, what the caching allocator has taken from the device.
+std::int64_t reserved_bytes(const result::Prediction& prediction) {
+  std::int64_t most = 0;
+  for (const result::StageMemory& stage : prediction.stages) most = std::max(most, stage.peak_bytes - stage.outside);
+  return most;
+}
+
 void run(config::Case& work) {
   if (work.row.refused() || !work.job) return;
   label(*work.job, work.row);
@@ -92,7 +99,9 @@ void compare(const result::Prediction& prediction, ValidationCase& row) {
   row.low_s = prediction.step_time_low_s;
   row.high_s = prediction.step_time_high_s;
   row.fits = prediction.fits;
-  row.predicted_bytes = row.memory_kind == "allocated" ? allocated_bytes(prediction) : prediction.peak_bytes;
+  row.predicted_bytes = row.memory_kind == "allocated"  ? allocated_bytes(prediction)
+                        : row.memory_kind == "reserved" ? reserved_bytes(prediction)
+                                                        : prediction.peak_bytes;
   row.warnings = prediction.warnings;
   if (row.measured_s) {
     row.error = *row.predicted_s / *row.measured_s - 1;

@@ -72,6 +72,13 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("experts_follow_tp", framework.experts_follow_tp);
   map.read("router_kernels", framework.router_kernels, 1, 1000);
   map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);
+  map.read("compiles_loss", framework.compiles_loss);
+  map.read("separate_loss", framework.separate_loss);
+  map.read("keeps_gathered", framework.keeps_gathered);
+  map.read("expands_kv", framework.expands_kv);
+  map.read("ring_gathers", framework.ring_gathers);
+  map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
+  map.read("stream_pools", framework.stream_pools);
   framework.source = value.where.file;
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);

@@ -58,9 +58,11 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
   // An eager RMSNorm keeps its input in fp32 (for the square and the scaling) and the normed tensor before the weight.
   out.norm_inputs = norms * shard * (eager_norm ? 4 + e : e);
-  out.linear_inputs = (one_norm ? 1 : 2) * shard * e;
+  const std::int64_t input = c.sp && c.job.framework.keeps_gathered ? c.tokens * c.hidden : shard;
+  out.linear_inputs = (one_norm ? 1 : 2) * input * e;
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
+  out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
   if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {

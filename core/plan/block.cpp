@@ -33,8 +33,8 @@ void Block::attention_core_forward(bool windowed) {
   if (c_.decodes) return attention_decode(windowed);
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
-    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
-                           c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage,
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,
+                           c_.head_dim, c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage,
                            c_.model.mla ? c_.value_head_dim : 0, c_.document},
                  "attention");
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
@@ -55,8 +55,8 @@ void Block::attention_core_backward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
-    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.kv_heads, c_.head_dim,
-                           c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage,
+    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,
+                           c_.head_dim, c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage,
                            c_.model.mla ? c_.value_head_dim : 0, c_.document},
                  "attention gradient", 3);
     return;
@@ -84,6 +84,10 @@ void Block::attention_inputs_forward() {
     const Chain rope = rope_forward(c_);
     out_.compute(rope.work, "rotary embedding", rope.launches);
   }
+  if (c_.attention_kv_heads > c_.kv_heads) {
+    const Chain copies = expand_kv(c_, false);
+    out_.compute(copies.work, "keys and values copied to heads", copies.launches);
+  }
 }
 
 void Block::attention_forward(bool windowed) {
@@ -93,6 +97,10 @@ void Block::attention_forward(bool windowed) {
 
 void Block::attention_backward(bool windowed) {
   attention_core_backward(windowed);
+  if (c_.attention_kv_heads > c_.kv_heads) {
+    const Chain sums = expand_kv(c_, true);
+    out_.compute(sums.work, "key and value gradients summed over heads", sums.launches);
+  }
   if (c_.model.position == spec::Position::rope && !c_.model.mla) {
     const Chain rope = rope_backward(c_);
     out_.compute(rope.work, "rotary embedding gradient", rope.launches);

@@ -37,6 +37,8 @@ Context::Context(const spec::Job& j)
   hidden = model.hidden;
   heads = model.heads / tp;
   kv_heads = model.mla ? heads : std::max(1, model.kv_heads / tp);  // latent keys and values are of every head
+  const bool expands = j.framework.expands_kv && !serves && !(cp > 1 && strategy.cp_kind == spec::CpKind::ulysses);
+  attention_kv_heads = expands ? heads : kv_heads;
   head_dim = model.query_head_dim();
   document = spec::document_length(job.training);
   value_head_dim = model.value_head_dim();

@@ -29,6 +29,7 @@ struct Context {
   std::int64_t tokens;           // batch x sequence / cp
   std::int64_t shard_tokens;  // tokens that norms, dropouts and residual adds see: tokens / tp under sequence parallel
   std::int64_t hidden;
+  int attention_kv_heads;  // that attention sees: kv_heads, or heads where K and V are copied to every query head
   int heads, kv_heads, head_dim;  // of one rank; K and V heads are replicated when there are fewer than ranks
   std::int64_t q_width, kv_width, qkv_width, ffn, up_width;
   int value_head_dim;             // differs from head_dim under latent attention

@@ -12,10 +12,11 @@ namespace {
 /// The events of hops take turns: K and V are on their way while the ones before are attended to.
 EventId arrived(int hop) { return static_cast<EventId>(kHopped + hop % 2); }
 
-/// Elements of the K and V of a rank's tokens.
-std::int64_t keys_and_values(const Context& c) { return c.tokens * c.kv_heads * (c.head_dim + c.value_head_dim); }
-
 }  // namespace
+
+std::int64_t keys_and_values(const Context& c) {
+  return c.tokens * c.attention_kv_heads * (c.head_dim + c.value_head_dim);
+}
 
 int ulysses_kv_heads(const Context& c) { return std::max(c.kv_heads, c.cp); }
 
@@ -27,7 +28,7 @@ std::int64_t kept_for_context_parallel(const Context& c) {
 
 void ContextParallel::forward() {
   switch (c_.strategy.cp_kind) {
-    case spec::CpKind::ring: return ring_forward();
+    case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_forward() : ring_forward();
     case spec::CpKind::all_gather: return gathered_forward();
     case spec::CpKind::ulysses: return ulysses_forward();
   }
@@ -35,7 +36,7 @@ void ContextParallel::forward() {
 
 void ContextParallel::backward() {
   switch (c_.strategy.cp_kind) {
-    case spec::CpKind::ring: return ring_backward();
+    case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_backward() : ring_backward();
     case spec::CpKind::all_gather: return gathered_backward();
     case spec::CpKind::ulysses: return ulysses_backward();
   }
@@ -43,8 +44,8 @@ void ContextParallel::backward() {
 
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
                                 bool backward) {
-  out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.kv_heads, c_.head_dim, causal, window,
-                         backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
+  out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.attention_kv_heads, c_.head_dim, causal,
+                         window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
                backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
@@ -124,8 +125,8 @@ void ContextParallel::ring_backward() {
     attention(step, last, true);
     if (first) continue;
     out_.join(arrived(i));
-    const std::int64_t added =
-        c_.batch * step.keys * c_.kv_heads * (c_.head_dim + c_.value_head_dim) + c_.batch * step.queries * c_.q_width;
+    const std::int64_t added = c_.batch * step.keys * c_.attention_kv_heads * (c_.head_dim + c_.value_head_dim) +
+                               c_.batch * step.queries * c_.q_width;
     pass(added, 2 * e, e, "attention gradients added");
   }
   out_.give(Category::workspace, held);

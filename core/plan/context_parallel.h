@@ -28,6 +28,8 @@ class ContextParallel {
  private:
   void ring_forward();
   void ring_backward();
+  void ring_at_once_forward();  // ring_at_once.cpp
+  void ring_at_once_backward();
   void gathered_forward();
   void gathered_backward();
   void ulysses_forward();
@@ -46,6 +48,9 @@ class ContextParallel {
   SegmentBuilder& out_;
   Mask mask_;
 };
+
+/// Elements of the K and V of a rank's tokens, as attention sees them.
+std::int64_t keys_and_values(const Context&);
 
 /// K and V heads of one rank after they are copied so that each context-parallel rank gets one (ulysses).
 int ulysses_kv_heads(const Context&);

@@ -70,6 +70,13 @@ Chain rope_backward(const Context& c) {
   return chain(Kind::elementwise, elements, 7 * e, 6 * e, 12);
 }
 
+Chain expand_kv(const Context& c, bool backward) {
+  const double e = static_cast<double>(c.element);
+  const double one = static_cast<double>(c.kv_heads) / c.attention_kv_heads;
+  const std::int64_t elements = 2 * c.tokens * c.attention_kv_heads * c.head_dim;
+  return backward ? chain(Kind::reduce, elements, e, e * one, 2) : chain(Kind::copy, elements, e * one, e, 2);
+}
+
 Chain residual_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = c.shard_tokens * c.hidden;

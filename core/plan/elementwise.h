@@ -24,6 +24,8 @@ Chain activation_backward(const Context&, std::int64_t tokens, std::int64_t widt
 /// Rotary embedding of queries and keys.
 Chain rope_forward(const Context&);
 Chain rope_backward(const Context&);
+/// K and V of a group copied to each of its query heads, or the sum of their gradients.
+Chain expand_kv(const Context&, bool backward);
 /// Residual addition, with bias and dropout where the job has it.
 Chain residual_forward(const Context&);
 Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual branch

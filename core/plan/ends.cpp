@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/ends.h"
 
+#include <algorithm>
+
 #include "core/plan/elementwise.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -11,6 +13,18 @@ Linear head_linear(const Context& c) { return {"output head", c.hidden, c.vocab,
 
 /// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
 std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
+
+/// Bytes of a logit that an unfused loss holds besides its log-softmax: forward the fp32 logits, backward the gradient
+/// of the log-softmax and what it makes of it; one more where the vocabulary is cut (PyTorch's loss_parallel).
+std::int64_t loss_temporaries(const Context& c) {
+  if (c.fused_loss || !c.job.framework.separate_loss) return 0;
+  return c.tokens * c.vocab * 4 * (c.tp > 1 ? 3 : 2);
+}
+
+/// A compiled loss writes the logits' gradient beside them.
+std::int64_t separate_gradient(const Context& c) {
+  return c.fused_loss && c.strategy.compile ? c.tokens * c.vocab * c.element : 0;
+}
 
 void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
   const std::int64_t elements = c.shard_tokens * c.hidden;
@@ -82,13 +96,14 @@ void head_forward(const Context& c, SegmentBuilder& out) {
   out.take(Category::logits, logits * c.element);
   linear.column_forward(head_linear(c));
   const std::int64_t kept = kept_logits(c);
-  if (!c.fused_loss) out.take(Category::logits, kept);
+  const std::int64_t temporaries = std::max<std::int64_t>(loss_temporaries(c) - logits * 4, 0);
+  if (!c.fused_loss) out.take(Category::logits, kept + temporaries);
   const Chain maximum = loss_maximum(c);
   out.compute(maximum.work, "loss maximum", maximum.launches);
   reduce_tokens(c, out, "loss maximum all-reduce");
   const Chain loss = loss_forward(c);
   out.compute(loss.work, "loss", loss.launches);
-  if (!c.fused_loss) out.give(Category::logits, logits * c.element);
+  if (!c.fused_loss) out.give(Category::logits, logits * c.element + temporaries);
   reduce_tokens(c, out, "loss target all-reduce");
   reduce_tokens(c, out, "loss sum all-reduce");
 }
@@ -97,11 +112,17 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::backward;
   out.layer = -1;
   const std::int64_t logits = c.tokens * c.vocab;
-  if (!c.fused_loss) out.take(Category::logits, logits * c.element);
+  const std::int64_t temporaries = loss_temporaries(c);
+  const std::int64_t result = c.fused_loss ? separate_gradient(c) : logits * c.element;
+  out.take(Category::logits, temporaries > 0 ? temporaries : result);
   if (c.tp > 1) out.join(Stream::tp);  // the sums that head_forward() sent off last
   const Chain loss = loss_backward(c);
   out.compute(loss.work, "loss gradient", loss.launches);
-  if (!c.fused_loss) out.give(Category::logits, kept_logits(c));
+  if (temporaries > 0) {  // cast to storage when all but the last of them are gone
+    out.give(Category::logits, temporaries);
+    out.take(Category::logits, result);
+  }
+  if (!c.fused_loss || result > 0) out.give(Category::logits, kept_logits(c));
   TensorParallel linear(c, out);
   linear.column_backward(head_linear(c));
   out.give(Category::logits, logits * c.element);

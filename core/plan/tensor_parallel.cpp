@@ -172,7 +172,7 @@ void TensorParallel::row_backward(const Linear& linear, bool gathers) {
 void TensorParallel::column_backward(const Linear& linear, bool gathers, bool reduces) {
   const bool overlaps = c_.tp_overlap != TpOverlap::none;
   // A frozen weight needs no input; its adapter does.
-  const bool regathers = c_.sp && gathers && (!c_.strategy.lora || adapted(c_, linear));
+  const bool regathers = c_.sp && gathers && !c_.job.framework.keeps_gathered && (!c_.strategy.lora || adapted(c_, linear));
   Casts casts(c_, out_, linear.name);
   casts.gradient(c_.tokens * linear.out, false);
   casts.again(c_.tokens * linear.in, linear.in * linear.out);

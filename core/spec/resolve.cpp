@@ -58,7 +58,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
     of_compiler.fill(fused.norm, true, "fused_kernels.norm");
     of_compiler.fill(fused.rope, true, "fused_kernels.rope", job.model.position == Position::rope);
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
-    of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
+    if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
@@ -190,6 +190,10 @@ Job resolve(Job job) {
     of_framework.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
   }
   fill_kernels(job, of_framework);
+  if (s.zero == 3 && s.pp > 1 && !s.fsdp_given && job.framework.keeps_pipeline_units) {
+    s.fsdp.reshard = s.fsdp.sync_each_microbatch = false;
+    of_framework.tell("fsdp", "{reshard: false, sync_each_microbatch: false}", framework + " with pp");
+  }
   fill_overlap(job, of_framework);
   if (!s.moe_routing.empty()) {
     s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);

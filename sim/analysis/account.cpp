@@ -121,6 +121,7 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
                                     footprint.peak.bytes[k] + (shares ? footprint.communicators : 0));
     }
     stage.categories.emplace_back("reserved", footprint.reserved);
+    stage.outside = footprint.context + footprint.communicators;
     stage.peak_operator = operator_text(plan, role, footprint.peak);
     if (footprint.peak.call >= 0) {
       const std::size_t first = tracks_of(trace, role);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <variant>
 
 #include "core/plan/build.h"
 
@@ -32,6 +33,25 @@ void fully_shard(spec::Job& job) {
   if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
 }
 
+/// Bytes of the two gathered units that are allocated at once on the gathers' own stream.
+std::int64_t gather_pool(const plan::Plan& plan, const plan::Role& role) {
+  std::int64_t most = 0;
+  std::int32_t seen = -1;
+  for (const plan::Call& call : role.calls) {
+    if (call.segment == seen) continue;  // neighbours are mostly alike
+    seen = call.segment;
+    std::int64_t before = 0;
+    for (const plan::Operator& op : plan.segments[call.segment].operators) {
+      if (op.stream != plan::Stream::gather) continue;
+      const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
+      if (!gather) continue;
+      most = std::max(most, before + gather->bytes);
+      before = gather->bytes;
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
@@ -47,7 +67,12 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
     const double dynamic =
         moving(plan::Category::activations) + moving(plan::Category::workspace) + moving(plan::Category::logits);
     one.communicators = static_cast<std::int64_t>(communicators * framework.communicator.si());
-    one.reserved = static_cast<std::int64_t>(framework.context.si() + framework.fragmentation * dynamic);
+    one.context = static_cast<std::int64_t>(framework.context.si());
+    one.reserved = one.context + static_cast<std::int64_t>(framework.fragmentation * dynamic);
+    if (framework.stream_pools) {  // less what the peak itself holds of it
+      const auto flying = static_cast<std::int64_t>(moving(plan::Category::communication));
+      one.reserved += std::max<std::int64_t>(gather_pool(plan, role) - flying, 0);
+    }
     out.push_back(one);
   }
   return out;

@@ -16,6 +16,7 @@ struct Footprint {
   MemoryPeak peak;                 // of what the framework allocates
   std::int64_t communicators = 0;  // beside it: NCCL's buffers
   std::int64_t reserved = 0;       // beside it: CUDA context, what the allocator cannot use
+  std::int64_t context = 0;        // of `reserved`, what is no allocator's: CUDA context, library handles
   std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 
