@@ -79,6 +79,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("ring_gathers", framework.ring_gathers);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
   map.read("stream_pools", framework.stream_pools);
+  map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
+  map.read("optimizer_tile", framework.optimizer_tile);
   framework.source = value.where.file;
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);

@@ -80,8 +80,9 @@ Context::Context(const spec::Job& j)
   }
   shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
   expert_shard_axis = strategy.shard > 0 ? Axis::expert_shard : Axis::expert_dp;
-  scatters_gradients = strategy.zero >= 2 && replicated();
-  fully_sharded = strategy.zero == 3 && replicated();
+  scatters_gradients = strategy.zero >= 2 && (replicated() || strategy.offload.updates_on_host());
+  fully_sharded = strategy.zero == 3 && (replicated() || strategy.offload.fetches_parameters());
+  scatters_gradients |= fully_sharded;
   if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/offload.h"
+
 namespace plan {
 namespace {
 
@@ -30,6 +32,12 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
   if (parameters == 0) return;
   if (ranks == 1) return reduce_replicas(c_, out_, axis, parameters * c_.gradient_element, Stream::compute);
+  if (ranks > 1 && parameters > 0) reduce(axis, parameters);
+  gradients_to_host(c_, out_, (parameters + ranks - 1) / ranks);
+}
+
+void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
+  const int ranks = c_.axes[axis].size;
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
@@ -87,7 +95,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c.element + narrow,
                           c.group(axis)};
     if (waits_for_optimizer) {
-      out.communicate(work, name, Stream::dp, channel, {Stream::compute});
+      out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});
     } else {
       out.communicate(work, name, Stream::dp, channel, {});
     }

@@ -47,6 +47,8 @@ struct Framework {
   bool ring_gathers = false;    // context parallel by ring: K and V come at once, results are merged in fp32
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
+  double cpu_optimizer = 1;     // an optimizer on the host moves its bytes at this share of the host's bandwidth
+  base::Bytes optimizer_tile;   // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/plan/build.h"
+#include "sim/memory/host_footprint.h"
 
 namespace sim {
 namespace {
@@ -13,7 +14,9 @@ namespace {
 bool fits(const spec::Job& job) {
   if (!spec::check(job).empty()) return false;
   const auto capacity = static_cast<std::int64_t>(job.cluster.node.gpu.memory.si());
-  const std::vector<Footprint> all = footprints(plan::build(job), job);
+  const plan::Plan plan = plan::build(job);
+  if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
+  const std::vector<Footprint> all = footprints(plan, job);
   return std::all_of(all.begin(), all.end(), [&](const Footprint& f) { return f.total() <= capacity; });
 }
 
