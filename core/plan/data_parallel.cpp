@@ -31,8 +31,11 @@ GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool buc
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
   if (parameters == 0) return;
-  if (ranks == 1) return reduce_replicas(c_, out_, axis, parameters * c_.gradient_element, Stream::compute);
-  if (ranks > 1 && parameters > 0) reduce(axis, parameters);
+  if (ranks > 1) {
+    reduce(axis, parameters);
+  } else {
+    reduce_replicas(c_, out_, axis, parameters * c_.gradient_element, Stream::compute);
+  }
   gradients_to_host(c_, out_, (parameters + ranks - 1) / ranks);
 }
 

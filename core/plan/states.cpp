@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/plan/data_parallel.h"
-
 #include "core/plan/offload.h"
 
 namespace plan {

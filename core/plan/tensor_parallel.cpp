@@ -120,9 +120,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
   const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
-  out.compute(Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1,
-                     promotes(dtype)},
-              called(linear, "weight gradient"));
+  out.compute(
+      Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
+      called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
   if (!fused && (c_.separate_gradients || sums)) {
@@ -172,7 +172,8 @@ void TensorParallel::row_backward(const Linear& linear, bool gathers) {
 void TensorParallel::column_backward(const Linear& linear, bool gathers, bool reduces) {
   const bool overlaps = c_.tp_overlap != TpOverlap::none;
   // A frozen weight needs no input; its adapter does.
-  const bool regathers = c_.sp && gathers && !c_.job.framework.keeps_gathered && (!c_.strategy.lora || adapted(c_, linear));
+  const bool regathers =
+      c_.sp && gathers && !c_.job.framework.keeps_gathered && (!c_.strategy.lora || adapted(c_, linear));
   Casts casts(c_, out_, linear.name);
   casts.gradient(c_.tokens * linear.out, false);
   casts.again(c_.tokens * linear.in, linear.in * linear.out);
