@@ -255,6 +255,14 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
   for (const auto& [name, count] : published) EXPECT_EQ(spec::parameters(entry(name)).total(), count) << name;
 }
 
+TEST(ModelCatalogue, OlmoeIsItsPublishedCountButForNormsOverAllHeads) {
+  // A layer: attention 4 x 2048^2, router 64 x 2048, experts 64 x 3 x 2048 x 1024, two norms of 2048, and norms of
+  // queries and keys, 2048 each over all heads; here 128 each. Embedding and head 50304 x 2048, a last norm.
+  const std::int64_t layer = 16'777'216 + 131'072 + 402'653'184 + 4'096, ends = 2 * 103'022'592 + 2'048;
+  EXPECT_EQ(16 * (layer + 4'096) + ends, 6'919'161'856);  // as published
+  EXPECT_EQ(spec::parameters(entry("olmoe-1b-7b")).total(), 16 * (layer + 256) + ends);
+}
+
 // Narayanan et al. (arXiv 2104.04473), Table 1, and Korthikanti et al. (arXiv 2205.05198), Table 3: billions, rounded.
 TEST(ModelCatalogue, MegatronsModelsRoundToTheirPublishedSizes) {
   const std::vector<std::pair<const char*, double>> published{
