@@ -2,6 +2,7 @@
 #include "sim/memory/ledger.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <vector>
 
@@ -41,6 +42,21 @@ void walk(const plan::Plan& plan, const plan::Role& role, const trace::Trace& tr
       if (!visit(static_cast<std::int32_t>(c), static_cast<std::int32_t>(o), segment, span)) return;
     }
   }
+}
+
+/// Where a segment's operators stand on their streams, counted from its start.
+struct Places {
+  std::vector<std::int32_t> place;  // of each operator
+  std::array<std::size_t, plan::kStreams> operators{};
+};
+
+Places places_of(const plan::Segment& segment) {
+  Places out;
+  out.place.reserve(segment.operators.size());
+  for (const plan::Operator& op : segment.operators) {
+    out.place.push_back(static_cast<std::int32_t>(out.operators[static_cast<int>(op.stream)]++));
+  }
+  return out;
 }
 
 }  // namespace
@@ -96,8 +112,6 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
   std::int64_t level = sum(role.resident);
   trace::Ticks latest = 0;
   out.points.push_back({0, level});
-  std::size_t next = 0;
-  std::int32_t in_call = -1;
   const auto note = [&](trace::Ticks at, std::int64_t bytes) {
     level += bytes;
     latest = std::max(latest, at);
@@ -107,18 +121,20 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
       out.points.push_back({latest, level});
     }
   };
-  walk(plan, role, trace, first,
-       [&](std::int32_t call, std::int32_t op, const plan::Segment& segment, const trace::Span& span) {
-         if (call != in_call) {
-           in_call = call;
-           next = 0;
-         }
-         for (; next < segment.memory.size() && segment.memory[next].at == op; ++next) {
-           const plan::MemoryChange& change = segment.memory[next];
-           note(change.after ? span.end : span.start, change.bytes);
-         }
-         return true;
-       });
+  std::vector<Places> places(plan.segments.size());
+  std::array<std::size_t, plan::kStreams> begun{};  // operators of the calls before, on each stream
+  for (const plan::Call& call : role.calls) {
+    const plan::Segment& segment = plan.segments[call.segment];
+    Places& known = places[call.segment];
+    if (known.place.empty()) known = places_of(segment);
+    for (const plan::MemoryChange& change : segment.memory) {
+      assert(change.at >= 0 && change.at < static_cast<std::int32_t>(segment.operators.size()));
+      const auto stream = static_cast<std::size_t>(segment.operators[change.at].stream);
+      const trace::Span& span = trace.tracks[first + stream].spans[begun[stream] + known.place[change.at]];
+      note(change.after ? span.end : span.start, change.bytes);
+    }
+    for (std::size_t stream = 0; stream < begun.size(); ++stream) begun[stream] += known.operators[stream];
+  }
   return out;
 }
 

@@ -136,6 +136,16 @@ TEST(LowPrecision, KeptCastsTakeMemoryForWeightsAndSaveItForActivations) {
   EXPECT_EQ(kept(toy::job()) - kept(narrow_job()), (2 + 4 - 1) * 128 * 256);
 }
 
+TEST(LowPrecision, BothInputsOfExpertsAreKeptNarrow) {
+  // 128 tokens x top 2 = 256 rows; inputs of the grouped matmuls, h = 256 and 512 wide, lose a byte a number.
+  const auto kept = [](Dtype precision) {
+    const spec::Job j =
+        job({}, precision, [](spec::Job& j) { j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512}; });
+    return plan::kept_activations(Context(j), spec::Recompute::Kind::none, true).experts;
+  };
+  EXPECT_EQ(kept(Dtype::bf16) - kept(Dtype::fp8), 256 * (256 + 512));
+}
+
 TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   const toy::Cut cut{.dp = 2, .zero = 1};
   const auto plan = [&](bool alone) {
