@@ -36,11 +36,13 @@ struct Framework {
   bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
   // Of eager PyTorch, by what its modules allocate (core/plan/eager.h).
-  bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place
-  bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again
-  bool expands_kv = false;      // grouped K and V are copied to every query head before attention
-  bool ring_gathers = false;    // context parallel by ring: K and V come at once, results are merged in fp32
+  bool compiles_loss = true;      // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool separate_loss = false;     // an unfused loss has tensors of its own where Megatron works in place
+  bool keeps_gathered = false;    // under sp, gathered inputs of linears are kept for backward, not gathered again
+  bool expands_kv = false;        // grouped K and V are copied to every query head before attention
+  bool ring_gathers = false;      // context parallel by ring: K and V come at once, results are merged in fp32
+  bool separate_linears = false;  // q, k, v and the halves of a gated feed-forward are matmuls of their own
+  double norm_backward = 1;       // a fused norm's backward over a tuned kernel's time
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
   FusedKernels fused;
