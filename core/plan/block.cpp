@@ -12,11 +12,9 @@ namespace {
 
 using Kind = spec::Recompute::Kind;
 
-Linear qkv_linear(const Context& c) { return {"qkv", c.hidden, c.qkv_width, c.model.has_qkv_bias()}; }
 Linear proj_linear(const Context& c) {
   return {"attention output", c.context_width, c.hidden, c.model.has_proj_bias()};
 }
-Linear up_linear(const Context& c) { return {"feed-forward up", c.hidden, c.up_width, c.model.bias}; }
 Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
 
 }  // namespace

@@ -36,7 +36,10 @@ Chain norm_forward(const Context& c, std::int64_t elements) {
 
 Chain norm_backward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
-  if (!eager_norm(c)) return chain(Kind::norm, elements, 2 * e, e, 2);  // input gradient; weight gradient's reduction
+  if (!eager_norm(c)) {  // input gradient; weight gradient's reduction
+    const double pace = c.job.framework.norm_backward;
+    return chain(Kind::norm, elements, 2 * e * pace, e * pace, 2);
+  }
   return chain(Kind::norm, elements, 36 + 5 * e, 20 + 3 * e, 12);
 }
 
@@ -75,6 +78,12 @@ Chain expand_kv(const Context& c, bool backward) {
   const double one = static_cast<double>(c.kv_heads) / c.attention_kv_heads;
   const std::int64_t elements = 2 * c.tokens * c.attention_kv_heads * c.head_dim;
   return backward ? chain(Kind::reduce, elements, e, e * one, 2) : chain(Kind::copy, elements, e * one, e, 2);
+}
+
+Chain gradient_sum(const Context& c, std::int64_t elements, int parts) {
+  const double e = static_cast<double>(c.element);
+  if (c.strategy.compile) return chain(Kind::elementwise, elements, parts * e, e, 1);
+  return chain(Kind::elementwise, elements, 2 * (parts - 1) * e, (parts - 1) * e, parts - 1);
 }
 
 Chain residual_forward(const Context& c) {

@@ -26,6 +26,8 @@ Chain rope_forward(const Context&);
 Chain rope_backward(const Context&);
 /// K and V of a group copied to each of its query heads, or the sum of their gradients.
 Chain expand_kv(const Context&, bool backward);
+/// Sum of `parts` gradients of one tensor, pair by pair or in one compiled kernel.
+Chain gradient_sum(const Context&, std::int64_t elements, int parts);
 /// Residual addition, with bias and dropout where the job has it.
 Chain residual_forward(const Context&);
 Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual branch

@@ -61,8 +61,11 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
   const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
+  const std::int64_t workspace = owned * c.job.framework.optimizer_workspace;
+  out.take(Category::workspace, workspace);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
+  out.give(Category::workspace, workspace);
 }
 
 void reduce_gradient_norm(const Context& c, SegmentBuilder& out) { reduce_scalar(c, out, "gradient norm all-reduce"); }

@@ -16,14 +16,31 @@ EventId arrived(int shard) { return static_cast<EventId>(kGathered + shard % 2);
 
 }  // namespace
 
+Linear qkv_linear(const Context& c) {
+  Linear out{"qkv", c.hidden, c.qkv_width, c.model.has_qkv_bias()};
+  if (c.job.framework.separate_linears) out.parts = {c.q_width, c.kv_width, c.kv_width};
+  return out;
+}
+
+Linear up_linear(const Context& c) {
+  Linear out{"feed-forward up", c.hidden, c.up_width, c.model.bias};
+  if (c.job.framework.separate_linears && c.model.gated_mlp) out.parts = {c.ffn, c.ffn, 0};
+  return out;
+}
+
 std::string TensorParallel::called(const Linear& linear, const char* what) const {
   return std::string(linear.name) + ' ' + what;
 }
 
 void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient) {
-  if (m == 0 || n == 0) return;
+  if (m == 0 || n == 0 || k == 0) return;
   const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
   out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name);
+}
+
+void TensorParallel::product(const Linear& linear, std::int64_t rows) {
+  if (linear.parts[0] == 0) return matmul(rows, linear.out, linear.in, linear.name);
+  for (const std::int64_t out : linear.parts) matmul(rows, out, linear.in, linear.name);
 }
 
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
@@ -50,19 +67,19 @@ void TensorParallel::column_forward(const Linear& linear, bool gathers) {
 }
 
 void TensorParallel::column_product(const Linear& linear, bool gathers) {
-  if (!c_.sp || !gathers) return matmul(c_.tokens, linear.out, linear.in, linear.name);
+  if (!c_.sp || !gathers) return product(linear, c_.tokens);
   const std::string gather = called(linear, "all-gather");
   const double element = narrow(c_, out_.layer) ? gathered_bytes(c_, false) : 0;
   switch (c_.tp_overlap) {
     case TpOverlap::none:
     case TpOverlap::wgrad:
       collective(CollectiveKind::all_gather, c_.tokens * linear.in, gather, element);
-      return matmul(c_.tokens, linear.out, linear.in, linear.name);
+      return product(linear, c_.tokens);
     case TpOverlap::chunked:  // the rank's own shard is multiplied while the others arrive
       start(CollectiveKind::all_gather, c_.tokens * linear.in, gather, element);
-      matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
+      product(linear, c_.shard_tokens);
       out_.join(Stream::tp);
-      return matmul(c_.tokens - c_.shard_tokens, linear.out, linear.in, linear.name);
+      return product(linear, c_.tokens - c_.shard_tokens);
     case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives
       for (int i = 0; i < c_.tp; ++i) {
         if (i + 1 < c_.tp) {
@@ -70,7 +87,7 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));
-        matmul(c_.shard_tokens, linear.out, linear.in, linear.name);
+        product(linear, c_.shard_tokens);
       }
       return;
   }
@@ -111,6 +128,14 @@ void TensorParallel::input_gradient(const Linear& linear) {
     return;
   }
   matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
+  if (linear.parts[0] == 0) return matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
+  int parts = 0;
+  for (const std::int64_t out : linear.parts) {
+    matmul(c_.tokens, linear.in, out, called(linear, "input gradient"));
+    parts += out > 0;
+  }
+  const Chain sum = gradient_sum(c_, c_.tokens * linear.in, parts);
+  out_.compute(sum.work, called(linear, "input gradients added"), sum.launches);
 }
 
 void TensorParallel::weight_gradient(const Linear& linear) {
@@ -123,6 +148,17 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   out.compute(
       Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
       called(linear, "weight gradient"));
+  const auto product = [&](std::int64_t width) {
+    if (width == 0) return;
+    out.compute(
+        Matmul{linear.in, width, rows, linear.experts, matmul_dtype(c_, out_.layer), result, fused, linear.experts > 1},
+        called(linear, "weight gradient"));
+  };
+  if (linear.parts[0] == 0) {
+    product(linear.out);
+  } else {
+    for (const std::int64_t part : linear.parts) product(part);
+  }
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
   if (!fused && (c_.separate_gradients || sums)) {

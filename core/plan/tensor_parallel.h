@@ -18,7 +18,12 @@ struct Linear {
   bool bias = false;
   std::int64_t rows = 0;     // tokens; 0: those of a microbatch
   std::int64_t experts = 1;  // equal layers side by side, each on `rows` tokens of its own (a grouped matmul)
+  std::array<std::int64_t, 3> parts{};  // `out` of the matmuls that it really is; none: one
 };
+
+/// Query, key and value projections; gate and up of a feed-forward: one matmul, or as many as the framework's modules.
+Linear qkv_linear(const Context&);
+Linear up_linear(const Context&);
 
 class TensorParallel {
  public:
@@ -43,6 +48,8 @@ class TensorParallel {
 
  private:
   void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient = false);
+  /// x w of `rows` tokens, part by part.
+  void product(const Linear&, std::int64_t rows);
   void input_gradient(const Linear&);
   void weight_gradient(const Linear&);
   void column_product(const Linear&, bool gathers);
