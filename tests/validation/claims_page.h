@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "core/base/text.h"
 #include <fmt/format.h>
+#include "core/base/text.h"
 #include "tests/validation/claim_figures.h"
 
 namespace claims {
