@@ -62,6 +62,7 @@ inline std::string page(const File& file) {
   for (const auto& [name, title] : file.sources) text += fmt::format("- {}: {}\n", name, title);
   text += fmt::format("\n{} statements, {} figures: {} as the guides say, {} not.\n", statements.size(),
                       file.claims.size(), file.claims.size() - differ, differ);
+  for (const auto& [id, reason] : file.left_out) text += fmt::format("\n{} has no row: {}.\n", id, reason);
   text += "\n## Where forerun answers otherwise\n\n" + table(file, false);
   text += "\n## Where it agrees\n\n" + table(file, true);
   return text;
