@@ -17,7 +17,14 @@ Json memory(const Prediction& p) {
     entry["peak_time_s"] = stage.peak_time_s;
     stages.push_back(std::move(entry));
   }
-  return {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}, {"stages", std::move(stages)}};
+  Json out{{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}, {"stages", std::move(stages)}};
+  if (p.host_capacity_bytes > 0) {  // something is offloaded
+    out["host_bytes"] = p.host_bytes;
+    out["host_capacity_bytes"] = p.host_capacity_bytes;
+    out["nvme_bytes"] = p.nvme_bytes;
+    out["nvme_capacity_bytes"] = p.nvme_capacity_bytes;
+  }
+  return out;
 }
 
 Json communication(const Prediction& p) {

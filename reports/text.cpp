@@ -113,6 +113,14 @@ std::string memory(const Prediction& p) {
     out += paragraph("  peak: ", fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s),
                                              fullest->peak_operator));
   }
+  if (p.host_capacity_bytes > 0) {
+    out += fmt::format("  host of a node: {} of {}", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
+    if (p.nvme_bytes > 0) {
+      out += fmt::format("; its drives: {}", bytes(p.nvme_bytes));
+      if (p.nvme_capacity_bytes > 0) out += fmt::format(" of {}", bytes(p.nvme_capacity_bytes));
+    }
+    out += '\n';
+  }
   return out;
 }
 
@@ -132,8 +140,11 @@ std::string communication(const Prediction& p) {
 
 std::string does_not_fit(const Prediction& p) {
   if (p.fits) return "";
-  std::string out = fmt::format("\nDOES NOT FIT: {} needed, {} there ({} too much)\n", bytes(p.peak_bytes),
-                                bytes(p.capacity_bytes), bytes(p.peak_bytes - p.capacity_bytes));
+  const bool host = p.attack == "host_memory", drives = p.attack == "nvme";
+  const std::int64_t needed = host ? p.host_bytes : drives ? p.nvme_bytes : p.peak_bytes;
+  const std::int64_t there = host ? p.host_capacity_bytes : drives ? p.nvme_capacity_bytes : p.capacity_bytes;
+  std::string out = fmt::format("\nDOES NOT FIT: {} needed, {} there ({} too much)\n", bytes(needed), bytes(there),
+                                bytes(needed - there));
   if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack));
   for (std::size_t i = 0; i < p.mends.size(); ++i) out += paragraph(i ? "    or   " : "    with ", p.mends[i]);
   return out;

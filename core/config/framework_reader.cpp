@@ -67,6 +67,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
   map.read("keeps_casts", framework.keeps_casts);
   map.read("fp8_parameters", framework.fp8_parameters);
+  map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
+  map.read("optimizer_tile", framework.optimizer_tile);
   framework.source = value.where.file;
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);

@@ -62,6 +62,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
   if (const Value* pcie = map.child("pcie")) {
     MapReader part(*pcie, map.path_of("pcie"), faults);
     part.require("bandwidth", node.pcie.bandwidth);
+    part.read("copy", node.pcie.copy);
     part.read("p2p", node.pcie.p2p);
     part.finish();
   } else {
@@ -77,6 +78,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
     MapReader part(*nvme, map.path_of("nvme"), faults);
     part.require("read", node.nvme.read);
     part.require("write", node.nvme.write);
+    part.read("capacity", node.nvme.capacity);
     part.finish();
   }
   map.read("power", node.power);

@@ -111,6 +111,22 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
   part.finish();
 }
 
+void read_offload(MapReader& map, spec::Strategy& s, Faults& faults) {
+  using To = spec::Offload::To;
+  const Value* value = map.child("offload");
+  if (!value) return;
+  s.offload_given = true;
+  MapReader part(*value, map.path_of("offload"), faults);
+  const std::initializer_list<std::pair<std::string_view, To>> places{
+      {"none", To::none}, {"cpu", To::cpu}, {"nvme", To::nvme}};
+  part.read("optimizer", s.offload.optimizer, places);
+  part.read("parameters", s.offload.parameters, places);
+  To activations = To::none;
+  part.read("activations", activations, {{"none", To::none}, {"cpu", To::cpu}});
+  s.offload.activations = activations == To::cpu;
+  part.finish();
+}
+
 void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
   const Value* value = map.child("lora");
   if (!value) return;
@@ -150,7 +166,7 @@ spec::Strategy read_strategy(const Value& value, Faults& faults) {
   read_recompute(map, s.recompute, faults);
   read_kernels(map, s, faults);
   read_fsdp(map, s, faults);
-  s.offload_given = map.has("offload");
+  read_offload(map, s, faults);
   read_lora(map, s, faults);
   map.ignore("framework");
   map.finish();

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/plan/activation_offload.h"
 #include "core/plan/block.h"
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
@@ -46,7 +47,7 @@ class StageBuilder {
   struct Written {
     Pass pass;
     int chunk;
-    bool gathers, reduces, releases, first;
+    bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
     auto operator<=>(const Written&) const = default;
   };
 
@@ -55,7 +56,7 @@ class StageBuilder {
   void send(SegmentBuilder&, int chunk, bool backward);
   void finish_sends(SegmentBuilder&);
   Segment forward(int chunk, bool gathers, bool first);
-  Backward backward(int chunk, bool reduces, bool releases, bool split);
+  Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
@@ -156,6 +157,7 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
   if (receives && ahead) out.join(Stream::recv_prev);
   if (receives && !ahead) receive(out, index, false);
+  ForwardOffload activations(c_, out, chunk);
   ForwardUnits units(c_, out, chunk, gathers);
   if (c_.fully_sharded) gathers = false;
   if (gathers && chunk.layers == 0) {
@@ -168,9 +170,11 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    activations.enter(i);
     units.enter(i);
     Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
     units.leave(i);
+    activations.leave(i);
   }
   if (chunk.last) {
     units.head();
@@ -179,10 +183,11 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   }
   if (receives && ahead) receive(out, index, false, true);
   if (neighbours(stage_, c_.placement.behind(stage_, index))) send(out, index, false);
+  activations.finish();
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split, bool adds) {
   const Chunk& chunk = chunks_[index];
   const char* plain = split ? "backward of inputs" : "backward";
   SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
@@ -190,6 +195,8 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   weights.phase = out.phase = Phase::backward;
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
   finish_sends(out);
+  out.adds_gradients = adds;
+  BackwardOffload activations(c_, out, chunk);
   BackwardUnits units(c_, out, chunk, reduces, releases);
   if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out);
@@ -204,6 +211,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    activations.enter(i);
     units.enter(i);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
     units.leave(i);
@@ -225,10 +233,10 @@ std::int32_t StageBuilder::segment(const Written& w) {
   if (w.pass == Pass::forward) {
     written_[w] = add(forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] =
-        add(overlap(forward(w.chunk, w.gathers, w.first), backward(1 - w.chunk, w.reduces, w.releases, false).input));
+    written_[w] = add(overlap(forward(w.chunk, w.gathers, w.first),
+                              backward(1 - w.chunk, w.reduces, w.releases, false, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
@@ -243,7 +251,8 @@ std::int32_t StageBuilder::segment(const Written& w) {
 
 void StageBuilder::run_slots(Role& role) {
   const bool gathers = c_.strategy.zero >= 1 && !c_.fully_sharded && c_.overlap_param_gather && c_.replicated();
-  const bool reduces = c_.overlap_grad_reduce && !c_.scatters_gradients && c_.replicated();
+  const bool offloads = c_.strategy.offload.updates_on_host();
+  const bool reduces = c_.overlap_grad_reduce && !c_.scatters_gradients && (c_.replicated() || offloads);
   // Zero 2 and 3: what every microbatch does, and what the first or the last one does instead.
   const bool syncs = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
   const bool keeps = c_.fully_sharded && keeps_over_step(c_);
@@ -258,10 +267,10 @@ void StageBuilder::run_slots(Role& role) {
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
     const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
-    const std::int32_t called =
-        segment({slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
-                 first && (gathers || keeps || casts)});
+    const std::int32_t called = segment(
+        {slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+         completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
+         (first && (gathers || keeps || casts)) || (offloads && syncs && completes && completed[slot.chunk] > 1)});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
   }
 }
@@ -335,7 +344,8 @@ Role StageBuilder::build() {
 
   role.calls.reserve(slots_.size() + 2);
   SegmentBuilder begin(pool_, "begin");
-  const std::int64_t zeroed = (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
+  const bool gradients_away = c_.scatters_gradients && c_.strategy.offload.updates_on_host();
+  const std::int64_t zeroed = gradients_away ? 0 : (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
   const std::int64_t checkpoint = checkpoint_bytes(c_, held);
   begin_storage(c_, begin, stage_, checkpoint);
   if (!c_.rolling) begin_step(c_, begin, zeroed);

@@ -91,6 +91,17 @@ void SegmentBuilder::beside(const Work& work, std::string_view name, Stream stre
   }
 }
 
+void SegmentBuilder::beside_events(const Work& work, std::string_view name, Stream stream,
+                                   std::initializer_list<EventId> waits) {
+  Operator& op = append(work, name, stream, 0);
+  int count = 0;
+  for (const EventId waited : waits) {
+    if (waited < 0) continue;
+    assert(count < kMaxWaits);
+    op.waits[count++] = waited;
+  }
+}
+
 void SegmentBuilder::take(Category category, std::int64_t bytes) {
   if (bytes == 0) return;
   segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});

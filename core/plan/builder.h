@@ -54,6 +54,7 @@ class SegmentBuilder {
   Phase phase = Phase::forward;   // of operators appended from now on
   std::int16_t layer = -1;        // likewise
   bool first_microbatch = false;  // of the step: weights are cast to narrow formats
+  bool adds_gradients = false;    // a sum of gradients lies on the host (offload.h)
 
   /// Compute on the compute stream, after everything before it there, `waits` (streams) and what join() noted.
   void compute(const Work&, std::string_view name, int launches = 1, std::initializer_list<Stream> waits = {});
@@ -63,6 +64,8 @@ class SegmentBuilder {
   /// Work on another stream that the host's launches do not pay for (a loader's thread, a copy engine), after the
   /// latest operator of each of `waits`.
   void beside(const Work&, std::string_view name, Stream stream, std::initializer_list<Stream> waits);
+  /// The same after the latest record of each of `waits`; -1: none.
+  void beside_events(const Work&, std::string_view name, Stream stream, std::initializer_list<EventId> waits);
   /// The next compute operator also waits for the latest operator issued on `stream` before this call.
   void join(Stream stream) { join(event_of(stream)); }
   void join(EventId event) { joined_[event] = true; }
@@ -71,6 +74,8 @@ class SegmentBuilder {
 
   void take(Category, std::int64_t bytes);  // allocated before the next operator
   void give(Category, std::int64_t bytes);  // released after the latest operator
+
+  void hold_on_host(std::int64_t bytes) { segment_.host_bytes += bytes; }  // negative: no longer
 
   /// From now on weight gradients go to `weights`, to be run later, and this segment keeps what they read.
   void defer_weights(SegmentBuilder* weights) { weights_ = weights; }

@@ -77,8 +77,9 @@ Context::Context(const spec::Job& j)
     axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);
   }
   shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
-  scatters_gradients = strategy.zero >= 2 && replicated();
-  fully_sharded = strategy.zero == 3 && replicated();
+  scatters_gradients = strategy.zero >= 2 && (replicated() || strategy.offload.updates_on_host());
+  fully_sharded = strategy.zero == 3 && (replicated() || strategy.offload.fetches_parameters());
+  scatters_gradients |= fully_sharded;
   if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/offload.h"
+
 namespace plan {
 namespace {
 
@@ -13,7 +15,12 @@ std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) 
 
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
-  if (ranks == 1 || parameters == 0) return;
+  if (ranks > 1 && parameters > 0) reduce(axis, parameters);
+  gradients_to_host(c_, out_, (parameters + ranks - 1) / ranks);
+}
+
+void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
+  const int ranks = c_.axes[axis].size;
   const bool scatters = c_.strategy.zero >= 1;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
@@ -69,7 +76,9 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
     const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c.element + narrow,
                           c.group(axis)};
-    if (waits_for_optimizer) {
+    if (waits_for_optimizer && c.strategy.offload.updates_on_host()) {
+      out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});
+    } else if (waits_for_optimizer) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute});
     } else {
       out.communicate(work, name, Stream::dp, channel, {});

@@ -26,6 +26,7 @@ class GradientBuckets {
     std::int64_t waiting = 0;
   };
   void send(Axis, std::int64_t parameters);
+  void reduce(Axis, std::int64_t parameters);
   void fill(Bucket&, std::int64_t parameters);
 
   const Context& c_;

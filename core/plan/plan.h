@@ -104,6 +104,7 @@ struct Segment {
   std::string name;  // "forward", "backward last", "optimizer"
   std::vector<Operator> operators;
   std::vector<MemoryChange> memory;  // ordered by (at, after)
+  std::int64_t host_bytes = 0;       // activations that it leaves in the host's memory; negative: takes from there
 };
 
 struct Call {
@@ -120,6 +121,7 @@ struct Role {
   int ranks = 1;       // ranks that it stands for
   std::vector<Call> calls;
   std::array<std::int64_t, kCategories> resident{};  // bytes held through the whole step
+  std::int64_t host_bytes = 0, nvme_bytes = 0;       // of one rank on its node, likewise (offload.h)
 };
 
 struct Plan {

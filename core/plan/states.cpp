@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/offload.h"
+
 namespace plan {
 
 bool shards_masters(const Context& c) {
@@ -13,19 +15,23 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };
   const std::int64_t all = held.total(), share = optimizer_share(c, held).total();
   const bool masters = shards_masters(c);
+  const spec::Offload& offload = c.strategy.offload;
+  hold_on_host(c, held, role);
   if (c.fully_sharded) {
-    hold(Category::parameters, share * (masters ? 4 : c.element));
+    if (!offload.fetches_parameters()) hold(Category::parameters, share * (masters ? 4 : c.element));
   } else {
     hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element);
     for (const Chunk& chunk : chunks) hold(Category::parameters, frozen_bytes(c, chunk) + narrow_copies(c, chunk));
   }
-  hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
+  if (!offload.updates_on_host()) {
+    hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
+  }
   if (!c.scatters_gradients) {
     hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
     return;
   }
   // A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was reduced in.
-  hold(Category::gradients, share * (masters ? 4 : c.gradient_element));
+  if (!offload.updates_on_host()) hold(Category::gradients, share * (masters ? 4 : c.gradient_element));
   // Not scattered before the last microbatch, whole gradients stay for the sum.
   if (!c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1) {
     hold(Category::gradients, all * c.gradient_element);

@@ -7,6 +7,7 @@
 #include "core/plan/group_shape.h"
 #include "core/plan/mla.h"
 #include "core/plan/multi_token.h"
+#include "core/plan/offload.h"
 
 namespace plan {
 namespace {
@@ -64,6 +65,8 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
 }
 
+void reduce_gradient_norm(const Context& c, SegmentBuilder& out) { reduce_scalar(c, out, "gradient norm all-reduce"); }
+
 /// Sums the gradients of a stage's chunks with those of their copies, which the mirrored stage holds.
 void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters, int stage) {
   if (!c.placement.two_copies()) return;
@@ -85,6 +88,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   out.phase = Phase::optimizer;
   Held parameters;
   for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
+  const spec::Offload& offload = c.strategy.offload;
   if (!c.overlap_grad_reduce && !c.scatters_gradients) {
     GradientBuckets buckets(c, out);
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
@@ -107,11 +111,17 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
                     c.model.tied_embeddings ? "tied embedding all-reduce" : "copied embedding all-reduce", Stream::dp,
                     channel, {Stream::compute});
     out.join(Stream::dp);
+    gradients_to_host(c, out, optimizer_share(c, {table, 0}).dense);
   }
   reduce_shared(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
-  clip_gradients(c, out, owned);
-  update_parameters(c, out, owned);
+  if (offload.updates_on_host()) {
+    update_on_host(c, out, owned);
+  } else {
+    clip_gradients(c, out, owned);
+    update_parameters(c, out, owned);
+    updated_to_host(c, out, owned);
+  }
   if (c.strategy.zero >= 1 && !c.fully_sharded && !c.overlap_param_gather) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }

@@ -14,6 +14,9 @@ namespace plan {
 /// The optimizer's kernels over the parameters whose states this rank holds.
 void update_parameters(const Context&, SegmentBuilder&, std::int64_t owned);
 
+/// The all-reduce behind the gradient norm of each rank.
+void reduce_gradient_norm(const Context&, SegmentBuilder&);
+
 void begin_step(const Context&, SegmentBuilder&, std::int64_t stage_parameters);
 void end_step(const Context&, SegmentBuilder&, const std::vector<Chunk>& chunks, int stage);
 

@@ -2,6 +2,9 @@
 #include "core/plan/units.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/plan/offload.h"
 
 namespace plan {
 namespace {
@@ -48,7 +51,8 @@ bool UnitCut::kept(int unit) const {
 std::int64_t Gathers::bytes(const Held& held) const {
   const auto of = [&](Axis axis, std::int64_t count, std::int64_t narrow) {
     const int ranks = c_.axes[axis].size;
-    return ranks > 1 && count > 0 ? (padded(count, ranks) - narrow) * c_.element + narrow : 0;
+    const bool elsewhere = ranks > 1 || c_.strategy.offload.fetches_parameters();
+    return elsewhere && count > 0 ? (padded(count, ranks) - narrow) * c_.element + narrow : 0;
   };
   return of(c_.shard_axis, held.dense, held.narrow_dense) + of(Axis::expert_dp, held.experts, held.narrow_experts);
 }
@@ -58,13 +62,21 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
   const std::int16_t computing = out_.layer;
   out_.layer = static_cast<std::int16_t>(layer);
   out_.take(c_.job.framework.unit_copies ? Category::communication : Category::parameters, bytes(held));
+  out_.take(Category::communication, staged_bytes(c_, held));
+  const bool fetches = c_.strategy.offload.fetches_parameters();
+  if (fetches) {  // alone it stands for the gather
+    bring_shard(c_, out_, held, behind_compute, std::exchange(before_, std::exchange(latest_, event_of_slot(slot))));
+    out_.record(event_of_slot(slot));
+  }
   const auto gather = [&](Axis axis, std::int64_t count, std::int64_t narrow, const char* name) {
     const int ranks = c_.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
     const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c_.element + narrow,
                           c_.group(axis)};
-    if (behind_compute) {
+    if (fetches) {
+      out_.communicate(work, name, Stream::gather, channel, {Stream::dp, Stream::to_device});
+    } else if (behind_compute) {
       out_.communicate(work, name, Stream::gather, channel, {Stream::compute, Stream::dp});
     } else {
       out_.communicate(work, name, Stream::gather, channel, {Stream::dp});
@@ -80,6 +92,7 @@ void Gathers::arrive(const Held& held, int slot) {
   const std::int64_t size = bytes(held);
   if (size == 0) return;
   out_.join(event_of_slot(slot));
+  out_.give(Category::communication, staged_bytes(c_, held));
   if (!c_.job.framework.unit_copies) return;
   out_.take(Category::parameters, size);
   out_.compute(MemoryBound{MemoryBound::Kind::copy, size, size, 1}, "unit copy-out", 1);
@@ -200,6 +213,7 @@ void BackwardUnits::reduce(const Held& held) {
   if (!bucketed_) {  // one reduction flies while the next unit computes
     let_go();
     out_.join(Stream::dp);
+    if (c_.strategy.offload.updates_on_host()) out_.join(Stream::to_host);
   }
   const bool copies = !c_.fused_accumulation;
   const bool resident = !c_.strategy.fsdp.sync_each_microbatch && c_.microbatches > 1;

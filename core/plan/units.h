@@ -56,6 +56,7 @@ class Gathers {
   std::int64_t bytes(const Held& held) const;  // of what has to be gathered
   const Context& c_;
   SegmentBuilder& out_;
+  EventId before_ = -1, latest_ = -1;  // of the two units asked for before
 };
 
 /// Around the layers of a forward. Without effect below zero 3. `gathers_kept`: units that stay are gathered, too.

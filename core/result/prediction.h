@@ -48,8 +48,10 @@ struct Prediction {
   std::int64_t capacity_bytes = 0;
   std::int64_t peak_bytes = 0;  // of the fullest stage
   std::vector<StageMemory> stages;
-  std::string attack;              // does not fit: the category to attack
-  std::vector<std::string> mends;  // does not fit: flags that would make it fit
+  std::int64_t host_bytes = 0, host_capacity_bytes = 0;  // of the fullest node, where something is offloaded
+  std::int64_t nvme_bytes = 0, nvme_capacity_bytes = 0;  // likewise; capacity 0: unknown
+  std::string attack;                                    // does not fit: the category to attack
+  std::vector<std::string> mends;                        // does not fit: flags that would make it fit
   std::vector<Communication> communication;
   std::vector<Provenance> provenance;
   std::vector<std::string> warnings;

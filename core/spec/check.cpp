@@ -47,6 +47,7 @@ class Checker {
     experts();
     pipeline();
     sharding();
+    for (base::Fault& each : offload_faults(job_)) faults_.push_back(std::move(each));
     kernels();
     narrow();
     if (faults_.empty()) size();

@@ -31,7 +31,8 @@ struct Nic {
 };
 struct Pcie {
   base::ByteRate bandwidth;
-  bool p2p = true;  // GPUs reach one another without the host's memory
+  bool p2p = true;      // GPUs reach one another without the host's memory
+  base::ByteRate copy;  // that copies to and from pinned host memory reach; 0: all of it
 };
 struct Host {
   base::Bytes memory;
@@ -39,6 +40,7 @@ struct Host {
 };
 struct Nvme {
   base::ByteRate read, write;
+  base::Bytes capacity;  // 0: unknown
 };
 
 struct Node {

@@ -35,6 +35,8 @@ struct Framework {
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
   bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
+  double cpu_optimizer = 1;     // an optimizer on the host moves its bytes at this share of the host's bandwidth
+  base::Bytes optimizer_tile;   // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
   std::string source;  // of the figures above

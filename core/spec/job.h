@@ -64,6 +64,9 @@ std::vector<std::string> serving_warnings(const Job&);
 /// The part of check() that is about input data and checkpoints.
 std::vector<base::Fault> storage_faults(const Job&);
 
+/// The part of check() that is about what leaves the GPU.
+std::vector<base::Fault> offload_faults(const Job&);
+
 /// The part of check() that is about models given as a list of operators.
 std::vector<base::Fault> layer_list_faults(const Job&);
 

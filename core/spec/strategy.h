@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/spec/offload.h"
+
 namespace spec {
 
 enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe, pipedream };
@@ -94,7 +96,8 @@ struct Strategy {
   std::string rank_order = "tp-cp-dp-pp";
   bool fsdp_given = false;
   Fsdp fsdp;
-  bool offload_given = false;  // refused by name until it is supported
+  bool offload_given = false;
+  Offload offload;
   std::optional<Lora> lora;
 
   int data() const { return dp.value_or(1); }

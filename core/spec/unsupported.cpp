@@ -29,7 +29,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},
-      {s.offload_given, "strategy.offload", "offloading to the host or to storage", "leave offload out"},
       {s.lora && s.zero >= 2, "strategy.lora", "low-rank adapters beside sharded weights", "write zero: 1"},
       {s.lora && job.model.moe, "strategy.lora", "low-rank adapters beside experts", "choose a dense model"},
       {s.lora && job.model.mla, "strategy.lora", "low-rank adapters beside latent attention",

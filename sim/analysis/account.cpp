@@ -9,6 +9,7 @@
 
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/provenance.h"
+#include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/network/closed_form.h"
 
@@ -151,6 +152,19 @@ std::string worst_category(const result::StageMemory& stage) {
   return worst->first;
 }
 
+/// What is offloaded has to fit, too.
+void add_host(const spec::Job& job, const plan::Plan& plan, result::Prediction& out) {
+  const spec::Node& node = job.cluster.node;
+  const HostFootprint host = host_footprint(plan, job);
+  out.host_bytes = host.bytes;
+  out.host_capacity_bytes = static_cast<std::int64_t>(node.host.memory.si());
+  out.nvme_bytes = host.nvme_bytes;
+  out.nvme_capacity_bytes = static_cast<std::int64_t>(node.nvme.capacity.si());
+  if (host.fits(node)) return;
+  out.fits = false;
+  if (out.attack.empty()) out.attack = out.host_bytes > out.host_capacity_bytes ? "host_memory" : "nvme";
+}
+
 }  // namespace
 
 result::Prediction account(const spec::Job& job, const plan::Plan& plan, const trace::Trace& trace,
@@ -189,6 +203,7 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   out.peak_bytes = fullest->peak_bytes;
   out.fits = out.peak_bytes <= out.capacity_bytes;
   if (!out.fits) out.attack = worst_category(*fullest);
+  if (job.strategy.offload.any()) add_host(job, plan, out);
   out.provenance = provenance(job, plan);
   out.warnings = spec::warnings(job);
   out.assumptions = job.assumptions;

@@ -33,6 +33,13 @@ std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
   return std::holds_alternative<plan::HostSync>(work) || std::holds_alternative<plan::RatedCopy>(work) ? 0 : kCompute;
 }
 
+/// Where the GPUs of a node meet over PCIe, copies to and from the host share each GPU's link with them.
+std::uint8_t host_link_of(plan::Stream stream, const spec::Cluster& cluster) {
+  if (cluster.node.nvlink.via != spec::Switch::none) return 0;
+  if (stream == plan::Stream::to_device) return resource::kNvlinkIn;
+  return stream == plan::Stream::to_host ? resource::kNvlinkOut : 0;
+}
+
 /// Host time of one operator: graphs replay without it, compiled code needs less.
 base::Seconds host_time(const plan::Operator& op, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
@@ -52,6 +59,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector
   step.channel = op.channel;
   step.stream = static_cast<std::uint8_t>(op.stream);
   step.resources = resources_of(work, op.stream);
+  if (std::holds_alternative<plan::RatedCopy>(work)) step.resources = host_link_of(op.stream, job.cluster);
   step.synchronizes = std::holds_alternative<plan::HostSync>(work) ||
                       (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp);
   step.waits = op.waits;

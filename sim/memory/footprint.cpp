@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/plan/build.h"
+#include "sim/memory/host_footprint.h"
 
 namespace sim {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 bool fits(const spec::Job& job) {
   if (!spec::check(job).empty()) return false;
   const auto capacity = static_cast<std::int64_t>(job.cluster.node.gpu.memory.si());
-  const std::vector<Footprint> all = footprints(plan::build(job), job);
+  const plan::Plan plan = plan::build(job);
+  if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
+  const std::vector<Footprint> all = footprints(plan, job);
   return std::all_of(all.begin(), all.end(), [&](const Footprint& f) { return f.total() <= capacity; });
 }
 
@@ -30,6 +33,14 @@ std::string flag(const char* name, long long value) { return std::string(name) +
 void fully_shard(spec::Job& job) {
   job.strategy.zero = 3;
   if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
+}
+
+/// Parameters and states kept on the host. False where that is no change.
+bool offload(spec::Job& job) {
+  if (job.training.serves() || job.strategy.offload.any()) return false;
+  fully_shard(job);
+  job.strategy.offload = {spec::Offload::To::cpu, spec::Offload::To::cpu, false};
+  return true;
 }
 
 }  // namespace
@@ -115,13 +126,19 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     flags += (flags.empty() ? "" : " ") + change.flags;
   }
   if (!flags.empty() && fits(thrifty)) out.push_back(flags);
-  if (!out.empty() || s.zero == 3 || s.data() == 1) return out;
-  // Nor are they: parameters and gradients sharded besides.
-  fully_shard(thrifty);
+  if (!out.empty()) return out;
+  // Nor are they: parameters and gradients sharded besides, and behind all else kept on the host.
   const std::string shards = "--zero 1";
-  const std::string others =
-      flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
-  if (fits(thrifty)) out.push_back("--zero 3" + others);
+  std::string others = flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
+  if (s.zero < 3) others = "--zero 3" + others;
+  if (s.zero < 3 && s.data() > 1) {
+    fully_shard(thrifty);
+    if (fits(thrifty)) return {others};
+  }
+  if (offload(thrifty) && fits(thrifty)) {
+    out.push_back(others + " --set strategy.offload.optimizer=cpu --set strategy.offload.parameters=cpu");
+    if (out.front().starts_with(' ')) out.front().erase(0, 1);
+  }
   return out;
 }
 
