@@ -97,8 +97,10 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
     const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c.element + narrow,
                           c.group(axis)};
-    if (waits_for_optimizer) {
+    if (waits_for_optimizer && c.strategy.offload.updates_on_host()) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});
+    } else if (waits_for_optimizer) {
+      out.communicate(work, name, Stream::dp, channel, {Stream::compute});
     } else {
       out.communicate(work, name, Stream::dp, channel, {});
     }

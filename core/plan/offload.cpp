@@ -47,7 +47,7 @@ HostRates host_rates(const Context& c) {
   const base::ByteRate link =
       node.pcie.copy.si() > 0 ? std::min(node.pcie.copy, node.pcie.bandwidth) : node.pcie.bandwidth;
   const base::ByteRate memory = node.host.bandwidth * (1 / ranks);
-  return {whole(std::min(link, memory)), whole(memory * c.job.framework.cpu_optimizer),
+  return {whole(memory), whole(std::min(link, memory)), whole(memory * c.job.framework.cpu_optimizer),
           whole(node.nvme.read * (1 / ranks)), whole(node.nvme.write * (1 / ranks))};
 }
 
@@ -95,7 +95,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
     leave("gradient sum to host");
   } else {  // the host waits for the copy, adds, and only then issues more
     leave("gradients to host");
-    out.beside(RatedCopy{3 * bytes, rates.update}, "gradient sum on host", Stream::cpu, {Stream::to_host});
+    out.beside(RatedCopy{3 * bytes, rates.memory}, "gradient sum on host", Stream::cpu, {Stream::to_host});
     out.join(Stream::cpu);
     out.compute(HostSync{}, "gradient sum awaited", 0);
   }
@@ -109,13 +109,16 @@ void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t count = tiles(c, owned);
   out.join(Stream::to_host);
   if (!in_tiles(c)) {
-    out.beside(RatedCopy{owned * gradient, rates.update}, "gradient norm on host", Stream::cpu,
+    out.beside(RatedCopy{owned * gradient, rates.memory}, "gradient norm on host", Stream::cpu,
                {Stream::compute, Stream::to_host});
     out.join(Stream::cpu);
   }
   out.compute(HostSync{}, "gradients awaited by the host", 0);
   reduce_gradient_norm(c, out);
   if (c.barrier) out.compute(HostSync{}, "gradient norm read by the host", 0);
+  if (!in_tiles(c)) {
+    out.beside(RatedCopy{2 * owned * gradient, rates.memory}, "clip gradients on host", Stream::cpu, {Stream::compute});
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t tile = owned / count + (i < owned % count ? 1 : 0);
     const auto updated = static_cast<EventId>(kUpdated + i % 2), before = static_cast<EventId>(kUpdated + (i + 1) % 2);
@@ -131,8 +134,9 @@ void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
     if (drives) {
       out.beside(RatedCopy{travelling_bytes(c, tile), rates.read}, "read states", Stream::storage, {Stream::to_host});
     }
-    // Clipped (read and written) and read again, states read and written, 16-bit weights written.
-    const std::int64_t moved = 3 * tile * gradient + 2 * state_bytes(c, tile) + tile * weight;
+    // Gradients read (a tile is clipped here: read and written before), states read and written, 16-bit weights
+    // written.
+    const std::int64_t moved = (in_tiles(c) ? 3 : 1) * tile * gradient + 2 * state_bytes(c, tile) + tile * weight;
     out.beside_events(
         RatedCopy{moved, rates.update}, "optimizer on host", Stream::cpu,
         {event_of(Stream::compute), event_of(Stream::to_host), drives ? event_of(Stream::storage) : EventId{-1}});

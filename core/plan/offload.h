@@ -23,6 +23,7 @@ namespace plan {
 
 /// Bytes/s that one rank gets while all ranks of its node ask for them.
 struct HostRates {
+  std::int64_t memory = 1;           // of the host, for what moves its bytes once
   std::int64_t copy = 1;             // each direction of its PCIe link, or its share of the host's memory
   std::int64_t update = 1;           // of the bytes that an optimizer on the host moves
   std::int64_t read = 1, write = 1;  // NVMe

@@ -28,7 +28,7 @@ void write(const Context& c, SegmentBuilder& out, std::int64_t bytes, bool behin
   const base::ByteRate node = checkpoint.bandwidth.value_or(c.job.cluster.node.nvme.write);
   const RatedCopy work{bytes, share_of(node, ranks_of_node(c))};
   if (behind_copy) {
-    out.beside(work, "checkpoint write", Stream::storage, {Stream::to_host});
+    out.beside(work, "checkpoint write", Stream::storage, {Stream::to_host, Stream::cpu});
   } else {
     out.beside(work, "checkpoint write", Stream::storage, {});
   }
@@ -57,7 +57,13 @@ void end_storage(const Context& c, SegmentBuilder& out, std::int64_t checkpoint)
   if (!t.checkpoint) return;
   const std::int64_t bytes = each_step(c, checkpoint);
   const auto pcie = share_of(c.job.cluster.node.pcie.bandwidth, 1);
-  out.beside(RatedCopy{bytes, pcie}, "checkpoint copy to host", Stream::to_host, {Stream::compute, Stream::dp});
+  const spec::Offload& offload = c.strategy.offload;  // what is on the host need not go there
+  const std::int64_t each = c.element + optimizer_bytes(c);
+  const std::int64_t here =
+      (offload.fetches_parameters() ? 0 : c.element) + (offload.updates_on_host() ? 0 : optimizer_bytes(c));
+  const std::int64_t copied = here == each ? bytes : bytes / each * here;
+  if (copied > 0)
+    out.beside(RatedCopy{copied, pcie}, "checkpoint copy to host", Stream::to_host, {Stream::compute, Stream::dp});
   if (!t.checkpoint->async) write(c, out, bytes, true);
 }
 

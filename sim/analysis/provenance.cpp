@@ -101,6 +101,9 @@ std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Pla
   collector.note(
       {"clocks under load on " + job.cluster.node.gpu.name, "assumed", job.cluster.node.calibration.power.source});
   collector.note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
+  if (job.strategy.offload.updates_on_host()) {
+    collector.note({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
+  }
   return collector.take();
 }
 

@@ -55,6 +55,14 @@ std::int64_t gather_pool(const plan::Plan& plan, const plan::Role& role) {
   return most;
 }
 
+/// Parameters and states kept on the host. False where that is no change.
+bool offload(spec::Job& job) {
+  if (job.training.serves() || job.strategy.offload.any()) return false;
+  fully_shard(job);
+  job.strategy.offload = {spec::Offload::To::cpu, spec::Offload::To::cpu, false};
+  return true;
+}
+
 }  // namespace
 
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
@@ -143,13 +151,19 @@ std::vector<std::string> changes_that_fit(const spec::Job& job) {
     flags += (flags.empty() ? "" : " ") + change.flags;
   }
   if (!flags.empty() && fits(thrifty)) out.push_back(flags);
-  if (!out.empty() || s.zero == 3 || s.data() == 1) return out;
-  // Nor are they: parameters and gradients sharded besides.
-  fully_shard(thrifty);
+  if (!out.empty()) return out;
+  // Nor are they: parameters and gradients sharded besides, and behind all else kept on the host.
   const std::string shards = "--zero 1";
-  const std::string others =
-      flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
-  if (fits(thrifty)) out.push_back("--zero 3" + others);
+  std::string others = flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
+  if (s.zero < 3) others = "--zero 3" + others;
+  if (s.zero < 3 && s.data() > 1) {
+    fully_shard(thrifty);
+    if (fits(thrifty)) return {others};
+  }
+  if (offload(thrifty) && fits(thrifty)) {
+    out.push_back(others + " --set strategy.offload.optimizer=cpu --set strategy.offload.parameters=cpu");
+    if (out.front().starts_with(' ')) out.front().erase(0, 1);
+  }
   return out;
 }
 

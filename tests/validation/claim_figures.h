@@ -23,15 +23,20 @@ struct Answer {
 };
 
 inline double forward_gathers(const trace::Trace& trace) {
-  trace::Ticks gathers = 0, forward = 0;
+  trace::Ticks gathers = 0, forwards = 0;
+  std::map<int, std::pair<trace::Ticks, trace::Ticks>> forward_of;  // begin and end, by microbatch
   for (const trace::Track& track : trace.tracks) {
+    if (track.rank != trace.tracks.front().rank) continue;
     for (const trace::Span& span : track.spans) {
-      if (trace.phases.at(span.phase) != "forward") continue;
+      if (trace.phases.at(span.phase) != "forward" || span.microbatch < 0) continue;
       if (track.stream == "gather") gathers += span.end - span.start;
-      if (track.stream == "compute") forward = std::max(forward, span.end);
+      if (track.stream != "compute") continue;
+      const auto [at, fresh] = forward_of.try_emplace(span.microbatch, span.start, span.end);
+      if (!fresh) at->second.second = std::max(at->second.second, span.end);
     }
   }
-  return forward > 0 ? static_cast<double>(gathers) / static_cast<double>(forward) : 0;
+  for (const auto& [microbatch, forward] : forward_of) forwards += forward.second - forward.first;
+  return forwards > 0 ? static_cast<double>(gathers) / static_cast<double>(forwards) : 0;
 }
 
 inline std::string key_of(const config::Value& value) {

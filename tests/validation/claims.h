@@ -33,7 +33,8 @@ struct Claim {
 };
 
 struct File {
-  std::vector<std::pair<std::string, std::string>> sources;  // short name and title
+  std::vector<std::pair<std::string, std::string>> sources;   // short name and title
+  std::vector<std::pair<std::string, std::string>> left_out;  // statement and what it waits for
   std::vector<Claim> claims;
 };
 
@@ -111,6 +112,9 @@ inline File read_file() {
   config::Faults faults;
   File file;
   for (const auto& [name, title] : tree.find("source")->entries) file.sources.emplace_back(name, title.text);
+  if (const config::Value* left_out = tree.find("left_out")) {
+    for (const auto& [id, reason] : left_out->entries) file.left_out.emplace_back(id, reason.text);
+  }
   for (const config::Value& item : tree.find("claims")->items) file.claims.push_back(read_claim(item, faults));
   for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
   return file;

@@ -35,35 +35,33 @@ inline std::string range(const Claim& claim) {
   return short_number(claim.low) + " to " + short_number(claim.high);
 }
 
-inline std::string table(const File& file, bool agree) {
-  std::string text = "| | guide | its statement | which means | forerun's answer | why |\n|---|---|---|---|---|---|\n";
-  for (const Claim& c : file.claims) {
-    if (c.agrees != agree) continue;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", c.id, c.source, c.text, range(c), told(c), c.why);
-  }
-  return text;
-}
-
 inline std::string page(const File& file) {
   std::set<std::string> statements;
+  std::string otherwise;
   std::size_t differ = 0;
   for (const Claim& c : file.claims) {
     statements.insert(c.id.substr(0, c.id.find('-')));
-    differ += !c.agrees;
+    if (c.agrees) continue;
+    otherwise += (differ++ == 0 ? "" : ", ") + c.id;
   }
   std::string text =
       "# What public guides say, and what forerun answers\n\n"
       "Made from `validation/claims.yaml`, where every row has its jobs; a test keeps each figure and this page true "
       "(`FORERUN_REWRITE_GOLDEN=1` writes both anew).\n"
-      "Statements are told in our words. A row is about one reading of a statement: some are arithmetic, some are "
-      "rules of "
-      "thumb that hold for some models and networks only, and there the row says for which.\n"
-      "`best` is the fastest strategy that fits of a sweep by hand.\n\n";
+      "Statements are told in our words. A row is one reading of a statement, with the range that it means. Some are "
+      "arithmetic, some are rules of thumb, which hold for some models and networks only; there several rows say for "
+      "which. "
+      "`best` is the fastest that fits of a few dozen strategies; `a / b` is the figure of a over that of b.\n\n";
   for (const auto& [name, title] : file.sources) text += fmt::format("- {}: {}\n", name, title);
-  text += fmt::format("\n{} statements, {} figures: {} as the guides say, {} not.\n", statements.size(),
-                      file.claims.size(), file.claims.size() - differ, differ);
-  text += "\n## Where forerun answers otherwise\n\n" + table(file, false);
-  text += "\n## Where it agrees\n\n" + table(file, true);
+  text += fmt::format("\n{} statements, {} figures: {} as the guides say, {} not ({}).\n", statements.size(),
+                      file.claims.size(), file.claims.size() - differ, differ, otherwise);
+  for (const auto& [id, reason] : file.left_out) text += fmt::format("\n{} has no row: {}.\n", id, reason);
+  text +=
+      "\n| | guide | its statement | which means | forerun's answer | as said | why |\n|---|---|---|---|---|---|---|\n";
+  for (const Claim& c : file.claims) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", c.id, c.source, c.text, range(c), told(c),
+                        c.agrees ? "yes" : "**no**", c.why);
+  }
   return text;
 }
 

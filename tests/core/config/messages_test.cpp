@@ -162,9 +162,9 @@ TEST_F(Messages, AKeyOfOursIsNoKeyOfAHuggingFaceConfig) {
 
 TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(
-      small_.message(job("zero: 3, offload: {optimizer: cpu}")),
-      "job.yaml:4:30: error: strategy.offload: offloading to the host or to storage is not supported by this version\n"
-      "  mend: leave offload out");
+      small_.message(job("zero: 3, lora: {rank: 16, targets: [qkv]}")),
+      "job.yaml:4:27: error: strategy.lora: low-rank adapters beside sharded weights is not supported by this version\n"
+      "  mend: write zero: 1");
 }
 
 TEST_F(Messages, AMixedClusterIsRefusedByName) {
