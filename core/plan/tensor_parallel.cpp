@@ -127,11 +127,10 @@ void TensorParallel::input_gradient(const Linear& linear) {
                  called(linear, "input gradient"));
     return;
   }
-  matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
-  if (linear.parts[0] == 0) return matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"));
+  if (linear.parts[0] == 0) return matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
   int parts = 0;
   for (const std::int64_t out : linear.parts) {
-    matmul(c_.tokens, linear.in, out, called(linear, "input gradient"));
+    matmul(c_.tokens, linear.in, out, called(linear, "input gradient"), true);
     parts += out > 0;
   }
   const Chain sum = gradient_sum(c_, c_.tokens * linear.in, parts);
@@ -145,13 +144,10 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
   const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
-  out.compute(
-      Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
-      called(linear, "weight gradient"));
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
     out.compute(
-        Matmul{linear.in, width, rows, linear.experts, matmul_dtype(c_, out_.layer), result, fused, linear.experts > 1},
+        Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
         called(linear, "weight gradient"));
   };
   if (linear.parts[0] == 0) {

@@ -47,7 +47,7 @@ struct Framework {
   bool ring_gathers = false;      // context parallel by ring: K and V come at once, results are merged in fp32
   bool separate_linears = false;  // q, k, v and the halves of a gated feed-forward are matmuls of their own
   double norm_backward = 1;       // a fused norm's backward over a tuned kernel's time
-  int optimizer_workspace = 0;     // bytes a parameter that the optimizer's step takes for itself
+  int optimizer_workspace = 0;    // bytes a parameter that the optimizer's step takes for itself
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
   double cpu_optimizer = 1;           // an optimizer on the host moves its bytes at this share of the host's bandwidth
