@@ -28,7 +28,7 @@ inline Job small_job() {
   }
   node.nvlink = {base::GBps(450), 8, Switch::nvswitch, true};
   node.nic = {base::GBps(25), 8, NicKind::infiniband};
-  node.pcie = {base::GBps(63), true};
+  node.pcie = {base::GBps(63), true, {}};
   job.cluster.nodes = 2;
   job.training.sequence = 1024;
   job.training.global_batch = 64;
