@@ -73,6 +73,10 @@ spec::Job advised(spec::Job job, const std::string& flags) {
       s.pp = std::stoi(value);
     } else if (flag == "--dp") {
       s.dp = std::stoi(value);
+    } else if (flag == "--set" && value == "strategy.offload.optimizer=cpu") {
+      s.offload.optimizer = spec::Offload::To::cpu;
+    } else if (flag == "--set" && value == "strategy.offload.parameters=cpu") {
+      s.offload.parameters = spec::Offload::To::cpu;
     } else {
       ADD_FAILURE() << "unknown flag " << flag;
     }
