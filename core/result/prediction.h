@@ -15,9 +15,9 @@ struct StageMemory {
   int stage = 0;
   std::int64_t peak_bytes = 0;                                   // all below, at the moment of the peak
   std::vector<std::pair<std::string, std::int64_t>> categories;  // parameters gradients ... reserved
-  std::int64_t outside = 0;   // of peak_bytes, what no allocator counts: CUDA context, NCCL's buffers; not in JSON
-  std::string peak_operator;  // "forward layer 19 microbatch 7: attention"
+  std::string peak_operator;                                     // "forward layer 19 microbatch 7: attention"
   double peak_time_s = 0;
+  std::int64_t outside = 0;  // of peak_bytes, what no allocator counts: CUDA context, NCCL's buffers; not in JSON
 };
 
 struct Communication {

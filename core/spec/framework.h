@@ -35,7 +35,7 @@ struct Framework {
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
   bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
-  // Of eager PyTorch, by what its modules allocate (core/plan/eager.h).
+  // Of eager PyTorch, by what its modules allocate.
   bool compiles_loss = true;      // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
   bool separate_loss = false;     // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;    // under sp, gathered inputs of linears are kept for backward, not gathered again
@@ -43,7 +43,7 @@ struct Framework {
   bool ring_gathers = false;      // context parallel by ring: K and V come at once, results are merged in fp32
   bool separate_linears = false;  // q, k, v and the halves of a gated feed-forward are matmuls of their own
   double norm_backward = 1;       // a fused norm's backward over a tuned kernel's time
-  int optimizer_workspace = 0;     // bytes a parameter that the optimizer's step takes for itself
+  int optimizer_workspace = 0;    // bytes a parameter that the optimizer's step takes for itself
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
   FusedKernels fused;
