@@ -60,6 +60,32 @@ TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
   EXPECT_EQ(etp(true, false, 1, 66), 1);  // 66 columns do not divide by 4
 }
 
+TEST(Resolve, ACompilerLeavesTheLossToFrameworksThatCompileBlocks) {
+  const auto fused = [](bool compiles) {
+    Job job = small_job();
+    job.strategy.compile = true;
+    job.framework.compiles_loss = compiles;
+    job.framework.fused.cross_entropy = false;
+    return *resolve(job).strategy.fused_kernels.cross_entropy;
+  };
+  EXPECT_TRUE(fused(true));
+  EXPECT_FALSE(fused(false));
+}
+
+TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
+  const auto fsdp = [](int pp, bool given) {
+    Job job = small_job();
+    job.strategy.zero = 3;
+    job.strategy.pp = pp;
+    job.strategy.fsdp_given = given;
+    job.framework.keeps_pipeline_units = true;
+    return resolve(job).strategy.fsdp;
+  };
+  EXPECT_FALSE(fsdp(2, false).reshard || fsdp(2, false).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(1, false).reshard && fsdp(1, false).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(2, true).reshard && fsdp(2, true).sync_each_microbatch);  // what the Job says
+}
+
 TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {
   const auto domain = [](int nodes) {
     Job job = small_job();
