@@ -20,8 +20,9 @@ bool narrow(const Context&, int layer);
 /// Format of the operands of `layer`'s matmuls.
 spec::Dtype matmul_dtype(const Context&, int layer);
 
-/// Whether gradients' matmuls in `dtype` keep fp32 sums where the forward leaves them to the tensor cores: 8-bit formats,
-/// in Transformer Engine (split accumulator) and torchao (no fast accumulation). What it costs is the GPU's matter.
+/// Whether gradients' matmuls in `dtype` keep fp32 sums where the forward leaves them to the tensor cores: 8-bit
+/// formats, in Transformer Engine (split accumulator) and torchao (no fast accumulation). What it costs is the GPU's
+/// matter.
 bool promotes(spec::Dtype dtype);
 
 /// Bytes of one element with its share of the block scales (fp32 for 128 fp8 values, one byte for 32 of mxfp8 or 16 of

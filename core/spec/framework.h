@@ -19,7 +19,7 @@ struct Framework {
   base::Bytes gradient_bucket;      // data-parallel reduction in buckets of this size; 0: one for all
   base::Bytes parameter_bucket;     // ZeRO-1 all-gather in buckets of this size; 0: one for all
   int bucket_ranks = 0;  // with more data-parallel ranks than this, buckets grow as they do; 0: they never grow
-  bool whole_later_chunks = false;  // only the first chunk of the first stage has buckets, the others one for all
+  bool whole_later_chunks = false;        // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
   bool scatter_gather_pipeline =
       false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
@@ -40,7 +40,7 @@ struct Framework {
   FusedKernels fused;
   Overlap overlap;
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
-  std::string source;  // of the figures above
+  std::string source;                       // of the figures above
 };
 
 }  // namespace spec

@@ -43,8 +43,8 @@ double moved_bytes(const plan::Matmul& w, int split) {
 /// An fp32 sum is read and written as the last tiles leave, when there is little math left to hide it.
 base::Seconds accumulation(const plan::Matmul& w, const Device& device) {
   if (!w.accumulates || w.out != spec::Dtype::fp32) return {};
-  const double sum = 2.0 * spec::bytes_of(w.out) * static_cast<double>(w.m) * static_cast<double>(w.n) *
-                     static_cast<double>(w.batch);
+  const double sum =
+      2.0 * spec::bytes_of(w.out) * static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.batch);
   return base::Bytes(sum * device.calibration.accumulation) / device.gpu.hbm;
 }
 
@@ -57,7 +57,8 @@ bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
 
 /// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
 Price priced(const plan::Matmul& w, const Device& device, double moved) {
-  const spec::Dtype dtype = misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
+  const bool in_memory = moved < 0;  // an implicit matmul's rows are gathered as it runs
+  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
@@ -79,7 +80,8 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
     }
   }
   const base::Flops flops(plan::hardware_flops(w));
-  const base::Seconds fixed = curve.overhead + accumulation(w, device) + power_penalty(device, flops, peak, curve.ceiling);
+  const base::Seconds fixed =
+      curve.overhead + accumulation(w, device) + power_penalty(device, flops, peak, curve.ceiling);
   if (w.grouped && !curve.grouped_from.source.empty()) {
     const base::Seconds busy(least / curve.grouped_pace);
     return {fixed + curve.grouped_each * static_cast<double>(w.batch) + busy, curve.grouped_from.residual};
