@@ -155,6 +155,28 @@ TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
   EXPECT_TRUE(assumed(job, "overlap.tp: wgrad (default of megatron)"));
 }
 
+TEST(Resolve, UserbuffersComeWithFp8GpusNvlinkSequenceParallelAndDenseModels) {
+  const auto overlap = [](auto change) {
+    Job job = small_job();
+    job.strategy.tp = 2;
+    job.strategy.sp = true;
+    job.framework.tp_of_fp8_gpus = TpOverlap::userbuffers;
+    job.cluster.node.nvlink.via = Switch::nvswitch;
+    job.cluster.node.nvlink.domain = 8;
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
+    change(job);
+    return *resolve(job).strategy.overlap.tp;
+  };
+  EXPECT_EQ(overlap([](Job&) {}), TpOverlap::userbuffers);
+  EXPECT_EQ(overlap([](Job& j) { j.strategy.sp = false; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.nvlink.via = Switch::none; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.nvlink.domain = 1; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {}; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.model.moe = Moe{}; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.framework.tp_of_fp8_gpus.reset(); }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.tp = TpOverlap::wgrad; }), TpOverlap::wgrad);  // as written
+}
+
 TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {
   Job job = small_job();
   job.strategy.compile = true;
