@@ -39,7 +39,7 @@ constexpr std::array kJobFlags{
             "none selective full selective_ops, or {kind: full, layers: N}"},
     JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME",
             "unfused fused_softmax flash1 flash2 flash3 cudnn"},
-    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch none"},
+    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none"},
     JobFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };
 

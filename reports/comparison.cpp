@@ -43,6 +43,12 @@ std::string what_differs(const ComparisonRow& row, bool several_jobs) {
 
 /// The largest category of the fullest stage, as far as the prediction tells.
 std::string why_it_does_not_fit(const Prediction& p) {
+  if (p.attack == "host_memory") {
+    return fmt::format("needs {} of {} in the host", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
+  }
+  if (p.attack == "nvme") {
+    return fmt::format("needs {} of {} on drives", bytes(p.nvme_bytes), bytes(p.nvme_capacity_bytes));
+  }
   std::string out = fmt::format("needs {} of {}", bytes(p.peak_bytes), bytes(p.capacity_bytes));
   const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });

@@ -70,8 +70,8 @@ void SegmentBuilder::compute(const Work& work, std::string_view name, int launch
 }
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
-                                 std::initializer_list<Stream> waits) {
-  Operator& op = append(work, name, stream, 1);
+                                 std::initializer_list<Stream> waits, int launches) {
+  Operator& op = append(work, name, stream, launches);
   op.channel = channel;
   int count = 0;
   for (const Stream waited : waits) {

@@ -61,7 +61,7 @@ class SegmentBuilder {
   void compute(const Work&, std::string_view name, int launches = 1, std::initializer_list<Stream> waits = {});
   /// Communication on `stream` after the latest operator of each of `waits`.
   void communicate(const Work&, std::string_view name, Stream stream, std::int16_t channel,
-                   std::initializer_list<Stream> waits);
+                   std::initializer_list<Stream> waits, int launches = 1);
   /// Work on another stream that the host's launches do not pay for (a loader's thread, a copy engine), after the
   /// latest operator of each of `waits`.
   void beside(const Work&, std::string_view name, Stream stream, std::initializer_list<Stream> waits);

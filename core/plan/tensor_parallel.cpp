@@ -32,10 +32,11 @@ std::string TensorParallel::called(const Linear& linear, const char* what) const
   return std::string(linear.name) + ' ' + what;
 }
 
-void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient) {
+void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient,
+                            int launches) {
   if (m == 0 || n == 0 || k == 0) return;
   const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
-  out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name);
+  out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name, launches);
 }
 
 void TensorParallel::product(const Linear& linear, std::int64_t rows) {
@@ -43,11 +44,12 @@ void TensorParallel::product(const Linear& linear, std::int64_t rows) {
   for (const std::int64_t out : linear.parts) matmul(rows, out, linear.in, linear.name);
 }
 
-void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
+void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element,
+                           int launches) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
   const std::int64_t bytes =
       element > 0 ? static_cast<std::int64_t>(element * static_cast<double>(elements)) : elements * c_.element;
-  out_.communicate(Collective{kind, bytes, c_.tp_group}, name, Stream::tp, channel, {Stream::compute});
+  out_.communicate(Collective{kind, bytes, c_.tp_group}, name, Stream::tp, channel, {Stream::compute}, launches);
 }
 
 void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
@@ -80,14 +82,15 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
       product(linear, c_.shard_tokens);
       out_.join(Stream::tp);
       return product(linear, c_.tokens - c_.shard_tokens);
-    case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives
+    case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives; one call issues it all
       for (int i = 0; i < c_.tp; ++i) {
         if (i + 1 < c_.tp) {
-          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather, element);
+          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather, element, i == 0);
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));
         product(linear, c_.shard_tokens);
+        matmul(c_.shard_tokens, linear.out, linear.in, linear.name, false, i == 0);
       }
       return;
   }
@@ -110,8 +113,8 @@ void TensorParallel::row_product(const Linear& linear, bool reduces) {
   if (c_.tp_overlap == TpOverlap::userbuffers) {  // each piece is reduced while the next one is multiplied
     const std::int64_t piece = c_.tokens / c_.tp;
     for (int i = 0; i < c_.tp; ++i) {
-      matmul(i + 1 == c_.tp ? c_.tokens - piece * i : piece, linear.out, linear.in, linear.name);
-      start(kind, elements / c_.tp, reduce);
+      matmul(i + 1 == c_.tp ? c_.tokens - piece * i : piece, linear.out, linear.in, linear.name, false, i == 0);
+      start(kind, elements / c_.tp, reduce, 0, i == 0);
     }
     return out_.join(Stream::tp);
   }
@@ -155,6 +158,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   } else {
     for (const std::int64_t part : linear.parts) product(part);
   }
+  out.compute(
+      Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
+      called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
   if (!fused && (c_.separate_gradients || sums)) {

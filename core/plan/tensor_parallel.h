@@ -47,7 +47,8 @@ class TensorParallel {
   void collective(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
 
  private:
-  void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient = false);
+  void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient = false,
+              int launches = 1);
   /// x w of `rows` tokens, part by part.
   void product(const Linear&, std::int64_t rows);
   void input_gradient(const Linear&);
@@ -55,7 +56,7 @@ class TensorParallel {
   void column_product(const Linear&, bool gathers);
   void row_product(const Linear&, bool reduces);
   /// `element`: bytes; 0: of storage.
-  void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
+  void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0, int launches = 1);
   std::string called(const Linear&, const char* what) const;
 
   const Context& c_;

@@ -39,7 +39,7 @@ struct Framework {
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
   bool experts_follow_tp = false;  // ep and etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
-  // Of eager PyTorch, by what its modules allocate (core/plan/eager.h).
+  // Of eager PyTorch, by what its modules allocate.
   bool compiles_loss = true;      // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
   bool separate_loss = false;     // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;    // under sp, gathered inputs of linears are kept for backward, not gathered again

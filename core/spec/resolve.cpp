@@ -94,6 +94,10 @@ void fill_overlap(Job& job, Filler& of_framework) {
                          node.nvlink.via != Switch::none;
     s.overlap.tp =
         offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
+    const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
+                         node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain;
+    s.overlap.tp =
+        offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
     if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
   }
 }

@@ -58,7 +58,8 @@ bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
 
 /// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
 Price priced(const plan::Matmul& w, const Device& device, double moved) {
-  const spec::Dtype dtype = misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
+  const bool in_memory = moved < 0;  // an implicit matmul's rows are gathered as it runs
+  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");

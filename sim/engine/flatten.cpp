@@ -44,7 +44,7 @@ std::uint8_t host_link_of(plan::Stream stream, const spec::Cluster& cluster) {
 base::Seconds host_time(const plan::Operator& op, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   if (job.strategy.cuda_graphs) return base::Seconds();
-  if (op.channel >= 0) return framework.collective_launch;
+  if (op.channel >= 0) return framework.collective_launch * op.launches;
   const bool from_autograd = op.phase == plan::Phase::backward;
   const base::Seconds eager = from_autograd ? framework.backward_launch : framework.launch;
   return (job.strategy.compile ? std::min(eager, framework.compiled_launch) : eager) * op.launches;

@@ -66,6 +66,8 @@ class Source {
       f.step = base::us(below(1000));
       f.gradient_bucket = base::Bytes(one_of({0.0, 3e5, 4e6}));
       f.parameter_bucket = base::Bytes(one_of({0.0, 3e5, 4e6}));
+      f.bucket_ranks = below(3);
+      f.whole_later_chunks = coin();
       f.synchronizes_each_reduce = below(4) == 0;
       f.scatter_gather_pipeline = coin();
       if (j.strategy.zero >= 2) {

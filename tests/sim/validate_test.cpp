@@ -63,6 +63,16 @@ TEST(Compare, MemoryIsOfTheKindThatWasMeasured) {
   }
 }
 
+TEST(Compare, WhatAnAllocatorReservesLeavesOutContextAndCommunicators) {
+  ValidationCase row;
+  row.measured_bytes = 50;
+  row.memory_kind = "reserved";
+  result::Prediction p = prediction();
+  p.stages[1].outside = 12;  // of 70; the first stage has 65, all of it the allocator's
+  sim::compare(p, row);
+  EXPECT_EQ(row.predicted_bytes, 65);
+}
+
 TEST(Compare, WhatWasNotMeasuredHasNoError) {
   ValidationCase row;
   row.measured_fits = false;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/plan/build.h"
 #include "tests/core/plan/walk.h"
 
 namespace {
@@ -77,6 +78,45 @@ TEST(GradientBuckets, WithoutASizeAreOneForAll) {
   const std::vector<plan::Collective> ops = reduces(job(4, 0, 0), {600, 601});
   ASSERT_EQ(ops.size(), 1u);
   EXPECT_EQ(ops[0].bytes, 4 * 1204);  // 1201 padded to a multiple of 4
+}
+
+TEST(GradientBuckets, GrowWithRanksBeyondTheFrameworksNumber) {
+  // 1000 parameters for up to 2 ranks, 4000 for 8: layers of 600 fill one bucket of 4000 after the seventh.
+  spec::Job j = job(8, 0, 4000);
+  const plan::Context plain(j);
+  EXPECT_EQ(plan::bucket_elements(plain, base::Bytes(4000), 4), 1000);
+  j.framework.bucket_ranks = 2;
+  const plan::Context grown(j);
+  EXPECT_EQ(plan::bucket_elements(grown, base::Bytes(4000), 4), 4000);
+  const std::vector<plan::Collective> ops = reduces(j, std::vector<std::int64_t>(8, 600));
+  ASSERT_EQ(ops.size(), 2u);
+  EXPECT_EQ(ops[0].bytes, 4 * 4000);
+  EXPECT_EQ(ops[1].bytes, 4 * 800);
+  j.framework.bucket_ranks = 8;  // as many ranks as that: not grown
+  const plan::Context at(j);
+  EXPECT_EQ(plan::bucket_elements(at, base::Bytes(4000), 4), 1000);
+}
+
+TEST(GradientBuckets, ExistOnTheFirstChunkAloneWhereTheFrameworkSaysSo) {
+  spec::Job j = toy::job({.pp = 2, .vpp = 2, .dp = 2, .zero = 1, .microbatches = 2}, [](spec::Job& job) {
+    job.framework.gradient_bucket = base::Bytes(400);
+    job.framework.parameter_bucket = base::Bytes(400);
+    job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
+  });
+  const auto sent = [](const spec::Job& of, int role, const char* name) {
+    const plan::Plan p = plan::build(of);
+    return walk::count(p, p.roles[static_cast<std::size_t>(role)], name);
+  };
+  // 4 layers in 4 chunks; a layer fills far more than eight buckets of 100 parameters and is cut into eight pieces and
+  // a rest. The last stage holds two chunks: two collectives when whole.
+  EXPECT_GT(sent(j, 1, "gradient reduce-scatter"), 8);
+  const int first = sent(j, 0, "gradient reduce-scatter");
+  j.framework.whole_later_chunks = true;
+  EXPECT_EQ(sent(j, 1, "gradient reduce-scatter"), 2);
+  EXPECT_EQ(sent(j, 1, "parameter all-gather"), 2);
+  const int left = sent(j, 0, "gradient reduce-scatter");
+  EXPECT_GT(left, 8);  // its first chunk keeps its buckets
+  EXPECT_LT(left, first);
 }
 
 TEST(GradientBuckets, AreReducedWholeAndScatteredUnderZeroOne) {

@@ -43,6 +43,8 @@ TEST(LowPrecision, MatmulsOfBlocksAreNarrowAndThoseOfTheHeadAreNot) {
     const auto* work = std::get_if<plan::Matmul>(&p.works[op.work]);
     if (!work) return;
     EXPECT_EQ(work->dtype, op.layer >= 0 ? Dtype::fp8 : Dtype::bf16) << p.names[op.name];
+    // Only gradients of 8-bit operands promote their partial sums.
+    EXPECT_EQ(work->gradient, op.layer >= 0 && op.phase == plan::Phase::backward) << p.names[op.name];
     ++(op.layer >= 0 ? narrow : wide);
   });
   EXPECT_EQ(narrow, 4 * 4 * 3);  // layers, linear layers, forward and both gradients

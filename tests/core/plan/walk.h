@@ -230,6 +230,8 @@ inline spec::Job random_job(Dice& dice) {
         {spec::TpOverlap::none, spec::TpOverlap::wgrad, spec::TpOverlap::chunked, spec::TpOverlap::userbuffers});
     j.framework.gradient_bucket = base::Bytes(dice.of({0, 100'000, 1'000'000, 40'000'000}));
     j.framework.parameter_bucket = base::Bytes(dice.of({0, 100'000, 4'000'000, 40'000'000}));
+    j.framework.bucket_ranks = dice.below(3);
+    j.framework.whole_later_chunks = dice.coin();
     j.framework.scatter_gather_pipeline = dice.coin();
     j.framework.synchronizes_p2p = dice.coin();
     j.framework.fused_optimizer = dice.coin();

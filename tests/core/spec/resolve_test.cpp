@@ -60,6 +60,32 @@ TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
   EXPECT_EQ(etp(true, false, 1, 66), 1);  // 66 columns do not divide by 4
 }
 
+TEST(Resolve, ACompilerLeavesTheLossToFrameworksThatCompileBlocks) {
+  const auto fused = [](bool compiles) {
+    Job job = small_job();
+    job.strategy.compile = true;
+    job.framework.compiles_loss = compiles;
+    job.framework.fused.cross_entropy = false;
+    return *resolve(job).strategy.fused_kernels.cross_entropy;
+  };
+  EXPECT_TRUE(fused(true));
+  EXPECT_FALSE(fused(false));
+}
+
+TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
+  const auto fsdp = [](int pp, bool given) {
+    Job job = small_job();
+    job.strategy.zero = 3;
+    job.strategy.pp = pp;
+    job.strategy.fsdp_given = given;
+    job.framework.keeps_pipeline_units = true;
+    return resolve(job).strategy.fsdp;
+  };
+  EXPECT_FALSE(fsdp(2, false).reshard || fsdp(2, false).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(1, false).reshard && fsdp(1, false).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(2, true).reshard && fsdp(2, true).sync_each_microbatch);  // what the Job says
+}
+
 TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {
   const auto domain = [](int nodes) {
     Job job = small_job();
@@ -127,6 +153,28 @@ TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
   EXPECT_EQ(job.strategy.overlap.tp, TpOverlap::wgrad);
   EXPECT_TRUE(assumed(job, "overlap.grad_reduce: true (default of megatron)"));
   EXPECT_TRUE(assumed(job, "overlap.tp: wgrad (default of megatron)"));
+}
+
+TEST(Resolve, UserbuffersComeWithFp8GpusNvlinkSequenceParallelAndDenseModels) {
+  const auto overlap = [](auto change) {
+    Job job = small_job();
+    job.strategy.tp = 2;
+    job.strategy.sp = true;
+    job.framework.tp_of_fp8_gpus = TpOverlap::userbuffers;
+    job.cluster.node.nvlink.via = Switch::nvswitch;
+    job.cluster.node.nvlink.domain = 8;
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
+    change(job);
+    return *resolve(job).strategy.overlap.tp;
+  };
+  EXPECT_EQ(overlap([](Job&) {}), TpOverlap::userbuffers);
+  EXPECT_EQ(overlap([](Job& j) { j.strategy.sp = false; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.nvlink.via = Switch::none; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.nvlink.domain = 1; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {}; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.model.moe = Moe{}; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.framework.tp_of_fp8_gpus.reset(); }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.tp = TpOverlap::wgrad; }), TpOverlap::wgrad);  // as written
 }
 
 TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {

@@ -13,6 +13,24 @@ namespace {
 
 using spec::Recompute;
 
+TEST(Footprint, GathersOnAStreamOfTheirOwnReserveTwoUnitsBesideThePeak) {
+  const auto made = [](bool pools) {
+    return toy::job({.dp = 4, .zero = 3}, [&](spec::Job& j) {
+      j.framework.unit_copies = true;
+      j.framework.stream_pools = pools;
+      j.strategy.overlap.param_gather = true;
+    });
+  };
+  const spec::Job with = made(true), without = made(false);
+  const sim::Footprint f = sim::footprints(plan::build(with), with)[0];
+  const sim::Footprint g = sim::footprints(plan::build(without), without)[0];
+  EXPECT_EQ(f.peak.total(), g.peak.total());
+  // Root: 2048 x 256 (tied) + 128 x 256 + the final norm's 512; a block: 12 x 256^2 + 13 x 256; bf16.
+  const std::int64_t root = 2048 * 256 + 128 * 256 + 512, block = 12 * 256 * 256 + 13 * 256;
+  const std::int64_t flying = f.peak.bytes[static_cast<int>(plan::Category::communication)];
+  EXPECT_EQ(f.reserved - g.reserved, std::max<std::int64_t>(2 * (std::max(root, block) + block) - flying, 0));
+}
+
 TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   const auto reserved = [](const toy::Cut& cut, double fragmentation) {
     const spec::Job job = toy::job(cut, [&](spec::Job& j) {
@@ -73,6 +91,10 @@ spec::Job advised(spec::Job job, const std::string& flags) {
       s.pp = std::stoi(value);
     } else if (flag == "--dp") {
       s.dp = std::stoi(value);
+    } else if (flag == "--set" && value == "strategy.offload.optimizer=cpu") {
+      s.offload.optimizer = spec::Offload::To::cpu;
+    } else if (flag == "--set" && value == "strategy.offload.parameters=cpu") {
+      s.offload.parameters = spec::Offload::To::cpu;
     } else {
       ADD_FAILURE() << "unknown flag " << flag;
     }

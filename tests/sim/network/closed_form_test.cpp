@@ -34,7 +34,7 @@ spec::Cluster toy() {
   c.node.gpus = 8;
   c.node.nvlink = {GBps(100), 8, spec::Switch::nvswitch, false};
   c.node.nic = {GBps(10), 8, spec::NicKind::infiniband};
-  c.node.pcie = {GBps(20), true};
+  c.node.pcie = {GBps(20), true, {}};
   c.node.links = all(perfect());
   c.fabric.calibration = all(perfect());
   c.nodes = 64;
