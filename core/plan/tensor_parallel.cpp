@@ -39,9 +39,9 @@ void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std:
   out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name, launches);
 }
 
-void TensorParallel::product(const Linear& linear, std::int64_t rows) {
-  if (linear.parts[0] == 0) return matmul(rows, linear.out, linear.in, linear.name);
-  for (const std::int64_t out : linear.parts) matmul(rows, out, linear.in, linear.name);
+void TensorParallel::product(const Linear& linear, std::int64_t rows, int launches) {
+  if (linear.parts[0] == 0) return matmul(rows, linear.out, linear.in, linear.name, false, launches);
+  for (const std::int64_t out : linear.parts) matmul(rows, out, linear.in, linear.name, false, launches);
 }
 
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element,
@@ -89,8 +89,7 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));
-        product(linear, c_.shard_tokens);
-        matmul(c_.shard_tokens, linear.out, linear.in, linear.name, false, i == 0);
+        product(linear, c_.shard_tokens, i == 0);
       }
       return;
   }
@@ -158,9 +157,6 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   } else {
     for (const std::int64_t part : linear.parts) product(part);
   }
-  out.compute(
-      Matmul{linear.in, linear.out, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
-      called(linear, "weight gradient"));
   // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
   const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
   if (!fused && (c_.separate_gradients || sums)) {

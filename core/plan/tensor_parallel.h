@@ -50,7 +50,7 @@ class TensorParallel {
   void matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name, bool gradient = false,
               int launches = 1);
   /// x w of `rows` tokens, part by part.
-  void product(const Linear&, std::int64_t rows);
+  void product(const Linear&, std::int64_t rows, int launches = 1);
   void input_gradient(const Linear&);
   void weight_gradient(const Linear&);
   void column_product(const Linear&, bool gathers);

@@ -91,10 +91,6 @@ void fill_overlap(Job& job, Filler& of_framework) {
     // Transformer Engine's userbuffers: sequence parallel, NVLink, and no experts between the linears.
     const Node& node = job.cluster.node;
     const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
-                         node.nvlink.via != Switch::none;
-    s.overlap.tp =
-        offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
-    const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
                          node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain;
     s.overlap.tp =
         offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);

@@ -107,7 +107,7 @@ TEST_F(CatalogueTest, TheEnvironmentNamesAnotherCatalogue) {
 TEST(RealCatalogue, EveryFrameworkIsRead) {
   const Catalogue catalogue(FORERUN_SOURCE_DIR);
   const std::vector<std::string> names = catalogue.names(Catalogue::Kind::framework);
-  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "megatron", "none", "torch"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "megatron", "none", "torch", "torchtitan"}));
   for (const std::string& name : names) {
     Faults faults;
     const spec::Framework framework =
