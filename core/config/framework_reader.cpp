@@ -45,7 +45,6 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   spec::Framework framework;
   MapReader map(value, path, faults);
   map.read("name", framework.name);
-  map.read("fully_sharded", framework.fully_sharded);
   map.require("launch", framework.launch);
   map.require("backward_launch", framework.backward_launch);
   map.require("collective_launch", framework.collective_launch);

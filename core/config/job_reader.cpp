@@ -216,11 +216,6 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   if (!framework || framework->kind == Value::Kind::null) framework = &usual;
   job.framework = catalogue.framework(*framework, "strategy.framework", faults);
   job.strategy.framework = job.framework.name;
-  if (const std::string profile = job.framework.fully_sharded; job.strategy.zero == 3 && !profile.empty()) {
-    usual.text = profile;
-    job.framework = catalogue.framework(usual, "strategy.framework", faults);
-    job.assumptions.push_back("framework: profile of " + profile + " (" + job.strategy.framework + " under zero 3)");
-  }
   read_network(*section("network"), job.network, faults);
   read_simulation(*section("simulation"), job.simulation, faults);
   map.finish();

@@ -12,7 +12,6 @@ namespace spec {
 
 struct Framework {
   std::string name;
-  std::string fully_sharded;        // the profile that stands in for this one under zero 3; empty: this one
   base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
   base::Seconds backward_launch;    // the same from the autograd engine's thread
   base::Seconds collective_launch;  // host time to issue one collective or transfer
