@@ -22,6 +22,7 @@
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
+#include "core/plan/stage_edges.h"
 #include "core/plan/states.h"
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
@@ -33,7 +34,13 @@ namespace {
 class StageBuilder {
  public:
   StageBuilder(const Context& c, Pool& pool, Plan& plan, int stage, std::vector<Chunk> chunks, std::vector<Slot> slots)
-      : c_(c), pool_(pool), plan_(plan), stage_(stage), chunks_(std::move(chunks)), slots_(std::move(slots)) {}
+      : c_(c),
+        pool_(pool),
+        plan_(plan),
+        stage_(stage),
+        edges_(c, stage),
+        chunks_(std::move(chunks)),
+        slots_(std::move(slots)) {}
 
   Role build();
   Role serve(int rounds);
@@ -52,9 +59,6 @@ class StageBuilder {
   };
 
   std::int32_t add(Segment segment);
-  void receive(SegmentBuilder&, int chunk, bool backward, bool ahead = false);
-  void send(SegmentBuilder&, int chunk, bool backward);
-  void finish_sends(SegmentBuilder&);
   Segment forward(int chunk, bool gathers, bool first);
   Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds);
   Segment infer(bool takes_tokens, bool sends_tokens);
@@ -67,6 +71,7 @@ class StageBuilder {
   Pool& pool_;
   Plan& plan_;
   int stage_;
+  StageEdges edges_;
   std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;
   std::map<Written, std::int32_t> written_;
@@ -75,57 +80,6 @@ class StageBuilder {
 std::int32_t StageBuilder::add(Segment segment) {
   plan_.segments.push_back(std::move(segment));
   return static_cast<std::int32_t>(plan_.segments.size()) - 1;
-}
-
-/// `ahead`: for the call behind this one, whose compute joins it; what this call needs came before the step.
-void StageBuilder::receive(SegmentBuilder& out, int chunk, bool backward, bool ahead) {
-  out.layer = -1;
-  const int from = backward ? c_.placement.behind(stage_, chunk) : c_.placement.before(stage_, chunk);
-  const bool crossing = c_.placement.crossing();
-  const Stream stream = crossing ? receiving_from(stage_, from) : backward ? Stream::recv_next : Stream::recv_prev;
-  const std::int16_t channel =
-      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, from, stage_});
-  const char* name = backward ? "receive gradient" : "receive activations";
-  if (crossing) {  // post_receives() puts it into a call of its own
-  } else if (c_.overlap_p2p) {
-    out.communicate(c_.stage_transfer, name, stream, channel, {});
-  } else {
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
-  }
-  if (ahead) return;
-  if (!c_.overlap_p2p && c_.job.framework.synchronizes_p2p) {
-    out.join(stream);
-    out.compute(HostSync{}, "exchange awaited by the host", 0);
-  }
-  if (!c_.scatter_gather) return out.join(stream);
-  const std::int16_t group = pool_.channel({Channel::Kind::group, Axis::tp});
-  const Collective gather{CollectiveKind::all_gather, c_.tokens * c_.hidden * c_.element, c_.tp_group};
-  out.communicate(gather, "restore activations all-gather", Stream::tp, group, {stream});
-  out.join(Stream::tp);
-}
-
-/// A blocking exchange: what was sent has arrived before anything else is computed. With several chunks a stage the
-/// receiver takes what comes round the ring before it needs it, so there only receiving blocks.
-void StageBuilder::finish_sends(SegmentBuilder& out) {
-  if (c_.pp == 1 || c_.overlap_p2p || c_.vpp > 1) return;
-  out.join(Stream::send_next);
-  out.join(Stream::send_prev);
-}
-
-void StageBuilder::send(SegmentBuilder& out, int chunk, bool backward) {
-  out.layer = -1;
-  const int to = backward ? c_.placement.before(stage_, chunk) : c_.placement.behind(stage_, chunk);
-  const std::int16_t channel =
-      pool_.channel({backward ? Channel::Kind::backward_edge : Channel::Kind::forward_edge, {}, stage_, to});
-  const char* name = backward ? "send gradient" : "send activations";
-  const Stream stream = c_.placement.crossing() ? sending_to(stage_, to)
-                        : backward              ? Stream::send_prev
-                                                : Stream::send_next;
-  if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute, Stream::tp});
-  } else {
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
-  }
 }
 
 /// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
@@ -153,11 +107,11 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   SegmentBuilder out(pool_, first ? "first forward" : "forward");
   out.phase = Phase::forward;
   out.first_microbatch = first;
-  finish_sends(out);
+  edges_.finish_sends(out);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
   if (receives && ahead) out.join(Stream::recv_prev);
-  if (receives && !ahead) receive(out, index, false);
+  if (receives && !ahead) edges_.receive(out, index, false);
   ForwardOffload activations(c_, out, chunk);
   ForwardUnits units(c_, out, chunk, gathers);
   if (c_.fully_sharded) gathers = false;
@@ -182,8 +136,8 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
     head_forward(c_, out);
   }
-  if (receives && ahead) receive(out, index, false, true);
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) send(out, index, false);
+  if (receives && ahead) edges_.receive(out, index, false, true);
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) edges_.send(out, index, false);
   activations.finish();
   return out.finish();
 }
@@ -195,7 +149,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
   weights.phase = out.phase = Phase::backward;
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
-  finish_sends(out);
+  edges_.finish_sends(out);
   out.adds_gradients = adds;
   BackwardOffload activations(c_, out, chunk);
   BackwardUnits units(c_, out, chunk, reduces, releases);
@@ -207,7 +161,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     if (reduces) buckets.add(last_parameters(c_));
     units.head();
   } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    receive(out, index, true);
+    edges_.receive(out, index, true);
   }
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
@@ -222,7 +176,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     embedding_backward(c_, out);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
   }
-  if (neighbours(stage_, c_.placement.before(stage_, index))) send(out, index, true);
+  if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   if (reduces) buckets.flush();
   units.finish();
   return {out.finish(), weights.finish()};
@@ -291,12 +245,12 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
 Segment StageBuilder::infer(bool takes_tokens, bool sends_tokens) {
   const Chunk& chunk = chunks_.front();
   SegmentBuilder out(pool_, c_.decodes ? "decode" : "prefill");
-  finish_sends(out);
+  edges_.finish_sends(out);
   if (chunk.first) {
     if (takes_tokens) receive_tokens(c_, out);
     embedding_forward(c_, out);
   } else {
-    receive(out, 0, false);
+    edges_.receive(out, 0, false);
   }
   for (int i = 0; i < chunk.layers; ++i) {
     const int layer = chunk.first_layer + i;
@@ -304,7 +258,7 @@ Segment StageBuilder::infer(bool takes_tokens, bool sends_tokens) {
     Block(c_, out).infer(c_.model.window_of(layer) > 0);
   }
   if (!chunk.last) {
-    send(out, 0, false);
+    edges_.send(out, 0, false);
   } else {
     sample_tokens(c_, out);
     if (sends_tokens) send_tokens(c_, out);
