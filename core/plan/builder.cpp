@@ -61,6 +61,13 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
 void SegmentBuilder::compute(const Work& work, std::string_view name, int launches,
                              std::initializer_list<Stream> waits) {
   for (const Stream stream : waits) join(stream);
+  while (std::popcount(joined_) > kMaxWaits) {  // a stream waits for any number of events, an operator for a few
+    Operator& wait = append(MemoryBound{MemoryBound::Kind::copy, 0, 0, 0}, "events awaited", Stream::compute, 0);
+    for (EventId& event : wait.waits) {
+      event = static_cast<EventId>(std::countr_zero(joined_));
+      joined_ &= joined_ - 1;
+    }
+  }
   Operator& op = append(work, name, Stream::compute, launches);
   int count = 0;
   for (; joined_ != 0; joined_ &= joined_ - 1) {
