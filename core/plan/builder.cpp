@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/builder.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <utility>
 
 namespace plan {
+namespace {
+
+/// Takes the next free place among the operator's waits.
+void wait_for(Operator& op, EventId event) {
+  const auto free = std::find(op.waits.begin(), op.waits.end(), EventId{-1});
+  assert(free != op.waits.end());
+  *free = event;
+}
+
+}  // namespace
 
 std::int32_t Pool::work(const Work& work) {
   const std::int32_t guess = work_habit_.guess();
@@ -69,42 +80,26 @@ void SegmentBuilder::compute(const Work& work, std::string_view name, int launch
     }
   }
   Operator& op = append(work, name, Stream::compute, launches);
-  int count = 0;
-  for (; joined_ != 0; joined_ &= joined_ - 1) {
-    assert(count < kMaxWaits);
-    op.waits[count++] = static_cast<EventId>(std::countr_zero(joined_));
-  }
+  for (; joined_ != 0; joined_ &= joined_ - 1) wait_for(op, static_cast<EventId>(std::countr_zero(joined_)));
 }
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
                                  std::initializer_list<Stream> waits, int launches) {
   Operator& op = append(work, name, stream, launches);
   op.channel = channel;
-  int count = 0;
-  for (const Stream waited : waits) {
-    assert(count < kMaxWaits);
-    op.waits[count++] = event_of(waited);
-  }
+  for (const Stream waited : waits) wait_for(op, event_of(waited));
 }
 
 void SegmentBuilder::beside(const Work& work, std::string_view name, Stream stream,
                             std::initializer_list<Stream> waits) {
-  Operator& op = append(work, name, stream, 0);
-  int count = 0;
-  for (const Stream waited : waits) {
-    assert(count < kMaxWaits);
-    op.waits[count++] = event_of(waited);
-  }
+  communicate(work, name, stream, -1, waits, 0);
 }
 
 void SegmentBuilder::beside_events(const Work& work, std::string_view name, Stream stream,
                                    std::initializer_list<EventId> waits) {
   Operator& op = append(work, name, stream, 0);
-  int count = 0;
   for (const EventId waited : waits) {
-    if (waited < 0) continue;
-    assert(count < kMaxWaits);
-    op.waits[count++] = waited;
+    if (waited >= 0) wait_for(op, waited);
   }
 }
 
