@@ -1,6 +1,6 @@
-// bench/predict_bench.cpp -- warm predictions of catalogue Jobs, every operator of every microbatch: plan, price, run,
-// account. Each reports its time over its target; peak_rss_MiB is of the whole process so far, so run one benchmark
-// alone to read it. SPDX-License-Identifier: Apache-2.0
+// bench/predict_bench.cpp -- warm predictions of catalogue Jobs, every operator of every microbatch: plan, price, run
+// (kernels without a gap between them as one), account. Each reports its time over its target; peak_rss_MiB is of the
+// whole process so far, so run one benchmark alone to read it. SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -36,13 +36,14 @@ double peak_rss_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024;  // Linux counts kibibytes
 }
 
-void predict(benchmark::State& state, const spec::Job& job, double target_ms) {
-  sim::predict(job);  // warm
+void predict(benchmark::State& state, const spec::Job& job, double target_ms,
+             sim::Detail detail = sim::Detail::chains) {
+  sim::predict(job, detail);  // warm
   double seconds = 0;
   std::int64_t operators = 0;
   for (auto _ : state) {
     const auto begin = std::chrono::steady_clock::now();
-    const sim::Outcome outcome = sim::predict(job);
+    const sim::Outcome outcome = sim::predict(job, detail);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     operators = outcome.prediction.operators;
     benchmark::DoNotOptimize(outcome.prediction.step_time_s);
@@ -58,6 +59,12 @@ void predict(benchmark::State& state, const spec::Job& job, double target_ms) {
 /// Llama 3 70B on 64 H100, the Job to begin with.
 void PredictDefaultJob(benchmark::State& state) { predict(state, catalogue_job("llama3-70b-64xh100"), 10); }
 BENCHMARK(PredictDefaultJob)->Unit(benchmark::kMillisecond);
+
+/// The same with a span for every operator, as --trace needs it.
+void TraceDefaultJob(benchmark::State& state) {
+  predict(state, catalogue_job("llama3-70b-64xh100"), 10, sim::Detail::operators);
+}
+BENCHMARK(TraceDefaultJob)->Unit(benchmark::kMillisecond);
 
 /// Llama 3.1 405B on 16,384 H100, one instance a stage.
 void PredictFolded16384(benchmark::State& state) { predict(state, catalogue_job("llama3.1-405b-16384xh100"), 50); }
@@ -85,6 +92,12 @@ void PlanDefaultJob(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(plan::build(job).works.size());
 }
 BENCHMARK(PlanDefaultJob)->Unit(benchmark::kMillisecond);
+
+void PlanExperts2048(benchmark::State& state) {
+  const spec::Job job = catalogue_job("deepseek-v3-2048xh800");
+  for (auto _ : state) benchmark::DoNotOptimize(plan::build(job).works.size());
+}
+BENCHMARK(PlanExperts2048)->Unit(benchmark::kMillisecond);
 
 void PriceDefaultJob(benchmark::State& state) {
   const spec::Job job = catalogue_job("llama3-70b-64xh100");

@@ -22,7 +22,7 @@ int run(const Arguments& args) {
     throw base::InputError({{"--trace", "stdout is taken by --json -", "give one of the two a file", {}}});
   }
   const spec::Job job = job_from(args, config::Catalogue::find());
-  const sim::Outcome outcome = sim::predict(job);
+  const sim::Outcome outcome = sim::predict(job, args.has("--trace") ? sim::Detail::operators : sim::Detail::chains);
   if (args.has("--json")) {
     write_to(json, "--json", [&](std::ostream& out) { out << reports::json(outcome.prediction); });
   }

@@ -25,7 +25,7 @@ ComparisonRow row_of(Candidate candidate) {
   row.refusal = std::move(candidate.refusal);
   if (!candidate.sound) return row;
   try {
-    row.prediction = predict(*candidate.sound).prediction;
+    row.prediction = predict(*candidate.sound, Detail::chains).prediction;
     row.status = row.prediction.fits ? Status::fits : Status::does_not_fit;
   } catch (const base::InputError& error) {
     row.refusal = error.faults.front().field + ": " + error.faults.front().what;

@@ -122,7 +122,7 @@ Explanation explain(const spec::Job& job) {
   keep_spans(input);
   const trace::Trace trace = simulate(plan, input);
 
-  const result::Prediction prediction = account(job, plan, trace, footprints(plan, job));
+  const result::Prediction prediction = account(job, input, trace, footprints(plan, job));
   Explanation out;
   out.job = prediction.job;
   out.fits = prediction.fits;

@@ -3,6 +3,7 @@
 
 #include "core/plan/build.h"
 #include "sim/analysis/account.h"
+#include "sim/engine/chains.h"
 #include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/ledger.h"
@@ -11,17 +12,17 @@
 
 namespace sim {
 
-Outcome predict(const spec::Job& job) {
+Outcome predict(const spec::Job& job, Detail detail) {
   const plan::Plan plan = plan::build(job);
-  const std::vector<base::Seconds> prices = prices_of(plan, job.cluster);
-  const EngineInput input = flatten(plan, prices, job);
+  EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  if (detail == Detail::chains) chain(input);
 
   Outcome out;
   out.trace = simulate(plan, input);
-  const std::vector<Footprint> memory = footprints(plan, job);
-  out.prediction = account(job, plan, out.trace, memory);
+  out.prediction = account(job, input, out.trace, footprints(plan, job));
   if (job.training.serves()) add_serving(job, plan, out.prediction);
   if (!out.prediction.fits) out.prediction.mends = changes_that_fit(job);
+  if (detail == Detail::chains) return out;
   for (const plan::Role& role : plan.roles) {
     out.trace.memory.push_back(timeline(plan, role, out.trace, tracks_of(out.trace, role)));
   }

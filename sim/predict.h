@@ -13,7 +13,14 @@ struct Outcome {
   trace::Trace trace;
 };
 
-/// Predicts one step. REQUIRES: check(job).empty() and resolved (config::read_job does both).
-Outcome predict(const spec::Job&);
+/// How finely the Trace tells the step.
+enum class Detail {
+  operators,  // a span an operator, and memory over time
+  chains      // kernels without a gap in one span (sim/engine/chains.h), no memory over time: a quarter of the time
+};
+
+/// Predicts one step; the prediction is the same in every detail but for picoseconds. REQUIRES: check(job).empty() and
+/// resolved (config::read_job does both).
+Outcome predict(const spec::Job&, Detail = Detail::operators);
 
 }  // namespace sim

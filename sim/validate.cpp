@@ -76,7 +76,7 @@ void run(config::Case& work) {
   if (work.row.refused() || !work.job) return;
   label(*work.job, work.row);
   try {
-    compare(predict(*work.job).prediction, work.row);
+    compare(predict(*work.job, Detail::chains).prediction, work.row);
   } catch (const base::InputError& error) {
     work.row.error_message = error.what();
   } catch (const std::bad_alloc&) {

@@ -107,8 +107,9 @@ std::string operator_text(const plan::Plan& plan, const plan::Role& role, const 
   return text + ": " + plan.names[op.name];
 }
 
-std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trace::Trace& trace,
+std::vector<result::StageMemory> stage_memory(const EngineInput& in, const trace::Trace& trace,
                                               const std::vector<Footprint>& footprints) {
+  const plan::Plan& plan = *in.plan;
   std::vector<result::StageMemory> out;
   for (std::size_t r = 0; r < plan.roles.size(); ++r) {
     const plan::Role& role = plan.roles[r];
@@ -126,7 +127,7 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
     stage.peak_operator = operator_text(plan, role, footprint.peak);
     if (footprint.peak.call >= 0) {
       const std::size_t first = tracks_of(trace, role);
-      stage.peak_time_s = seconds(instant_of(plan, role, trace, first, footprint.peak.call, footprint.peak.op));
+      stage.peak_time_s = seconds(instant_of(in, role, trace, first, footprint.peak.call, footprint.peak.op));
     }
   }
   return out;
@@ -154,8 +155,9 @@ void add_host(const spec::Job& job, const plan::Plan& plan, result::Prediction& 
 
 }  // namespace
 
-result::Prediction account(const spec::Job& job, const plan::Plan& plan, const trace::Trace& trace,
+result::Prediction account(const spec::Job& job, const EngineInput& in, const trace::Trace& trace,
                            const std::vector<Footprint>& footprints) {
+  const plan::Plan& plan = *in.plan;
   result::Prediction out;
   out.job = title(job);
   out.gpus = plan.axes.ranks * plan.pp;
@@ -184,7 +186,7 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   out.communication = communication(plan, trace, first);
 
   out.capacity_bytes = static_cast<std::int64_t>(gpu.memory.si());
-  out.stages = stage_memory(plan, trace, footprints);
+  out.stages = stage_memory(in, trace, footprints);
   const auto fullest = std::max_element(out.stages.begin(), out.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   out.peak_bytes = fullest->peak_bytes;

@@ -4,16 +4,16 @@
 
 #include <vector>
 
-#include "core/plan/plan.h"
 #include "core/result/prediction.h"
 #include "core/spec/job.h"
 #include "core/trace/trace.h"
+#include "sim/engine/engine.h"
 #include "sim/memory/footprint.h"
 
 namespace sim {
 
-/// Fills in everything that follows from the step as it ran.
-result::Prediction account(const spec::Job&, const plan::Plan&, const trace::Trace&, const std::vector<Footprint>&);
+/// Fills in everything that follows from the step as it ran, operator by operator or chained.
+result::Prediction account(const spec::Job&, const EngineInput&, const trace::Trace&, const std::vector<Footprint>&);
 
 /// The interval around a prediction without residuals of its own: this share to either side.
 inline constexpr double kStatedInterval = 0.15;

@@ -99,7 +99,7 @@ inline void Run::issue(Machine& m) {
       m.step = in_.segment_begin[segment];
       m.step_end = in_.segment_begin[segment + 1];
     }
-    if (m.outstanding == kLaunchQueue) {
+    if (m.outstanding >= kLaunchQueue) {
       m.full = true;
       return;
     }
@@ -114,6 +114,8 @@ void Run::push(Machine& m, std::int32_t index) {
   if (m.free >= 0) m.free = e.next;
   m.host += step.host;
   e.issued = m.host;
+  m.host += step.host_behind;
+  e.operators = step.operators;
   e.duration = step.duration;
   e.channel = step.channel;
   e.resources = step.resources;
@@ -133,7 +135,7 @@ void Run::push(Machine& m, std::int32_t index) {
   const Recorded mark{s.issued++, static_cast<std::int8_t>(step.stream)};
   m.events[step.stream] = mark;
   if (step.records >= 0) m.events[step.records] = mark;
-  ++m.outstanding;
+  m.outstanding += step.operators;
   m.host_waits = step.synchronizes;
   if (s.head < 0) {
     s.head = s.tail = at;
@@ -266,12 +268,12 @@ inline void Run::complete(Machine& m, int s) {
     span.waited_for = stream.cause;
   }
   ++stream.completed;
-  ++out_.completed;
+  out_.completed += e.operators;
   out_.end = now_;  // time never runs back
   stream.head = e.next;
   e.next = m.free;
   m.free = done;
-  --m.outstanding;
+  m.outstanding -= e.operators;
   if (stream.head >= 0) {
     consider(m, s, kNothing);
   } else {

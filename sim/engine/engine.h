@@ -32,11 +32,13 @@ inline constexpr int kCount = 6;
 inline constexpr std::uint8_t kLinks = kNvlinkOut | kNvlinkIn | kNicOut | kNicIn;
 }  // namespace resource
 
-/// An operator with its price.
+/// An operator with its price, or a chain of them (chains.h).
 struct Step {
-  Ticks duration = 0;        // alone
-  Ticks host = 0;            // of the host to issue it
-  std::int32_t members = 1;  // ranks of its collective, for the expected maximum under jitter
+  Ticks duration = 0;           // alone
+  Ticks host = 0;               // of the host to issue it, or the first of a chain
+  Ticks host_behind = 0;        // of the host to issue operators of a chain before the next step
+  std::uint16_t operators = 1;  // that it stands for
+  std::int32_t members = 1;     // ranks of its collective, for the expected maximum under jitter
   std::int16_t channel = -1;
   std::uint8_t stream = 0;
   std::uint8_t resources = 0;
@@ -57,6 +59,9 @@ struct EngineInput {
   const plan::Plan* plan = nullptr;
   std::vector<Step> steps;                  // of all segments, one behind the other
   std::vector<std::int32_t> segment_begin;  // first step of each segment, and the end
+  // Once chained: the first operator of each step, and how much of its step comes before each operator; empty before.
+  std::vector<std::int32_t> first_operator;
+  std::vector<Ticks> lead;
   std::vector<Instance> instances;
   std::vector<std::int32_t> meeting_of;    // [instance * channels + channel]: where its members meet; -1: alone
   std::vector<std::int32_t> meeting_size;  // instances that meet there

@@ -213,7 +213,7 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
   trace.streams = plan::kStreams;
   trace.length = out.end;
   std::vector<const plan::Operator*> operators;
-  operators.reserve(in.steps.size());
+  operators.reserve(in.lead.empty() ? in.steps.size() : in.lead.size());
   for (const plan::Segment& segment : plan.segments) {
     for (const plan::Operator& op : segment.operators) operators.push_back(&op);
   }
@@ -228,7 +228,7 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
       track.stream = plan::kStreamNames[s];
       track.spans = std::move(out.spans[i * plan::kStreams + s]);
       for (trace::Span& span : track.spans) {
-        const plan::Operator& op = *operators[span.work];
+        const plan::Operator& op = *operators[in.first_operator.empty() ? span.work : in.first_operator[span.work]];
         const plan::Call& call = role.calls[span.microbatch];
         span.name = op.name;
         span.work = op.work;

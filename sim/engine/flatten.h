@@ -16,7 +16,8 @@ EngineInput flatten(const plan::Plan&, const std::vector<base::Seconds>& prices,
 /// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
 trace::Trace simulate(const plan::Plan&, const EngineInput&);
 
-/// What happened as a Trace: names, layers and microbatches put back. Takes the spans of the recorded instances.
+/// What happened as a Trace: names, layers and microbatches put back, a chain's those of its first operator. Takes the
+/// spans of the recorded instances.
 trace::Trace to_trace(const plan::Plan&, const EngineInput&, EngineOutput&&);
 
 Ticks to_ticks(base::Seconds);  // rounds to the nearest: the only way in from a formula

@@ -36,6 +36,7 @@ struct alignas(64) Entry {
   std::int32_t step, call;
   std::int16_t next;  // behind it in the stream; -1: none
   std::int16_t channel;
+  std::uint16_t operators;  // that it stands for
   std::uint8_t resources;
   bool synchronizes;
   std::int8_t waits;                                   // how many of the following
@@ -80,7 +81,8 @@ struct Machine {
   const std::vector<plan::Call>* program = nullptr;
   std::int32_t call = -1, step = 0, step_end = 0;  // next to issue
   std::int16_t free = -1, fresh = 0;               // entries: first of those given back, first of those never used
-  std::int16_t outstanding = 0;
+  std::int32_t outstanding = 0;                    // operators
+
   std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
   std::uint64_t samples = 0;
 };

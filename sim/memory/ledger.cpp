@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -28,20 +30,6 @@ Profile profile_of(const plan::Segment& segment) {
     out.net[static_cast<int>(change.category)] += change.bytes;
   }
   return out;
-}
-
-/// Visits every operator of a role in issue order with its span on its own stream.
-template <class Visit>
-void walk(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first, Visit&& visit) {
-  std::array<std::size_t, plan::kStreams> next{};
-  for (std::size_t c = 0; c < role.calls.size(); ++c) {
-    const plan::Segment& segment = plan.segments[role.calls[c].segment];
-    for (std::size_t o = 0; o < segment.operators.size(); ++o) {
-      const int stream = static_cast<int>(segment.operators[o].stream);
-      const trace::Span& span = trace.tracks[first + stream].spans[next[stream]++];
-      if (!visit(static_cast<std::int32_t>(c), static_cast<std::int32_t>(o), segment, span)) return;
-    }
-  }
 }
 
 /// Where a segment's operators stand on their streams, counted from its start.
@@ -138,14 +126,37 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
   return out;
 }
 
-trace::Ticks instant_of(const plan::Plan& plan, const plan::Role& role, const trace::Trace& trace, std::size_t first,
+trace::Ticks instant_of(const EngineInput& in, const plan::Role& role, const trace::Trace& trace, std::size_t first,
                         std::int32_t call, std::int32_t op) {
-  trace::Ticks at = 0;
-  walk(plan, role, trace, first, [&](std::int32_t c, std::int32_t o, const plan::Segment&, const trace::Span& span) {
-    at = span.start;
-    return c < call || o < op;
-  });
-  return at;
+  const std::int32_t segment = role.calls[call].segment;
+  const auto begin = [&](std::int32_t s) { return in.steps.begin() + in.segment_begin[s]; };
+  std::ptrdiff_t step = in.segment_begin[segment] + op;
+  trace::Ticks lead = 0;
+  if (!in.lead.empty()) {
+    // Operators of other streams may stand between those of a chain, so the step is sought on the operator's own.
+    std::ptrdiff_t at = op;
+    for (std::int32_t s = 0; s < segment; ++s) at += static_cast<std::ptrdiff_t>(in.plan->segments[s].operators.size());
+    const auto stream = static_cast<std::uint8_t>(in.plan->segments[segment].operators[op].stream);
+    step = in.segment_begin[segment + 1] - 1;
+    while (in.steps[step].stream != stream || in.first_operator[step] > at) --step;
+    lead = in.lead[at];
+  }
+  const Step& wanted = in.steps[step];
+  std::map<std::int32_t, std::ptrdiff_t> known;  // steps of each segment on that stream
+  const auto on_stream = [&](auto from, auto to) {
+    return std::count_if(from, to, [&](const Step& s) { return s.stream == wanted.stream; });
+  };
+  std::ptrdiff_t before = on_stream(begin(segment), in.steps.begin() + step);
+  for (std::int32_t c = 0; c < call; ++c) {
+    const std::int32_t s = role.calls[c].segment;
+    const auto [it, fresh] = known.try_emplace(s);
+    if (fresh) it->second = on_stream(begin(s), begin(s + 1));
+    before += it->second;
+  }
+  const trace::Span& span = trace.tracks[first + wanted.stream].spans[before];
+  if (lead == 0) return span.start;
+  const double share = static_cast<double>(lead) / static_cast<double>(wanted.duration);
+  return span.start + static_cast<trace::Ticks>(share * static_cast<double>(span.end - span.start));
 }
 
 }  // namespace sim

@@ -8,6 +8,7 @@
 
 #include "core/plan/plan.h"
 #include "core/trace/trace.h"
+#include "sim/engine/engine.h"
 
 namespace sim {
 
@@ -22,11 +23,12 @@ MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
 /// Where in trace.tracks the rank that stands for a role begins.
 std::size_t tracks_of(const trace::Trace&, const plan::Role&);
 
-/// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first].
+/// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first]. REQUIRES: a trace of operators,
+/// not of chains.
 trace::MemoryTrack timeline(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first);
 
-/// The instant of the operator `op` of call `call` on that role.
-trace::Ticks instant_of(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first, std::int32_t call,
-                        std::int32_t op);
+/// When the operator `op` of call `call` began on that role; within a chain, by its share of the chain's time.
+trace::Ticks instant_of(const EngineInput&, const plan::Role&, const trace::Trace&, std::size_t first,
+                        std::int32_t call, std::int32_t op);
 
 }  // namespace sim

@@ -18,15 +18,16 @@ using trace::Ticks;
 struct Case {
   spec::Job job;
   plan::Plan plan;
+  sim::EngineInput input;
   trace::Trace trace;
   std::vector<sim::Footprint> footprints;
 
   explicit Case(const toy::Cut& cut) : job(toy::job(cut)), plan(plan::build(job)) {
-    const sim::EngineInput input = sim::flatten(plan, sim::prices_of(plan, job.cluster), job);
+    input = sim::flatten(plan, sim::prices_of(plan, job.cluster), job);
     trace = sim::to_trace(plan, input, sim::run(input));
     footprints = sim::footprints(plan, job);
   }
-  result::Prediction answer() const { return sim::account(job, plan, trace, footprints); }
+  result::Prediction answer() const { return sim::account(job, input, trace, footprints); }
 };
 
 TEST(Account, SharesInSecondsAddUpToTheLastBit) {

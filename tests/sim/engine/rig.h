@@ -60,7 +60,7 @@ class Programs {
     in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
     in.steps.insert(in.steps.end(), steps.begin(), steps.end());
     in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
-    plan_.segments.emplace_back();
+    plan_.segments.emplace_back().operators.resize(steps.size());
     return static_cast<int>(plan_.segments.size()) - 1;
   }
   void add_instance(std::vector<plan::Call> calls) {

@@ -129,7 +129,7 @@ TEST(Ledger, TheTimelineReachesThePeakAtItsInstantAndEndsWhereItBegan) {
     const auto highest = std::max_element(track.points.begin(), track.points.end(),
                                           [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     EXPECT_EQ(highest->bytes, peak.total());
-    EXPECT_EQ(highest->at, sim::instant_of(plan, plan.roles[r], trace, first, peak.call, peak.op));
+    EXPECT_EQ(highest->at, sim::instant_of(input, plan.roles[r], trace, first, peak.call, peak.op));
     EXPECT_EQ(track.points.front().bytes, track.points.back().bytes);
     EXPECT_TRUE(std::is_sorted(track.points.begin(), track.points.end(),
                                [](const auto& a, const auto& b) { return a.at < b.at; }));
@@ -147,7 +147,7 @@ TEST(Ledger, TheInstantOfAnOperatorIsTheStartOfItsSpan) {
   for (std::size_t c = 0; c < plan.roles[0].calls.size(); ++c) {
     const auto count = plan.segments[plan.roles[0].calls[c].segment].operators.size();
     for (std::size_t o = 0; o < count; ++o, ++n) {
-      ASSERT_EQ(sim::instant_of(plan, plan.roles[0], trace, 0, static_cast<int>(c), static_cast<int>(o)),
+      ASSERT_EQ(sim::instant_of(input, plan.roles[0], trace, 0, static_cast<int>(c), static_cast<int>(o)),
                 trace.tracks[0].spans[n].start);
     }
   }
