@@ -106,8 +106,9 @@ void keep_spans(EngineInput& in) {
   constexpr std::int64_t kMost = 20'000'000;  // about a gigabyte
   std::int64_t spans = 0;
   for (const Instance& instance : in.instances) {
+    const std::int32_t* begin = in.segments_of(instance.variant);
     for (const plan::Call& call : in.plan->roles[instance.role].calls) {
-      spans += in.segment_begin[call.segment + 1] - in.segment_begin[call.segment];
+      spans += begin[call.segment + 1] - begin[call.segment];
     }
   }
   if (spans > kMost) return;
@@ -118,7 +119,7 @@ void keep_spans(EngineInput& in) {
 
 Explanation explain(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  EngineInput input = priced(plan, job);
   keep_spans(input);
   const trace::Trace trace = simulate(plan, input);
 

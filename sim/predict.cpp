@@ -14,7 +14,7 @@ namespace sim {
 
 Outcome predict(const spec::Job& job, Detail detail) {
   const plan::Plan plan = plan::build(job);
-  EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  EngineInput input = priced(plan, job);
   if (detail == Detail::chains) chain(input);
 
   Outcome out;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "sim/cost/price.h"
+#include "sim/engine/flatten.h"
 #include "sim/network/closed_form.h"
 
 namespace sim {
@@ -30,6 +31,14 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
         work));
   }
   return out;
+}
+
+EngineInput priced(const plan::Plan& plan, const spec::Job& job) {
+  const spec::Cluster& cluster = job.cluster;
+  if (!cluster.mixed()) return flatten(plan, prices_of(plan, cluster), job);
+  std::vector<Prices> by_kind;
+  for (int kind = 0; kind < cluster.kinds(); ++kind) by_kind.push_back(prices_of(plan, cluster.of_kind(kind)));
+  return flatten(plan, by_kind, job);
 }
 
 }  // namespace sim

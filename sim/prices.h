@@ -7,10 +7,14 @@
 #include "core/base/units.h"
 #include "core/plan/plan.h"
 #include "core/spec/job.h"
+#include "sim/engine/engine.h"
 
 namespace sim {
 
-/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires.
+/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires. Of a mixed cluster: on the least able GPUs.
 std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&);
+
+/// The plan with its prices on every kind of node, ready to run. REQUIRES: the plan outlives it.
+EngineInput priced(const plan::Plan&, const spec::Job&);
 
 }  // namespace sim

@@ -29,7 +29,7 @@ std::string model_name(const spec::Model& model) {
 }
 
 std::string cluster_name(const spec::Cluster& cluster) {
-  std::string name = std::to_string(cluster.nodes) + " x " + cluster.node.name;
+  std::string name = spec::nodes_text(cluster);
   name += " (" + std::to_string(cluster.gpus()) + " GPUs)";
   return cluster.nodes > 1 ? name + ", " + cluster.fabric.name : name;
 }

@@ -6,6 +6,7 @@
 
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
+#include "core/spec/mixed_cluster.h"
 #include "core/spec/rank_order.h"
 
 namespace spec {
@@ -495,10 +496,13 @@ class Checker {
 }  // namespace
 
 std::vector<base::Fault> check(const Job& job) {
-  if (job.mixed_cluster) return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
   for (base::Fault& fault : serving_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
+  for (base::Fault& fault : mixed_cluster_faults(job)) {
+    const auto same = [&](const base::Fault& known) { return known.field == fault.field && known.what == fault.what; };
+    if (std::none_of(faults.begin(), faults.end(), same)) faults.push_back(std::move(fault));
+  }
   return faults;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/units.h"
 #include "core/spec/calibration.h"
@@ -68,11 +69,26 @@ struct Fabric {
   NetworkCalibration calibration;  // of collectives that cross it
 };
 
-struct Cluster {
+/// Nodes of one kind, side by side.
+struct NodeGroup {
   Node node;
   int nodes = 1;
-  Fabric fabric;
-  int gpus() const { return node.gpus * nodes; }
 };
+
+struct Cluster {
+  Node node;  // mixed: of the group with the least able GPUs, for all that depends on the GPU (a default kernel, say)
+  int nodes = 1;  // of all groups
+  Fabric fabric;
+  std::vector<NodeGroup> groups;  // of a mixed cluster; ranks fill them in this order. Empty: all nodes are alike
+  int gpus() const { return node.gpus * nodes; }
+
+  bool mixed() const { return !groups.empty(); }
+  int kinds() const { return mixed() ? static_cast<int>(groups.size()) : 1; }
+  const Node& node_of(int kind) const { return mixed() ? groups[kind].node : node; }
+  int kind_of_rank(int rank) const;
+  Cluster of_kind(int kind) const;  // as if all nodes were of that kind
+};
+
+std::string nodes_text(const Cluster&);  // "8 x dgx-h100", "4 x dgx-h100 + 4 x dgx-a100-80gb"
 
 }  // namespace spec

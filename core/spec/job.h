@@ -45,7 +45,6 @@ struct Job {
   Framework framework;
   Network network;
   Simulation simulation;
-  bool mixed_cluster = false;            // cluster.node was a list of groups; refused by name until it is supported
   std::vector<std::string> assumptions;  // what resolve() filled in: "attention_kernel: cudnn (best of hopper)"
 };
 

@@ -16,7 +16,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Strategy& s = job.strategy;
   const Training& t = job.training;
   const Refusal refusals[] = {
-      {job.mixed_cluster, "cluster.node", "a cluster of several kinds of node", "name one node"},
       {t.mode == Mode::decode && job.model.mla, "training.mode", "decoding with latent attention",
        "write mode: prefill"},
       {t.serves() && s.cp > 1, "strategy.cp", "context parallelism in prefill and decode", "write cp: 1"},

@@ -7,6 +7,7 @@
 #include <map>
 #include <variant>
 
+#include "core/plan/kinds.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/provenance.h"
 #include "sim/analysis/title.h"
@@ -140,6 +141,14 @@ std::string worst_category(const result::StageMemory& stage) {
   return worst->first;
 }
 
+/// Of a GPU of the cluster, all kinds by their number.
+base::FlopRate mean_peak(const spec::Cluster& cluster, spec::Dtype dtype) {
+  if (!cluster.mixed()) return cluster.node.gpu.peak_of(dtype);
+  base::FlopRate sum;
+  for (const spec::NodeGroup& group : cluster.groups) sum = sum + group.node.gpu.peak_of(dtype) * group.nodes;
+  return sum / cluster.nodes;
+}
+
 /// What is offloaded has to fit, too.
 void add_host(const spec::Job& job, const plan::Plan& plan, result::Prediction& out) {
   const spec::Node& node = job.cluster.node;
@@ -171,9 +180,9 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   const double gpu_seconds = out.step_time_s * out.gpus;
   out.model_tflops_per_gpu = plan.model_flops / gpu_seconds / 1e12;
   out.hardware_tflops_per_gpu = plan.hardware_flops / gpu_seconds / 1e12;
-  const spec::Gpu& gpu = job.cluster.node.gpu;
-  const base::FlopRate precise = gpu.peak_of(job.training.precision);
-  const base::FlopRate bf16 = gpu.peak_of(spec::Dtype::bf16).si() > 0 ? gpu.peak_of(spec::Dtype::bf16) : precise;
+  const base::FlopRate precise = mean_peak(job.cluster, job.training.precision);
+  const base::FlopRate half = mean_peak(job.cluster, spec::Dtype::bf16);
+  const base::FlopRate bf16 = half.si() > 0 ? half : precise;
   out.mfu = out.model_tflops_per_gpu * 1e12 / bf16.si();
   out.hfu = out.hardware_tflops_per_gpu * 1e12 / bf16.si();
   out.mfu_of_precision = out.model_tflops_per_gpu * 1e12 / precise.si();
@@ -185,16 +194,25 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
       static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
   out.communication = communication(plan, trace, first);
 
-  out.capacity_bytes = static_cast<std::int64_t>(gpu.memory.si());
   out.stages = stage_memory(in, trace, footprints);
-  const auto fullest = std::max_element(out.stages.begin(), out.stages.end(),
-                                        [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
-  out.peak_bytes = fullest->peak_bytes;
+  std::size_t fullest = 0;  // the stage with the least room left
+  for (std::size_t s = 0; s < out.stages.size(); ++s) {
+    const std::int64_t peak = out.stages[s].peak_bytes, capacity = capacity_of(plan, plan.roles[s], job.cluster);
+    if (s > 0 && capacity - peak >= out.capacity_bytes - out.peak_bytes) continue;
+    fullest = s;
+    out.peak_bytes = peak;
+    out.capacity_bytes = capacity;
+  }
   out.fits = out.peak_bytes <= out.capacity_bytes;
-  if (!out.fits) out.attack = worst_category(*fullest);
+  if (!out.fits) out.attack = worst_category(out.stages[fullest]);
   if (job.strategy.offload.any()) add_host(job, plan, out);
   out.provenance = provenance(job, plan);
   out.warnings = spec::warnings(job);
+  for (const plan::Role& role : plan.roles) {
+    if (plan::kinds_of(plan, role, job.cluster).size() == 1) continue;
+    out.warnings.push_back("stage " + std::to_string(role.stage) +
+                           " stands on several kinds of node: the slowest of them sets its pace");
+  }
   out.assumptions = job.assumptions;
   return out;
 }

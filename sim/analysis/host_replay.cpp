@@ -22,11 +22,6 @@ std::vector<Completion> completions(const trace::Trace& trace, std::size_t first
   return out;
 }
 
-const plan::Role& role_of(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
-  const auto same_rank = [&](const Instance& i) { return i.rank == trace.tracks[first].rank; };
-  return in.plan->roles[std::find_if(in.instances.begin(), in.instances.end(), same_rank)->role];
-}
-
 }  // namespace
 
 std::vector<std::vector<Issue>> replay_host(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
@@ -39,8 +34,10 @@ std::vector<std::vector<Issue>> replay_host(const trace::Trace& trace, const Eng
     if (c.at > host.at) host = {c.at, c.stream, c.index};
   };
   std::size_t issued = 0;
-  for (const plan::Call& call : role_of(trace, in, first).calls) {
-    for (std::int32_t at = in.segment_begin[call.segment]; at < in.segment_begin[call.segment + 1]; ++at, ++issued) {
+  const Instance& instance = in.instance_of(trace.tracks[first].rank);
+  const std::int32_t* begin = in.segments_of(instance.variant);
+  for (const plan::Call& call : in.plan->roles[instance.role].calls) {
+    for (std::int32_t at = begin[call.segment]; at < begin[call.segment + 1]; ++at, ++issued) {
       const Step& step = in.steps[at];
       if (issued >= kLaunchQueue) waits_for(ended[issued - kLaunchQueue]);  // room in the launch queue
       host.at += step.host;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/provenance.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -39,7 +40,7 @@ constexpr const char* kKernelNames[] = {"unfused", "fused_softmax", "flash1", "f
 
 class Collector {
  public:
-  explicit Collector(const spec::Cluster& cluster) : node_(cluster.node), fabric_(cluster.fabric) {}
+  Collector(const spec::Node& node, const spec::Fabric& fabric) : node_(node), fabric_(fabric) {}
 
   void add(const plan::Matmul& w) {
     const spec::MatmulCurve& curve = node_.calibration.matmul[static_cast<int>(w.dtype)];
@@ -94,17 +95,25 @@ class Collector {
 }  // namespace
 
 std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Plan& plan) {
-  Collector collector(job.cluster);
-  for (const plan::Work& work : plan.works) {
-    std::visit([&](const auto& w) { collector.add(w); }, work);
+  std::vector<result::Provenance> out;
+  const auto note = [&out](result::Provenance p) {
+    const auto same = [&](const result::Provenance& known) { return known.what == p.what; };
+    if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(p));
+  };
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const spec::Node& node = job.cluster.node_of(kind);
+    Collector collector(node, job.cluster.fabric);
+    for (const plan::Work& work : plan.works) {
+      std::visit([&](const auto& w) { collector.add(w); }, work);
+    }
+    for (result::Provenance& p : collector.take()) note(std::move(p));
+    note({"clocks under load on " + node.gpu.name, "assumed", node.calibration.power.source});
   }
-  collector.note(
-      {"clocks under load on " + job.cluster.node.gpu.name, "assumed", job.cluster.node.calibration.power.source});
-  collector.note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
+  note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
   if (job.strategy.offload.updates_on_host()) {
-    collector.note({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
+    note({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
   }
-  return collector.take();
+  return out;
 }
 
 }  // namespace sim

@@ -44,10 +44,10 @@ std::string batch(const spec::Job& job) {
 std::string title(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const spec::Cluster& cluster = job.cluster;
-  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + std::to_string(cluster.nodes) +
-                     " x " + cluster.node.name + " (" + std::to_string(cluster.gpus()) + " GPUs): tp " +
-                     std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") + degree("cp", s.cp) + ", pp " +
-                     std::to_string(s.pp) + schedule(s);
+  std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + spec::nodes_text(cluster) + " (" +
+                     std::to_string(cluster.gpus()) + " GPUs): tp " + std::to_string(s.tp) +
+                     (s.sp && s.tp > 1 ? " sp" : "") + degree("cp", s.cp) + ", pp " + std::to_string(s.pp) +
+                     schedule(s);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   text += degree("ep", s.ep) + degree("etp", s.etp) + ", dp " + std::to_string(s.data());
   if (!job.training.serves()) {

@@ -5,13 +5,14 @@
 #include <variant>
 
 #include "core/base/parallel.h"
+#include "sim/engine/chains.h"
 
 namespace sim {
 namespace {
 
 const char kHost[] = "host";
 
-/// Of the engine's steps, which are the operators of all segments one behind the other.
+/// Of the operators of all segments, one behind the other: the engine's steps of each variant.
 std::vector<std::string> categories_of(const EngineInput& in, const std::vector<std::string>& channels) {
   std::vector<std::string> out;
   for (const plan::Segment& segment : in.plan->segments) {
@@ -26,9 +27,10 @@ Ticks length_without(EngineInput in, const std::vector<std::string>& categories,
   if (free == kHost) in.host_start = 0;
   for (std::size_t i = 0; i < in.steps.size(); ++i) {
     if (free == kHost) in.steps[i].host = 0;
-    if (categories[i] == free) in.steps[i].duration = 0;
+    if (categories[i % categories.size()] == free) in.steps[i].duration = 0;
   }
   for (Instance& instance : in.instances) instance.recorded = false;  // the length is all that is asked
+  chain(in);
   return run(in).end;
 }
 

@@ -85,14 +85,19 @@ void chain(EngineInput& in) {
   in.steps.reserve(operators.size());
   in.lead.reserve(operators.size());
   Chainer chainer(in);
-  for (std::size_t s = 0; s + 1 < begin.size(); ++s) {
-    in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
-    chainer.begin_segment();
-    for (std::int32_t op = begin[s]; op < begin[s + 1]; ++op) {
-      chainer.add(operators[op], in.plan->segments[s].operators[op - begin[s]].phase, op);
+  const std::vector<plan::Segment>& segments = in.plan->segments;
+  for (std::size_t first = 0; first < begin.size(); first += segments.size() + 1) {  // of each variant
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
+      chainer.begin_segment();
+      const std::int32_t from = begin[first + s];
+      for (std::size_t op = 0; op < segments[s].operators.size(); ++op) {
+        const auto at = static_cast<std::int32_t>(from + op);
+        chainer.add(operators[at], segments[s].operators[op].phase, at);
+      }
     }
+    in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
   }
-  in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
 }
 
 }  // namespace sim

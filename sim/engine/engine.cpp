@@ -75,13 +75,14 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
   m.program = &in_.plan->roles[instance.role].calls;
+  m.segments = in_.segments_of(instance.variant);
   m.plain = in_.jitter == 0 && instance.compute_factor == 1 && instance.network_factor == 1;
   m.recorded = instance.recorded;
   m.host = in_.host_start;
   if (!m.recorded) return;
   std::array<std::size_t, kStreams> count{};
   for (const plan::Call& call : *m.program) {
-    for (std::int32_t at = in_.segment_begin[call.segment]; at < in_.segment_begin[call.segment + 1]; ++at) {
+    for (std::int32_t at = m.segments[call.segment]; at < m.segments[call.segment + 1]; ++at) {
       ++count[in_.steps[at].stream];
     }
   }
@@ -96,8 +97,8 @@ inline void Run::issue(Machine& m) {
     while (m.step == m.step_end) {
       if (m.call + 1 >= static_cast<std::int32_t>(m.program->size())) return;
       const std::int32_t segment = (*m.program)[++m.call].segment;
-      m.step = in_.segment_begin[segment];
-      m.step_end = in_.segment_begin[segment + 1];
+      m.step = m.segments[segment];
+      m.step_end = m.segments[segment + 1];
     }
     if (m.outstanding >= kLaunchQueue) {
       m.full = true;
@@ -325,6 +326,10 @@ EngineOutput Run::run() {
 }
 
 }  // namespace
+
+const Instance& EngineInput::instance_of(int rank) const {
+  return *std::find_if(instances.begin(), instances.end(), [rank](const Instance& i) { return i.rank == rank; });
+}
 
 EngineOutput run(const EngineInput& in) { return Run(in).run(); }
 

@@ -50,6 +50,7 @@ struct Step {
 /// One rank, or one role that stands for many.
 struct Instance {
   int role = 0, rank = 0;
+  int variant = 0;            // of the steps: their prices on its kind of node
   double compute_factor = 1;  // its kernels take this many times as long (a slow rank)
   double network_factor = 1;  // its transfers through the NIC likewise (a slow link)
   bool recorded = true;       // its spans are kept
@@ -57,8 +58,8 @@ struct Instance {
 
 struct EngineInput {
   const plan::Plan* plan = nullptr;
-  std::vector<Step> steps;                  // of all segments, one behind the other
-  std::vector<std::int32_t> segment_begin;  // first step of each segment, and the end
+  std::vector<Step> steps;                  // variant after variant, of all segments one behind the other
+  std::vector<std::int32_t> segment_begin;  // of each variant: first step of each segment, and the end
   // Once chained: the first operator of each step, and how much of its step comes before each operator; empty before.
   std::vector<std::int32_t> first_operator;
   std::vector<Ticks> lead;
@@ -70,6 +71,12 @@ struct EngineInput {
   double jitter = 0;   // relative standard deviation of a kernel's time
   bool folded = true;  // jitter: expected maximum over members instead of samples
   std::uint64_t seed = 1;
+
+  /// The first step of each segment for that variant, and the end.
+  const std::int32_t* segments_of(int variant) const {
+    return segment_begin.data() + static_cast<std::size_t>(variant) * (plan->segments.size() + 1);
+  }
+  const Instance& instance_of(int rank) const;  // REQUIRES: there is one
 };
 
 struct EngineOutput {

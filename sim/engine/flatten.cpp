@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "core/base/fault.h"
+#include "core/plan/kinds.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/rolling.h"
 
@@ -155,29 +156,61 @@ std::string_view channel_name(const plan::Channel& channel) {
   return "";
 }
 
+/// The steps of all segments for each set of kinds of node that instances stand on, at the slowest kind's prices.
+class Variants {
+ public:
+  Variants(EngineInput& in, const std::vector<Prices>& by_kind, const spec::Job& job)
+      : in_(in), by_kind_(by_kind), job_(job) {}
+
+  int of(const std::vector<int>& kinds) {
+    const auto [it, fresh] = known_.try_emplace(kinds, static_cast<int>(known_.size()));
+    if (fresh) add(kinds);
+    return it->second;
+  }
+
+ private:
+  void add(const std::vector<int>& kinds) {
+    Prices slowest = by_kind_[kinds.front()];
+    for (const int kind : kinds) {
+      for (std::size_t w = 0; w < slowest.size(); ++w) slowest[w] = std::max(slowest[w], by_kind_[kind][w]);
+    }
+    check_horizon(*in_.plan, slowest, job_);
+    for (const plan::Segment& segment : in_.plan->segments) {
+      in_.segment_begin.push_back(static_cast<std::int32_t>(in_.steps.size()));
+      for (const plan::Operator& op : segment.operators) in_.steps.push_back(step_of(op, *in_.plan, slowest, job_));
+    }
+    in_.segment_begin.push_back(static_cast<std::int32_t>(in_.steps.size()));
+  }
+
+  EngineInput& in_;
+  const std::vector<Prices>& by_kind_;
+  const spec::Job& job_;
+  std::map<std::vector<int>, int> known_;
+};
+
 }  // namespace
 
 Ticks to_ticks(base::Seconds time) { return std::llround(time.si() * trace::kTicksPerSecond); }
 
-EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
-  check_horizon(plan, prices, job);
+EngineInput flatten(const plan::Plan& plan, const Prices& prices, const spec::Job& job) {
+  return flatten(plan, std::vector<Prices>(1, prices), job);
+}
+
+EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, const spec::Job& job) {
   EngineInput in;
   in.plan = &plan;
-  for (const plan::Segment& segment : plan.segments) {
-    in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
-    for (const plan::Operator& op : segment.operators) in.steps.push_back(step_of(op, plan, prices, job));
-  }
-  in.segment_begin.push_back(static_cast<std::int32_t>(in.steps.size()));
-
   const spec::Simulation& simulation = job.simulation;
   in.folded = !simulation.unfold && simulation.slow_ranks.empty() && simulation.slow_links.empty();
+  Variants variants(in, by_kind, job);
   for (std::size_t r = 0; r < plan.roles.size(); ++r) {
     const plan::Role& role = plan.roles[r];
     const int ranks = in.folded ? 1 : role.ranks;
     for (int k = 0; k < ranks; ++k) {
       Instance instance;
       instance.role = static_cast<int>(r);
-      instance.rank = plan.axes.stage_stride > 0 ? plan.axes.rank_of(role.stage, k) : role.first_rank + k;
+      instance.rank = plan::rank_of(plan, role, k);
+      instance.variant = variants.of(in.folded ? plan::kinds_of(plan, role, job.cluster)
+                                               : std::vector<int>{job.cluster.kind_of_rank(instance.rank)});
       instance.recorded = k == 0;
       for (const spec::SlowRank& slow : simulation.slow_ranks) {
         if (slow.rank == instance.rank) instance.compute_factor *= slow.factor;
@@ -192,8 +225,11 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<base::Seconds>& pr
   add_meetings(in);
   // A training loop's own work between steps (data, logging) is not a serving engine's.
   in.host_start = job.training.serves() ? 0 : to_ticks(job.framework.step);
-  in.compute_slowdown = job.cluster.node.calibration.compute_slowdown;
-  in.communication_slowdown = job.cluster.node.calibration.comm_slowdown;
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const spec::Calibration& calibration = job.cluster.node_of(kind).calibration;
+    in.compute_slowdown = std::max(in.compute_slowdown, calibration.compute_slowdown);
+    in.communication_slowdown = std::max(in.communication_slowdown, calibration.comm_slowdown);
+  }
   in.jitter = simulation.jitter;
   in.seed = simulation.seed;
   return in;
@@ -213,7 +249,6 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
   trace.streams = plan::kStreams;
   trace.length = out.end;
   std::vector<const plan::Operator*> operators;
-  operators.reserve(in.lead.empty() ? in.steps.size() : in.lead.size());
   for (const plan::Segment& segment : plan.segments) {
     for (const plan::Operator& op : segment.operators) operators.push_back(&op);
   }
@@ -228,7 +263,8 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
       track.stream = plan::kStreamNames[s];
       track.spans = std::move(out.spans[i * plan::kStreams + s]);
       for (trace::Span& span : track.spans) {
-        const plan::Operator& op = *operators[in.first_operator.empty() ? span.work : in.first_operator[span.work]];
+        const std::int32_t first = in.first_operator.empty() ? span.work : in.first_operator[span.work];
+        const plan::Operator& op = *operators[first % operators.size()];
         const plan::Call& call = role.calls[span.microbatch];
         span.name = op.name;
         span.work = op.work;

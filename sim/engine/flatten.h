@@ -9,9 +9,16 @@
 
 namespace sim {
 
-/// `prices`: of each of the plan's works. Folded: one instance a role, collectives of symmetric ranks run alone;
-/// unfolded: one instance a rank. Throws base::InputError when the step could outlast the engine's clock (kHorizon).
-EngineInput flatten(const plan::Plan&, const std::vector<base::Seconds>& prices, const spec::Job&);
+using Prices = std::vector<base::Seconds>;  // of each of a plan's works
+
+/// Folded: one instance a role, collectives of symmetric ranks run alone; unfolded: one instance a rank. Throws
+/// base::InputError when the step could outlast the engine's clock (kHorizon).
+EngineInput flatten(const plan::Plan&, const Prices&, const spec::Job&);
+
+/// `by_kind`: on each kind of node of a mixed cluster. An instance that stands for ranks on several kinds takes each
+/// operator's time on the slowest: they wait for one another in their collectives. Where no kind is slower in all
+/// operators this is an upper bound, and unfolding tells how far it is off.
+EngineInput flatten(const plan::Plan&, const std::vector<Prices>& by_kind, const spec::Job&);
 
 /// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
 trace::Trace simulate(const plan::Plan&, const EngineInput&);

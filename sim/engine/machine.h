@@ -79,6 +79,7 @@ struct Machine {
   const std::int32_t* meeting_of = nullptr;   // by channel
   std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;
+  const std::int32_t* segments = nullptr;          // the first step of each, and the end
   std::int32_t call = -1, step = 0, step_end = 0;  // next to issue
   std::int16_t free = -1, fresh = 0;               // entries: first of those given back, first of those never used
   std::int32_t outstanding = 0;                    // operators

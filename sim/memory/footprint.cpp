@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <variant>
 
 #include "core/plan/build.h"
+#include "core/plan/kinds.h"
 #include "sim/memory/host_footprint.h"
 
 namespace sim {
@@ -13,11 +15,13 @@ namespace {
 
 bool fits(const spec::Job& job) {
   if (!spec::check(job).empty()) return false;
-  const auto capacity = static_cast<std::int64_t>(job.cluster.node.gpu.memory.si());
   const plan::Plan plan = plan::build(job);
   if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
   const std::vector<Footprint> all = footprints(plan, job);
-  return std::all_of(all.begin(), all.end(), [&](const Footprint& f) { return f.total() <= capacity; });
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].total() > capacity_of(plan, plan.roles[r], job.cluster)) return false;
+  }
+  return true;
 }
 
 /// One change of a job. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
@@ -64,6 +68,14 @@ bool offload(spec::Job& job) {
 }
 
 }  // namespace
+
+std::int64_t capacity_of(const plan::Plan& plan, const plan::Role& role, const spec::Cluster& cluster) {
+  auto least = std::numeric_limits<std::int64_t>::max();
+  for (const int kind : plan::kinds_of(plan, role, cluster)) {
+    least = std::min(least, static_cast<std::int64_t>(cluster.node_of(kind).gpu.memory.si()));
+  }
+  return least;
+}
 
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   const spec::Framework& framework = job.framework;

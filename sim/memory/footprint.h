@@ -20,6 +20,9 @@ struct Footprint {
   std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 
+/// What a GPU offers to the ranks of a role; of several kinds the smallest.
+std::int64_t capacity_of(const plan::Plan&, const plan::Role&, const spec::Cluster&);
+
 /// Of each role, in the plan's order.
 std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);
 

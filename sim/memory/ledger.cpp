@@ -128,29 +128,29 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
 
 trace::Ticks instant_of(const EngineInput& in, const plan::Role& role, const trace::Trace& trace, std::size_t first,
                         std::int32_t call, std::int32_t op) {
+  const std::int32_t* begin = in.segments_of(in.instance_of(role.first_rank).variant);
   const std::int32_t segment = role.calls[call].segment;
-  const auto begin = [&](std::int32_t s) { return in.steps.begin() + in.segment_begin[s]; };
-  std::ptrdiff_t step = in.segment_begin[segment] + op;
+  std::ptrdiff_t step = begin[segment] + op;
   trace::Ticks lead = 0;
   if (!in.lead.empty()) {
     // Operators of other streams may stand between those of a chain, so the step is sought on the operator's own.
-    std::ptrdiff_t at = op;
-    for (std::int32_t s = 0; s < segment; ++s) at += static_cast<std::ptrdiff_t>(in.plan->segments[s].operators.size());
+    std::ptrdiff_t at = in.first_operator[begin[segment]] + op;
     const auto stream = static_cast<std::uint8_t>(in.plan->segments[segment].operators[op].stream);
-    step = in.segment_begin[segment + 1] - 1;
+    step = begin[segment + 1] - 1;
     while (in.steps[step].stream != stream || in.first_operator[step] > at) --step;
     lead = in.lead[at];
   }
   const Step& wanted = in.steps[step];
   std::map<std::int32_t, std::ptrdiff_t> known;  // steps of each segment on that stream
-  const auto on_stream = [&](auto from, auto to) {
-    return std::count_if(from, to, [&](const Step& s) { return s.stream == wanted.stream; });
+  const auto on_stream = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+    return std::count_if(in.steps.begin() + from, in.steps.begin() + to,
+                         [&](const Step& s) { return s.stream == wanted.stream; });
   };
-  std::ptrdiff_t before = on_stream(begin(segment), in.steps.begin() + step);
+  std::ptrdiff_t before = on_stream(begin[segment], step);
   for (std::int32_t c = 0; c < call; ++c) {
     const std::int32_t s = role.calls[c].segment;
     const auto [it, fresh] = known.try_emplace(s);
-    if (fresh) it->second = on_stream(begin(s), begin(s + 1));
+    if (fresh) it->second = on_stream(begin[s], begin[s + 1]);
     before += it->second;
   }
   const trace::Span& span = trace.tracks[first + wanted.stream].spans[before];
