@@ -53,7 +53,7 @@ class StageBuilder {
   /// A segment that was written: which pass of which chunk, the first forward, the one whose gradients are complete.
   struct Written {
     Pass pass;
-    int chunk;
+    int chunk, other_chunk;                  // the second: of the backward in an overlapped one
     bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
     auto operator<=>(const Written&) const = default;
   };
@@ -189,7 +189,7 @@ std::int32_t StageBuilder::segment(const Written& w) {
     written_[w] = add(forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
     written_[w] = add(overlap(forward(w.chunk, w.gathers, w.first),
-                              backward(1 - w.chunk, w.reduces, w.releases, false, false).input));
+                              backward(w.other_chunk, w.reduces, w.releases, false, false).input));
   } else {
     Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first);
     if (w.pass == Pass::weight_gradient) {
@@ -198,7 +198,8 @@ std::int32_t StageBuilder::segment(const Written& w) {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, false, w.reduces, w.releases, false}] = add(std::move(parts.weights));
+      written_[{Pass::weight_gradient, w.chunk, -1, false, w.reduces, w.releases, false}] =
+          add(std::move(parts.weights));
     }
   }
   return written_[w];
@@ -221,12 +222,13 @@ void StageBuilder::run_slots(Role& role) {
     const bool forwards = slot.pass == Pass::forward || overlapped;
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
-    const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
+    const bool last = completes && ++completed[overlapped ? slot.other_chunk : slot.chunk] == passes;
     const std::int32_t called = segment(
-        {slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+        {slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
          completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
          (first && (gathers || keeps || casts)) || (offloads && syncs && completes && completed[slot.chunk] > 1)});
-    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
+    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other,
+                          static_cast<std::int16_t>(slot.other_chunk)});
   }
 }
 
@@ -236,7 +238,8 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   const std::int64_t ahead = c_.pp - 1 - stage_;
   const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
   role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
-  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false, false, false})].memory) {
+  for (const MemoryChange& change :
+       plan_.segments[segment({Pass::forward, 0, -1, false, false, false, false})].memory) {
     role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
   }
 }
@@ -331,7 +334,8 @@ Plan build(const spec::Job& job, int rounds) {
   std::vector<std::vector<Slot>> slots(context.pp);
   if (!job.model.is_list()) chunks = chunks_of(context);
   if (!job.model.is_list() && !context.serves) {
-    slots = orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
+    slots = orders(job.strategy.schedule,
+                   {0, context.pp, context.vpp, static_cast<int>(context.microbatches), job.strategy.pairs_passes()});
   }
   for (int stage = 0; stage < context.pp; ++stage) {
     if (job.model.is_list()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/overlap.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -24,9 +25,14 @@ bool collective(const Operator& op) {
   return op.channel >= 0 && !between_stages;
 }
 
+bool exchange(const Operator& op) { return op.stream == Stream::ep; }
+
 std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
   const std::size_t total = forward.operators.size() + backward.operators.size();
-  const std::array<const Segment*, 2> halves{&forward, &backward};
+  const std::array<const Segment*, 2> halves{&backward, &forward};
+  const bool experts =
+      std::ranges::any_of(halves, [](const Segment* half) { return std::ranges::any_of(half->operators, exchange); });
+  const auto ends_turn = experts ? exchange : collective;
   std::array<std::int32_t, 2> next{};
   std::vector<Placed> out;
   out.reserve(total);
@@ -34,7 +40,7 @@ std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
     const std::vector<Operator>& ops = halves[turn]->operators;
     for (std::int32_t& at = next[turn]; at < static_cast<std::int32_t>(ops.size());) {
       out.push_back({halves[turn], at});
-      if (collective(ops[at++])) break;
+      if (ends_turn(ops[at++])) break;
     }
   }
   return out;
