@@ -60,7 +60,9 @@ class StageBuilder {
 
   std::int32_t add(Segment segment);
   Segment forward(int chunk, bool gathers, bool first);
-  Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds);
+  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
+  enum class Weights : std::uint8_t { at_once, apart, late };
+  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
@@ -142,13 +144,15 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split, bool adds) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, Weights when, bool adds) {
   const Chunk& chunk = chunks_[index];
+  const bool split = when == Weights::apart;
   const char* plain = split ? "backward of inputs" : "backward";
   SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
   SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
   weights.phase = out.phase = Phase::backward;
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
+  if (when == Weights::late) out.delay_weights(&weights);
   edges_.finish_sends(out);
   out.adds_gradients = adds;
   BackwardOffload activations(c_, out, chunk);
@@ -160,6 +164,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
     if (reduces) buckets.add(last_parameters(c_));
     units.head();
+    out.run_weights();
   } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
     edges_.receive(out, index, true);
   }
@@ -169,6 +174,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     activations.enter(i);
     units.enter(i);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
   }
@@ -177,6 +183,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     if (reduces) buckets.add({embedding_parameters(c_), 0});
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
+  out.run_weights();
   if (reduces) buckets.flush();
   units.finish();
   return {out.finish(), weights.finish()};
@@ -188,10 +195,11 @@ std::int32_t StageBuilder::segment(const Written& w) {
   if (w.pass == Pass::forward) {
     written_[w] = add(forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(forward(w.chunk, w.gathers, w.first),
-                              backward(w.other_chunk, w.reduces, w.releases, false, false).input));
+    written_[w] = add(overlap(
+        forward(w.chunk, w.gathers, w.first),
+        backward(w.other_chunk, w.reduces, w.releases, w.reduces ? Weights::at_once : Weights::late, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split ? Weights::apart : Weights::at_once, w.first);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {

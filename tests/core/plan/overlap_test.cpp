@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/core/plan/walk.h"
@@ -84,7 +86,7 @@ TEST(Overlap, EveryExchangeIsBesideMatmulsOfTheOtherPass) {
   }
 }
 
-TEST(Overlap, NeitherPassLosesAnOperatorAWaitOrAByte) {
+TEST(Overlap, LosesNeitherAnOperatorNorAByte) {
   const plan::Plan apart = built(4, false), p = built(4);
   const Segment &f = named(apart, "forward"), &b = named(apart, "backward");
   EXPECT_EQ(both(p).operators.size(), f.operators.size() + b.operators.size());
@@ -94,26 +96,46 @@ TEST(Overlap, NeitherPassLosesAnOperatorAWaitOrAByte) {
   }
   for (const plan::MemoryChange& change : both(p).memory) bytes[change.category] -= change.bytes;
   for (const auto& [category, left] : bytes) EXPECT_EQ(left, 0) << static_cast<int>(category);
-  // What starts behind what inside one pass alone still does, but for kernels that only stood in one stream.
-  const auto orders = [](const plan::Plan& of, const Segment& segment, Phase phase) {
-    walk::HappensBefore order(of);
-    std::vector<int> mine;
-    for (const Operator& op : segment.operators) {
-      const int at = order.issue(op);
-      if ((op.phase == Phase::forward) == (phase == Phase::forward)) mine.push_back(at);
+}
+
+TEST(Overlap, WhatWaitsInAPassAloneWaitsInThePair) {
+  const plan::Plan p = built(4, false);
+  const Segment &f = named(p, "forward"), &b = named(p, "backward"), pair = plan::overlap(f, b);
+  for (const Segment* half : {&f, &b}) {
+    walk::HappensBefore alone(p), merged(p);
+    for (const Operator& op : half->operators) alone.issue(op);
+    std::vector<int> place;
+    for (const Operator& op : pair.operators) {
+      const int at = merged.issue(op);
+      if ((op.phase == Phase::forward) == (half == &f)) place.push_back(at);
     }
-    std::vector<bool> out;
-    for (const int later : mine) {
-      for (const int earlier : mine) out.push_back(earlier < later && order.before(earlier, later));
+    const int size = static_cast<int>(half->operators.size());
+    ASSERT_EQ(place.size(), half->operators.size());
+    for (int later = 0; later < size; ++later) {
+      for (int earlier = 0; earlier < later; ++earlier) {
+        EXPECT_TRUE(!alone.before(earlier, later) || merged.before(place[earlier], place[later]));
+      }
     }
-    return out;
-  };
-  for (const Phase phase : {Phase::forward, Phase::backward}) {
-    const std::vector<bool> alone = orders(apart, phase == Phase::forward ? f : b, phase);
-    const std::vector<bool> merged = orders(p, both(p), phase);
-    ASSERT_EQ(alone.size(), merged.size());
-    for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(!alone[i] || merged[i]);
   }
+}
+
+TEST(Overlap, WeightGradientsOfExpertsRunWhileTheirTokensGoBack) {
+  const plan::Plan p = built(4);
+  walk::HappensBefore order(p);
+  const std::vector<Operator>& ops = both(p).operators;
+  for (const Operator& op : ops) order.issue(op);
+  int seen = 0;
+  for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
+    if (p.names[ops[at].name] != "expert dispatch gradient") continue;
+    for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+      const bool of_experts = p.names[ops[i].name].starts_with("expert") &&
+                              p.names[ops[i].name].ends_with("weight gradient") && ops[i].layer == ops[at].layer;
+      if (!of_experts) continue;
+      EXPECT_FALSE(order.before(i, at) || order.before(at, i)) << p.names[ops[i].name];
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2 * kLayers);
 }
 
 }  // namespace
