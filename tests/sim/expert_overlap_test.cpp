@@ -38,14 +38,13 @@ spec::Job job(const Cut& cut, bool beside) {
   });
 }
 
-/// Attention, the experts and each exchange take one unit, forward and backward; everything else nothing.
+/// Attention, the experts and each exchange take one unit, forward and backward; everything else nothing. The first
+/// matmul of the experts has the shape of their second one's input gradient.
 std::vector<base::Seconds> unit_prices(const plan::Plan& p) {
   std::vector<base::Seconds> prices(p.works.size());
   for (const plan::Segment& segment : p.segments) {
     for (const plan::Operator& op : segment.operators) {
-      const std::string& name = p.names[op.name];
-      const bool kernel = std::holds_alternative<plan::Attention>(p.works[op.work]) || name == "expert activation" ||
-                          name == "expert activation gradient";
+      const bool kernel = std::holds_alternative<plan::Attention>(p.works[op.work]) || p.names[op.name] == "expert up";
       if (kernel || op.stream == plan::Stream::ep) prices[op.work] = base::us(1);
     }
   }
@@ -98,7 +97,7 @@ TEST(ExpertOverlap, HoldsUpToOnePassMore) {
 }
 
 /// A model of experts spread over GPUs, drawn at random; exchanges over NVLink or the network.
-spec::Job random_job(walk::Dice& dice) {
+spec::Job job_of_experts(walk::Dice& dice) {
   toy::Cut cut;
   cut.pp = dice.of({1, 1, 2, 4});
   cut.vpp = cut.pp > 1 && dice.coin() ? 2 : 1;
@@ -130,8 +129,8 @@ TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
   // Within 2 %: a pair sends later what a forward and a backward one behind the other would have sent earlier.
   walk::Dice dice(811);
   int met = 0;
-  for (int i = 0; i < 200; ++i) {
-    spec::Job j = random_job(dice);
+  for (int i = 0; i < 600; ++i) {
+    spec::Job j = job_of_experts(dice);
     const result::Prediction apart = sim::predict(j).prediction;
     j.strategy.overlap.expert = true;
     const result::Prediction beside = sim::predict(j).prediction;
@@ -141,7 +140,7 @@ TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
     }
     SCOPED_TRACE(walk::told(j));
     EXPECT_GE(beside.step_time_s * 1.000001, moved) << "tokens travel one exchange behind the other";
-    EXPECT_GE(beside.step_time_s * 1.000001, seconds(apart, "compute") / (j.strategy.pp > 1 ? 1.5 : 1));
+    EXPECT_GE(beside.step_time_s * 1.000001, seconds(apart, "compute")) << "kernels run one behind the other";
     for (std::size_t s = 0; s < apart.stages.size(); ++s) {
       for (const auto& [name, bytes] : apart.stages[s].categories) {
         if (name != "parameters" && name != "gradients" && name != "optimizer") continue;
@@ -155,7 +154,7 @@ TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
     EXPECT_LE(beside.step_time_s, 1.02 * apart.step_time_s);
     EXPECT_LE(seconds(beside, "exposed_ep"), 1.000001 * seconds(apart, "exposed_ep"));
   }
-  EXPECT_GT(met, 50);
+  EXPECT_GT(met, 80);
 }
 
 }  // namespace
