@@ -61,6 +61,7 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   EXPECT_LT(time("ep8-overlap"), 0.9 * time("ep8-alltoall"));
   EXPECT_LT(memory("ep8-overlap"), 1.05 * memory("ep8-alltoall"));
   EXPECT_LT(time("ep16-overlap"), time("ep16-alltoall"));
+  EXPECT_LT(time("pp4-ep4-overlap"), 0.92 * time("pp4-ep4-interleaved"));
   EXPECT_GT(time("ep16-overlap"), time("ep16-deepep"));
   EXPECT_LT(memory("ep8-alltoall"), 0.55 * memory("zero-1"));
   EXPECT_GT(time("ep16-alltoall"), time("zero-1"));
