@@ -96,12 +96,12 @@ TEST(ExpertOverlap, HoldsUpToOnePassMore) {
   EXPECT_LE(activations({4, 1, 8}, true), 8 * activations({4, 1, 8}, false) / 4);
 }
 
-/// A model of experts spread over GPUs, drawn at random; exchanges over NVLink or the network.
+/// A model of experts spread over GPUs, drawn at random; 16 ranks exchange over the network, fewer over NVLink.
 spec::Job job_of_experts(walk::Dice& dice) {
   toy::Cut cut;
   cut.pp = dice.of({1, 1, 2, 4});
   cut.vpp = cut.pp > 1 && dice.coin() ? 2 : 1;
-  cut.dp = dice.of({2, 4, 8});
+  cut.dp = dice.of({2, 4, 8, 16});
   cut.zero = dice.below(2);
   cut.microbatches = cut.vpp > 1 ? cut.pp * dice.from(1, 4) : dice.from(1, 12);
   cut.micro_batch = dice.of({1, 4});
@@ -126,7 +126,9 @@ double seconds(const result::Prediction& p, const std::string& name) {
 }
 
 TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
-  // Within 2 %: a pair sends later what a forward and a backward one behind the other would have sent earlier.
+  // Within 2 %: a pair sends later what a forward and a backward one behind the other would have sent earlier. Within
+  // 10 % where the first stage never pairs anything, for it has no more chunks to run than it runs ahead: a pair of the
+  // other stages then holds up a backward whose exchange cannot get any faster.
   walk::Dice dice(811);
   int met = 0;
   for (int i = 0; i < 600; ++i) {
@@ -151,8 +153,10 @@ TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
     }
     if (seconds(apart, "exposed_ep") < apart.step_time_s / 5) continue;
     ++met;
-    EXPECT_LE(beside.step_time_s, 1.02 * apart.step_time_s);
-    EXPECT_LE(seconds(beside, "exposed_ep"), 1.000001 * seconds(apart, "exposed_ep"));
+    const spec::Strategy& s = j.strategy;
+    const bool pairs = spec::microbatches(j) * s.vpp > 2 * (s.pp - 1) + (s.vpp - 1) * s.pp + 1;
+    EXPECT_LE(beside.step_time_s, (pairs ? 1.02 : 1.1) * apart.step_time_s);
+    if (pairs) EXPECT_LT(seconds(beside, "exposed_ep"), seconds(apart, "exposed_ep"));
   }
   EXPECT_GT(met, 80);
 }
