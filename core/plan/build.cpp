@@ -53,14 +53,16 @@ class StageBuilder {
   /// A segment that was written: which pass of which chunk, the first forward, the one whose gradients are complete.
   struct Written {
     Pass pass;
-    int chunk;
+    int chunk, other_chunk;                  // the second: of the backward in an overlapped one
     bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
     auto operator<=>(const Written&) const = default;
   };
 
   std::int32_t add(Segment segment);
   Segment forward(int chunk, bool gathers, bool first);
-  Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds);
+  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
+  enum class Weights : std::uint8_t { at_once, apart, late };
+  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
@@ -142,13 +144,15 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split, bool adds) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, Weights when, bool adds) {
   const Chunk& chunk = chunks_[index];
+  const bool split = when == Weights::apart;
   const char* plain = split ? "backward of inputs" : "backward";
   SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
   SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
   weights.phase = out.phase = Phase::backward;
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
+  if (when == Weights::late) out.delay_weights(&weights);
   edges_.finish_sends(out);
   out.adds_gradients = adds;
   BackwardOffload activations(c_, out, chunk);
@@ -160,6 +164,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
     if (reduces) buckets.add(last_parameters(c_));
     units.head();
+    out.run_weights();
   } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
     edges_.receive(out, index, true);
   }
@@ -169,6 +174,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     activations.enter(i);
     units.enter(i);
     Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
   }
@@ -177,6 +183,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
     if (reduces) buckets.add({embedding_parameters(c_), 0});
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
+  out.run_weights();
   if (reduces) buckets.flush();
   units.finish();
   return {out.finish(), weights.finish()};
@@ -188,17 +195,19 @@ std::int32_t StageBuilder::segment(const Written& w) {
   if (w.pass == Pass::forward) {
     written_[w] = add(forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(forward(w.chunk, w.gathers, w.first),
-                              backward(1 - w.chunk, w.reduces, w.releases, false, false).input));
+    written_[w] = add(overlap(
+        forward(w.chunk, w.gathers, w.first),
+        backward(w.other_chunk, w.reduces, w.releases, w.reduces ? Weights::at_once : Weights::late, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split ? Weights::apart : Weights::at_once, w.first);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, false, w.reduces, w.releases, false}] = add(std::move(parts.weights));
+      written_[{Pass::weight_gradient, w.chunk, -1, false, w.reduces, w.releases, false}] =
+          add(std::move(parts.weights));
     }
   }
   return written_[w];
@@ -221,12 +230,13 @@ void StageBuilder::run_slots(Role& role) {
     const bool forwards = slot.pass == Pass::forward || overlapped;
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
-    const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
+    const bool last = completes && ++completed[overlapped ? slot.other_chunk : slot.chunk] == passes;
     const std::int32_t called = segment(
-        {slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+        {slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
          completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
          (first && (gathers || keeps || casts)) || (offloads && syncs && completes && completed[slot.chunk] > 1)});
-    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
+    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other,
+                          static_cast<std::int16_t>(slot.other_chunk)});
   }
 }
 
@@ -236,7 +246,8 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   const std::int64_t ahead = c_.pp - 1 - stage_;
   const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
   role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
-  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, false, false, false, false})].memory) {
+  for (const MemoryChange& change :
+       plan_.segments[segment({Pass::forward, 0, -1, false, false, false, false})].memory) {
     role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
   }
 }
@@ -331,7 +342,8 @@ Plan build(const spec::Job& job, int rounds) {
   std::vector<std::vector<Slot>> slots(context.pp);
   if (!job.model.is_list()) chunks = chunks_of(context);
   if (!job.model.is_list() && !context.serves) {
-    slots = orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
+    slots = orders(job.strategy.schedule,
+                   {0, context.pp, context.vpp, static_cast<int>(context.microbatches), job.strategy.pairs_passes()});
   }
   for (int stage = 0; stage < context.pp; ++stage) {
     if (job.model.is_list()) {

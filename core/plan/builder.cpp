@@ -115,6 +115,16 @@ SegmentBuilder& SegmentBuilder::weights() {
   return *weights_;
 }
 
+void SegmentBuilder::run_weights() {
+  if (!delays_) return;
+  const Segment late = std::exchange(weights_->segment_, {});
+  for (MemoryChange change : late.memory) {
+    change.at += static_cast<std::int32_t>(segment_.operators.size());
+    segment_.memory.push_back(change);
+  }
+  segment_.operators.insert(segment_.operators.end(), late.operators.begin(), late.operators.end());
+}
+
 void SegmentBuilder::retain(std::int64_t bytes) {
   if (weights_ == nullptr) return;
   retained_ += bytes;

@@ -80,6 +80,12 @@ class SegmentBuilder {
 
   /// From now on weight gradients go to `weights`, to be run later, and this segment keeps what they read.
   void defer_weights(SegmentBuilder* weights) { weights_ = weights; }
+  /// From now on weight gradients wait for run_weights(), which appends them here; until then `weights` has them.
+  void delay_weights(SegmentBuilder* weights) {
+    weights_ = weights;
+    delays_ = true;
+  }
+  void run_weights();  // without effect where none are delayed
   /// Where weight gradients are written: a segment of their own, or this one. Whatever else is written in a backward,
   /// the next stage waits for.
   SegmentBuilder& weights();
@@ -101,6 +107,7 @@ class SegmentBuilder {
   static_assert(kEvents <= 64);
   std::uint64_t joined_ = 0;  // a bit an event
   SegmentBuilder* weights_ = nullptr;
+  bool delays_ = false;
   std::int64_t retained_ = 0;
 };
 

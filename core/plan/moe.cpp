@@ -171,6 +171,7 @@ void MoeLayer::backward() {
   if (!before) move(shape_.received, shape_.received, "permute gradient");
   send_back("expert dispatch gradient", shape_.combine_element);
   if (!c_.overlap_shared_expert) shared_backward();
+  out_.run_weights();
   if (parallel) out_.join(Stream::ep);
   if (before) move(shape_.copies, shape_.tokens, "permute gradient");
   router_backward();

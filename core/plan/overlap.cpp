@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/overlap.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -18,27 +19,16 @@ struct Placed {
   std::int32_t index;  // in its half
 };
 
-bool collective(const Operator& op) {
-  const bool between_stages = op.stream == Stream::send_next || op.stream == Stream::recv_prev ||
-                              op.stream == Stream::send_prev || op.stream == Stream::recv_next;
-  return op.channel >= 0 && !between_stages;
+bool exchange(const Operator& op) { return op.stream == Stream::ep; }
+
+bool between_stages(const Operator& op) {
+  return op.stream == Stream::send_next || op.stream == Stream::recv_prev || op.stream == Stream::send_prev ||
+         op.stream == Stream::recv_next;
 }
 
-std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
-  const std::size_t total = forward.operators.size() + backward.operators.size();
-  const std::array<const Segment*, 2> halves{&forward, &backward};
-  std::array<std::int32_t, 2> next{};
-  std::vector<Placed> out;
-  out.reserve(total);
-  for (int turn = 0; out.size() < total; turn = 1 - turn) {
-    const std::vector<Operator>& ops = halves[turn]->operators;
-    for (std::int32_t& at = next[turn]; at < static_cast<std::int32_t>(ops.size());) {
-      out.push_back({halves[turn], at});
-      if (collective(ops[at++])) break;
-    }
-  }
-  return out;
-}
+bool collective(const Operator& op) { return op.channel >= 0 && !between_stages(op); }
+
+bool sends(const Operator& op) { return op.stream == Stream::send_next || op.stream == Stream::send_prev; }
 
 /// The operator of a segment that each wait means; -1: one before the segment.
 std::vector<std::array<std::int32_t, kMaxWaits>> sources(const Segment& half) {
@@ -51,6 +41,29 @@ std::vector<std::array<std::int32_t, kMaxWaits>> sources(const Segment& half) {
     for (int w = 0; w < kMaxWaits; ++w) found[w] = op.waits[w] < 0 ? -1 : latest[op.waits[w]];
     latest[event_of(op.stream)] = static_cast<std::int32_t>(i);
     if (op.records >= 0) latest[op.records] = static_cast<std::int32_t>(i);
+  }
+  return out;
+}
+
+std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
+  const std::array<const Segment*, 2> halves{&backward, &forward};
+  const std::array waits{sources(backward), sources(forward)};
+  const bool experts =
+      std::ranges::any_of(halves, [](const Segment* half) { return std::ranges::any_of(half->operators, exchange); });
+  const auto travels = experts ? exchange : collective;
+  std::array<std::int32_t, 2> next{};
+  std::vector<Placed> out;
+  const std::size_t total = forward.operators.size() + backward.operators.size();
+  out.reserve(total);
+  for (int turn = 0; out.size() < total; turn = 1 - turn) {
+    const std::vector<Operator>& ops = halves[turn]->operators;
+    const std::int32_t begin = next[turn];
+    for (std::int32_t& at = next[turn]; at < static_cast<std::int32_t>(ops.size()); ++at) {
+      if (at > begin && sends(ops[at - 1])) break;
+      const auto under_way = [&](std::int32_t source) { return source >= begin && travels(ops[source]); };
+      if (std::ranges::any_of(waits[turn][at], under_way)) break;
+      out.push_back({halves[turn], at});
+    }
   }
   return out;
 }

@@ -58,7 +58,7 @@ class Poster {
       if (call.microbatch >= 0) {
         const bool two = call.other >= 0;
         if (two || forwards(call)) need(role.stage, call.chunk, false, calls);
-        if (two || returns(call)) need(role.stage, two ? 1 - call.chunk : call.chunk, true, calls);
+        if (two || returns(call)) need(role.stage, two ? call.other_chunk : call.chunk, true, calls);
       }
       calls.push_back(call);
     }

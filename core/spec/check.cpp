@@ -316,6 +316,10 @@ class Checker {
       fault("strategy.optimizer_barrier", "an asynchronous pipeline has none", "leave optimizer_barrier out");
     }
     if (s_.schedule != Schedule::dualpipe) return;
+    if (s_.ep > 1 && !s_.overlap.expert.value_or(true)) {
+      fault("strategy.overlap.expert", "dualpipe sends tokens to experts beside what it computes",
+            "write expert: true, or leave it out");
+    }
     if (s_.pp % 2 != 0) {
       fault("strategy.pp", text(s_.pp) + " stages cannot be fed from both ends evenly, as dualpipe does",
             "write an even pp, or another schedule");

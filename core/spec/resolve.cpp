@@ -86,6 +86,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
   of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
   of_schedule.fill(s.optimizer_barrier, !zero_bubble, "optimizer_barrier", zero_bubble);
+  if (s.schedule == Schedule::dualpipe) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {
     // Transformer Engine's userbuffers: sequence parallel, NVLink, and no experts between the linears.

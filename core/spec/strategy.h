@@ -106,6 +106,12 @@ struct Strategy {
   bool zero_bubble() const {
     return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 || schedule == Schedule::zb_v;
   }
+  /// Whether a forward and a backward that follow one another are merged, so that tokens travel to the experts of one
+  /// while the other computes (Megatron-Core's overlap_moe_expert_parallel_comm). dualpipe always does.
+  bool pairs_passes() const {
+    return ep > 1 && overlap.expert.value_or(false) &&
+           (schedule == Schedule::one_f_one_b || schedule == Schedule::interleaved);
+  }
   /// zb-v and dualpipe imply two.
   int chunks_a_stage() const { return schedule == Schedule::zb_v || schedule == Schedule::dualpipe ? 2 : vpp; }
   /// Of one copy of the model; dualpipe's two chunks a stage are of two copies.

@@ -15,6 +15,8 @@ struct Refusal {
 std::vector<base::Fault> unsupported(const Job& job) {
   const Strategy& s = job.strategy;
   const Training& t = job.training;
+  const bool expert = !t.serves() && s.ep > 1 && s.overlap.expert.value_or(false);
+  const bool paired = !t.serves() && s.pairs_passes();
   const Refusal refusals[] = {
       {t.mode == Mode::decode && job.model.mla, "training.mode", "decoding with latent attention",
        "write mode: prefill"},
@@ -23,8 +25,24 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "strategy.schedule", "a schedule of training in prefill and decode", "write schedule: 1f1b"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},
-      {s.ep > 1 && s.overlap.expert.value_or(false), "strategy.overlap.expert",
-       "the exchange of one microbatch's tokens beside the compute of another", "write expert: false"},
+      {expert && !s.pairs_passes() && s.schedule != Schedule::dualpipe, "strategy.overlap.expert",
+       "a schedule that pairs no forward with the whole backward of another microbatch",
+       "write schedule: 1f1b, interleaved or dualpipe, or expert: false"},
+      {paired && s.recompute.kind == Recompute::Kind::full, "strategy.overlap.expert",
+       "a forward beside a backward that first sends tokens to their experts once more",
+       "write recompute: selective or none, or expert: false"},
+      {paired && s.moe_dispatcher == MoeDispatcher::allgather, "strategy.overlap.expert",
+       "gathering every token beside another microbatch's compute",
+       "write moe_dispatcher: alltoall or deepep, or expert: false"},
+      {paired && s.overlap.shared_expert, "strategy.overlap.expert",
+       "an exchange of tokens beside shared experts and another microbatch's compute at once",
+       "write shared_expert: false, or expert: false"},
+      {paired && s.zero >= 2, "strategy.overlap.expert",
+       "a forward beside a backward under zero 2 and 3, whose buckets each of them fills",
+       "write zero: 1, or expert: false"},
+      {paired && s.offload.activations, "strategy.overlap.expert",
+       "a forward that offloads activations beside a backward that fetches them",
+       "write offload: {activations: none}, or expert: false"},
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},

@@ -273,7 +273,7 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
         span.channel = op.channel;
         const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
         span.microbatch = other ? call.other : call.microbatch;
-        span.chunk = static_cast<std::int16_t>(other ? 1 - call.chunk : call.chunk);
+        span.chunk = other ? call.other_chunk : call.chunk;
       }
     }
   }

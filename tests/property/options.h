@@ -121,6 +121,7 @@ inline void add_kernels(List& list) {
     list.key(std::string("s:overlap.") + name, {"true", "false"});
   }
   list.set({{"s:overlap.expert", "true"}, {"s:ep", "2"}});
+  list.set({{"s:overlap.expert", "true"}, {"s:ep", "2"}, {"s:schedule", "interleaved"}, {"s:pp", "2"}, {"s:vpp", "2"}});
   for (const char* way : {"none", "wgrad", "chunked", "userbuffers"})
     list.set({{"s:overlap.tp", way}, {"s:tp", "2"}, {"s:sp", "true"}});
   list.set({{"s:overlap.tp", "userbuffers"}, {"s:tp", "4"}, {"s:sp", "false"}});

@@ -80,7 +80,7 @@ class DualPipe {
   /// Forward of `chunk` beside the backward of the other one.
   void overlapped(int chunk) {
     const int forth = forwarded_[chunk]++, back = returned_[1 - chunk]++;
-    out_.push_back({Pass::overlapped, forth, chunk, back});
+    out_.push_back({Pass::overlapped, forth, chunk, back, 1 - chunk});
   }
 
   int half_, each_, stages_ = 0, from_end_ = 0, near_ = 0, far_ = 1;

@@ -27,14 +27,20 @@ std::vector<Slot> interleaved(const Pipeline& p) {
   const int total = p.microbatches * p.chunks;
   // Twice the distance to the last stage, for a microbatch must also come back, and all chunks but the last of a group.
   // With no more than one group there is nothing to run ahead of: all forwards first.
-  const int ahead = (p.stages - p.stage - 1) * 2 + (p.chunks - 1) * p.stages;
-  const int warm_up = p.microbatches <= p.stages ? total : std::min(total, ahead);
+  const int ahead = (p.stages - p.stage - 1) * 2 + (p.chunks - 1) * p.stages + (p.beside ? 1 : 0);
+  const bool one_group = p.chunks > 1 && p.microbatches <= p.stages;
+  const int warm_up = one_group ? total : std::min(total, ahead);
   std::vector<Slot> out(forwards.begin(), forwards.begin() + warm_up);
   out.reserve(2 * static_cast<std::size_t>(total));
   int done = 0;
   for (int next = warm_up; next < total; ++next) {
-    out.push_back(forwards[next]);
-    out.push_back(backwards[done++]);
+    const Slot &forward = forwards[next], &backward = backwards[done++];
+    if (p.beside) {
+      out.push_back({Pass::overlapped, forward.microbatch, forward.chunk, backward.microbatch, backward.chunk});
+      continue;
+    }
+    out.push_back(forward);
+    out.push_back(backward);
   }
   out.insert(out.end(), backwards.begin() + done, backwards.end());
   return out;

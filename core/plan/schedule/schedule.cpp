@@ -11,8 +11,8 @@ using Schedule = spec::Schedule;
 std::vector<Slot> of_one_stage(Schedule schedule, const Pipeline& p) {
   switch (schedule) {
     case Schedule::gpipe: return gpipe(p);
-    case Schedule::one_f_one_b: return one_f_one_b(p);
-    case Schedule::interleaved: return p.chunks > 1 ? interleaved(p) : one_f_one_b(p);
+    case Schedule::one_f_one_b:
+    case Schedule::interleaved: return p.chunks > 1 || p.beside ? interleaved(p) : one_f_one_b(p);
     case Schedule::zb_h1: return zb_h1(p);
     case Schedule::zb_h2: return zb_h2(p)[p.stage];
     case Schedule::zb_v: return zb_v(p)[p.stage];

@@ -19,7 +19,7 @@ struct Slot {
   Pass pass = Pass::forward;
   int microbatch = 0;
   int chunk = 0;
-  int other = -1;  // overlapped: the microbatch that goes backward, through the other of the stage's two chunks
+  int other = -1, other_chunk = -1;  // overlapped: the microbatch that goes backward, and through which chunk
   bool operator==(const Slot&) const = default;
 };
 
@@ -27,6 +27,7 @@ struct Slot {
 struct Pipeline {
   int stage = 0, stages = 1, chunks = 1;
   int microbatches = 1;
+  bool beside = false;  // 1F1B and interleaved: a forward and the backward behind it are one overlapped pass
 };
 
 /// Every forward before any backward. Huang et al., arXiv 1811.06965.
@@ -37,6 +38,9 @@ std::vector<Slot> one_f_one_b(const Pipeline&);
 /// The same with several chunks a stage; microbatches go through them in groups of `stages`. Narayanan et al., fig. 4
 /// below. REQUIRES: microbatches a multiple of `stages`, as in Megatron, or no more than them; stages can wait for one
 /// another for ever behind a smaller last group (check() refuses it).
+/// `beside` runs one forward more ahead, so that neither half of a pair waits for what the other stages make of the
+/// pair before (Megatron-Core's overlap_moe_expert_parallel_comm); 1F1B is then the same with one chunk, twice as far
+/// ahead.
 std::vector<Slot> interleaved(const Pipeline&);
 /// 1F1B whose stage s runs the weight gradients s microbatches late, so that every stage holds what 1F1B's first does.
 /// Qi et al., arXiv 2401.10241, section 2.1.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/core/spec/small_job.h"
@@ -211,16 +212,49 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
     return faults[0].field;
   };
   EXPECT_EQ(refused([](Job& j) {
-              j.strategy.ep = 2;
-              j.strategy.overlap.expert = true;
-            }),
-            "strategy.overlap.expert");
-  EXPECT_EQ(refused([](Job& j) {
               j.model.moe = Moe{};
               j.model.parallel_block = true;
             }),
             "model.moe");
   EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
+}
+
+TEST(Check, TokensTravelBesideAnotherMicrobatchWhereAForwardIsPairedWithAWholeBackward) {
+  const auto told = [](auto bend) {
+    const std::vector<base::Fault> faults = unsupported(with([&](Job& j) {
+      j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64};
+      j.strategy.ep = 2;
+      j.strategy.overlap.expert = true;
+      bend(j.strategy);
+    }));
+    for (const base::Fault& fault : faults) EXPECT_EQ(fault.field, "strategy.overlap.expert");
+    return faults.empty() ? std::string() : faults.front().what;
+  };
+  EXPECT_EQ(told([](Strategy&) {}), "");
+  EXPECT_EQ(told([](Strategy& s) { s.schedule = Schedule::interleaved; }), "");
+  EXPECT_EQ(told([](Strategy& s) { s.schedule = Schedule::dualpipe; }), "");
+  EXPECT_EQ(told([](Strategy& s) { s.recompute.kind = Recompute::Kind::selective; }), "");
+  for (const Schedule schedule : {Schedule::gpipe, Schedule::zb_h1, Schedule::zb_v, Schedule::pipedream}) {
+    EXPECT_EQ(told([&](Strategy& s) { s.schedule = schedule; }),
+              "a schedule that pairs no forward with the whole backward of another microbatch is not supported by this "
+              "version");
+  }
+  EXPECT_NE(told([](Strategy& s) { s.recompute.kind = Recompute::Kind::full; }), "");
+  EXPECT_NE(told([](Strategy& s) { s.moe_dispatcher = MoeDispatcher::allgather; }), "");
+  EXPECT_NE(told([](Strategy& s) { s.overlap.shared_expert = true; }), "");
+  EXPECT_NE(told([](Strategy& s) { s.zero = 2; }), "");
+  EXPECT_NE(told([](Strategy& s) { s.offload.activations = true; }), "");
+}
+
+TEST(Check, DualpipeNeverWaitsForTokensAlone) {
+  const std::vector<base::Fault> faults = check(with([](Job& j) {
+    j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64};
+    j.strategy.ep = 2;
+    j.strategy.pp = 2;
+    j.strategy.schedule = Schedule::dualpipe;
+    j.strategy.overlap.expert = false;
+  }));
+  EXPECT_TRUE(std::ranges::any_of(faults, [](const base::Fault& f) { return f.field == "strategy.overlap.expert"; }));
 }
 
 TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {

@@ -30,10 +30,30 @@ std::string told(const Pipeline& p) {
          std::to_string(p.chunks) + ", microbatches " + std::to_string(p.microbatches);
 }
 
+struct Part {
+  bool backward;
+  int microbatch, chunk;
+};
+
+/// An overlapped pass is a forward and a backward at once.
+std::vector<Part> parts(const Slot& slot) {
+  if (slot.pass != Pass::overlapped) return {{backward(slot), slot.microbatch, slot.chunk}};
+  return {{false, slot.microbatch, slot.chunk}, {true, slot.other, slot.other_chunk}};
+}
+
+/// 1F1B and interleaved with forward and backward in one pass.
+std::vector<Slot> paired(const Pipeline& p) {
+  Pipeline beside = p;
+  beside.beside = true;
+  return plan::order(p.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b, beside);
+}
+
 /// Most (microbatch, chunk) pairs that were forwarded and not yet backwarded at any time.
 int most_in_flight(const std::vector<Slot>& slots) {
   int now = 0, most = 0;
-  for (const Slot& slot : slots) most = std::max(most, now += backward(slot) ? -1 : 1);
+  for (const Slot& slot : slots) {
+    for (const Part& part : parts(slot)) most = std::max(most, now += part.backward ? -1 : 1);
+  }
   return most;
 }
 
@@ -56,21 +76,24 @@ std::string run_together(Order order, int stages, int chunks, int microbatches) 
     moved = false;
     for (int s = 0; s < stages; ++s) {
       while (next[s] < slots[s].size()) {
-        const Slot& slot = slots[s][next[s]];
-        const int place = slot.chunk * stages + s;
+        const std::vector<Part> passes = parts(slots[s][next[s]]);
         const int up = (s + stages - 1) % stages, down = (s + 1) % stages;
-        const bool receives = backward(slot) ? place != last : place != 0;
-        if (receives) {
-          std::deque<Parcel>& in = edge[{backward(slot), backward(slot) ? down : up, s}];
-          if (in.empty()) break;
-          if (in.front() != Parcel{slot.microbatch, place})
+        const auto place = [&](const Part& part) { return part.chunk * stages + s; };
+        const auto inbox = [&](const Part& part) -> std::deque<Parcel>& {
+          return edge[{part.backward, part.backward ? down : up, s}];
+        };
+        const auto receives = [&](const Part& part) { return place(part) != (part.backward ? last : 0); };
+        if (std::ranges::any_of(passes, [&](const Part& part) { return receives(part) && inbox(part).empty(); })) break;
+        for (const Part& part : passes) {
+          if (!receives(part)) continue;
+          if (inbox(part).front() != Parcel{part.microbatch, place(part)})
             return "stage " + std::to_string(s) + " receives another parcel";
-          in.pop_front();
+          inbox(part).pop_front();
         }
-        const bool sends = backward(slot) ? place != 0 : place != last;
-        if (sends) {
-          edge[{backward(slot), s, backward(slot) ? up : down}].push_back(
-              {slot.microbatch, place + (backward(slot) ? -1 : 1)});
+        for (const Part& part : passes) {
+          if (place(part) == (part.backward ? 0 : last)) continue;
+          edge[{part.backward, s, part.backward ? up : down}].push_back(
+              {part.microbatch, place(part) + (part.backward ? -1 : 1)});
         }
         ++next[s];
         moved = true;
@@ -88,15 +111,18 @@ std::string run_together(Order order, int stages, int chunks, int microbatches) 
 
 /// Each (microbatch, chunk) once forward, once backward, in this sequence.
 void expect_complete(const std::vector<Slot>& slots, const Pipeline& p) {
-  ASSERT_EQ(slots.size(), 2u * p.microbatches * p.chunks) << told(p);
   std::vector<int> state(static_cast<std::size_t>(p.microbatches) * p.chunks, 0);  // 1: forwarded, 2: backwarded
   for (const Slot& slot : slots) {
-    ASSERT_TRUE(slot.microbatch >= 0 && slot.microbatch < p.microbatches && slot.chunk >= 0 && slot.chunk < p.chunks)
-        << told(p);
-    int& at = state[static_cast<std::size_t>(slot.microbatch) * p.chunks + slot.chunk];
-    ASSERT_EQ(at, backward(slot) ? 1 : 0) << told(p) << ": microbatch " << slot.microbatch << ", chunk " << slot.chunk;
-    ++at;
+    const std::vector<Part> passes = parts(slot);
+    for (const Part& part : passes) {  // both halves of a pair need what was there before it
+      ASSERT_TRUE(part.microbatch >= 0 && part.microbatch < p.microbatches && part.chunk >= 0 && part.chunk < p.chunks)
+          << told(p);
+      ASSERT_EQ(state[static_cast<std::size_t>(part.microbatch) * p.chunks + part.chunk], part.backward ? 1 : 0)
+          << told(p) << ": microbatch " << part.microbatch << ", chunk " << part.chunk;
+    }
+    for (const Part& part : passes) ++state[static_cast<std::size_t>(part.microbatch) * p.chunks + part.chunk];
   }
+  for (const int passes : state) ASSERT_EQ(passes, 2) << told(p);
 }
 
 struct Case {
@@ -125,6 +151,7 @@ TEST(Schedule, RunsEachMicrobatchOnceForwardThenOnceBackwardThroughEveryChunk) {
     for (int s = 0; s < c.stages; ++s) {
       const Pipeline p{s, c.stages, c.chunks, c.microbatches};
       expect_complete(plan::interleaved(p), p);
+      expect_complete(paired(p), p);
     }
   }
 }
@@ -140,6 +167,7 @@ TEST(Schedule, OrdersOfAllStagesTogetherNeitherDeadlockNorSwapMessages) {
     const int microbatches = c.microbatches <= c.stages ? c.microbatches : c.microbatches / c.stages * c.stages;
     const Pipeline p{0, c.stages, c.chunks, microbatches};
     EXPECT_EQ(run_together(plan::interleaved, c.stages, c.chunks, microbatches), "") << told(p);
+    EXPECT_EQ(run_together(paired, c.stages, c.chunks, microbatches), "") << told(p);
   }
 }
 
@@ -223,6 +251,34 @@ TEST(Schedule, OneChunkInterleavedIsOneForwardOneBackward) {
   EXPECT_EQ(plan::order(Schedule::one_f_one_b, p), plan::one_f_one_b(p));
   EXPECT_EQ(plan::order(Schedule::gpipe, p), plan::gpipe(p));
   EXPECT_EQ(plan::order(Schedule::interleaved, {1, 4, 2, 8}), plan::interleaved({1, 4, 2, 8}));
+}
+
+TEST(Paired, RunsTheFirstForwardAndTheLastBackwardAloneWithoutAPipeline) {
+  const std::vector<Slot> expected{
+      {Pass::forward, 0, 0}, {Pass::overlapped, 1, 0, 0, 0}, {Pass::overlapped, 2, 0, 1, 0}, {Pass::backward, 2, 0}};
+  EXPECT_EQ(paired({0, 1, 1, 3}), expected);
+}
+
+TEST(Paired, WarmsUpOneForwardMoreAsMegatronDoes) {
+  // 2 (p - s - 1) + (v - 1) p + 1 forwards, then pairs; p = 4, m = 8.
+  const int one_chunk[] = {7, 5, 3, 1}, two_chunks[] = {11, 9, 7, 5};
+  for (int s = 0; s < 4; ++s) {
+    const auto alone = [&](int chunks) {
+      const std::vector<Slot> slots = paired({s, 4, chunks, 8});
+      return std::ranges::find(slots, Pass::overlapped, &Slot::pass) - slots.begin();
+    };
+    EXPECT_EQ(alone(1), one_chunk[s]);
+    EXPECT_EQ(alone(2), two_chunks[s]);
+  }
+}
+
+TEST(Paired, HoldsOneMoreThanThePairsThatRunAlone) {
+  // Interleaved: the forward of the first pair is one more than the warm-up, and its backward has not ended.
+  for (int s = 0; s < 4; ++s) {
+    const Pipeline p{s, 4, 2, 16};
+    EXPECT_EQ(most_in_flight(paired(p)), most_in_flight(plan::interleaved(p)) + 1);
+  }
+  EXPECT_EQ(most_in_flight(paired({0, 1, 1, 4})), 2);
 }
 
 }  // namespace

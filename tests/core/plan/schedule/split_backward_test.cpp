@@ -53,7 +53,7 @@ Ran run(Schedule schedule, int stages, int microbatches) {
           }
         };
         const bool both = slot.pass == Pass::overlapped;
-        const int back = both ? 1 - slot.chunk : slot.chunk, m_back = both ? slot.other : slot.microbatch;
+        const int back = both ? slot.other_chunk : slot.chunk, m_back = both ? slot.other : slot.microbatch;
         const int place = places.place(s, slot.chunk), place_back = places.place(s, back);
         const bool forwards = slot.pass == Pass::forward || both;
         const bool returns = slot.pass == Pass::backward || slot.pass == Pass::input_gradient || both;

@@ -1,0 +1,170 @@
+// tests/core/plan/overlap_test.cpp -- one segment of two passes: in which order tokens travel, and beside which
+// kernels. SPDX-License-Identifier: Apache-2.0
+#include "core/plan/overlap.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using plan::Operator;
+using plan::Phase;
+using plan::Segment;
+using plan::Stream;
+
+constexpr int kLayers = 3;
+
+plan::Plan built(int microbatches, bool beside = true) {
+  return plan::build(toy::job({.dp = 2, .microbatches = microbatches}, [&](spec::Job& j) {
+    j.model.layers = kLayers;
+    j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 128};
+    j.strategy.ep = 2;
+    j.strategy.overlap.expert = beside;
+  }));
+}
+
+const Segment& named(const plan::Plan& p, const std::string& name) {
+  for (const Segment& segment : p.segments) {
+    if (segment.name == name) return segment;
+  }
+  throw std::logic_error("no segment " + name);
+}
+
+const Segment& both(const plan::Plan& p) { return named(p, "backward beside forward"); }
+
+TEST(Overlap, PassesOfAStepWithoutAPipelineAreFirstForwardPairsLastBackward) {
+  const plan::Plan p = built(4);
+  std::vector<std::string> names;
+  for (const plan::Call& call : p.roles[0].calls) names.push_back(p.segments[call.segment].name);
+  EXPECT_EQ(names.front(), "begin");
+  EXPECT_EQ(names.size(), 2u + 1 + 3 + 1);
+  for (int i = 2; i < 5; ++i) {
+    EXPECT_EQ(names[i], "backward beside forward");
+    const plan::Call& call = p.roles[0].calls[i];
+    EXPECT_EQ(call.microbatch, i - 1);
+    EXPECT_EQ(call.other, i - 2);
+    EXPECT_EQ(call.other_chunk, 0);
+  }
+}
+
+TEST(Overlap, ExchangesOfALayerTakeTheOrderOfMegatron) {
+  const plan::Plan p = built(4);
+  std::vector<std::string> names, expected;
+  for (const Operator& op : both(p).operators) {
+    if (op.stream == Stream::ep) names.push_back(p.names[op.name]);
+  }
+  for (int i = 0; i < kLayers; ++i) {
+    for (const char* name :
+         {"expert combine gradient", "expert dispatch", "expert dispatch gradient", "expert combine"})
+      expected.emplace_back(name);
+  }
+  EXPECT_EQ(names, expected);
+}
+
+TEST(Overlap, EveryExchangeIsBesideMatmulsOfTheOtherPass) {
+  const plan::Plan p = built(4);
+  walk::HappensBefore order(p);
+  const std::vector<Operator>& ops = both(p).operators;
+  for (const Operator& op : ops) order.issue(op);
+  const int size = static_cast<int>(ops.size());
+  for (int at = 0; at < size; ++at) {
+    if (ops[at].stream != Stream::ep) continue;
+    int beside = 0;
+    for (int i = 0; i < size; ++i) {
+      const bool other = (ops[i].phase == Phase::forward) != (ops[at].phase == Phase::forward);
+      const bool kernel = ops[i].stream == Stream::compute && std::get_if<plan::Matmul>(&p.works[ops[i].work]);
+      if (other && kernel && !order.before(i, at) && !order.before(at, i)) ++beside;
+    }
+    EXPECT_GE(beside, 2) << p.names[ops[at].name] << " of layer " << ops[at].layer;
+  }
+}
+
+TEST(Overlap, LosesNeitherAnOperatorNorAByte) {
+  const plan::Plan apart = built(4, false), p = built(4);
+  const Segment &f = named(apart, "forward"), &b = named(apart, "backward");
+  EXPECT_EQ(both(p).operators.size(), f.operators.size() + b.operators.size());
+  std::map<plan::Category, std::int64_t> bytes;
+  for (const Segment* half : {&f, &b}) {
+    for (const plan::MemoryChange& change : half->memory) bytes[change.category] += change.bytes;
+  }
+  for (const plan::MemoryChange& change : both(p).memory) bytes[change.category] -= change.bytes;
+  for (const auto& [category, left] : bytes) EXPECT_EQ(left, 0) << static_cast<int>(category);
+}
+
+/// What each pass waits for when it runs alone it waits for in the pair.
+void expect_kept(const plan::Plan& p, const Segment& f, const Segment& b) {
+  const Segment pair = plan::overlap(f, b);
+  for (const Segment* half : {&f, &b}) {
+    walk::HappensBefore alone(p), merged(p);
+    for (const Operator& op : half->operators) alone.issue(op);
+    std::vector<int> place;
+    for (const Operator& op : pair.operators) {
+      const int at = merged.issue(op);
+      if ((op.phase == Phase::forward) == (half == &f)) place.push_back(at);
+    }
+    const int size = static_cast<int>(half->operators.size());
+    ASSERT_EQ(place.size(), half->operators.size());
+    int lost = 0;
+    for (int later = 0; later < size; ++later) {
+      for (int earlier = 0; earlier < later; ++earlier) {
+        lost += alone.before(earlier, later) && !merged.before(place[earlier], place[later]);
+      }
+    }
+    EXPECT_EQ(lost, 0) << half->name;
+  }
+}
+
+TEST(Overlap, WhatWaitsInAPassAloneWaitsInThePair) {
+  using Bend = void (*)(spec::Strategy&);
+  constexpr Bend bends[] = {
+      [](spec::Strategy&) {},
+      [](spec::Strategy& s) { s.ep = 1; },
+      [](spec::Strategy& s) { s.etp = 2; },
+      [](spec::Strategy& s) { s.moe_dispatcher = spec::MoeDispatcher::deepep; },
+      [](spec::Strategy& s) { s.overlap.shared_expert = true; },
+      [](spec::Strategy& s) { s.recompute.kind = spec::Recompute::Kind::selective; },
+      [](spec::Strategy& s) { s.cp = 2; },
+      [](spec::Strategy& s) { s.overlap.tp = spec::TpOverlap::wgrad; },
+      [](spec::Strategy& s) { s.overlap.tp = spec::TpOverlap::chunked; },
+      [](spec::Strategy& s) { s.overlap.tp = spec::TpOverlap::userbuffers; },
+  };
+  for (const Bend bend : bends) {
+    SCOPED_TRACE(&bend - bends);
+    const plan::Plan p = plan::build(toy::job({.tp = 2, .sp = true, .dp = 4, .microbatches = 4}, [&](spec::Job& j) {
+      j.model.layers = kLayers;
+      j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 128, .shared_experts = 1, .shared_ffn = 128};
+      j.strategy.ep = 2;
+      bend(j.strategy);
+      j.strategy.dp = 4 / j.strategy.cp;
+    }));
+    expect_kept(p, named(p, "forward"), named(p, "backward"));
+  }
+}
+
+TEST(Overlap, WeightGradientsOfExpertsRunWhileTheirTokensGoBack) {
+  const plan::Plan p = built(4);
+  walk::HappensBefore order(p);
+  const std::vector<Operator>& ops = both(p).operators;
+  for (const Operator& op : ops) order.issue(op);
+  int seen = 0;
+  for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
+    if (p.names[ops[at].name] != "expert dispatch gradient") continue;
+    for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+      const bool of_experts = p.names[ops[i].name].starts_with("expert") &&
+                              p.names[ops[i].name].ends_with("weight gradient") && ops[i].layer == ops[at].layer;
+      if (!of_experts) continue;
+      EXPECT_FALSE(order.before(i, at) || order.before(at, i)) << p.names[ops[i].name];
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2 * kLayers);
+}
+
+}  // namespace
