@@ -54,6 +54,7 @@ std::string json(const Prediction& p) {
   out["step_time_s"] = p.step_time_s;
   out["step_time_low_s"] = p.step_time_low_s;
   out["step_time_high_s"] = p.step_time_high_s;
+  out["interval_contributions"] = interval_contributions(p.interval_contributions);
   if (p.mode != "train") out["mode"] = p.mode;
   if (p.time_to_first_token_s) out["time_to_first_token_s"] = *p.time_to_first_token_s;
   if (p.time_per_output_token_s) out["time_per_output_token_s"] = *p.time_per_output_token_s;

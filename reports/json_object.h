@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/prediction.h"
+
 namespace reports {
 
 using Json = nlohmann::ordered_json;
@@ -15,6 +17,14 @@ template <class T>
 Json object_of(const std::vector<std::pair<std::string, T>>& entries) {
   Json out = Json::object();
   for (const auto& [key, value] : entries) out[key] = value;
+  return out;
+}
+
+inline Json interval_contributions(const std::vector<result::IntervalContribution>& causes) {
+  Json out = Json::array();
+  for (const result::IntervalContribution& c : causes) {
+    out.push_back({{"cause", c.cause}, {"share", c.share}, {"faster", c.faster}, {"slower", c.slower}});
+  }
   return out;
 }
 

@@ -28,6 +28,8 @@ Json case_json(const result::ValidationCase& row) {
            {"memory_kind", row.memory_kind},
            {"predicted_bytes", maybe(row.predicted_bytes)},
            {"memory_error", maybe(row.memory_error)},
+           {"interval_contributions", interval_contributions(row.interval_contributions)},
+           {"labels", object_of(row.labels)},
            {"warnings", row.warnings}};
   if (row.refused()) out["error_message"] = row.error_message;
   out["notes"] = row.notes;

@@ -17,8 +17,9 @@ using result::ValidationSummary;
 
 constexpr int kFewestRowsOfFile = 5;     // behind an average over files
 constexpr int kFewestRowsOfRanking = 4;  // behind a rank correlation
-constexpr std::array kKeys{"source",    "gpu",    "tp",        "pp",          "dp",       "nodes",
-                           "recompute", "kernel", "framework", "micro_batch", "sequence", "model"};
+constexpr std::array kKeys{"source",    "gpu",         "tp",       "pp",        "dp",     "cp",
+                           "ep",        "zero",        "nodes",    "recompute", "kernel", "framework",
+                           "precision", "micro_batch", "sequence", "model"};
 
 std::optional<double> mean(const std::vector<double>& sample) {
   if (sample.empty()) return {};

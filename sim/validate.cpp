@@ -41,10 +41,14 @@ void label(const spec::Job& job, ValidationCase& row) {
   add("tp", std::to_string(s.tp));
   add("pp", std::to_string(s.pp));
   add("dp", std::to_string(s.data()));
+  add("cp", std::to_string(s.cp));
+  add("ep", std::to_string(s.ep));
+  add("zero", std::to_string(s.zero));
   add("nodes", std::to_string(job.cluster.nodes));
   add("recompute", recompute_name(s.recompute));
   add("kernel", s.attention_kernel ? std::string(spec::name(*s.attention_kernel)) : "?");
   add("framework", s.framework);
+  add("precision", std::string(spec::name(job.training.precision)));
   add("micro_batch", std::to_string(job.training.micro_batch));
   add("sequence", std::to_string(job.training.sequence));
   add("model", model_name(job.model));
@@ -98,6 +102,7 @@ void compare(const result::Prediction& prediction, ValidationCase& row) {
   row.predicted_s = prediction.step_time_s;
   row.low_s = prediction.step_time_low_s;
   row.high_s = prediction.step_time_high_s;
+  row.interval_contributions = prediction.interval_contributions;
   row.fits = prediction.fits;
   row.predicted_bytes = row.memory_kind == "allocated"  ? allocated_bytes(prediction)
                         : row.memory_kind == "reserved" ? reserved_bytes(prediction)

@@ -15,6 +15,7 @@
 #include "core/config/names.h"
 #include "core/config/network_calibration_reader.h"
 #include "core/config/node_reader.h"
+#include "core/config/uncertainty_reader.h"
 
 namespace config {
 namespace {
@@ -40,6 +41,7 @@ Shelf shelf(Kind kind) {
 }
 
 constexpr const char* kNetworkFolder = "topologies/calibrations/network";
+constexpr const char* kUncertaintyFile = "topologies/uncertainty.yaml";
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -277,6 +279,15 @@ spec::Fabric Catalogue::fabric(const Value& at, std::string_view field, Faults& 
 spec::Framework Catalogue::framework(const Value& at, std::string_view field, Faults& faults) const {
   const Value tree = expanded(Kind::framework, at, field, faults);
   return tree.kind == Value::Kind::null ? spec::Framework{} : read_framework(tree, std::string(field), faults);
+}
+
+spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
+  try {
+    return read_uncertainty(load(fs::path(root_) / kUncertaintyFile), faults);
+  } catch (const base::InputError& error) {
+    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    return {};
+  }
 }
 
 spec::Calibration Catalogue::calibration(const std::string& name, base::Where from, Faults& faults) const {

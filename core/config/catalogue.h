@@ -34,6 +34,7 @@ class Catalogue {
   spec::Calibration calibration(const std::string& name, base::Where from, Faults&) const;
   spec::NetworkCalibration network_calibration(const std::string& name, base::Where from, Faults&) const;
   spec::Framework framework(const Value& at, std::string_view field, Faults&) const;
+  spec::Uncertainty uncertainty(Faults&) const;
 
   /// The tree of a value with every `base:` followed and merged; cyclic bases and unknown names are faults.
   Value expanded(Kind, const Value& at, std::string_view field, Faults&) const;

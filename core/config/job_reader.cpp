@@ -257,6 +257,7 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   if (!framework || framework->kind == Value::Kind::null) framework = &usual;
   job.framework = catalogue.framework(*framework, "strategy.framework", faults);
   job.strategy.framework = job.framework.name;
+  job.uncertainty = catalogue.uncertainty(faults);
   read_network(*section("network"), job.network, faults);
   read_simulation(*section("simulation"), job.simulation, faults);
   map.finish();

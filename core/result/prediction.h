@@ -35,9 +35,18 @@ struct Provenance {
   std::string source;
 };
 
+/// One reason for the width of the 80 % interval: standard deviations of log(measured / predicted) of the whole step
+/// that come of it, where the measured step is faster and where it is slower.
+struct IntervalContribution {
+  std::string cause;  // "matmul bf16", "software stack", "few published steps with experts"
+  double share = 0;   // of the step's time that it acts on
+  double faster = 0, slower = 0;
+};
+
 struct Prediction {
   std::string job;  // one line: model, GPUs, strategy
   double step_time_s = 0, step_time_low_s = 0, step_time_high_s = 0;
+  std::vector<IntervalContribution> interval_contributions;  // the largest first; their squares add up
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0;
   double mfu = 0, hfu = 0;      // over the dense bf16 peak

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/prediction.h"
+
 namespace result {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -29,6 +31,7 @@ struct ValidationCase {
   std::optional<bool> fits;
   std::optional<double> error, memory_error;
   std::optional<bool> inside;  // the measured time lies in the interval
+  std::vector<IntervalContribution> interval_contributions;
   std::vector<std::string> warnings;
 
   Labels labels;            // what rows can be grouped by: gpu, tp, pp ...

@@ -12,6 +12,7 @@
 #include "core/spec/model.h"
 #include "core/spec/strategy.h"
 #include "core/spec/training.h"
+#include "core/spec/uncertainty.h"
 
 namespace spec {
 
@@ -45,6 +46,7 @@ struct Job {
   Framework framework;
   Network network;
   Simulation simulation;
+  Uncertainty uncertainty;
   std::vector<std::string> assumptions;  // what resolve() filled in: "attention_kernel: cudnn (best of hopper)"
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/plan/kinds.h"
 #include "sim/analysis/breakdown.h"
+#include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
 #include "sim/analysis/title.h"
 #include "sim/memory/host_footprint.h"
@@ -172,8 +173,6 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.gpus = plan.axes.ranks * plan.pp;
   out.operators = plan.operators();
   out.step_time_s = seconds(trace.length);
-  out.step_time_low_s = out.step_time_s * (1 - kStatedInterval);
-  out.step_time_high_s = out.step_time_s * (1 + kStatedInterval);
   out.tokens_per_s = plan.tokens / out.step_time_s;
   out.tokens_per_s_per_gpu = out.tokens_per_s / out.gpus;
   if (job.model.is_list()) out.samples_per_s = out.tokens_per_s;
@@ -193,6 +192,10 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.bubble_fraction =
       static_cast<double>(shares[static_cast<int>(Share::bubble)]) / static_cast<double>(trace.length);
   out.communication = communication(plan, trace, first);
+  out.interval_contributions = interval_causes(job, in, trace, first, shares);
+  const Interval interval = interval_of(out.interval_contributions);
+  out.step_time_low_s = out.step_time_s * interval.low;
+  out.step_time_high_s = out.step_time_s * interval.high;
 
   out.stages = stage_memory(in, trace, footprints);
   std::size_t fullest = 0;  // the stage with the least room left

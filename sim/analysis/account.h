@@ -15,7 +15,4 @@ namespace sim {
 /// Fills in everything that follows from the step as it ran, operator by operator or chained.
 result::Prediction account(const spec::Job&, const EngineInput&, const trace::Trace&, const std::vector<Footprint>&);
 
-/// The interval around a prediction without residuals of its own: this share to either side.
-inline constexpr double kStatedInterval = 0.15;
-
 }  // namespace sim

@@ -16,16 +16,6 @@ using trace::Ticks;
 constexpr std::uint8_t kOptimizerPhase = 3;  // index into Trace::phases
 constexpr int kMaxStreams = 128;             // as many as Span::waited_for can name
 
-Share share_of(const std::string& name) {
-  if (name == "tp") return Share::exposed_tp;
-  if (name == "cp") return Share::exposed_cp;
-  if (name == "ep") return Share::exposed_ep;
-  if (name == "etp") return Share::exposed_tp;
-  if (name == "dp" || name == "shard" || name == "replicate" || name == "expert dp") return Share::exposed_dp;
-  if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
-  return Share::exposed_pp;
-}
-
 /// Of what no group of ranks does together.
 Share share_of_stream(const std::string& name) {
   if (name == "storage") return Share::storage;
@@ -36,7 +26,7 @@ Share share_of_stream(const std::string& name) {
 class Accountant {
  public:
   Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {
-    for (const std::string& name : trace.channels) shares_.push_back(share_of(name));
+    for (const std::string& name : trace.channels) shares_.push_back(share_of_channel(name));
   }
 
   Breakdown run() {
@@ -134,6 +124,16 @@ class Accountant {
 };
 
 }  // namespace
+
+Share share_of_channel(std::string_view name) {
+  if (name == "tp") return Share::exposed_tp;
+  if (name == "cp") return Share::exposed_cp;
+  if (name == "ep") return Share::exposed_ep;
+  if (name == "etp") return Share::exposed_tp;
+  if (name == "dp" || name == "shard" || name == "replicate" || name == "expert dp") return Share::exposed_dp;
+  if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
+  return Share::exposed_pp;
+}
 
 Breakdown breakdown(const trace::Trace& trace, std::size_t first) { return Accountant(trace, first).run(); }
 

@@ -27,6 +27,9 @@ inline constexpr std::array<std::string_view, kShares> kShareNames{
     "compute", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_pp", "exposed_dp",
     "bubble",  "optimizer",  "offload",    "host",       "storage"};
 
+/// The share that an exposed operator of such a channel (trace::Trace::channels) adds to.
+Share share_of_channel(std::string_view name);
+
 using Breakdown = std::array<trace::Ticks, kShares>;
 
 /// Of the rank whose tracks begin at trace.tracks[first]; the shares add up to trace.length. Communication is exposed

@@ -14,18 +14,6 @@ result::Provenance of(std::string what, bool measured, const std::string& source
   return {std::move(what), measured ? "measured" : "assumed", source};
 }
 
-const char* op_name(plan::CollectiveKind kind) {
-  switch (kind) {
-    case plan::CollectiveKind::all_reduce: return "all_reduce";
-    case plan::CollectiveKind::all_gather: return "all_gather";
-    case plan::CollectiveKind::reduce_scatter: return "reduce_scatter";
-    case plan::CollectiveKind::all_to_all: return "all_to_all";
-    case plan::CollectiveKind::broadcast: return "broadcast";
-    case plan::CollectiveKind::shift: return "send";
-  }
-  return "";
-}
-
 const spec::PathCurve& curve_of(const spec::NetworkCalibration& path, plan::CollectiveKind kind) {
   switch (kind) {
     case plan::CollectiveKind::all_gather: return path.all_gather;
@@ -93,6 +81,18 @@ class Collector {
 };
 
 }  // namespace
+
+const char* op_name(plan::CollectiveKind kind) {
+  switch (kind) {
+    case plan::CollectiveKind::all_reduce: return "all_reduce";
+    case plan::CollectiveKind::all_gather: return "all_gather";
+    case plan::CollectiveKind::reduce_scatter: return "reduce_scatter";
+    case plan::CollectiveKind::all_to_all: return "all_to_all";
+    case plan::CollectiveKind::broadcast: return "broadcast";
+    case plan::CollectiveKind::shift: return "send";
+  }
+  return "";
+}
 
 std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Plan& plan) {
   std::vector<result::Provenance> out;

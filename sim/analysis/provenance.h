@@ -12,4 +12,7 @@ namespace sim {
 
 std::vector<result::Provenance> provenance(const spec::Job&, const plan::Plan&);
 
+/// The curve of a network calibration that prices such a collective: "all_reduce", "send" ...
+const char* op_name(plan::CollectiveKind);
+
 }  // namespace sim

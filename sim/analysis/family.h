@@ -1,0 +1,28 @@
+// sim/analysis/family.h -- which curve prices a work, and how far that curve misses what was measured.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/plan/work.h"
+#include "core/spec/cluster.h"
+#include "core/spec/uncertainty.h"
+#include "sim/cost/price.h"
+
+namespace sim {
+
+/// Works of one family are priced by one curve: where it is off, they are off together.
+struct Family {
+  std::string name;     // "matmul bf16", "norm kernels", "all_reduce over infiniband"; empty: it takes no time
+  base::Seconds time;   // price of the work
+  double residual = 0;  // standard deviation of log(measured / predicted); wider outside the shapes of the fit
+};
+
+/// REQUIRES: device is of cluster.node.
+Family family_of(const plan::Work&, const spec::Cluster&, const Device&, const spec::Uncertainty&);
+
+/// Whether the work's shape lies beyond those that its curve was fitted to (docs/prices.md): matmuls with a side below
+/// 256, flash attention of fewer than 256 or more than 40,000 tokens or heads wider than 128, every convolution.
+bool outside_fit(const plan::Work&);
+
+}  // namespace sim
