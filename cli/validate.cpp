@@ -1,4 +1,4 @@
-// cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
+// cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown] [--fit-interval]
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <ostream>
@@ -11,8 +11,10 @@
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
+#include "reports/interval_fit.h"
 #include "reports/validation.h"
 #include "sim/accuracy.h"
+#include "sim/interval_fit.h"
 #include "sim/validate.h"
 
 namespace cli {
@@ -101,6 +103,10 @@ int run(const Arguments& args) {
     print(reports::validation_markdown(validation));
     return kAnswered;
   }
+  if (args.has("--fit-interval")) {
+    print(reports::interval_fit_text(sim::fit_interval(validation.files)));
+    return kAnswered;
+  }
   std::string text = reports::validation_text(validation);
   for (const result::ValidationGrouping& grouping : groupings) text += reports::grouping_text(grouping);
   print(text);
@@ -117,6 +123,7 @@ const Command validate{
                 {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
+                {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
                 {"--quiet", "", "no table: exit code and files only"}},
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"

@@ -12,7 +12,7 @@ namespace {
 
 using result::IntervalContribution;
 
-constexpr double kTenth = 1.2815515655446004;  // standard deviations beyond which a tenth of a normal distribution lies
+constexpr const char* kScarceCause = "few published steps with ";
 
 bool applies(spec::Scarce part, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
@@ -33,7 +33,7 @@ bool applies(spec::Scarce part, const spec::Job& job) {
 std::string cause_of(spec::Scarce part) {
   std::string name(spec::kScarceNames[static_cast<int>(part)]);
   std::replace(name.begin(), name.end(), '_', ' ');
-  return "few published steps with " + name;
+  return kScarceCause + name;
 }
 
 bool names_attention(const std::string& assumption) { return assumption.starts_with("attention_kernel"); }
@@ -70,6 +70,8 @@ double half_width(const std::vector<IntervalContribution>& causes, double Interv
 
 }  // namespace
 
+bool is_scarce(const std::string& cause) { return cause.starts_with(kScarceCause); }
+
 std::vector<IntervalContribution> interval_causes(const spec::Job& job, const EngineInput& in,
                                                   const trace::Trace& trace, std::size_t first,
                                                   const Breakdown& shares) {
@@ -83,14 +85,14 @@ std::vector<IntervalContribution> interval_causes(const spec::Job& job, const En
     add_assumptions(job, exposed, busy, out);
   }
   const spec::Uncertainty& u = job.uncertainty;
-  out.push_back({"software stack", 1, u.stack.faster, u.stack.slower});
-  out.push_back({"what is not modelled", 1, u.unmodelled.faster, u.unmodelled.slower});
+  out.push_back({kStackCause, 1, u.stack.faster, u.stack.slower});
+  out.push_back({kUnmodelledCause, 1, u.unmodelled.faster, u.unmodelled.slower});
   out.push_back({"repeats of one step", 1, u.repeat, u.repeat});
   for (int i = 0; i < spec::kScarce; ++i) {
     const auto part = static_cast<spec::Scarce>(i);
     if (applies(part, job)) out.push_back({cause_of(part), 1, u.scarce[i].faster, u.scarce[i].slower});
   }
-  std::erase_if(out, [](const auto& cause) { return !(std::max(cause.faster, cause.slower) > 0); });
+  std::erase_if(out, [](const auto& c) { return !(std::max(c.faster, c.slower) > 0) && !is_scarce(c.cause); });
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return std::max(a.faster, a.slower) > std::max(b.faster, b.slower);
   });

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/result/prediction.h"
@@ -19,6 +20,14 @@
 #include "sim/engine/engine.h"
 
 namespace sim {
+
+/// Standard deviations beyond which a tenth of a normal distribution lies, on either side.
+inline constexpr double kTenth = 1.2815515655446004;
+
+inline constexpr const char* kStackCause = "software stack";
+inline constexpr const char* kUnmodelledCause = "what is not modelled";
+/// Whether a cause is one of spec::Scarce.
+bool is_scarce(const std::string& cause);
 
 /// The causes with an effect, the largest first. `first` and `shares` are of the slowest stage, as breakdown() has
 /// them.
