@@ -149,7 +149,7 @@ TEST(Adapters, AUnitTravelsInTheFormatOfItsBase) {
     const Context c(j);
     const std::int64_t root = plan::embedding_held(c).frozen() + plan::last_parameters(c).frozen();
     const std::int64_t frozen = (base == LoraBase::bf16 ? 2 : 1) * block, adapters = layer(j).total();
-    EXPECT_EQ(root, 2 * (2048 * 256 + 128 * 256 + 2 * 256));  // tied table, positions, final norm
+    EXPECT_EQ(root, 2 * (2 * 2048 * 256 + 128 * 256 + 2 * 256));  // table and head, positions, final norm
     const plan::Plan p = plan::build(j);
     EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "unit all-gather"), root + 7 * (frozen + 2 * adapters));
     EXPECT_EQ(resident(p, plan::Category::parameters), (root + 4 * (frozen + 2 * adapters)) / 2);
