@@ -206,7 +206,6 @@ Job resolve(Job job) {
   }
   if (!t.fp8_parameters) {
     const bool one_scale = t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise";
-    const Strategy& s = job.strategy;
     const bool kept_below = s.lora && s.lora->base != LoraBase::bf16;
     t.fp8_parameters =
         job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master() && !kept_below;
