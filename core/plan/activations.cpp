@@ -1,7 +1,6 @@
 // core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
+#include "core/plan/adapters.h"
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
 #include "core/plan/low_precision.h"
@@ -14,22 +13,13 @@ using Kind = spec::Recompute::Kind;
 
 namespace {
 
-/// Inputs of linear layers are kept in the narrow format where its casts are kept (an upper bound where the model keeps
-/// a few layers wide), and not at all beside frozen weights without adapters.
-void keep_narrow_or_trained(const Context& c, BlockActivations& out) {
+/// Inputs of linear layers are kept in the narrow format where its casts are kept: an upper bound where the model keeps
+/// a few layers wide.
+void keep_narrow(const Context& c, BlockActivations& out) {
   const auto scaled = [](std::int64_t bytes, double factor) {
     return static_cast<std::int64_t>(static_cast<double>(bytes) * factor);
   };
   const std::int64_t down_input = c.tokens * c.ffn * c.element;
-  if (c.strategy.lora) {
-    const spec::Lora& lora = *c.strategy.lora;
-    const int kept = (lora.qkv ? 1 : 0) + (lora.ffn ? 1 : 0);
-    out.linear_inputs = std::min<std::int64_t>(out.linear_inputs, kept * c.shard_tokens * c.hidden * c.element);
-    if (!lora.ffn) out.feed_forward -= down_input;
-    const int pairs = (lora.qkv ? 1 : 0) + (lora.proj ? 1 : 0) + (lora.ffn ? 2 : 0);
-    out.linear_inputs += pairs * c.tokens * lora.rank * c.element;
-    return;
-  }
   if (spec::bytes_of(c.dtype) >= 2 || !keeps_casts(c)) return;
   const double narrow = narrow_bytes(c) / static_cast<double>(c.element);
   out.linear_inputs = scaled(out.linear_inputs, narrow);
@@ -79,7 +69,11 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
     out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
   }
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
-  keep_narrow_or_trained(c, out);
+  if (c.strategy.lora) {  // adapters read their inputs in 16 bits
+    keep_for_adapters(c, experts, out);
+  } else {
+    keep_narrow(c, out);
+  }
   return out;
 }
 

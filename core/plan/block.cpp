@@ -12,11 +12,6 @@ namespace {
 
 using Kind = spec::Recompute::Kind;
 
-Linear proj_linear(const Context& c) {
-  return {"attention output", c.context_width, c.hidden, c.model.has_proj_bias()};
-}
-Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
-
 }  // namespace
 
 void Block::norm(const char* name, bool backward) {

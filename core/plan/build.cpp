@@ -285,7 +285,7 @@ Role StageBuilder::serve(int rounds) {
   const Chunk& chunk = chunks_.front();
   const Held held = chunk_parameters(c_, chunk);
   role.resident[static_cast<int>(Category::parameters)] =
-      (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + narrow_copies(c_, chunk);
+      (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + held.frozen() + narrow_copies(c_, chunk);
   role.resident[static_cast<int>(Category::kv_cache)] = kv_cache_bytes(c_, chunk);
   const std::int32_t lone = add(infer(false, false));
   const bool goes_round = rounds > 1 && c_.pp > 1;

@@ -142,14 +142,18 @@ void ContextParallel::chunks_of_gathered(bool backward) {
   }
 }
 
-void ContextParallel::gathered_forward() {
-  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+void ContextParallel::gather_in_order(std::int64_t gathered) {
   const double e = static_cast<double>(c_.element);
-  const std::int64_t held = (c_.zigzag ? 2 : 1) * gathered * c_.element;
-  out_.take(Category::workspace, held);
   communicate(CollectiveKind::all_gather, gathered, "keys and values all-gather");
   out_.join(Stream::cp);
   if (c_.zigzag) pass(gathered, e, e, "keys and values in order");
+}
+
+void ContextParallel::gathered_forward() {
+  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+  const std::int64_t held = (c_.zigzag ? 2 : 1) * gathered * c_.element;
+  out_.take(Category::workspace, held);
+  gather_in_order(gathered);
   chunks_of_gathered(false);
   out_.give(Category::workspace, held);
 }
@@ -159,9 +163,7 @@ void ContextParallel::gathered_backward() {
   const double e = static_cast<double>(c_.element);
   const std::int64_t held = (c_.zigzag ? 3 : 2) * gathered * c_.element;
   out_.take(Category::workspace, held);
-  communicate(CollectiveKind::all_gather, gathered, "keys and values all-gather");
-  out_.join(Stream::cp);
-  if (c_.zigzag) pass(gathered, e, e, "keys and values in order");
+  gather_in_order(gathered);
   chunks_of_gathered(true);
   if (c_.zigzag) {
     pass(gathered, 2 * e, e, "attention gradients added");  // of the second chunk to the first one's

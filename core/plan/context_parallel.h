@@ -30,6 +30,7 @@ class ContextParallel {
   void ring_backward();
   void ring_at_once_forward();  // ring_at_once.cpp
   void ring_at_once_backward();
+  void gather_in_order(std::int64_t gathered);  // elements: K and V of all ranks, in the order of the sequence
   void gathered_forward();
   void gathered_backward();
   void ulysses_forward();

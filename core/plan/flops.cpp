@@ -102,7 +102,8 @@ double model_flops(const spec::Job& job) {
   if (job.training.serves()) return serving_flops(job);
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
-    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head);
+    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
+                    job.model.mtp * (2 * multi_token_linear(job, one) + 3 * one.attention + 2 * one.head));
   }
   return 3 * batch *
          (job.model.layers * (one.linear + one.attention) + one.head +

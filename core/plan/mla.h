@@ -4,6 +4,8 @@
 // parallel and gather the narrow vectors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/tensor_parallel.h"
@@ -20,8 +22,6 @@ class LatentAttention {
   void cut_output(std::string_view name);
 
  private:
-  void down_forward(Linear);
-  void down_backward(Linear);
   void norm(std::int64_t width, std::string_view name, bool backward);
   void heads_forward();
   void heads_backward();
@@ -31,6 +31,8 @@ class LatentAttention {
   const spec::Mla& mla_;
 };
 
+/// The projections in front of the attention core, tokens included.
+std::vector<Placed> latent_linears(const Context&);
 /// Weights and biases of the attention of one layer on one tensor-parallel rank, the output projection included, and
 /// the two inner norms.
 std::int64_t latent_parameters(const Context&);

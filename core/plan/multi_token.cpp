@@ -36,9 +36,9 @@ Held multi_token_parameters(const Context& c) {
   const std::int64_t one = projection(c).in * projection(c).out + 3 * spec::norm_parameters(c.model);
   for (int k = 0; k < c.model.mtp; ++k) {
     sum += layer_parameters(c, c.model.layers - 1);
-    sum.dense += one;
+    sum += end_held(c, one);
   }
-  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum.dense += embedding_parameters(c);
+  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum += embedding_held(c);
   return sum;
 }
 

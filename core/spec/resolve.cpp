@@ -207,7 +207,9 @@ Job resolve(Job job) {
   }
   if (!t.fp8_parameters) {
     const bool one_scale = t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise";
-    t.fp8_parameters = job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master();
+    const bool kept_below = s.lora && s.lora->base != LoraBase::bf16;
+    t.fp8_parameters =
+        job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master() && !kept_below;
     if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
   }
   const bool trains = !t.serves();

@@ -65,7 +65,6 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(t.dropout > 0, "dropout");
   idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
   idle(s.offload_given, "offload");
-  idle(s.lora.has_value(), "lora");
   const std::int64_t most = job.model.max_positions;
   if (most > 0 && t.sequence <= most && t.cached() > most) {
     out.push_back("prompt and output reach " + std::to_string(t.cached()) + " tokens, beyond the model's maximum of " +

@@ -46,10 +46,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},
-      {s.lora && s.zero >= 2, "strategy.lora", "low-rank adapters beside sharded weights", "write zero: 1"},
-      {s.lora && job.model.moe, "strategy.lora", "low-rank adapters beside experts", "choose a dense model"},
-      {s.lora && job.model.mla, "strategy.lora", "low-rank adapters beside latent attention",
-       "choose a model without mla"},
       {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
        "write fidelity: closed_form"},
   };
