@@ -4,6 +4,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
+#include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
@@ -63,11 +64,11 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
-  if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
+  out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
-  } else if (kind == Kind::none) {
+  } else {
     out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
   }
   out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
@@ -76,11 +77,11 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   if (experts) {
     out.experts = moe_activations(c).total();
   } else {
-    out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
+    out.feed_forward = c.tokens * (c.up_width * activation_input_element(c) + (eager + c.ffn) * e);
   }
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
   keep_narrow_or_trained(c, out);
-  return out;
+  return kind == Kind::selective ? without_modules(c, experts, out) : out;
 }
 
 Kind recompute_of(const Context& c, int index_in_stage) {

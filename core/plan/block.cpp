@@ -215,11 +215,7 @@ void Block::backward(Kind kind, bool windowed) {
     const bool two_norms = c_.model.norms_in_parallel > 1;
     mlp_backward(true, two_norms);
     linear.row_backward(proj_linear(c_), false);
-    if (kind == Kind::selective) {
-      out_.phase = Phase::recompute;
-      attention_core_forward(windowed);
-      out_.phase = Phase::backward;
-    }
+    if (kind == Kind::selective) attention_modules_again(windowed);
     attention_backward(windowed);
     linear.column_backward(qkv_linear(c_), two_norms, true);
     if (two_norms) norm("feed-forward norm gradient", true);
@@ -228,6 +224,7 @@ void Block::backward(Kind kind, bool windowed) {
     out_.compute(joined.work, "residual gradient", joined.launches);
   } else {
     if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
+    if (kind == Kind::selective) feed_forward_modules_again();
     mlp_backward(true, true);
     norm("feed-forward norm gradient", true);
     out_.compute(joined.work, "residual gradient", joined.launches);
@@ -237,11 +234,7 @@ void Block::backward(Kind kind, bool windowed) {
     }
     if (c_.model.post_norms) norm("attention post norm gradient", true);
     linear.row_backward(proj_linear(c_));
-    if (kind == Kind::selective) {
-      out_.phase = Phase::recompute;
-      attention_core_forward(windowed);
-      out_.phase = Phase::backward;
-    }
+    if (kind == Kind::selective) attention_modules_again(windowed);
     attention_backward(windowed);
     qkv_backward();
     norm("attention norm gradient", true);

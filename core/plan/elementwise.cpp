@@ -27,6 +27,8 @@ bool fused_softmax(const Context& c) {
 
 }  // namespace
 
+std::int64_t activation_input_element(const Context& c) { return c.job.training.fp8_activation_inputs ? 1 : c.element; }
+
 Chain norm_forward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
   if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
@@ -47,6 +49,10 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
+  if (c.job.training.fp8_activation_inputs) {  // and a cast of both halves to fp8
+    return c.fused_activation ? chain(Kind::elementwise, elements, 4 * e, e + 2, 2)
+                              : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
+  }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);  // silu; times the other half
 }
@@ -55,6 +61,10 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  if (c.job.training.fp8_activation_inputs) {  // and a cast of both halves from fp8
+    return c.fused_activation ? chain(Kind::elementwise, elements, 3 * e + 2, 4 * e, 2)
+                              : chain(Kind::elementwise, elements, 8 * e + 2, 7 * e, 5);
+  }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
   return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);  // two products, silu', join of the halves
 }

@@ -50,6 +50,7 @@ class Checker {
     for (base::Fault& each : offload_faults(job_)) faults_.push_back(std::move(each));
     kernels();
     narrow();
+    recomputed_modules();
     if (faults_.empty()) size();
     return faults_;
   }
@@ -389,7 +390,34 @@ class Checker {
     }
   }
 
+  void recomputed_modules() {
+    const RecomputeModules& m = s_.recompute.modules;
+    if (s_.recompute.kind != Recompute::Kind::selective || m == RecomputeModules{}) return;
+    const char* field = "strategy.recompute.modules";
+    if (m.mla_up_proj && !model_.mla) {
+      fault(field, "mla_up_proj: the model has no latent attention", "leave mla_up_proj out");
+    }
+    if ((m.moe_act || m.moe || m.shared_experts) && !model_.moe) {
+      fault(field, "moe_act, moe and shared_experts: the model has no experts", "leave them out, or write mlp");
+    }
+    if (model_.parallel_block) {
+      fault(field, "modules of a block whose branches are parallel are not supported by this version",
+            "write recompute: selective or full");
+    }
+    if (s_.lora) {
+      fault(field, "modules beside low-rank adapters are not supported by this version",
+            "write recompute: selective or full");
+    }
+  }
+
   void narrow() {
+    if (t_.fp8_activation_inputs && (!model_.gated_mlp || bytes_of(storage(t_.precision)) != 2)) {
+      fault("training.fp8_activation_inputs", "is for gated activations kept in 16 bits",
+            "choose a model with gated_mlp and a precision of 16 bits or below, or leave it out");
+    }
+    if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
+      fault("training.moments_dtype", "adamw8bit keeps its moments in 8 bits", "write optimizer: adamw");
+    }
     const int wide = t_.wide_layers.first + t_.wide_layers.last;
     if (wide > 0 && wide >= model_.layers) {
       fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),

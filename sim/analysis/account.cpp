@@ -122,7 +122,8 @@ std::vector<result::StageMemory> stage_memory(const plan::Plan& plan, const trac
                                     footprint.peak.bytes[k] + (shares ? footprint.communicators : 0));
     }
     stage.categories.emplace_back("reserved", footprint.reserved);
-    stage.outside = footprint.context + footprint.communicators;
+    stage.allocated_bytes = footprint.allocated();
+    stage.reserved_bytes = footprint.held_by_allocator();
     stage.peak_operator = operator_text(plan, role, footprint.peak);
     if (footprint.peak.call >= 0) {
       const std::size_t first = tracks_of(trace, role);
@@ -187,7 +188,11 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   out.stages = stage_memory(plan, trace, footprints);
   const auto fullest = std::max_element(out.stages.begin(), out.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
-  out.peak_bytes = fullest->peak_bytes;
+  out.peak_bytes = out.smi_bytes = fullest->peak_bytes;
+  for (const result::StageMemory& stage : out.stages) {
+    out.allocated_bytes = std::max(out.allocated_bytes, stage.allocated_bytes);
+    out.reserved_bytes = std::max(out.reserved_bytes, stage.reserved_bytes);
+  }
   out.fits = out.peak_bytes <= out.capacity_bytes;
   if (!out.fits) out.attack = worst_category(*fullest);
   if (job.strategy.offload.any()) add_host(job, plan, out);
