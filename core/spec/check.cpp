@@ -424,9 +424,10 @@ class Checker {
             "write fewer, or precision: bf16");
     }
     if (t_.fp8_parameters.value_or(false)) {
-      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise" || t_.fp8_recipe == "blockwise") {
-        fault("training.fp8_parameters", "weights are kept in fp8 alone under precision fp8 with one scale a tensor",
-              "write precision: fp8 and fp8_recipe: delayed or tensorwise, or fp8_parameters: false");
+      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise") {  // TE's cast_master_weights_to_fp8, 2025
+        fault("training.fp8_parameters",
+              "weights are kept in fp8 alone under precision fp8 with one scale a tensor or a block",
+              "write precision: fp8 and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");
