@@ -69,7 +69,9 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
   } else {
-    out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
+    // The softmax, in fp32 and cast behind where it is a chain of kernels; its dropout's mask and result.
+    const std::int64_t softmax = softmax_is_one_kernel(c) || e == 4 ? e : 4 + e;
+    out.scores = scores * (softmax + (c.dropout ? e + 1 : 0));
   }
   out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.

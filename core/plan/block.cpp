@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 
+#include <algorithm>
+
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/mla.h"
@@ -169,6 +171,14 @@ std::int64_t Block::feed_forward_bytes() const {
   return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
 }
 
+/// Gradients of the scores: one tensor, which a softmax kernel turns in place (Megatron's); as a chain of kernels also
+/// the fp32 one it reads and the one it writes.
+std::int64_t Block::score_gradient_bytes() const {
+  if (c_.fused_attention()) return 0;
+  const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
+  return scores * (softmax_is_one_kernel(c_) || c_.element == 4 ? c_.element : c_.element + 8);
+}
+
 std::int64_t Block::widest_gradient_bytes() const {
   if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
   const MoeShape shape(c_);
@@ -202,8 +212,8 @@ void Block::backward(Kind kind, bool windowed) {
   }
   out_.phase = Phase::backward;
   const std::int64_t shard = c_.shard_tokens * c_.hidden;
-  // Gradients in flight at the widest point: of the first feed-forward matmul's output and of what flows beside it.
-  const std::int64_t flowing = widest_gradient_bytes() + shard * c_.element;
+  // Gradients in flight at the widest point, the first feed-forward matmul's output or the scores, and beside it.
+  const std::int64_t flowing = std::max(widest_gradient_bytes(), score_gradient_bytes()) + shard * c_.element;
   out_.take(Category::workspace, flowing);
   TensorParallel linear(c_, out_);
   const Chain joined = residual_backward(c_);

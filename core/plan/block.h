@@ -67,6 +67,7 @@ class Block {
   bool experts() const { return c_.experts_in(out_.layer); }
   std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
   std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul
+  std::int64_t score_gradient_bytes() const;   // inside an attention that writes its scores
 
   const Context& c_;
   SegmentBuilder& out_;

@@ -20,11 +20,6 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
-/// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's.
-bool fused_softmax(const Context& c) {
-  return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
-}
-
 }  // namespace
 
 std::int64_t activation_input_element(const Context& c) { return c.job.training.fp8_activation_inputs ? 1 : c.element; }
@@ -117,10 +112,15 @@ Chain residual_backward(const Context& c) {
   return chain(Kind::elementwise, c.shard_tokens * c.hidden, 2 * e, e, 1);
 }
 
+bool softmax_is_one_kernel(const Context& c) {
+  return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
+}
+
 Chain softmax_forward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, e, e, 1)
-                               : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  Chain out = softmax_is_one_kernel(c)
+                  ? chain(Kind::softmax, scores, e, e, 1)
+                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e) * scores;
     out.work.written += static_cast<std::int64_t>(e + 1) * scores;
@@ -132,8 +132,8 @@ Chain softmax_forward(const Context& c, std::int64_t scores) {
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
-                               : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
+  Chain out = softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
+                                       : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e + 1) * scores;
     out.work.written += static_cast<std::int64_t>(e) * scores;

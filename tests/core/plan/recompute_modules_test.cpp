@@ -45,8 +45,8 @@ TEST(RecomputeModules, ANormsResultIsSpared) {
 }
 
 TEST(RecomputeModules, TheAttentionCoreKeepsItsScoresUnlessItIsNamed) {
-  // Unfused: the softmax of 8 heads, 128 x 128 in bf16.
-  const auto unfused = spec::AttentionKernel::unfused;
+  // The softmax of 8 heads, 128 x 128 in bf16.
+  const auto unfused = spec::AttentionKernel::fused_softmax;
   EXPECT_EQ(spared(job({}, false, false, unfused)), 8 * 128 * 128 * 2);
   EXPECT_EQ(spared(job({.core_attn = false, .layernorm = true}, false, false, unfused)), 2 * 128 * 256 * 2);
 }
