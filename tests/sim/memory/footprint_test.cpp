@@ -70,6 +70,17 @@ TEST(Footprint, ThreeToolsCountMoreAndMore) {
   EXPECT_GT(f.held_by_allocator(), f.allocated());
 }
 
+TEST(Footprint, AStageThatKeepsWhatItSentHoldsItForEveryMicrobatchInFlight) {
+  const auto activations = [](bool keeps, int stage) {
+    const spec::Job job =
+        toy::job({.pp = 2, .microbatches = 4}, [&](spec::Job& j) { j.framework.keeps_stage_outputs = keeps; });
+    return sim::footprints(plan::build(job), job)[stage].peak.bytes[static_cast<int>(plan::Category::activations)];
+  };
+  // 128 tokens of 256 in bf16; two of them in flight before the first backward, none sent on by the last stage.
+  EXPECT_EQ(activations(true, 0) - activations(false, 0), 2 * 128 * 256 * 2);
+  EXPECT_EQ(activations(true, 1), activations(false, 1));
+}
+
 TEST(Footprint, ExpertsHaveCommunicatorsOfTheirOwn) {
   const auto communicators = [](int ep, int etp) {
     const spec::Job job = toy::job({.tp = 2, .sp = true, .dp = 4}, [&](spec::Job& j) {
