@@ -61,13 +61,13 @@ TEST_F(StrategyMessages, LayersOfARecomputeNeedKindFull) {
 
 TEST_F(StrategyMessages, ModulesThatCannotBeComputedAgain) {
   EXPECT_EQ(of_strategy("recompute: {kind: selective, modules: [layernorm, ffn]}"),
-            "job.yaml:4:69: error: strategy.recompute.modules: 'ffn' is no module that can be computed again\n"
+            "job.yaml:4:62: error: strategy.recompute.modules: 'ffn' is no module that can be computed again\n"
             "  mend: choose among core_attn, layernorm, mla_up_proj, moe_act, mlp, moe and shared_experts");
   EXPECT_EQ(of_strategy("recompute: {kind: full, modules: [mlp]}"),
-            "job.yaml:4:52: error: strategy.recompute.modules: belongs to kind: selective alone\n"
+            "job.yaml:4:45: error: strategy.recompute.modules: belongs to kind: selective alone\n"
             "  mend: write kind: selective, or leave modules out");
   EXPECT_EQ(of_strategy("recompute: {kind: selective, modules: [mla_up_proj]}"),
-            "job.yaml:4:58: error: strategy.recompute.modules: mla_up_proj: the model has no latent attention\n"
+            "job.yaml:4:50: error: strategy.recompute.modules: mla_up_proj: the model has no latent attention\n"
             "  mend: leave mla_up_proj out");
 }
 

@@ -16,7 +16,7 @@ using Modules = spec::RecomputeModules;
 
 /// One sequence of 128 tokens, hidden 256, 8 heads, bf16; gated experts of width 512 and latent attention on demand.
 spec::Job job(Modules modules, bool latent = false, bool experts = false,
-              spec::AttentionKernel attention = spec::AttentionKernel::flash3) {
+              spec::AttentionKernel attention = spec::AttentionKernel::flash2) {
   return toy::job({.recompute = {Kind::selective, 0, modules}, .attention = attention}, [&](spec::Job& j) {
     j.model.bias = false;
     j.model.causal = false;
