@@ -166,25 +166,6 @@ void Block::forward_operators(bool windowed) {
   out_.compute(residual.work, "residual add", residual.launches);
 }
 
-std::int64_t Block::feed_forward_bytes() const {
-  if (experts()) return moe_activations(c_).total();
-  return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
-}
-
-/// Gradients of the scores: one tensor, which a softmax kernel turns in place (Megatron's); as a chain of kernels also
-/// the fp32 one it reads and the one it writes.
-std::int64_t Block::score_gradient_bytes() const {
-  if (c_.fused_attention()) return 0;
-  const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
-  return scores * (softmax_is_one_kernel(c_) || c_.element == 4 ? c_.element : c_.element + 8);
-}
-
-std::int64_t Block::widest_gradient_bytes() const {
-  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
-  const MoeShape shape(c_);
-  return shape.rows * (shape.up_width + c_.hidden) * c_.element;
-}
-
 void Block::forward(Kind kind, bool windowed) {
   out_.phase = Phase::forward;
   const BlockActivations keeps = kept_activations(c_, kind, experts());
