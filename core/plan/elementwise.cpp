@@ -17,12 +17,15 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
   return out;
 }
 
+/// Nothing waits for a backward that never comes.
+bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inputs && !c.serves; }
+
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
 }  // namespace
 
-std::int64_t activation_input_element(const Context& c) { return c.job.training.fp8_activation_inputs ? 1 : c.element; }
+std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c) ? 1 : c.element; }
 
 Chain norm_forward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
@@ -44,7 +47,7 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
-  if (c.job.training.fp8_activation_inputs) {  // and a cast of both halves to fp8
+  if (inputs_in_fp8(c)) {  // and a cast of both halves to fp8
     return c.fused_activation ? chain(Kind::elementwise, elements, 4 * e, e + 2, 2)
                               : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
   }
@@ -56,7 +59,7 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  if (c.job.training.fp8_activation_inputs) {  // and a cast of both halves from fp8
+  if (inputs_in_fp8(c)) {  // and a cast of both halves from fp8
     return c.fused_activation ? chain(Kind::elementwise, elements, 3 * e + 2, 4 * e, 2)
                               : chain(Kind::elementwise, elements, 8 * e + 2, 7 * e, 5);
   }
