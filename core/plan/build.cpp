@@ -65,6 +65,10 @@ class StageBuilder {
   Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
+  /// Bytes of a chunk's result that stay behind the send, for the autograd engine to start from.
+  std::int64_t sent_and_kept() const {
+    return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
+  }
   std::int32_t segment(const Written&);
   void run_slots(Role&);
   void hold_versions(Role&, const Held&);
@@ -139,7 +143,10 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     head_forward(c_, out);
   }
   if (receives && ahead) edges_.receive(out, index, false, true);
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) edges_.send(out, index, false);
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.take(Category::activations, sent_and_kept());
+    edges_.send(out, index, false);
+  }
   activations.finish();
   return out.finish();
 }
@@ -181,6 +188,9 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   if (chunk.first) {
     embedding_backward(c_, out);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
+  }
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.give(Category::activations, sent_and_kept());
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();

@@ -110,6 +110,34 @@ double model_flops(const spec::Job& job) {
           job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
 }
 
+namespace {
+
+/// Of one sequence: what Recompute::modules computes again. Norms and activations are no matmuls.
+double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
+  const spec::Model& model = job.model;
+  const spec::RecomputeModules& m = job.strategy.recompute.modules;
+  const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
+  const double layers = model.layers + model.mtp;
+  double of_experts = model.moe ? model.mtp : 0;
+  for (int i = 0; model.moe && i < model.layers; ++i) of_experts += model.moe->in_layer(i) ? 1 : 0;
+  double flops = m.core_attn ? layers * layer.attention : 0;
+  if (m.mla_up_proj) {
+    const spec::Mla& mla = *model.mla;
+    const double queries = (mla.q_lora_rank > 0 ? mla.q_lora_rank : h) * (mla.nope_head_dim + mla.rope_head_dim);
+    const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
+    flops += layers * 2 * s * model.heads * (queries + rest);
+  }
+  if (m.mlp) flops += (layers - of_experts) * 2 * s * feed_forward_weights(model, false);
+  if (m.moe) {
+    flops += of_experts * 2 * s * feed_forward_weights(model, true);
+  } else if (m.shared_experts) {
+    flops += of_experts * 2 * s * h * (model.gated_mlp ? 3 : 2) * static_cast<double>(model.moe->shared_ffn);
+  }
+  return flops;
+}
+
+}  // namespace
+
 double hardware_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   if (job.training.serves() || job.model.is_list()) return model_flops(job);
@@ -117,7 +145,7 @@ double hardware_flops(const spec::Job& job) {
   double again = 0;
   switch (job.strategy.recompute.kind) {
     case spec::Recompute::Kind::full: again = layers_recomputed(job) * (one.linear + one.attention); break;
-    case spec::Recompute::Kind::selective: again = (job.model.layers + job.model.mtp) * one.attention; break;
+    case spec::Recompute::Kind::selective: again = again_by_modules(job, one); break;
     case spec::Recompute::Kind::selective_ops:
       again = (job.model.layers + job.model.mtp) * again_by_selective_ops(job);
       break;

@@ -118,6 +118,15 @@ void LatentAttention::forward() {
   heads_forward();
 }
 
+void LatentAttention::up_forward_again() {
+  TensorParallel linear(c_, out_);
+  if (mla_.q_lora_rank > 0) norm(mla_.q_lora_rank, "query norm", false);
+  linear.column_forward(mla_.q_lora_rank > 0 ? query_up(c_) : query_whole(c_));
+  norm(widths(c_).latent, "key and value norm", false);
+  linear.column_forward(key_value_up(c_));
+  heads_forward();
+}
+
 void LatentAttention::backward() {
   const Widths w = widths(c_);
   TensorParallel linear(c_, out_);

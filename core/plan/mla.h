@@ -18,6 +18,8 @@ class LatentAttention {
   LatentAttention(const Context& c, SegmentBuilder& out) : c_(c), out_(out), mla_(*c.model.mla) {}
   void forward();
   void backward();
+  /// From the narrow vectors to the heads, before a backward that finds these alone (recompute_modules.cpp).
+  void up_forward_again();
   /// Behind a kernel that wants padded values, and in front of its backward.
   void cut_output(std::string_view name);
 

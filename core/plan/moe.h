@@ -32,11 +32,11 @@ class MoeLayer {
 
   void forward();
   void backward();
+  void shared_forward();  // the shared experts alone
 
  private:
   void router_forward();
   void router_backward();
-  void shared_forward();
   void shared_backward();
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);

@@ -103,7 +103,10 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
 
 std::int64_t optimizer_bytes(const Context& c) {
   const spec::Optimizer optimizer = c.job.training.optimizer;
-  const std::int64_t moments = optimizer == spec::Optimizer::adamw ? 8 : optimizer == spec::Optimizer::sgd ? 4 : 2;
+  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t moments = optimizer == spec::Optimizer::adamw8bit ? 2
+                               : optimizer == spec::Optimizer::sgd     ? moment
+                                                                       : 2 * moment;
   return moments + (c.job.training.keeps_master() ? 4 : 0);
 }
 

@@ -60,8 +60,8 @@ Held chunk_parameters(const Context&, const Chunk&);
 /// them.
 std::int64_t narrow_copies(const Context&, const Chunk&);
 
-/// Bytes that the optimizer keeps for one parameter: Adam's two moments in fp32 (momentum alone for SGD, a byte each in
-/// 8 bits) and the fp32 master weight when the job has one.
+/// Bytes that the optimizer keeps for one parameter: Adam's two moments in Training::moments_dtype (momentum alone for
+/// SGD, a byte each in 8 bits) and the fp32 master weight when the job has one.
 std::int64_t optimizer_bytes(const Context&);
 /// Bytes of the fp32 scales of 8-bit moments, two for each block.
 std::int64_t optimizer_scales(const Context&, std::int64_t parameters);

@@ -178,7 +178,10 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
-  out_.retain(rows * linear.experts * (linear.in + linear.out) * c_.element);
+  // What a deferred product reads: both operands, narrow where their casts are kept.
+  const double element = narrow(c_, out_.layer) && keeps_casts(c_) ? narrow_bytes(c_) : static_cast<double>(c_.element);
+  const double operands = static_cast<double>(rows * linear.experts * (linear.in + linear.out));
+  out_.retain(static_cast<std::int64_t>(operands * element));
 }
 
 void TensorParallel::full_forward(const Linear& linear, Side side) {

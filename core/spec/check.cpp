@@ -27,7 +27,7 @@ std::vector<base::Fault> rule_faults(const Job& job) {
     return faults;
   }
   for (const Rule rule : {model_faults, rank_order_faults, tensor_faults, context_faults, expert_faults,
-                          pipeline_faults, sharding_faults, offload_faults, precision_faults}) {
+                          pipeline_faults, sharding_faults, offload_faults, precision_faults, recompute_faults}) {
     add(faults, rule(job));
   }
   if (faults.empty()) add(faults, size_faults(job));

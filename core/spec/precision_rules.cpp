@@ -25,15 +25,23 @@ class Precision : Rules {
   }
 
   void narrow() {
+    if (t_.fp8_activation_inputs && (!model_.gated_mlp || bytes_of(storage(t_.precision)) != 2)) {
+      fault("training.fp8_activation_inputs", "is for gated activations kept in 16 bits",
+            "choose a model with gated_mlp and a precision of 16 bits or below, or leave it out");
+    }
+    if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
+      fault("training.moments_dtype", "adamw8bit keeps its moments in 8 bits", "write optimizer: adamw");
+    }
     const int wide = t_.wide_layers.first + t_.wide_layers.last;
     if (wide > 0 && wide >= model_.layers) {
       fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),
             "write fewer, or precision: bf16");
     }
     if (t_.fp8_parameters.value_or(false)) {
-      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise" || t_.fp8_recipe == "blockwise") {
-        fault("training.fp8_parameters", "weights are kept in fp8 alone under precision fp8 with one scale a tensor",
-              "write precision: fp8 and fp8_recipe: delayed or tensorwise, or fp8_parameters: false");
+      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise") {  // TE's cast_master_weights_to_fp8, 2025
+        fault("training.fp8_parameters",
+              "weights are kept in fp8 alone under precision fp8 with one scale a tensor or a block",
+              "write precision: fp8 and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");

@@ -62,6 +62,8 @@ std::vector<base::Fault> pipeline_faults(const Job&);
 std::vector<base::Fault> sharding_faults(const Job&);
 /// Attention kernels, formats below 16 bits, adapters.
 std::vector<base::Fault> precision_faults(const Job&);
+/// Modules that are computed again.
+std::vector<base::Fault> recompute_faults(const Job&);
 /// Sound piece by piece and absurd together. REQUIRES: all others have none.
 std::vector<base::Fault> size_faults(const Job&);
 

@@ -63,6 +63,8 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(t.data.has_value(), "data");
   idle(t.checkpoint.has_value(), "checkpoint");
   idle(t.dropout > 0, "dropout");
+  idle(t.fp8_activation_inputs, "fp8_activation_inputs");
+  idle(t.moments_dtype != Dtype::fp32, "moments_dtype");
   idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
   idle(s.offload_given, "offload");
   const std::int64_t most = job.model.max_positions;

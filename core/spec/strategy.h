@@ -31,9 +31,21 @@ enum class MoeDispatcher { alltoall, allgather, deepep };
 
 /// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
 /// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
+/// Under selective: parts of a layer that are computed again, by Megatron Core's names (--recompute-modules).
+struct RecomputeModules {
+  bool core_attn = true;        // scores and softmax
+  bool layernorm = false;       // results of a block's norms, inputs of the linears behind them
+  bool mla_up_proj = false;     // queries, keys and values from the latent vectors, their norms and rotation included
+  bool moe_act = false;         // result of the routed experts' activation
+  bool mlp = false;             // a dense feed-forward
+  bool moe = false;             // a layer of experts, its exchanges included
+  bool shared_experts = false;  // the shared experts of one
+  bool operator==(const RecomputeModules&) const = default;
+};
 struct Recompute {
   enum class Kind { none, selective, full, selective_ops } kind = Kind::none;
   int layers = 0;  // full only; 0: all
+  RecomputeModules modules = {};
 };
 
 /// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.

@@ -64,6 +64,8 @@ inline void add_training(List& list) {
   list.key("t:optimizer", {"adamw8bit", "sgd"});
   list.key("t:master_weights", {"true", "false"});
   list.key("t:gradient_dtype", {"fp32", "bf16", "fp16"});
+  list.key("t:moments_dtype", {"bf16", "fp16"});
+  list.key("t:fp8_activation_inputs", {"true"});
   list.key("t:dropout", {"0.1"});
   list.key("t:packing", {"{mean: 64, deviation: 32}", "{lengths: [128, 64, 64]}"});
   list.key("t:data",
@@ -112,7 +114,8 @@ inline void add_pipeline(List& list) {
 }
 
 inline void add_kernels(List& list) {
-  list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}"});
+  list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
+                           "{kind: selective, modules: [layernorm, mlp]}"});
   list.key("s:attention_kernel", {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});
