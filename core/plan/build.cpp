@@ -27,6 +27,7 @@
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
 #include "core/plan/units.h"
+#include "core/plan/vocabulary.h"
 
 namespace plan {
 namespace {
@@ -64,6 +65,7 @@ class StageBuilder {
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
+  void call_vocabulary(Role&, const Slot&, bool gathers, bool reduces);
   void run_slots(Role&);
   void hold_versions(Role&, const Held&);
 
@@ -75,6 +77,7 @@ class StageBuilder {
   std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;
   std::map<Written, std::int32_t> written_;
+  std::map<VocabularyCall, std::int32_t> written_of_vocabulary_;
 };
 
 std::int32_t StageBuilder::add(Segment segment) {
@@ -120,7 +123,10 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     if (c_.replicated()) out.join(Stream::dp);
   }
   if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
-  if (chunk.first) embedding_forward(c_, out);
+  if (chunk.first) {
+    await_rows(c_, out);
+    embedding_forward(c_, out);
+  }
   for (int i = 0; i < chunk.layers; ++i) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
@@ -156,6 +162,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
   if (chunk.last) {
+    await_states_gradient(c_, out);
     head_backward(c_, out);
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
     if (reduces) buckets.add(last_parameters(c_));
@@ -174,6 +181,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   }
   if (chunk.first) {
     embedding_backward(c_, out);
+    hold_rows_gradient(c_, out);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
@@ -204,6 +212,14 @@ std::int32_t StageBuilder::segment(const Written& w) {
   return written_[w];
 }
 
+void StageBuilder::call_vocabulary(Role& role, const Slot& slot, bool gathers, bool reduces) {
+  const VocabularyCall call{slot.pass, gathers && slot.pass == Pass::look_up && slot.microbatch == 0,
+                            reduces && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches};
+  const auto [known, fresh] = written_of_vocabulary_.try_emplace(call, 0);
+  if (fresh) known->second = add(vocabulary_segment(c_, pool_, stage_, call));
+  role.calls.push_back({known->second, slot.microbatch, -1});
+}
+
 void StageBuilder::run_slots(Role& role) {
   const bool gathers = c_.strategy.zero >= 1 && !c_.fully_sharded && c_.overlap_param_gather && c_.replicated();
   const bool offloads = c_.strategy.offload.updates_on_host();
@@ -217,6 +233,10 @@ void StageBuilder::run_slots(Role& role) {
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
   std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
   for (const Slot& slot : slots_) {
+    if (of_vocabulary(slot.pass)) {
+      call_vocabulary(role, slot, gathers, reduces);
+      continue;
+    }
     const bool overlapped = slot.pass == Pass::overlapped;
     const bool forwards = slot.pass == Pass::forward || overlapped;
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
@@ -331,7 +351,9 @@ Plan build(const spec::Job& job, int rounds) {
   std::vector<std::vector<Slot>> slots(context.pp);
   if (!job.model.is_list()) chunks = chunks_of(context);
   if (!job.model.is_list() && !context.serves) {
-    slots = orders(job.strategy.schedule, {0, context.pp, context.vpp, static_cast<int>(context.microbatches)});
+    const Pipeline pipeline{0, context.pp, context.vpp, static_cast<int>(context.microbatches)};
+    slots = context.spread_vocab ? with_vocabulary(job.strategy.schedule, pipeline, vocabulary_passes(context))
+                                 : orders(job.strategy.schedule, pipeline);
   }
   for (int stage = 0; stage < context.pp; ++stage) {
     if (job.model.is_list()) {

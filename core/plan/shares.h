@@ -34,6 +34,10 @@ std::int64_t embedding_parameters(const Context&);
 /// nothing.
 std::int64_t head_parameters(const Context&);
 
+/// Rows of the embedding and of the head that one rank of each stage holds where the vocabulary is cut over the stages
+/// (then neither function above counts them); 0 otherwise.
+std::int64_t vocabulary_share(const Context&);
+
 /// What the last stage holds behind its layers: the head and the multi-token-prediction modules.
 Held last_parameters(const Context&);
 
@@ -42,6 +46,7 @@ struct Chunk {
   int first_layer = 0, layers = 0;
   int index_in_stage = 0;            // layers of the stage before this chunk
   bool first = false, last = false;  // of the model: holds the embedding, the head
+  bool shares_vocabulary = false;    // holds its stage's vocabulary_share()
 };
 /// chunks[stage][chunk]
 std::vector<std::vector<Chunk>> chunks_of(const Context&);

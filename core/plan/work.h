@@ -73,9 +73,9 @@ struct GroupShape {
   auto operator<=>(const GroupShape&) const = default;
 };
 
-enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, shift };
+enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, shift };
 
-/// `bytes` as nccl-tests counts them: the whole buffer of one rank (all_reduce, broadcast), the gathered result
+/// `bytes` as nccl-tests counts them: the whole buffer of one rank (all_reduce, broadcast, reduce), the gathered result
 /// (all_gather), the input before scattering (reduce_scatter), what one rank sends to all (all_to_all),
 /// or to the next member while it receives as much from the one before (shift).
 struct Collective {

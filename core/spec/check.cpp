@@ -7,6 +7,7 @@
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
 #include "core/spec/rank_order.h"
+#include "core/spec/vocabulary_rules.h"
 
 namespace spec {
 namespace {
@@ -497,6 +498,7 @@ class Checker {
 std::vector<base::Fault> check(const Job& job) {
   if (job.mixed_cluster) return unsupported(job);  // no fields for the rules below
   std::vector<base::Fault> faults = Checker(job).run();
+  for (base::Fault& fault : vocabulary_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : serving_faults(job)) faults.push_back(std::move(fault));
   for (base::Fault& fault : unsupported(job)) faults.push_back(std::move(fault));
   return faults;

@@ -13,6 +13,19 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
   const Model& m = job.model;
   const std::int64_t tp = job.strategy.tp, cp = job.strategy.cp;
+  if (m.heads % tp != 0) return;  // told with tp
+  const UlyssesHeads way = job.framework.ulysses_heads;
+  const UlyssesShare share = ulysses_share(job);
+  if (share.divides || way == UlyssesHeads::padded) return;
+  const std::string mend = "choose another cp, or cp_kind: ring";
+  if (way == UlyssesHeads::uneven) {
+    if (m.heads / tp > cp) return;
+    faults.push_back({"strategy.cp",
+                      text(m.heads / tp) + " heads of a tensor-parallel rank are not more than cp " + text(cp) +
+                          ", as " + job.framework.name + " needs to deal them out unevenly",
+                      mend});
+    return;
+  }
   if (m.heads % (tp * cp) != 0) {
     faults.push_back(
         {"strategy.cp",
@@ -21,16 +34,22 @@ void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
     return;
   }
   const std::int64_t kv_heads = std::max<std::int64_t>(1, m.kv_heads / tp);
-  if (kv_heads % cp != 0 && cp % kv_heads != 0) {
-    faults.push_back({"strategy.cp",
-                      text(kv_heads) +
-                          " kv_heads of a tensor-parallel rank can be neither divided nor copied over cp " + text(cp) +
-                          ", as cp_kind: ulysses needs",
-                      "choose a cp that divides " + text(kv_heads) + ", a multiple of it, or cp_kind: ring"});
-  }
+  faults.push_back({"strategy.cp",
+                    text(kv_heads) + " kv_heads of a tensor-parallel rank can be neither divided nor copied over cp " +
+                        text(cp) + ", as cp_kind: ulysses needs",
+                    "choose a cp that divides " + text(kv_heads) + ", a multiple of it, or cp_kind: ring"});
 }
 
 }  // namespace
+
+UlyssesShare ulysses_share(const Job& job) {
+  const int tp = job.strategy.tp, cp = job.strategy.cp;
+  const int heads = job.model.heads / tp;
+  const int keys = job.model.mla ? heads : std::max(1, job.model.kv_heads / tp);
+  if (heads % cp == 0 && (keys % cp == 0 || cp % keys == 0)) return {heads / cp, std::max(keys / cp, 1), true};
+  const int most = (keys + cp - 1) / cp;
+  return {most * std::max(heads / keys, 1), most, false};
+}
 
 std::vector<base::Fault> context_faults(const Job& job) {
   const Strategy& s = job.strategy;

@@ -69,7 +69,8 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
-                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0);
+                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
+                            job.strategy.spreads_vocab();
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;
