@@ -56,12 +56,13 @@ class StageBuilder {
     Pass pass;
     int chunk;
     bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
+    bool odd = false;                        // microbatch, of a backward that meets passes of the vocabulary
     auto operator<=>(const Written&) const = default;
   };
 
   std::int32_t add(Segment segment);
   Segment forward(int chunk, bool gathers, bool first);
-  Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds);
+  Backward backward(int chunk, bool reduces, bool releases, bool split, bool adds, bool odd = false);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   std::int32_t segment(const Written&);
@@ -124,7 +125,7 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   }
   if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
   if (chunk.first) {
-    await_rows(c_, out);
+    await_rows(c_, out, first);
     embedding_forward(c_, out);
   }
   for (int i = 0; i < chunk.layers; ++i) {
@@ -148,7 +149,7 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split, bool adds) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, bool split, bool adds, bool odd) {
   const Chunk& chunk = chunks_[index];
   const char* plain = split ? "backward of inputs" : "backward";
   SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
@@ -162,7 +163,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
   if (chunk.last) {
-    await_states_gradient(c_, out);
+    await_states_gradient(c_, out, odd);
     head_backward(c_, out);
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
     if (reduces) buckets.add(last_parameters(c_));
@@ -181,7 +182,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   }
   if (chunk.first) {
     embedding_backward(c_, out);
-    hold_rows_gradient(c_, out);
+    hold_rows_gradient(c_, out, odd);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
@@ -199,7 +200,7 @@ std::int32_t StageBuilder::segment(const Written& w) {
     written_[w] = add(overlap(forward(w.chunk, w.gathers, w.first),
                               backward(1 - w.chunk, w.reduces, w.releases, false, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split, w.first, w.odd);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
@@ -214,7 +215,8 @@ std::int32_t StageBuilder::segment(const Written& w) {
 
 void StageBuilder::call_vocabulary(Role& role, const Slot& slot, bool gathers, bool reduces) {
   const VocabularyCall call{slot.pass, gathers && slot.pass == Pass::look_up && slot.microbatch == 0,
-                            reduces && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches};
+                            reduces && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches,
+                            slot.pass != Pass::look_up && slot.microbatch % 2 == 1};
   const auto [known, fresh] = written_of_vocabulary_.try_emplace(call, 0);
   if (fresh) known->second = add(vocabulary_segment(c_, pool_, stage_, call));
   role.calls.push_back({known->second, slot.microbatch, -1});
@@ -242,10 +244,13 @@ void StageBuilder::run_slots(Role& role) {
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
     const bool last = completes && ++completed[overlapped ? 1 - slot.chunk : slot.chunk] == passes;
-    const std::int32_t called = segment(
-        {slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-         completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
-         (first && (gathers || keeps || casts)) || (offloads && syncs && completes && completed[slot.chunk] > 1)});
+    const std::int32_t called =
+        segment({slot.pass, slot.chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
+                 (first && (gathers || keeps || casts || c_.spread_vocab)) ||
+                     (offloads && syncs && completes && completed[slot.chunk] > 1),
+                 c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last) &&
+                     slot.microbatch % 2 == 1});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other});
   }
 }

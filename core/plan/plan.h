@@ -17,7 +17,8 @@
 
 namespace plan {
 
-/// `dp` reduces gradients, `gather` brings parameters, `replicate` sums shards over replicas (HSDP); `to_device` and
+/// `dp` reduces gradients, `gather` brings parameters, or (no job does both)
+/// what the shares of a vocabulary read; `replicate` sums shards over replicas (HSDP); `to_device` and
 /// `to_host` are copies over PCIe, `storage` reads and writes files, `cpu` computes on the host; `vocabulary` joins
 /// the shares of embedding and head that the stages hold (vocabulary.h).
 enum class Stream : std::uint8_t {
@@ -68,7 +69,7 @@ struct Channel {
   Kind kind = Kind::group;
   Axis axis = Axis::tp;    // group: ranks of the same stage along this axis
   int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage; copies: of a chunk
-                           // stages: the ranks of every stage at the same place of theirs
+                           // stages: the ranks of every stage at the same place of theirs; two of them by `axis`
 };
 
 /// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the

@@ -9,14 +9,19 @@
 namespace plan {
 namespace {
 
-// Behind those of layers: a record of each stays the latest until what waits for it has been issued.
-constexpr EventId kRows = kHopped + 2, kStatistics = kRows + 1, kStatesGradient = kRows + 2;
+constexpr Stream kSpread = Stream::gather, kJoin = Stream::vocabulary;
+
+// Those of odd and even microbatches take turns: the next one's pass is issued before what waits for this one's.
+constexpr EventId kRows = kHopped + 2;
+EventId statistics(bool odd) { return static_cast<EventId>(kRows + (odd ? 2 : 1)); }
+EventId rows_gradient(bool odd) { return static_cast<EventId>(kRows + (odd ? 6 : 5)); }
+EventId states_gradient(bool odd) { return static_cast<EventId>(kRows + (odd ? 4 : 3)); }
 
 /// One pass of one stage.
 class Shared {
  public:
-  Shared(const Context& c, SegmentBuilder& out, int stage)
-      : c_(c), out_(out), first_(stage == 0), last_(stage == c.pp - 1) {}
+  Shared(const Context& c, SegmentBuilder& out, int stage, bool odd)
+      : c_(c), out_(out), first_(stage == 0), last_(stage == c.pp - 1), odd_(odd) {}
 
   void look_up(bool gathers) {
     if (gathers) {
@@ -34,25 +39,21 @@ class Shared {
   void logits(SegmentBuilder* gradient) {
     out_.phase = Phase::forward;
     if (!last_) out_.take(Category::activations, states());
-    if (last_) {
-      meet(CollectiveKind::broadcast, states(), "normed states broadcast");
-    } else {  // the others have a place for them long before
-      out_.communicate(Collective{CollectiveKind::broadcast, states(), c_.stages_group}, "normed states broadcast",
-                       Stream::vocabulary, channel(), {});
-    }
-    out_.join(Stream::vocabulary);
+    spread("normed states broadcast");
+    if (last_) out_.wait(event_of(Stream::compute));  // the others have a place for them long before
+    out_.join(kSpread);
     logits_forward(c_, out_);
     if (gradient) own_gradient(*gradient);
     // Maximum; sum and target, rescaled by a kernel of a number a token.
     meet(CollectiveKind::all_reduce, c_.tokens * 4, "loss maximum all-reduce over stages");
     meet(CollectiveKind::all_reduce, c_.tokens * 8, "loss sum all-reduce over stages");
-    out_.record(kStatistics);
+    out_.record(statistics(odd_));
     if (gradient) gather_gradient();
   }
 
   void logits_gradient() {
     out_.phase = Phase::backward;
-    out_.join(kStatistics);
+    out_.join(statistics(odd_));
     const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
     out_.take(Category::workspace, whole);
     logits_backward(c_, out_);
@@ -65,13 +66,9 @@ class Shared {
   void rows_gradient(bool reduces) {
     out_.phase = Phase::backward;
     if (!first_) out_.take(Category::workspace, states());
-    if (first_) {
-      meet(CollectiveKind::broadcast, states(), "embedding gradient broadcast");
-    } else {
-      out_.communicate(Collective{CollectiveKind::broadcast, states(), c_.stages_group}, "embedding gradient broadcast",
-                       Stream::vocabulary, channel(), {});
-    }
-    out_.join(Stream::vocabulary);
+    spread("embedding gradient broadcast");
+    if (first_) out_.wait(plan::rows_gradient(odd_));
+    out_.join(kSpread);
     rows_backward(c_, out_);
     out_.give(held_by(first_), states());
     if (!reduces) return;
@@ -85,18 +82,24 @@ class Shared {
   static Category held_by(bool owner) { return owner ? Category::activations : Category::workspace; }
   std::int16_t channel() const { return out_.pool().channel({Channel::Kind::stages}); }
 
+  /// From one stage to all, on a stream of its own: what is joined must not wait behind what is not there yet.
+  void spread(const char* name) {
+    out_.communicate(Collective{CollectiveKind::broadcast, states(), c_.stages_group}, name, kSpread,
+                     out_.pool().channel({Channel::Kind::stages, Axis::dp}), {});
+  }
+
   void meet(CollectiveKind kind, std::int64_t bytes, const char* name) {
     const Collective work{kind, bytes, c_.stages_group};
     if (c_.tp > 1) {
-      out_.communicate(work, name, Stream::vocabulary, channel(), {Stream::compute, Stream::tp});
+      out_.communicate(work, name, kJoin, channel(), {Stream::compute, Stream::tp});
     } else {
-      out_.communicate(work, name, Stream::vocabulary, channel(), {Stream::compute});
+      out_.communicate(work, name, kJoin, channel(), {Stream::compute});
     }
   }
 
   void gather_gradient() {
     meet(CollectiveKind::reduce, states(), "states gradient reduce over stages");
-    out_.record(kStatesGradient);
+    out_.record(states_gradient(odd_));
   }
 
   /// softmax(own logits) W less the target rows of W, while the gradient of the weights waits for the statistics of
@@ -104,7 +107,7 @@ class Shared {
   void own_gradient(SegmentBuilder& later) {
     const std::int64_t logits = c_.tokens * c_.vocab * c_.element;
     later.phase = Phase::backward;
-    later.join(kStatistics);
+    later.join(statistics(odd_));
     loss_gradient(c_, later);
     const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
     out_.take(Category::workspace, whole);
@@ -120,7 +123,7 @@ class Shared {
 
   const Context& c_;
   SegmentBuilder& out_;
-  bool first_, last_;
+  bool first_, last_, odd_;
 };
 
 }  // namespace
@@ -130,35 +133,39 @@ Segment vocabulary_segment(const Context& c, Pool& pool, int stage, const Vocabu
   switch (call.pass) {
     case Pass::look_up: {
       SegmentBuilder out(pool, "look up");
-      Shared(c, out, stage).look_up(call.gathers);
+      Shared(c, out, stage, call.odd).look_up(call.gathers);
       return out.finish();
     }
     case Pass::rows_gradient: {
       SegmentBuilder out(pool, call.reduces ? "last rows gradient" : "rows gradient");
-      Shared(c, out, stage).rows_gradient(call.reduces);
+      Shared(c, out, stage, call.odd).rows_gradient(call.reduces);
       return out.finish();
     }
     default: break;
   }
   SegmentBuilder out(pool, "logits"), gradient(pool, "logits gradient");
-  if (call.pass == Pass::logits || early) Shared(c, out, stage).logits(early ? &gradient : nullptr);
+  if (call.pass == Pass::logits || early) Shared(c, out, stage, call.odd).logits(early ? &gradient : nullptr);
   if (call.pass == Pass::logits) return out.finish();
-  if (!early) Shared(c, gradient, stage).logits_gradient();
+  if (!early) Shared(c, gradient, stage, call.odd).logits_gradient();
   return gradient.finish();
 }
 
-void await_rows(const Context& c, SegmentBuilder& out) {
+/// The first forward waits for all rows that are looked up ahead. A later microbatch's were looked up before the
+/// backward that made room for it could begin.
+void await_rows(const Context& c, SegmentBuilder& out, bool first) {
   if (!c.spread_vocab) return;
-  out.join(kRows);
+  if (first) out.join(kRows);
   out.take(Category::activations, -c.shard_tokens * c.hidden * c.element);  // from here on the first block's input
 }
 
-void await_states_gradient(const Context& c, SegmentBuilder& out) {
-  if (c.spread_vocab) out.join(kStatesGradient);
+void await_states_gradient(const Context& c, SegmentBuilder& out, bool odd) {
+  if (c.spread_vocab) out.join(states_gradient(odd));
 }
 
-void hold_rows_gradient(const Context& c, SegmentBuilder& out) {
-  if (c.spread_vocab) out.give(Category::activations, -c.shard_tokens * c.hidden * c.element);
+void hold_rows_gradient(const Context& c, SegmentBuilder& out, bool odd) {
+  if (!c.spread_vocab) return;
+  out.record_compute(rows_gradient(odd));
+  out.give(Category::activations, -c.shard_tokens * c.hidden * c.element);
 }
 
 VocabularyPasses vocabulary_passes(const Context& c) {

@@ -21,6 +21,7 @@ namespace plan {
 struct VocabularyCall {
   Pass pass = Pass::look_up;
   bool gathers = false, reduces = false;
+  bool odd = false;  // of the microbatch
   auto operator<=>(const VocabularyCall&) const = default;
 };
 
@@ -29,10 +30,10 @@ Segment vocabulary_segment(const Context& c, Pool& pool, int stage, const Vocabu
 
 /// What the chunks with the model's ends wait for, in front of what comes next: the looked-up rows, the gradient of the
 /// last layer's normed output. Without effect unless c.spread_vocab.
-void await_rows(const Context&, SegmentBuilder&);
-void await_states_gradient(const Context&, SegmentBuilder&);
+void await_rows(const Context&, SegmentBuilder&, bool first);
+void await_states_gradient(const Context&, SegmentBuilder&, bool odd);
 /// The first chunk's gradient stays until its rows gradient has been sent.
-void hold_rows_gradient(const Context&, SegmentBuilder&);
+void hold_rows_gradient(const Context&, SegmentBuilder&, bool odd);
 
 /// What its passes cost in units of one chunk's forward, from FLOPs.
 VocabularyPasses vocabulary_passes(const Context&);

@@ -1,9 +1,9 @@
 // core/plan/schedule/vocabulary.cpp -- orders found by running the pipeline on paper: each stage keeps the order of its
 // forwards and backwards and runs the passes of its share of the vocabulary between them, as soon as one can begin.
 //
-// All stages run those passes in one order, for they meet in each. Microbatch m + 1's logits come before the gradients
-// of m's: a stage that is busy lets the others wait for up to a backward, twice in a microbatch, and both waits in a
-// row would be longer than the time between two microbatches. SPDX-License-Identifier: Apache-2.0
+// All stages run those passes in one order, for they meet in each: that in which they become possible, which is the
+// same for all. A stage that is busy lets the others wait for up to a backward, once in each meeting.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -41,23 +41,6 @@ int most_under_way(const std::vector<Slot>& slots) {
   return most;
 }
 
-/// The one order of the vocabulary's passes. Rows are looked up `ahead` microbatches before their logits and their
-/// gradient is made as many behind, so that neither the first stage nor the others wait.
-std::vector<Slot> meeting_order(int microbatches, int ahead) {
-  std::vector<Slot> out;
-  const auto add = [&](Pass pass, int m) {
-    if (m >= 0 && m < microbatches) out.push_back({pass, m, 0});
-  };
-  for (int m = 0; m < ahead; ++m) add(Pass::look_up, m);
-  for (int m = 0; m < microbatches + ahead + 1; ++m) {
-    add(Pass::logits, m);
-    add(Pass::look_up, m + ahead);
-    add(Pass::logits_gradient, m - 1);
-    add(Pass::rows_gradient, m - 1 - ahead);
-  }
-  return out;
-}
-
 class Paper {
  public:
   Paper(const Pipeline& p, spec::Schedule schedule, const VocabularyPasses& costs, std::vector<std::vector<Slot>> own)
@@ -65,17 +48,20 @@ class Paper {
         costs_(costs),
         places_(schedule, p.stages, p.chunks),
         own_(std::move(own)),
-        shared_(meeting_order(p.microbatches, most_under_way(own_[0]))),
+        ahead_(std::min(most_under_way(own_[0]), p.microbatches)),
         forward_(static_cast<std::size_t>(places_.places()) * p.microbatches, kUnknown),
         backward_(forward_),
         look_up_(p.stages, p.microbatches),
         logits_(look_up_),
         gradient_(look_up_),
-        stages_(p.stages) {}
+        stages_(p.stages) {
+    for (int m = 0; m < ahead_; ++m) meet(Pass::look_up, m, 0);
+  }
 
   std::vector<std::vector<Slot>> run() {
     std::vector<std::vector<Slot>> out(p_.stages);
-    for (std::size_t left = p_.stages * (own_[0].size() + shared_.size()); left > 0; --left) {
+    const std::size_t shared = 4 * static_cast<std::size_t>(p_.microbatches);
+    for (std::size_t left = p_.stages * (own_[0].size() + shared); left > 0; --left) {
       int first = -1;
       Choice chosen;
       for (int s = 0; s < p_.stages; ++s) {
@@ -99,21 +85,29 @@ class Paper {
     double free = 0;
   };
 
+  /// A pass that all stages can begin at `ready`.
+  struct Shared {
+    double ready;
+    Slot slot;
+  };
+
+  /// Behind all that are possible no later. What some stage has begun stays in front: it began at `ready` or later, and
+  /// passes are begun in the order of time.
+  void meet(Pass pass, int m, double ready) {
+    const auto later = [](double time, const Shared& shared) { return time < shared.ready; };
+    shared_.insert(std::upper_bound(shared_.begin(), shared_.end(), ready, later), {ready, {pass, m, 0}});
+  }
+
   std::size_t at(int place, int m) const { return static_cast<std::size_t>(place) * p_.microbatches + m; }
 
   /// What the last stage's backward waits for.
   const Meetings& loss() const { return costs_.barriers == 1 ? logits_ : gradient_; }
 
+  /// When a pass of a stage's own is possible.
   double ready(int s, const Slot& slot) const {
     const int m = slot.microbatch, last = places_.places() - 1, place = places_.place(s, slot.chunk);
-    switch (slot.pass) {
-      case Pass::look_up: return 0;
-      case Pass::logits: return forward_[at(last, m)];
-      case Pass::logits_gradient: return logits_.end(m);
-      case Pass::rows_gradient: return backward_[at(0, m)];
-      case Pass::forward: return place == 0 ? look_up_.end(m) : forward_[at(place - 1, m)];
-      default: return place == last ? loss().end(m) : backward_[at(place + 1, m)];
-    }
+    if (slot.pass == Pass::forward) return place == 0 ? look_up_.end(m) : forward_[at(place - 1, m)];
+    return place == last ? loss().end(m) : backward_[at(place + 1, m)];
   }
 
   /// The earlier of the stage's own next pass and the next shared one; of equals the shared one, for all wait for it.
@@ -121,8 +115,7 @@ class Paper {
     const Stage& stage = stages_[s];
     Choice out;
     if (stage.shared < shared_.size()) {
-      const Slot& slot = shared_[stage.shared];
-      out = {std::max(stage.free, ready(s, slot)), slot};
+      out = {std::max(stage.free, shared_[stage.shared].ready), shared_[stage.shared].slot};
     }
     if (stage.own < own_[s].size()) {
       const Slot& slot = own_[s][stage.own];
@@ -148,14 +141,26 @@ class Paper {
     Stage& stage = stages_[s];
     stage.free = choice.start + duration(slot.pass);
     ++(of_vocabulary(slot.pass) ? stage.shared : stage.own);
-    const std::size_t mine = at(places_.place(s, slot.chunk), slot.microbatch);
+    const int place = places_.place(s, slot.chunk), m = slot.microbatch;
     switch (slot.pass) {
-      case Pass::look_up: return look_up_.run(slot.microbatch, stage.free);
-      case Pass::logits: return logits_.run(slot.microbatch, stage.free);
-      case Pass::logits_gradient: return gradient_.run(slot.microbatch, stage.free);
+      case Pass::look_up: return look_up_.run(m, stage.free);
+      case Pass::logits:
+        logits_.run(m, stage.free);
+        if (logits_.end(m) < kUnknown) meet(Pass::logits_gradient, m, logits_.end(m));
+        return;
+      case Pass::logits_gradient: return gradient_.run(m, stage.free);
       case Pass::rows_gradient: return;
-      case Pass::forward: forward_[mine] = stage.free; return;
-      default: backward_[mine] = stage.free;
+      case Pass::forward: {
+        forward_[at(place, m)] = stage.free;
+        if (place + 1 < places_.places()) return;
+        meet(Pass::logits, m, stage.free);
+        if (m + ahead_ < p_.microbatches) meet(Pass::look_up, m + ahead_, stage.free);
+        return;
+      }
+      default:
+        backward_[at(place, m)] = stage.free;
+        // A backward later, so that the gradient has come to all and none waits for it.
+        if (place == 0) meet(Pass::rows_gradient, m, stage.free + costs_.backward);
     }
   }
 
@@ -163,7 +168,8 @@ class Paper {
   VocabularyPasses costs_;
   Placement places_;
   std::vector<std::vector<Slot>> own_;
-  std::vector<Slot> shared_;
+  int ahead_;  // rows are looked up so many microbatches before their logits
+  std::vector<Shared> shared_;
   std::vector<double> forward_, backward_;  // ends, by place and microbatch
   Meetings look_up_, logits_, gradient_;
   std::vector<Stage> stages_;
