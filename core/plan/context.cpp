@@ -32,7 +32,7 @@ Context::Context(const spec::Job& j)
   decodes = job.training.mode == spec::Mode::decode;
   sequence = decodes || model.is_list() ? 1 : job.training.sequence;
   context = decodes ? job.training.attended() : sequence;
-  tokens = batch * sequence / cp;
+  tokens = decodes ? batch : batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;

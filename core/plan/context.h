@@ -26,7 +26,7 @@ struct Context {
   bool sp;                       // sequence parallel, and tp > 1
   std::int64_t microbatches;     // of one replica in a step
   std::int64_t batch, sequence;  // of one microbatch
-  std::int64_t tokens;           // batch x sequence / cp
+  std::int64_t tokens;           // batch x sequence / cp; decoding, every rank has the new ones
   std::int64_t shard_tokens;  // tokens that norms, dropouts and residual adds see: tokens / tp under sequence parallel
   std::int64_t hidden;
   int attention_kv_heads;  // that attention sees: kv_heads, or heads where K and V are copied to every query head

@@ -55,9 +55,12 @@ std::vector<base::Fault> context_faults(const Job& job) {
   const Strategy& s = job.strategy;
   std::vector<base::Fault> faults;
   if (s.cp == 1) return faults;
+  const bool decodes = job.training.mode == Mode::decode;  // of the sequence a rank has cached tokens alone
   const std::int64_t sequence = job.training.sequence, cp = s.cp;
   const bool zigzag = s.cp_balance == CpBalance::zigzag && job.model.causal;
-  if (sequence % (zigzag ? 2 * cp : cp) != 0) {
+  if (decodes) {
+    // no chunks, no ring, no trade
+  } else if (sequence % (zigzag ? 2 * cp : cp) != 0) {
     faults.push_back({"strategy.cp",
                       text(sequence) + " tokens of a sequence do not divide into " +
                           (zigzag ? "2 x cp = " + text(2 * cp) + " chunks (cp_balance: zigzag)" : text(cp) + " parts"),
@@ -69,12 +72,12 @@ std::vector<base::Fault> context_faults(const Job& job) {
          text(sequence / cp) + " tokens of a context-parallel rank do not divide by tp " + text(s.tp) + " (sp: true)",
          "choose degrees whose product divides " + text(sequence)});
   }
-  if (s.cp_kind == CpKind::ring && cp * job.model.layers > 1'000'000) {
+  if (!decodes && s.cp_kind == CpKind::ring && cp * job.model.layers > 1'000'000) {
     faults.push_back({"strategy.cp",
                       text(cp * job.model.layers) + " steps of the ring in one forward are more than are simulated",
                       "choose a smaller cp, or cp_kind: all_gather"});
   }
-  if (s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
+  if (!decodes && s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
   if (kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax) {
     faults.push_back({"strategy.attention_kernel",

@@ -102,7 +102,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
 
 void tell_ulysses(const Job& job, Filler& of_framework) {
   const Strategy& s = job.strategy;
-  if (s.cp == 1 || s.cp_kind != CpKind::ulysses || job.model.is_list()) return;
+  if (s.cp == 1 || s.cp_kind != CpKind::ulysses || job.model.is_list() || job.training.mode == Mode::decode) return;
   const UlyssesShare share = ulysses_share(job);
   if (share.divides) return;
   const bool pads = job.framework.ulysses_heads == UlyssesHeads::padded;
