@@ -11,9 +11,6 @@ namespace {
 
 Linear head_linear(const Context& c) { return {"output head", c.hidden, c.vocab, c.model.head_bias}; }
 
-/// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
-std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
-
 /// Bytes of a logit that an unfused loss holds besides its log-softmax: forward the fp32 logits, backward the gradient
 /// of the log-softmax and what it makes of it; one more where the vocabulary is cut (PyTorch's loss_parallel).
 std::int64_t loss_temporaries(const Context& c) {
@@ -42,6 +39,8 @@ void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
 }
 
 }  // namespace
+
+std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
 
 void rows_forward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::forward;

@@ -15,6 +15,9 @@ void embedding_backward(const Context&, SegmentBuilder&);
 void head_forward(const Context&, SegmentBuilder&);
 void head_backward(const Context&, SegmentBuilder&);
 
+/// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
+std::int64_t kept_logits(const Context&);
+
 /// Their parts over the rows of the vocabulary that this rank holds: rows looked up and summed over the
 /// tensor-parallel ranks, and the dense gradient of the table; logits and loss, and back from the loss to the gradients
 /// of weights and normed states.

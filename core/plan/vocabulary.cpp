@@ -105,7 +105,9 @@ class Shared {
   /// softmax(own logits) W less the target rows of W, while the gradient of the weights waits for the statistics of
   /// all.
   void own_gradient(SegmentBuilder& later) {
-    const std::int64_t logits = c_.tokens * c_.vocab * c_.element;
+    // A chain of kernels makes the gradient beside the fp32 logits.
+    const std::int64_t beside = c_.fused_loss ? 0 : c_.tokens * c_.vocab * c_.element;
+    out_.take(Category::logits, beside);
     later.phase = Phase::backward;
     later.join(statistics(odd_));
     loss_gradient(c_, later);
@@ -114,10 +116,9 @@ class Shared {
     out_.phase = Phase::backward;
     out_.defer_weights(&later);
     head_product_backward(c_, out_);
-    const std::int64_t rows = c_.tokens * c_.hidden * c_.element;
-    out_.compute(MemoryBound{MemoryBound::Kind::embedding, 2 * rows, rows, 1}, "target rows subtracted");
+    out_.compute(MemoryBound{MemoryBound::Kind::embedding, 2 * whole, whole, 1}, "target rows subtracted");
     out_.give(Category::workspace, whole);
-    out_.give(Category::logits, logits);
+    out_.give(Category::logits, kept_logits(c_) + beside);
     out_.give_unretained(Category::activations, last_ ? 0 : states());
   }
 

@@ -107,7 +107,7 @@ TEST(Vocabulary, HoldsNothingAfterAStep) {
           ASSERT_LT(change.at, static_cast<std::int32_t>(p.segments[call.segment].operators.size()));
         }
       }
-      ASSERT_EQ(now, 0) << n << " stage " << role.stage;
+      ASSERT_EQ(now, 0) << walk::told(j) << " stage " << role.stage;
     }
   }
 }
