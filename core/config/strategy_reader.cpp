@@ -52,6 +52,9 @@ void read_pipeline(MapReader& map, spec::Strategy& s) {
   map.read("vpp", s.vpp, 1, kDegree);
   map.read("stage_layers", s.stage_layers, 0, kDegree);
   map.read("embedding_in_split", s.embedding_in_split);
+  map.read("vocab_parallel", s.vocab_parallel,
+           {{"tensor", spec::VocabParallel::tensor}, {"pipeline", spec::VocabParallel::pipeline}});
+  map.read("vocab_barriers", s.vocab_barriers, 1, 2);
   bool barrier = true;
   if (map.read("optimizer_barrier", barrier)) s.optimizer_barrier = barrier;
 }

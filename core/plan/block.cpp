@@ -23,9 +23,9 @@ void Block::norm(const char* name, bool backward) {
 }
 
 void Block::attention_core_forward(bool windowed) {
-  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   if (c_.serves) write_kv_cache();
   if (c_.decodes) return attention_decode(windowed);
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,

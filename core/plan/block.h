@@ -50,6 +50,7 @@ class Block {
  private:
   void write_kv_cache();
   void attention_decode(bool windowed);
+  void join_parts(std::int64_t width);  // of one token's attention output
   void forward_operators(bool windowed);
   void recompute_unkept(bool windowed);  // under selective_ops
   void feed_forward_modules_again();     // under selective, before the backward of each branch

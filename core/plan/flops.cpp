@@ -82,11 +82,13 @@ double serving_flops(const spec::Job& job) {
   const bool decodes = job.training.mode == spec::Mode::decode;
   ForwardFlops one = forward_flops(job.model, decodes ? 1 : job.training.sequence);
   if (decodes) {
-    const double q = static_cast<double>(job.model.q_width());
+    // Scores and values of one key in all heads; latent attention scores the cached vector and sums most of it.
+    double lanes = 2 * static_cast<double>(job.model.q_width());
+    if (const auto& mla = job.model.mla) lanes = job.model.heads * (2.0 * mla->kv_lora_rank + mla->rope_head_dim);
     const std::int64_t seen = job.training.attended(), window = job.model.window;
     const double share = window > 0 ? 1.0 / job.model.window_every : 0.0;
     const double banded = static_cast<double>(window > 0 ? std::min(window, seen) : seen);
-    one.attention = 4 * q * (share * banded + (1 - share) * static_cast<double>(seen));
+    one.attention = 2 * lanes * (share * banded + (1 - share) * static_cast<double>(seen));
   }
   one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
   return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);

@@ -114,6 +114,7 @@ void LatentAttention::forward() {
   linear.full_forward(key_value_down(c_));
   if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
   norm(w.latent, "key and value norm", false);
+  if (c_.decodes) return absorbed_queries();
   linear.column_forward(key_value_up(c_));
   heads_forward();
 }
@@ -125,6 +126,24 @@ void LatentAttention::up_forward_again() {
   norm(widths(c_).latent, "key and value norm", false);
   linear.column_forward(key_value_up(c_));
   heads_forward();
+}
+
+void LatentAttention::absorbed_queries() {
+  const Widths w = widths(c_);
+  const std::int64_t turned = c_.tokens * (w.rotary + w.rope);
+  if (c_.model.position == spec::Position::rope) {
+    const int kernels = c_.fused_rope ? 1 : 10;  // as in heads_forward()
+    out_.compute(c_.fused_rope ? moves(c_, Kind::elementwise, turned, turned, 1)
+                               : moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, kernels),
+                 "rotary embedding", kernels);
+  }
+  out_.compute(Matmul{c_.tokens, w.latent, mla_.nope_head_dim, c_.heads, c_.storage, c_.storage, false},
+               "queries to latent keys");
+}
+
+void LatentAttention::absorbed_output() {
+  out_.compute(Matmul{c_.tokens, c_.value_head_dim, widths(c_).latent, c_.heads, c_.storage, c_.storage, false},
+               "latent values to heads");
 }
 
 void LatentAttention::backward() {

@@ -28,6 +28,7 @@ bool windowed(const Context& c) { return c.model.window_of(c.model.layers - 1) >
 }  // namespace
 
 bool copies_embedding(const Context& c) {
+  if (c.spread_vocab) return false;  // a stage has the same rows of both
   return !c.placement.ends_meet() && (c.model.tied_embeddings || c.model.mtp > 0);
 }
 

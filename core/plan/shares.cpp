@@ -33,11 +33,12 @@ Held whole_layer(const Context& c, int layer) {
 
 std::int64_t whole_embedding(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
-  return c.vocab * c.hidden + whole.positions + whole.embedding_norm;
+  return (c.spread_vocab ? 0 : c.vocab * c.hidden) + whole.positions + whole.embedding_norm;
 }
 
 std::int64_t whole_head(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
+  if (c.spread_vocab) return whole.final_norm;
   const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
@@ -61,6 +62,11 @@ Held end_held(const Context& c, std::int64_t parameters) {
   return {.dense = parameters};
 }
 Held embedding_held(const Context& c) { return end_held(c, whole_embedding(c)); }
+
+std::int64_t vocabulary_share(const Context& c) {
+  if (!c.spread_vocab) return 0;
+  return (c.model.tied_embeddings ? 1 : 2) * c.vocab * c.hidden + (c.model.head_bias ? c.vocab : 0);
+}
 
 Held last_parameters(const Context& c) {
   Held count = multi_token_parameters(c);
@@ -86,7 +92,8 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
     int before = 0;
     for (int v = 0; v < c.vpp; ++v) {
       const auto at = static_cast<std::size_t>(c.placement.place(stage, v));
-      out[stage].push_back({split[at].first, split[at].count, before, at == 0, at + 1 == split.size()});
+      out[stage].push_back(
+          {split[at].first, split[at].count, before, at == 0, at + 1 == split.size(), c.spread_vocab && v == 0});
       before += split[at].count;
     }
   }
@@ -98,6 +105,7 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
   for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
   if (chunk.first) count += embedding_held(c);
   if (chunk.last) count += last_parameters(c);
+  if (chunk.shares_vocabulary) count.dense += vocabulary_share(c);
   return count;
 }
 

@@ -41,6 +41,9 @@ std::int64_t head_parameters(const Context&);
 /// The embedding of one rank as what it trains and keeps frozen; the same of `parameters` at an end of the model.
 Held embedding_held(const Context&);
 Held end_held(const Context&, std::int64_t parameters);
+/// Rows of the embedding and of the head that one rank of each stage holds where the vocabulary is cut over the stages
+/// (then neither function above counts them); 0 otherwise.
+std::int64_t vocabulary_share(const Context&);
 
 /// What the last stage holds behind its layers: the head and the multi-token-prediction modules.
 Held last_parameters(const Context&);
@@ -50,6 +53,7 @@ struct Chunk {
   int first_layer = 0, layers = 0;
   int index_in_stage = 0;            // layers of the stage before this chunk
   bool first = false, last = false;  // of the model: holds the embedding, the head
+  bool shares_vocabulary = false;    // holds its stage's vocabulary_share()
 };
 /// chunks[stage][chunk]
 std::vector<std::vector<Chunk>> chunks_of(const Context&);

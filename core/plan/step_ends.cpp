@@ -101,6 +101,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
       if (chunk->last) buckets.add(last_parameters(c));
       for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
       buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
+      buckets.add({chunk->shares_vocabulary ? vocabulary_share(c) : 0, 0});
     }
     buckets.flush();
   }

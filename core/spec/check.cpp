@@ -8,6 +8,7 @@
 #include "core/spec/mixed_cluster.h"
 #include "core/spec/rank_order.h"
 #include "core/spec/rules.h"
+#include "core/spec/vocabulary_rules.h"
 
 namespace spec {
 namespace {
@@ -38,6 +39,7 @@ std::vector<base::Fault> rule_faults(const Job& job) {
 
 std::vector<base::Fault> check(const Job& job) {
   std::vector<base::Fault> faults = rule_faults(job);
+  add(faults, vocabulary_faults(job));
   add(faults, serving_faults(job));
   add(faults, unsupported(job));
   for (base::Fault& fault : mixed_cluster_faults(job)) {

@@ -10,6 +10,10 @@
 
 namespace spec {
 
+/// Ulysses with heads that its ranks do not divide: not run; dummy heads up to the next multiple; the first ranks take
+/// one more than the others.
+enum class UlyssesHeads { refused, padded, uneven };
+
 struct Framework {
   std::string name;
   base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
@@ -51,8 +55,9 @@ struct Framework {
   bool keeps_stage_outputs = false;  // what a stage sent on stays until its gradient has been used
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
-  double cpu_optimizer = 1;           // an optimizer on the host moves its bytes at this share of the host's bandwidth
-  base::Bytes optimizer_tile;         // fp32 weights of a tile that it updates while others travel; 0: all at once
+  UlyssesHeads ulysses_heads = UlyssesHeads::refused;
+  double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
+  base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap

@@ -60,6 +60,9 @@ std::vector<std::string> serving_warnings(const Job& job) {
   };
   idle(s.recompute.kind != Recompute::Kind::none, "recompute");
   idle(s.zero > 0, "zero");
+  if (t.mode == Mode::decode && s.cp > 1 && s.cp_kind != CpKind::ring) {
+    out.push_back("cp_kind has no effect while decoding: each rank attends to the tokens that it has cached");
+  }
   idle(t.data.has_value(), "data");
   idle(t.checkpoint.has_value(), "checkpoint");
   idle(t.dropout > 0, "dropout");

@@ -21,6 +21,7 @@ const char* op_name(plan::CollectiveKind kind) {
     case plan::CollectiveKind::reduce_scatter: return "reduce_scatter";
     case plan::CollectiveKind::all_to_all: return "all_to_all";
     case plan::CollectiveKind::broadcast: return "broadcast";
+    case plan::CollectiveKind::reduce: return "reduce";
     case plan::CollectiveKind::shift: return "send";
   }
   return "";

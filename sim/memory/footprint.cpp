@@ -89,7 +89,7 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
                             (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
-                            experts_communicators(plan, job);
+                            experts_communicators(plan, job) + job.strategy.spreads_vocab();
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;

@@ -22,7 +22,8 @@ const PathCurve& ring_curve(const spec::NetworkCalibration& of, CollectiveKind k
     case CollectiveKind::all_to_all: return of.all_to_all;
     case CollectiveKind::shift: return of.send;
     case CollectiveKind::all_gather:
-    case CollectiveKind::broadcast: break;  // a broadcast streams like a gathering ring
+    case CollectiveKind::reduce:
+    case CollectiveKind::broadcast: break;  // both stream like a gathering ring, a reduce the other way
   }
   return of.all_gather;
 }
@@ -52,7 +53,9 @@ Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
             .members = leaves_node ? std::max(1, g.per_domain) : g.size,
             .domains = leaves_node ? g.domains : 1,
             .bytes = base::Bytes(static_cast<double>(c.bytes)),
-            .own = base::Bytes(c.kind == CollectiveKind::broadcast ? 0.0 : static_cast<double>(c.bytes) / g.size),
+            .own = base::Bytes(c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce
+                                   ? 0.0
+                                   : static_cast<double>(c.bytes) / g.size),
             .inside = {},
             .between = {},
             .cluster = cluster};
@@ -145,6 +148,7 @@ double bus_factor(CollectiveKind kind, int ranks) {
   switch (kind) {
     case CollectiveKind::all_reduce: return 2 * others;
     case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
     case CollectiveKind::shift: return 1;
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:

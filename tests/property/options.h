@@ -80,6 +80,7 @@ inline void add_degrees(List& list) {
   list.key("s:cp", {"2"});
   for (const char* kind : {"ring", "all_gather", "ulysses"}) list.set({{"s:cp_kind", kind}, {"s:cp", "2"}});
   list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "4"}});
+  list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "8"}, {"t:mode", "prefill"}});
   list.set({{"s:cp_balance", "none"}, {"s:cp", "4"}});
   list.key("s:dp", {"1", "8", "16"});
   list.key("s:zero", {"1", "2", "3"});
@@ -109,6 +110,8 @@ inline void add_pipeline(List& list) {
   list.set({{"s:stage_layers", "[5, 3]"}, {"s:pp", "2"}});
   list.set({{"s:stage_layers", "[0, 4, 4, 0]"}, {"s:pp", "4"}});
   list.set({{"s:embedding_in_split", "true"}, {"s:pp", "2"}});
+  list.set({{"s:vocab_parallel", "pipeline"}, {"s:pp", "2"}});
+  list.set({{"s:vocab_parallel", "pipeline"}, {"s:vocab_barriers", "1"}, {"s:pp", "4"}});
   list.set({{"s:optimizer_barrier", "true"}, {"s:pp", "2"}});
   list.set({{"s:optimizer_barrier", "false"}, {"s:pp", "2"}});
 }
