@@ -9,7 +9,8 @@
 
 namespace sim {
 
-std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster) {
+std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster,
+                                    spec::Algorithm algorithm) {
   const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
@@ -21,7 +22,9 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
             return base::Seconds();
           } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
             return base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate));
-          } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
+          } else if constexpr (std::is_same_v<W, plan::Collective>) {
+            return price(w, cluster, algorithm).time;
+          } else if constexpr (std::is_same_v<W, plan::Transfer>) {
             return price(w, cluster).time;
           } else {
             return price(w, device).time;

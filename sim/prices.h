@@ -10,7 +10,8 @@
 
 namespace sim {
 
-/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires.
-std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&);
+/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires; collectives by the algorithm that is asked for.
+std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&,
+                                     spec::Algorithm = spec::Algorithm::automatic);
 
 }  // namespace sim
