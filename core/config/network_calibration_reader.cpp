@@ -64,19 +64,13 @@ spec::NetworkCalibration read_network_calibration(const Value& value, const std:
   spec::NetworkCalibration calibration;
   calibration.name = name;
   MapReader map(value, name, faults);
-  const auto required = [&](const char* key, spec::PathCurve& curve) {
-    if (!map.has(key)) return map.fault(key, "is missing", "write {efficiency: ..., latency: ...us, hop: ...us}");
-    read_curve(map, key, curve, faults);
-  };
-  required("all_reduce", calibration.all_reduce);
-  required("all_gather", calibration.all_gather);
-  required("reduce_scatter", calibration.reduce_scatter);
-  required("all_to_all", calibration.all_to_all);
-  required("send", calibration.send);
-  read_curve(map, "tree", calibration.tree, faults);
-  read_curve(map, "nvls", calibration.nvls, faults);
-  read_curve(map, "collnet", calibration.collnet, faults);
-  read_curve(map, "pat", calibration.pat, faults);
+  for (const spec::CurveName& one : spec::kCurveNames) {
+    if (one.required && !map.has(one.key)) {
+      map.fault(one.key, "is missing", "write {efficiency: ..., latency: ...us, hop: ...us}");
+    } else {
+      read_curve(map, one.key, calibration.*one.curve, faults);
+    }
+  }
   read_sources(map, calibration.sources);
   map.finish();
   return calibration;

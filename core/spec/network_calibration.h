@@ -61,4 +61,22 @@ struct NetworkCalibration {
   std::vector<std::string> sources;
 };
 
+/// Every curve by its key in a calibration file, in the file's order.
+struct CurveName {
+  const char* key;
+  PathCurve NetworkCalibration::*curve;
+  bool required;
+};
+inline constexpr CurveName kCurveNames[] = {
+    {"all_reduce", &NetworkCalibration::all_reduce, true},
+    {"all_gather", &NetworkCalibration::all_gather, true},
+    {"reduce_scatter", &NetworkCalibration::reduce_scatter, true},
+    {"all_to_all", &NetworkCalibration::all_to_all, true},
+    {"send", &NetworkCalibration::send, true},
+    {"tree", &NetworkCalibration::tree, false},
+    {"nvls", &NetworkCalibration::nvls, false},
+    {"collnet", &NetworkCalibration::collnet, false},
+    {"pat", &NetworkCalibration::pat, false},
+};
+
 }  // namespace spec
