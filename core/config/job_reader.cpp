@@ -126,17 +126,7 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
   if (map.read("fidelity", known, {{"closed_form", Known::a}, {"flow", Known::b}, {"coupled", Known::c}})) {
     map.read("fidelity", network.fidelity);
   }
-  using A = spec::Algorithm;
-  map.read("algorithm", network.algorithm,
-           {{"auto", A::automatic},
-            {"ring", A::ring},
-            {"tree", A::tree},
-            {"nvls", A::nvls},
-            {"nvls_tree", A::nvls_tree},
-            {"collnet", A::collnet},
-            {"pat", A::pat},
-            {"direct", A::direct},
-            {"hierarchical", A::hierarchical}});
+  map.read("algorithm", network.algorithm, kAlgorithms);
   map.finish();
 }
 
