@@ -100,6 +100,19 @@ class Checker {
     if (s_.dp) range("strategy.dp", *s_.dp, 1, 1024 * kDegree);
   }
 
+  /// Only what the cluster never offers: a collective that lacks the algorithm falls back (docs/network.md).
+  void algorithm() {
+    const Algorithm a = job_.network.algorithm;
+    if ((a == Algorithm::nvls || a == Algorithm::nvls_tree) && !cluster_.node.nvlink.multicast) {
+      fault("network.algorithm", std::string(name(a)) + " needs NVLink switches that add up (nvlink.multicast)",
+            "write algorithm: auto, or name a node of Hopper or later with NVSwitch");
+    }
+    if (a == Algorithm::collnet && !cluster_.fabric.in_switch_reduction) {
+      fault("network.algorithm", "collnet needs a fabric whose switches add up",
+            "write algorithm: auto, or fabric: {base: ..., in_switch_reduction: true}");
+    }
+  }
+
   void hardware() {
     const Node& node = cluster_.node;
     if (!(node.gpu.memory.si() > 0))
@@ -121,6 +134,7 @@ class Checker {
       fault("cluster.node.pcie.bandwidth", "is zero, and the GPUs of a node are not all joined by NVLink",
             "write its bandwidth, such as 63GB/s");
     }
+    algorithm();
     const bool one_domain = node.nvlink.via != Switch::none && node.nvlink.domain >= cluster_.gpus();
     if (cluster_.nodes > 1 && !one_domain && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0))) {
       fault("cluster.node.nic", "nodes without network cards cannot be joined",

@@ -54,6 +54,7 @@ inline PathCurve not_offered() {
 struct NetworkCalibration {
   std::string name;  // empty: none; defaults are used and the report says so
   PathCurve all_reduce, all_gather, reduce_scatter, all_to_all, send;  // rings; direct sends
+  PathCurve broadcast = not_offered();  // not offered: as all_gather, which streams alike
   PathCurve tree = not_offered();  // all-reduce by double binary trees, across a fabric
   PathCurve nvls = not_offered();  // all-reduce inside the switches (NVLink SHARP), inside a domain
   PathCurve collnet = not_offered();  // all-reduce inside the fabric's switches (SHARP)
@@ -73,6 +74,7 @@ inline constexpr CurveName kCurveNames[] = {
     {"reduce_scatter", &NetworkCalibration::reduce_scatter, true},
     {"all_to_all", &NetworkCalibration::all_to_all, true},
     {"send", &NetworkCalibration::send, true},
+    {"broadcast", &NetworkCalibration::broadcast, false},
     {"tree", &NetworkCalibration::tree, false},
     {"nvls", &NetworkCalibration::nvls, false},
     {"collnet", &NetworkCalibration::collnet, false},

@@ -193,6 +193,7 @@ result::Prediction account(const spec::Job& job, const plan::Plan& plan, const t
   if (job.strategy.offload.any()) add_host(job, plan, out);
   out.provenance = provenance(job, plan);
   out.warnings = spec::warnings(job);
+  for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
   out.assumptions = job.assumptions;
   return out;
 }

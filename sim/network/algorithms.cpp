@@ -22,8 +22,10 @@ const PathCurve& ring_curve(const spec::NetworkCalibration& of, CollectiveKind k
     case CollectiveKind::reduce_scatter: return of.reduce_scatter;
     case CollectiveKind::all_to_all: return of.all_to_all;
     case CollectiveKind::shift: return of.send;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::broadcast: break;  // a broadcast streams like a gathering ring
+    case CollectiveKind::broadcast:
+      if (of.broadcast.offered()) return of.broadcast;
+      break;
+    case CollectiveKind::all_gather: break;
   }
   return of.all_gather;
 }
