@@ -68,7 +68,8 @@ std::string curve_name(const spec::PathCurve* curve, const spec::Cluster& cluste
 
 bool outside(const spec::PathCurve& curve, std::int64_t bytes) {
   const double size = static_cast<double>(bytes);
-  return curve.covered.to.si() > 0 && (size < curve.covered.from.si() || size > curve.covered.to.si());
+  const spec::Covered& c = curve.covered;
+  return c.to.si() > 0 && (size < c.from.si() / 2 || size > c.to.si() * 2);
 }
 
 result::CollectiveTable collective_table(CollectiveKind kind, const spec::Cluster& cluster, int gpus,
