@@ -1,5 +1,5 @@
-// cli/import.cpp -- forerun import nccl-tests LOG... --node NODE [--nodes N] [--fabric F] -o FILE: a machine's own curves.
-// SPDX-License-Identifier: Apache-2.0
+// cli/import.cpp -- forerun import nccl-tests LOG... --node NODE [--nodes N] [--fabric F] -o FILE: a machine's own
+// curves. SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
 #include "cli/collective_cluster.h"
@@ -78,8 +78,9 @@ const Command import_logs{
     .operands = {{"FORMAT", "nccl-tests"},
                  {"LOG", "what its programs print, one test or more a file; the JSON of -J, too", true}},
     .options = options(),
-    .notes = "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-             "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
+    .notes =
+        "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
+        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
     .run = run,
 };
 

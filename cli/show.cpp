@@ -234,10 +234,11 @@ int run(const Arguments& args) {
 const Command show{
     .name = "show",
     .summary = "Shows one catalogue entry, or a file, with its values filled in and where they come from.",
-    .operands = {{"NAME",
-                  "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too); or "
-                  "`collective` and all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send",
-                  true}},
+    .operands =
+        {{"NAME",
+          "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too); or "
+          "`collective` and all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send",
+          true}},
     .options = options(),
     .notes = "forerun show collective all_reduce --node dgx-h100 --nodes 4 tells time and bus bandwidth by size.\n",
     .run = run,

@@ -82,9 +82,8 @@ std::string collective_csv(const result::CollectiveTable& t) {
 }
 
 std::string collective_json(const result::CollectiveTable& t) {
-  Json out{{"schema", 1},         {"op", t.op},       {"node", t.node},   {"fabric", t.fabric},
-           {"nodes", t.nodes},    {"gpus", t.gpus},   {"ranks", t.ranks}, {"domains", t.domains},
-           {"algorithm", t.asked}};
+  Json out{{"schema", 1},    {"op", t.op},       {"node", t.node},       {"fabric", t.fabric},  {"nodes", t.nodes},
+           {"gpus", t.gpus}, {"ranks", t.ranks}, {"domains", t.domains}, {"algorithm", t.asked}};
   out["rows"] = Json::array();
   for (const result::CollectiveRow& row : t.rows) {
     out["rows"].push_back({{"bytes", row.bytes},
@@ -120,7 +119,8 @@ std::string collectives_text(const result::CollectiveValidation& v) {
 
 std::string collectives_markdown(const result::CollectiveValidation& v) {
   std::string out =
-      "| node | nodes | operation | rows below 1 MiB | median abs. | signed | rows from 1 MiB | median abs. | signed |\n"
+      "| node | nodes | operation | rows below 1 MiB | median abs. | signed | rows from 1 MiB | median abs. | signed "
+      "|\n"
       "|---|---|---|---|---|---|---|---|---|\n";
   const auto cells = [](const result::CollectiveFigures& f) {
     if (f.rows == 0) return std::string(" - | - | - |");
@@ -144,7 +144,7 @@ std::string collectives_json(const result::CollectiveValidation& v) {
   }
   out["sweeps"] = Json::array();
   for (const result::CollectiveSweep& s : v.sweeps) {
-    Json sweep{{"file", s.file}, {"op", s.op},     {"node", s.node},       {"fabric", s.fabric},
+    Json sweep{{"file", s.file},   {"op", s.op},     {"node", s.node},      {"fabric", s.fabric},
                {"nodes", s.nodes}, {"gpus", s.gpus}, {"algorithm", s.asked}};
     for (const result::CollectiveCase& c : s.cases) {
       sweep["cases"].push_back({{"bytes", c.bytes},

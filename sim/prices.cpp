@@ -9,8 +9,7 @@
 
 namespace sim {
 
-std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster,
-                                    spec::Algorithm algorithm) {
+std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, spec::Algorithm algorithm) {
   const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());

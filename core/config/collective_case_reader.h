@@ -16,7 +16,7 @@ namespace config {
 struct CollectiveSweep {
   std::string op;  // of nccl-tests, as sim/network/collective_table.h names it
   spec::Cluster cluster;
-  int gpus = 0;  // of each node that took part
+  int gpus = 0;                                            // of each node that took part
   spec::Algorithm algorithm = spec::Algorithm::automatic;  // that NCCL was told to take
   std::vector<std::int64_t> bytes;
   std::vector<base::Seconds> times;  // one for each of `bytes`

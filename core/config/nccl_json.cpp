@@ -61,8 +61,7 @@ std::vector<NcclLog> parse_nccl_json(std::string_view text, const std::string& n
   if (const NcclTest* test = nccl_test_in(log.test)) {
     log.op = test->op;
   } else {
-    faults.push_back({"args",
-                      "which collective this table is of is told nowhere",
+    faults.push_back({"args", "which collective this table is of is told nowhere",
                       "give the file the test's name, such as all_reduce_perf.json",
                       args ? args->where : base::Where{name, 1, 1}});
   }

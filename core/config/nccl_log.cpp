@@ -58,8 +58,8 @@ class LogReader {
     }
     close();
     if (logs_.empty() && faults_.empty()) {
-      faults_.push_back({"", "holds no table of nccl-tests", "give the output of all_reduce_perf or another test",
-                         {name_, 1, 1}});
+      faults_.push_back(
+          {"", "holds no table of nccl-tests", "give the output of all_reduce_perf or another test", {name_, 1, 1}});
     }
     if (!faults_.empty()) throw base::InputError(std::move(faults_));
     return std::move(logs_);

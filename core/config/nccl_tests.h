@@ -14,10 +14,17 @@ struct NcclTest {
 
 /// sendrecv: every rank sends to the next and receives from the one before.
 inline constexpr NcclTest kNcclTests[] = {
-    {"all_reduce", "all_reduce"}, {"all_gather", "all_gather"}, {"reduce_scatter", "reduce_scatter"},
-    {"alltoallv", ""},            {"alltoall", "all_to_all"},   {"broadcast", "broadcast"},
-    {"sendrecv", "send"},         {"reduce", ""},               {"gather", ""},
-    {"scatter", ""},              {"hypercube", ""},
+    {"all_reduce", "all_reduce"},
+    {"all_gather", "all_gather"},
+    {"reduce_scatter", "reduce_scatter"},
+    {"alltoallv", ""},
+    {"alltoall", "all_to_all"},
+    {"broadcast", "broadcast"},
+    {"sendrecv", "send"},
+    {"reduce", ""},
+    {"gather", ""},
+    {"scatter", ""},
+    {"hypercube", ""},
 };
 
 /// The test whose name stands in `text` ("/build/all_reduce_perf", "logs/all_reduce.txt"): the longest, as all_gather
@@ -25,8 +32,7 @@ inline constexpr NcclTest kNcclTests[] = {
 inline const NcclTest* nccl_test_in(std::string_view text) {
   const NcclTest* best = nullptr;
   for (const NcclTest& test : kNcclTests) {
-    if (text.find(test.program) != std::string_view::npos &&
-        (!best || test.program.size() > best->program.size())) {
+    if (text.find(test.program) != std::string_view::npos && (!best || test.program.size() > best->program.size())) {
       best = &test;
     }
   }

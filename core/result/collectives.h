@@ -10,15 +10,15 @@
 namespace result {
 
 struct CollectiveRow {
-  std::int64_t bytes = 0;            // as nccl-tests counts them
+  std::int64_t bytes = 0;  // as nccl-tests counts them
   double time_s = 0;
-  double low_s = 0, high_s = 0;      // 80 % interval from the curve's spread
-  double algbw = 0, busbw = 0;       // bytes/s, as nccl-tests defines them
-  std::string algorithm, protocol;   // chosen
-  std::string curve;                 // "nvlink4.nvls"
-  std::string source;                // what that curve was fitted to
-  bool measured = false;             // the curve was fitted to this kind of path
-  bool extrapolated = false;         // the size lies outside of those
+  double low_s = 0, high_s = 0;     // 80 % interval from the curve's spread
+  double algbw = 0, busbw = 0;      // bytes/s, as nccl-tests defines them
+  std::string algorithm, protocol;  // chosen
+  std::string curve;                // "nvlink4.nvls"
+  std::string source;               // what that curve was fitted to
+  bool measured = false;            // the curve was fitted to this kind of path
+  bool extrapolated = false;        // the size lies outside of those
 };
 
 struct CollectiveTable {

@@ -1,5 +1,5 @@
-// core/result/network_import.h -- the answer of `forerun import nccl-tests`: what was read and how well curves follow it.
-// SPDX-License-Identifier: Apache-2.0
+// core/result/network_import.h -- the answer of `forerun import nccl-tests`: what was read and how well curves follow
+// it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ struct Fabric {
   base::Seconds hop_latency;  // one switch hop
   NicKind nic_kind = NicKind::infiniband;
   bool in_switch_reduction = false;  // switches add up (SHARP) and NCCL is told to use it (NCCL_COLLNET_ENABLE=1)
-  NetworkCalibration calibration;  // of collectives that cross it
+  NetworkCalibration calibration;    // of collectives that cross it
 };
 
 struct Cluster {

@@ -11,8 +11,9 @@
 
 namespace spec {
 
-/// A protocol that trades bandwidth for latency by flags inside the data. NCCL has two: LL (a flag with every 4 bytes, so
-/// at most half of the bandwidth) and LL128 (one with every 120 bytes, over NVLink and cards that keep 128 bytes whole).
+/// A protocol that trades bandwidth for latency by flags inside the data. NCCL has two: LL (a flag with every 4 bytes,
+/// so at most half of the bandwidth) and LL128 (one with every 120 bytes, over NVLink and cards that keep 128 bytes
+/// whole).
 struct LowLatency {
   double efficiency = 0;  // as PathCurve::efficiency; 0: there is none
   base::Seconds latency, hop;
@@ -33,7 +34,7 @@ struct PathCurve {
   base::Bytes ramp;         // bytes a rank sends at which half of the bandwidth is reached
   double local = 0;         // cost of a byte that stays on its rank (own share, copied) over one on the wire
   double decay = 0;         // bandwidth falls as (members / 2)^-decay: domains of a fabric, ranks inside a domain
-  LowLatency low_latency;  // LL; where there is no ll128, LL and LL128 fitted as one
+  LowLatency low_latency;   // LL; where there is no ll128, LL and LL128 fitted as one
   LowLatency ll128;
   Covered covered;
   double residual = 0.2;  // standard deviation of log(predicted / measured) over the fitted rows
@@ -55,10 +56,10 @@ struct NetworkCalibration {
   std::string name;  // empty: none; defaults are used and the report says so
   PathCurve all_reduce, all_gather, reduce_scatter, all_to_all, send;  // rings; direct sends
   PathCurve broadcast = not_offered();  // not offered: as all_gather, which streams alike
-  PathCurve tree = not_offered();  // all-reduce by double binary trees, across a fabric
-  PathCurve nvls = not_offered();  // all-reduce inside the switches (NVLink SHARP), inside a domain
-  PathCurve collnet = not_offered();  // all-reduce inside the fabric's switches (SHARP)
-  PathCurve pat = not_offered();      // all-gather and reduce-scatter in log steps, one rank a node
+  PathCurve tree = not_offered();       // all-reduce by double binary trees, across a fabric
+  PathCurve nvls = not_offered();       // all-reduce inside the switches (NVLink SHARP), inside a domain
+  PathCurve collnet = not_offered();    // all-reduce inside the fabric's switches (SHARP)
+  PathCurve pat = not_offered();        // all-gather and reduce-scatter in log steps, one rank a node
   std::vector<std::string> sources;
 };
 

@@ -16,8 +16,8 @@
 //                 that leaves an island
 //   hierarchical  phases one after another, not in NCCL: inside the domain, between domains on each rail, inside again
 //
-// Source: NCCL, src/graph/tuning.cc (steps, which collective has which) and the release notes of 2.12 (PXN), 2.23 (PAT).
-// SPDX-License-Identifier: Apache-2.0
+// Source: NCCL, src/graph/tuning.cc (steps, which collective has which) and the release notes of 2.12 (PXN), 2.23
+// (PAT). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -33,8 +33,9 @@ plan::GroupShape group_of(const config::NcclLog& log, spec::Cluster& on, bool no
            "write --nodes, or name another --node");
   }
   if (on.nodes > 1 && (ranks % on.nodes != 0 || on.node.gpus % (ranks / on.nodes) != 0)) {
-    refuse(log, has + " do not lie evenly on " + std::to_string(on.nodes) + " nodes of " +
-                    std::to_string(on.node.gpus) + " GPUs",
+    refuse(log,
+           has + " do not lie evenly on " + std::to_string(on.nodes) + " nodes of " + std::to_string(on.node.gpus) +
+               " GPUs",
            "use logs with equal shares on every node");
   }
   return group_of_nodes(on, ranks / on.nodes);
@@ -67,7 +68,8 @@ class Importer {
   CalibratedNetwork run(const std::vector<config::NcclLog>& logs) {
     for (const config::NcclLog& log : logs) add(log);
     if (rows_.empty()) {
-      throw base::InputError({{"LOG", "no row of a collective that Forerun prices is left",
+      throw base::InputError({{"LOG",
+                               "no row of a collective that Forerun prices is left",
                                "give logs of all_reduce_perf, all_gather_perf, reduce_scatter_perf, alltoall_perf, "
                                "broadcast_perf or sendrecv_perf",
                                {}}});
@@ -154,8 +156,9 @@ class Importer {
       if (target.curves.size() > 1) curve.source += ", whose algorithms are fitted together";
     }
     if (quality.at_bound) {
-      out_.report.warnings.push_back(told.op + ": faster than one and a half times the links' data sheet; is this the "
-                                               "right --node?");
+      out_.report.warnings.push_back(told.op +
+                                     ": faster than one and a half times the links' data sheet; is this the "
+                                     "right --node?");
     }
     out_.report.fitted.push_back(std::move(told));
   }

@@ -13,9 +13,9 @@ namespace {
 
 using plan::CollectiveKind;
 
-constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce,     CollectiveKind::all_gather,
                                      CollectiveKind::reduce_scatter, CollectiveKind::all_to_all,
-                                     CollectiveKind::broadcast, CollectiveKind::shift};
+                                     CollectiveKind::broadcast,      CollectiveKind::shift};
 
 constexpr double kEightyPercent = 1.2816;  // standard deviations to either side that hold 80 % of a normal distribution
 // A size beyond the measured ones is as good as a curve of another kind of link: the spread that such curves state in
@@ -109,8 +109,8 @@ result::CollectiveTable collective_table(CollectiveKind kind, const spec::Cluste
   if (beyond) table.warnings.push_back("sizes marked with * lie outside of those that their curve was fitted to");
   if (wanted != spec::Algorithm::automatic && !table.rows.empty() &&
       !offered(wanted, plan::Collective{kind, sizes.front(), group}, cluster)) {
-    table.warnings.push_back(std::string(table.op) + " has no " + std::string(spec::name(wanted)) + " on this path: " +
-                             table.rows.front().algorithm + " takes its place");
+    table.warnings.push_back(std::string(table.op) + " has no " + std::string(spec::name(wanted)) +
+                             " on this path: " + table.rows.front().algorithm + " takes its place");
   }
   return table;
 }

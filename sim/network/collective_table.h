@@ -26,8 +26,8 @@ plan::GroupShape group_of_nodes(const spec::Cluster&, int gpus);
 /// "nvlink4.nvls": the calibration and the key of a curve of this cluster; empty for no curve.
 std::string curve_name(const spec::PathCurve*, const spec::Cluster&);
 
-/// Whether a size lies outside of what the curve was fitted to, by more than one doubling, the step between two sizes of a
-/// sweep; never where that is not told.
+/// Whether a size lies outside of what the curve was fitted to, by more than one doubling, the step between two sizes
+/// of a sweep; never where that is not told.
 bool outside(const spec::PathCurve&, std::int64_t bytes);
 
 result::CollectiveTable collective_table(plan::CollectiveKind, const spec::Cluster&, int gpus,

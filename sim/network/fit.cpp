@@ -12,11 +12,11 @@ namespace {
 
 using spec::PathCurve;
 
-constexpr double kNoise = 0.05;       // deviation of one row that is no surprise, of the logarithm
-constexpr double kOutlier = 0.15;     // beyond this a row pulls with constant force
-constexpr double kPull = 1.5;         // deviation of a constant from its start that is no surprise, of the logarithm
+constexpr double kNoise = 0.05;    // deviation of one row that is no surprise, of the logarithm
+constexpr double kOutlier = 0.15;  // beyond this a row pulls with constant force
+constexpr double kPull = 1.5;      // deviation of a constant from its start that is no surprise, of the logarithm
 constexpr double kHighestEfficiency = 1.5;  // as the reader of calibration files has it
-constexpr double kStep = 1e-4;        // of the numeric derivative
+constexpr double kStep = 1e-4;              // of the numeric derivative
 constexpr int kRounds = 200;
 
 /// One constant of a curve, in SI units.
@@ -32,8 +32,8 @@ constexpr Knob kKnobs[] = {
      false, false, true},
     {[](const PathCurve& c) { return c.latency.si(); }, [](PathCurve& c, double v) { c.latency = base::Seconds(v); },
      1e-7, false, false, false, false},
-    {[](const PathCurve& c) { return c.hop.si(); }, [](PathCurve& c, double v) { c.hop = base::Seconds(v); }, 1e-8, true,
-     false, false, false},
+    {[](const PathCurve& c) { return c.hop.si(); }, [](PathCurve& c, double v) { c.hop = base::Seconds(v); }, 1e-8,
+     true, false, false, false},
     {[](const PathCurve& c) { return c.ramp.si(); }, [](PathCurve& c, double v) { c.ramp = base::Bytes(v); }, 1e3,
      false, false, false, false},
     {[](const PathCurve& c) { return c.low_latency.efficiency; },
@@ -42,12 +42,12 @@ constexpr Knob kKnobs[] = {
      [](PathCurve& c, double v) { c.low_latency.latency = base::Seconds(v); }, 1e-7, false, true, false, false},
     {[](const PathCurve& c) { return c.low_latency.hop.si(); },
      [](PathCurve& c, double v) { c.low_latency.hop = base::Seconds(v); }, 1e-8, true, true, false, false},
-    {[](const PathCurve& c) { return c.ll128.efficiency; }, [](PathCurve& c, double v) { c.ll128.efficiency = v; }, 1e-3,
-     false, false, true, true},
+    {[](const PathCurve& c) { return c.ll128.efficiency; }, [](PathCurve& c, double v) { c.ll128.efficiency = v; },
+     1e-3, false, false, true, true},
     {[](const PathCurve& c) { return c.ll128.latency.si(); },
      [](PathCurve& c, double v) { c.ll128.latency = base::Seconds(v); }, 1e-7, false, false, true, false},
-    {[](const PathCurve& c) { return c.ll128.hop.si(); }, [](PathCurve& c, double v) { c.ll128.hop = base::Seconds(v); },
-     1e-8, true, false, true, false},
+    {[](const PathCurve& c) { return c.ll128.hop.si(); },
+     [](PathCurve& c, double v) { c.ll128.hop = base::Seconds(v); }, 1e-8, true, false, true, false},
 };
 
 class Problem {

@@ -27,8 +27,8 @@ struct FitQuality {
   bool at_bound = false;        // an efficiency went to the highest that a file may state
 };
 
-/// Changes efficiency, latency, ramp and those of the low-latency protocols of the free curves so that price() meets the
-/// rows; hops, too, where rows differ in their number of steps. What rows cannot tell (own share, decay) stays.
+/// Changes efficiency, latency, ramp and those of the low-latency protocols of the free curves so that price() meets
+/// the rows; hops, too, where rows differ in their number of steps. What rows cannot tell (own share, decay) stays.
 /// Minimises Huber's loss of log(predicted / measured) by Levenberg-Marquardt, with a weak pull of every constant to
 /// where it started, so that one that no row depends on stays there. Deterministic.
 /// Source: Huber, "Robust estimation of a location parameter", 1964; Marquardt, SIAM J. Appl. Math. 11(2), 1963.

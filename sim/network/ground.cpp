@@ -17,8 +17,7 @@ Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
             .domains = leaves_node ? g.domains : 1,
             .sharing = g.sharing,
             .bytes = base::Bytes(static_cast<double>(c.bytes)),
-            .own = base::Bytes(c.kind == plan::CollectiveKind::broadcast ? 0.0
-                                                                         : static_cast<double>(c.bytes) / g.size),
+            .own = base::Bytes(c.kind == plan::CollectiveKind::broadcast ? 0.0 : static_cast<double>(c.bytes) / g.size),
             .inside = {},
             .between = {},
             .cluster = cluster};

@@ -38,8 +38,8 @@ TEST(ShowCollective, TellsTimeBandwidthsAlgorithmProtocolAndCurveBySize) {
 TEST(ShowCollective, EveryFaultOfTheLineIsTold) {
   const Answer run = forerun("show collective all_reduc --node dgx-h100 --nodes x --algorithm rung --min 9zz");
   EXPECT_EQ(run.exit_code, 2);
-  for (const char* fault : {"did you mean all_reduce?", "--nodes: 'x' is no whole number", "--algorithm: 'rung' is not known",
-                            "--min: "}) {
+  for (const char* fault :
+       {"did you mean all_reduce?", "--nodes: 'x' is no whole number", "--algorithm: 'rung' is not known", "--min: "}) {
     EXPECT_TRUE(contains(run.err, fault)) << fault << '\n' << run.err;
   }
 }
@@ -69,8 +69,8 @@ TEST(Import, ALogBecomesTheLinksOfANodeThatPredictionsSayAreMeasured) {
   const ScratchFolder folder;
   std::ofstream(folder / "all_reduce.log") << log_text();
   std::ofstream(folder / "my-node.yaml") << "{base: dgx-h100, name: mine, links: ./my-links.yaml}\n";
-  const Answer import = forerun("import nccl-tests " + (folder / "all_reduce.log") + " --node dgx-h100 -o " +
-                                (folder / "my-links.yaml"));
+  const Answer import =
+      forerun("import nccl-tests " + (folder / "all_reduce.log") + " --node dgx-h100 -o " + (folder / "my-links.yaml"));
   ASSERT_EQ(import.exit_code, 0) << import.err;
   EXPECT_TRUE(contains(import.out, "not in the logs, so as in nvlink4: all_gather, reduce_scatter, all_to_all, send"));
 
@@ -98,8 +98,8 @@ TEST(Import, ABrokenLogIsToldByItsPlace) {
   std::string text = log_text();
   text.replace(text.find("20.00"), 5, "20;00");
   std::ofstream(folder / "all_reduce.log") << text;
-  const Answer run = forerun("import nccl-tests " + (folder / "all_reduce.log") + " --node dgx-h100 -o " +
-                             (folder / "out.yaml"));
+  const Answer run =
+      forerun("import nccl-tests " + (folder / "all_reduce.log") + " --node dgx-h100 -o " + (folder / "out.yaml"));
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "all_reduce.log:13:20: error: '20;00' is no time in microseconds")) << run.err;
   EXPECT_EQ(folder.files(), 1);  // nothing was written

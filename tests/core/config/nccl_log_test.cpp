@@ -22,8 +22,10 @@ const std::string kHead =
     "#wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n";
 const std::string kRows =
-    "        1024           128     float    none      -1    12.50    0.08    0.04       0    11.25    0.09    0.05    N/A\n"
-    "        2048           256     float    none      -1    13.00    0.16    0.08       0    12.00    0.17    0.09    N/A\n";
+    "        1024           128     float    none      -1    12.50    0.08    0.04       0    11.25    0.09    0.05    "
+    "N/A\n"
+    "        2048           256     float    none      -1    13.00    0.16    0.08       0    12.00    0.17    0.09    "
+    "N/A\n";
 const std::string kFoot = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.06\n#\n";
 
 std::string refusal(const std::string& text, const std::string& name = "my.log") {
@@ -61,7 +63,8 @@ TEST(NcclLog, SeveralTestsMayShareAFile) {
 }
 
 TEST(NcclLog, LinesOfOtherProgramsArePassedOver) {
-  const std::string noise = "alpha:100:100 [0] NCCL INFO Bootstrap : Using eth0\n\n[alpha:1] 3 more processes have sent\n";
+  const std::string noise =
+      "alpha:100:100 [0] NCCL INFO Bootstrap : Using eth0\n\n[alpha:1] 3 more processes have sent\n";
   std::string tagged;
   for (std::size_t at = 0; at < kRows.size();) {
     const std::size_t end = kRows.find('\n', at);
@@ -79,7 +82,8 @@ TEST(NcclLog, AnOldLogIsNamedByItsFile) {
 
 TEST(NcclLog, TestsWithoutACollectiveOfOursAreKnownByName) {
   for (const char* name : {"reduce_perf", "gather_perf", "scatter_perf", "hypercube_perf", "alltoallv_perf"}) {
-    const std::string text = "# Collective test starting: " + std::string(name) + '\n' + kHead.substr(kHead.find("# nThread"));
+    const std::string text =
+        "# Collective test starting: " + std::string(name) + '\n' + kHead.substr(kHead.find("# nThread"));
     EXPECT_EQ(config::parse_nccl_log(text + kRows + kFoot, "my.log")[0].op, "") << name;
   }
 }
@@ -109,8 +113,9 @@ TEST(NcclLog, ABrokenRowIsToldByLineAndColumn) {
   EXPECT_EQ(refusal(kHead + "        1024           128\n" + kRows + kFoot),
             "my.log:12:24: error: the row of 1024 bytes ends here, before its columns do\n"
             "  mend: mend or delete the line");
-  EXPECT_EQ(refusal("hello\n"), "my.log:1:1: error: holds no table of nccl-tests\n"
-                                "  mend: give the output of all_reduce_perf or another test");
+  EXPECT_EQ(refusal("hello\n"),
+            "my.log:1:1: error: holds no table of nccl-tests\n"
+            "  mend: give the output of all_reduce_perf or another test");
 }
 
 TEST(NcclLog, ReadsTheJsonOfNewVersions) {

@@ -21,8 +21,7 @@ TEST(NetworkCalibrationWriter, WhatIsWrittenIsReadAgain) {
   EXPECT_TRUE(yaml.starts_with("# two\n# lines\nall_reduce:\n"));
 
   config::Faults faults;
-  const spec::NetworkCalibration read =
-      config::read_network_calibration(config::parse(yaml, "my.yaml"), "my", faults);
+  const spec::NetworkCalibration read = config::read_network_calibration(config::parse(yaml, "my.yaml"), "my", faults);
   for (const base::Fault& fault : faults) ADD_FAILURE() << base::to_string(fault);
   EXPECT_DOUBLE_EQ(read.all_reduce.latency.si(), 12.5e-6);
   EXPECT_DOUBLE_EQ(read.all_reduce.ll128.efficiency, 0.75);

@@ -1,6 +1,5 @@
-// tests/sim/network/algorithms_test.cpp -- toy cluster (NVLink 100 GB/s, 8 cards of 10 GB/s, perfect curves): every number
-// can be done in the head.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/network/algorithms_test.cpp -- toy cluster (NVLink 100 GB/s, 8 cards of 10 GB/s, perfect curves): every
+// number can be done in the head. SPDX-License-Identifier: Apache-2.0
 #include "sim/network/algorithms.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +70,8 @@ TEST(Algorithms, PatTakesStepsOfTheLogarithm) {
 }
 
 TEST(Algorithms, AHierarchyAddsItsPhases) {
-  // 8 GB on 2 nodes: scattered inside, 7 GB at 100 GB/s: 0.07 s; reduced between pairs on 8 rails, 1 GB at 10 GB/s: 0.1 s;
-  // gathered inside: 0.07 s.
+  // 8 GB on 2 nodes: scattered inside, 7 GB at 100 GB/s: 0.07 s; reduced between pairs on 8 rails, 1 GB at 10 GB/s: 0.1
+  // s; gathered inside: 0.07 s.
   EXPECT_DOUBLE_EQ(seconds(Algorithm::hierarchical, CollectiveKind::all_reduce, 8 * kGB, kTwoNodes), 0.24);
   // Gather: 1 GB of each rail, half of it from the other node: 0.05 s; then 0.07 s.
   EXPECT_DOUBLE_EQ(seconds(Algorithm::hierarchical, CollectiveKind::all_gather, 8 * kGB, kTwoNodes), 0.12);
@@ -100,7 +99,8 @@ TEST(Algorithms, WhatACollectiveLacksFallsBackToTheRing) {
 }
 
 TEST(Algorithms, AutoIsTheFastestOfWhatNcclHas) {
-  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::broadcast}) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::broadcast}) {
     for (const GroupShape& group : {kOneNode, kTwoNodes, kOneRankANode}) {
       const Collective work{kind, kGB, group};
       const double best = sim::price(work, toy()).time.si();

@@ -40,8 +40,14 @@ spec::Cluster node(const spec::PathCurve& links) {
 
 config::NcclLog log_of(const spec::Cluster& truth, plan::CollectiveKind kind, double noise, std::mt19937& random) {
   std::normal_distribution<double> spread(0, noise);
-  config::NcclLog log{.file = "toy.log", .test = std::string(sim::name(kind)), .op = std::string(sim::name(kind)),
-                      .version = "", .ranks = 8 * truth.nodes, .hosts = truth.nodes, .rows = {}, .notes = {}};
+  config::NcclLog log{.file = "toy.log",
+                      .test = std::string(sim::name(kind)),
+                      .op = std::string(sim::name(kind)),
+                      .version = "",
+                      .ranks = 8 * truth.nodes,
+                      .hosts = truth.nodes,
+                      .rows = {},
+                      .notes = {}};
   const plan::GroupShape group = sim::group_of_nodes(truth, 8);
   for (std::int64_t bytes = 1024; bytes <= std::int64_t{8} << 30; bytes *= 2) {
     const double time = sim::price(plan::Collective{kind, bytes, group}, truth).time.si();
@@ -79,8 +85,7 @@ TEST(Calibrate, GivesAKnownCurveBackThroughNoise) {
 TEST(Calibrate, WhatNoLogHasStaysAndIsMarkedAsAGuess) {
   std::mt19937 random(1);
   const spec::Cluster start = node(curve(0.8, 12, 100e3, 0.2, 5));
-  const auto found =
-      sim::calibrate({log_of(start, plan::CollectiveKind::all_reduce, 0.01, random)}, start, false, 8);
+  const auto found = sim::calibrate({log_of(start, plan::CollectiveKind::all_reduce, 0.01, random)}, start, false, 8);
   EXPECT_TRUE(found.calibration.all_reduce.measured);
   EXPECT_FALSE(found.calibration.send.measured);
   EXPECT_DOUBLE_EQ(found.calibration.send.efficiency, 0.8);
