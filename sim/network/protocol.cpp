@@ -22,17 +22,24 @@ base::Seconds simple(const Leg& first, const Leg& second) {
   return start + second.curve->hop * second.steps + std::max(simple_bytes(first), simple_bytes(second));
 }
 
-bool offered(const Leg& leg, Flags flags) { return !leg.curve || (leg.curve->*flags).efficiency > 0; }
+/// A curve with LL and LL128 fitted as one stands for either.
+const spec::LowLatency& of(const Leg& leg, Flags flags) {
+  const spec::LowLatency& apart = leg.curve->*flags;
+  return apart.efficiency > 0 ? apart : leg.curve->low_latency;
+}
+
+bool offered(const Leg& leg, Flags flags) { return !leg.curve || of(leg, flags).efficiency > 0; }
+bool apart(const Leg& leg) { return leg.curve && leg.curve->ll128.efficiency > 0; }
 
 base::Seconds flagged_bytes(const Leg& leg, Flags flags) {
-  return (leg.sent + leg.own * leg.curve->local) / (leg.rate * (leg.curve->*flags).efficiency);
+  return (leg.sent + leg.own * leg.curve->local) / (leg.rate * of(leg, flags).efficiency);
 }
 
 base::Seconds flagged(const Leg& first, const Leg& second, Flags flags) {
-  const spec::LowLatency& p = first.curve->*flags;
+  const spec::LowLatency& p = of(first, flags);
   const base::Seconds start = p.latency + p.hop * first.steps;
   if (!second.curve) return start + flagged_bytes(first, flags);
-  return start + (second.curve->*flags).hop * second.steps +
+  return start + of(second, flags).hop * second.steps +
          std::max(flagged_bytes(first, flags), flagged_bytes(second, flags));
 }
 
@@ -49,9 +56,9 @@ Streamed streamed(const Leg& first, const Leg& second) {
     if (!offered(first, flags) || !offered(second, flags)) return;
     if (const base::Seconds time = flagged(first, second, flags); time < best.time) best = {time, protocol};
   };
-  const bool apart = first.curve->ll128.efficiency > 0;
-  consider(&spec::PathCurve::low_latency, apart ? Protocol::ll : Protocol::low_latency);
-  consider(&spec::PathCurve::ll128, Protocol::ll128);
+  const bool two = apart(first) || apart(second);
+  consider(&spec::PathCurve::low_latency, two ? Protocol::ll : Protocol::low_latency);
+  if (two) consider(&spec::PathCurve::ll128, Protocol::ll128);
   return best;
 }
 
