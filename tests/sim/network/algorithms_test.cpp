@@ -129,4 +129,17 @@ TEST(Algorithms, EachProtocolHasItsSizes) {
   EXPECT_EQ(protocol(1024), sim::Protocol::low_latency);
 }
 
+TEST(Algorithms, APathWithBothAsOneStandsForEitherBesideOneThatHasThemApart) {
+  // 2 nodes gather 1.6 MB: 1.5 MB, between them at 80 x 0.5 GB/s: 37.5 us; inside by LL at 1 GB/s: 1500 us, by LL128 at
+  // 90 GB/s: 17 us. Simple starts in 100 us.
+  spec::Cluster c = toy();
+  c.fabric.calibration.all_gather.latency = us(100);
+  c.fabric.calibration.all_gather.low_latency = {0.5, {}, {}};
+  c.node.links.all_gather.low_latency = {0.01, {}, {}};
+  c.node.links.all_gather.ll128 = {0.9, {}, {}};
+  const auto price = sim::price(Collective{CollectiveKind::all_gather, 1'600'000, kTwoNodes}, c);
+  EXPECT_EQ(price.protocol, sim::Protocol::ll128);
+  EXPECT_DOUBLE_EQ(price.time.si(), 37.5e-6);
+}
+
 }  // namespace
