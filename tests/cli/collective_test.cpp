@@ -88,7 +88,7 @@ TEST(Import, ALogBecomesTheLinksOfANodeThatPredictionsSayAreMeasured) {
   for (const json& one : json::parse(predicted.out)["provenance"]) {
     if (one["what"] != "all_reduce over my-links") continue;
     told = true;
-    EXPECT_EQ(one["status"], "measured") << one;
+    EXPECT_EQ(one["kind"], "measured") << one;
   }
   EXPECT_TRUE(told) << predicted.out << predicted.err;
 }
@@ -101,7 +101,7 @@ TEST(Import, ABrokenLogIsToldByItsPlace) {
   const Answer run =
       forerun("import nccl-tests " + (folder / "all_reduce.log") + " --node dgx-h100 -o " + (folder / "out.yaml"));
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_TRUE(contains(run.err, "all_reduce.log:13:20: error: '20;00' is no time in microseconds")) << run.err;
+  EXPECT_TRUE(contains(run.err, "all_reduce.log:13:18: error: '20;00' is no time in microseconds")) << run.err;
   EXPECT_EQ(folder.files(), 1);  // nothing was written
   EXPECT_TRUE(contains(forerun("import nccl-test x --node dgx-h100").err, "'nccl-test' cannot be imported"));
 }

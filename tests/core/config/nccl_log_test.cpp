@@ -109,7 +109,7 @@ TEST(NcclLog, ABrokenRowIsToldByLineAndColumn) {
   std::string rows = kRows;
   rows.replace(rows.find("12.50"), 5, "12,50");
   EXPECT_EQ(refusal(kHead + rows + kFoot),
-            "my.log:12:59: error: '12,50' is no time in microseconds\n  mend: mend or delete the line");
+            "my.log:12:57: error: '12,50' is no time in microseconds\n  mend: mend or delete the line");
   EXPECT_EQ(refusal(kHead + "        1024           128\n" + kRows + kFoot),
             "my.log:12:24: error: the row of 1024 bytes ends here, before its columns do\n"
             "  mend: mend or delete the line");
