@@ -84,8 +84,9 @@ TEST(Import, ALogBecomesTheLinksOfANodeThatPredictionsSayAreMeasured) {
 
   const Answer predicted = forerun("predict --model llama3-8b --sequence 8192 --global-batch 8 --tp 8 --node " +
                                    (folder / "my-node.yaml") + " --json -");
+  const json answer = json::parse(predicted.out);
   bool told = false;
-  for (const json& one : json::parse(predicted.out)["provenance"]) {
+  for (const json& one : answer["provenance"]) {
     if (one["what"] != "all_reduce over my-links") continue;
     told = true;
     EXPECT_EQ(one["kind"], "measured") << one;
