@@ -170,14 +170,7 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
   if (map.read("fidelity", known, {{"closed_form", Known::a}, {"flow", Known::b}, {"coupled", Known::c}})) {
     map.read("fidelity", network.fidelity);
   }
-  if (map.read("algorithm", known,
-               {{"auto", Known::a},
-                {"ring", Known::b},
-                {"tree", Known::c},
-                {"nvls", Known::d},
-                {"hierarchical", Known::e}})) {
-    map.read("algorithm", network.algorithm);
-  }
+  map.read("algorithm", network.algorithm, kAlgorithms);
   map.finish();
 }
 

@@ -12,10 +12,24 @@ class Hardware : Rules {
   using Rules::Rules;
   std::vector<base::Fault> run() {
     hardware();
+    algorithm();
     return std::move(faults_);
   }
 
  private:
+  /// Only what the cluster never offers: a collective that lacks the algorithm falls back (docs/network.md).
+  void algorithm() {
+    const Algorithm a = job_.network.algorithm;
+    if ((a == Algorithm::nvls || a == Algorithm::nvls_tree) && !cluster_.node.nvlink.multicast) {
+      fault("network.algorithm", std::string(name(a)) + " needs NVLink switches that add up (nvlink.multicast)",
+            "write algorithm: auto, or name a node of Hopper or later with NVSwitch");
+    }
+    if (a == Algorithm::collnet && !cluster_.fabric.in_switch_reduction) {
+      fault("network.algorithm", "collnet needs a fabric whose switches add up",
+            "write algorithm: auto, or fabric: {base: ..., in_switch_reduction: true}");
+    }
+  }
+
   void hardware() {
     const Node& node = cluster_.node;
     if (!(node.gpu.memory.si() > 0))

@@ -219,6 +219,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
     out.warnings.push_back("stage " + std::to_string(role.stage) +
                            " stands on several kinds of node: the slowest of them sets its pace");
   }
+  for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
   out.assumptions = job.assumptions;
   return out;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -11,5 +12,9 @@
 namespace sim {
 
 std::vector<result::Provenance> provenance(const spec::Job&, const plan::Plan&);
+
+/// Collectives whose sizes their curve was not fitted to, in words for a warning; nothing where a calibration file does
+/// not tell (`covered`).
+std::vector<std::string> extrapolated_collectives(const spec::Job&, const plan::Plan&);
 
 }  // namespace sim

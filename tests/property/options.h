@@ -139,7 +139,7 @@ inline void add_kernels(List& list) {
 }
 
 inline void add_simulation(List& list) {
-  list.key("n:algorithm", {"ring", "tree", "nvls", "hierarchical"});
+  list.key("n:algorithm", {"ring", "tree", "nvls", "nvls_tree", "collnet", "pat", "direct", "hierarchical"});
   list.key("n:fidelity", {"flow"});
   list.key("i:unfold", {"true"});
   list.key("i:jitter", {"0.1"});

@@ -200,7 +200,7 @@ TEST_F(Messages, FaultsComeInFileOrder) {
   EXPECT_EQ(small_.message("network: {algorithm: rung}\nstrategy: {zero: 7}\nmodel: small\ncluster: {node: box-8}\n"
                            "training: {sequence: 1024, global_batch: 64}\n"),
             "job.yaml:1:22: error: network.algorithm: 'rung' is not known\n"
-            "  mend: did you mean ring? known: auto, ring, tree, nvls, hierarchical\n"
+            "  mend: did you mean ring? known: auto, ring, tree, nvls, nvls_tree, collnet, pat, direct, hierarchical\n"
             "job.yaml:2:18: error: strategy.zero: 7 is out of range\n"
             "  mend: write a whole number from 0 to 3");
 }
