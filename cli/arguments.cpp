@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arguments.h"
 
+#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
@@ -62,8 +63,21 @@ std::vector<std::string> Arguments::all(const std::string& option) const {
   return found == options_.end() ? std::vector<std::string>{} : found->second;
 }
 
-Arguments parse(const std::vector<std::string>& words, const std::vector<Operand>& operands,
+namespace {
+
+/// -o is the one short option: what compilers have taught everybody.
+std::vector<std::string> with_long_output(std::vector<std::string> words, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    if (option.name == "--output") std::replace(words.begin(), words.end(), std::string("-o"), option.name);
+  }
+  return words;
+}
+
+}  // namespace
+
+Arguments parse(const std::vector<std::string>& given, const std::vector<Operand>& operands,
                 const std::vector<Option>& options) {
+  const std::vector<std::string> words = with_long_output(given, options);
   Arguments out;
   std::vector<base::Fault> faults;
   for (const auto& option : parsed_by_boost(words, options).options) {

@@ -1,4 +1,5 @@
-// cli/show.cpp -- forerun show NAME [--json FILE]: one catalogue entry (or file) with everything filled in.
+// cli/show.cpp -- forerun show NAME [--json FILE]: one catalogue entry (or file) with everything filled in; and
+// forerun show collective OP (cli/show_collective.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "cli/kinds.h"
 #include "cli/model_facts.h"
 #include "cli/output.h"
+#include "cli/show_collective.h"
 #include "cli/tree.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
@@ -191,10 +193,30 @@ nlohmann::ordered_json json_of(const Entry& entry, const Shown& shown) {
   return out;
 }
 
+void refuse_collective_options(const Arguments& args) {
+  std::vector<base::Fault> faults;
+  if (args.operands().size() > 1) {
+    faults.push_back({args.operands()[1], "is one operand too many", "name one entry", {}});
+  }
+  for (const Option& option : collective_options()) {
+    if (!args.has(option.name)) continue;
+    faults.push_back({option.name, "belongs to `forerun show collective`", "leave it out", {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all{{"--json", "FILE", "write the values as JSON; - prints only it"}};
+  for (Option& option : collective_options()) all.push_back(std::move(option));
+  return all;
+}
+
 int run(const Arguments& args) {
   if (args.operands().empty()) {
     throw base::InputError({{"NAME", "is missing", "name what to show; `forerun list` shows all names", {}}});
   }
+  if (args.operands().front() == "collective") return show_collective(args);
+  refuse_collective_options(args);
   const auto catalogue = Catalogue::find();
   const Entry entry = entry_named(catalogue, args.operands().front());
   const Shown values = shown(catalogue, entry);
@@ -212,10 +234,13 @@ int run(const Arguments& args) {
 const Command show{
     .name = "show",
     .summary = "Shows one catalogue entry, or a file, with its values filled in and where they come from.",
-    .operands = {{"NAME",
-                  "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too)"}},
-    .options = {{"--json", "FILE", "write the values as JSON; - prints only it"}},
-    .notes = "",
+    .operands =
+        {{"NAME",
+          "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too); or "
+          "`collective` and all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send",
+          true}},
+    .options = options(),
+    .notes = "forerun show collective all_reduce --node dgx-h100 --nodes 4 tells time and bus bandwidth by size.\n",
     .run = run,
 };
 

@@ -1,5 +1,6 @@
-// cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown] [--fit-interval]
-// SPDX-License-Identifier: Apache-2.0
+// cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
+// [--fit-interval]; with --collectives the files hold measured collectives instead of steps. SPDX-License-Identifier:
+// Apache-2.0
 #include <algorithm>
 #include <ostream>
 #include <sstream>
@@ -11,10 +12,13 @@
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
+#include "core/config/collective_case_reader.h"
+#include "reports/collectives.h"
 #include "reports/interval_fit.h"
 #include "reports/validation.h"
 #include "sim/accuracy.h"
 #include "sim/interval_fit.h"
+#include "sim/network/collective_accuracy.h"
 #include "sim/validate.h"
 
 namespace cli {
@@ -76,6 +80,21 @@ std::vector<config::CaseFile> read(const std::vector<std::string>& paths) {
   return files;
 }
 
+int run_collectives(const Arguments& args) {
+  const auto catalogue = config::Catalogue::find();
+  result::CollectiveValidation validation;
+  for (const std::string& path : args.operands()) {
+    sim::hold_against(path, config::read_collective_cases(path, catalogue), validation);
+  }
+  sim::summarise(validation);
+  if (args.has("--json")) {
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::collectives_json(validation); });
+  }
+  if (args.get("--json") == "-" || args.has("--quiet")) return kAnswered;
+  print(args.has("--markdown") ? reports::collectives_markdown(validation) : reports::collectives_text(validation));
+  return kAnswered;
+}
+
 int run(const Arguments& args) {
   std::vector<base::Fault> faults;
   const std::vector<std::string> keys = keys_to_group_by(args, faults);
@@ -83,7 +102,12 @@ int run(const Arguments& args) {
   if (args.operands().empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
+  for (const char* option : {"--tier", "--group-by"}) {
+    if (!args.has("--collectives") || !args.has(option)) continue;
+    faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
+  }
   if (!faults.empty()) throw base::InputError(std::move(faults));
+  if (args.has("--collectives")) return run_collectives(args);
 
   result::Validation validation;
   {
@@ -121,6 +145,7 @@ const Command validate{
     .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml", true}},
     .options = {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
                 {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
+                {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
                 {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},

@@ -17,7 +17,12 @@ Json memory(const Prediction& p) {
     entry["peak_time_s"] = stage.peak_time_s;
     stages.push_back(std::move(entry));
   }
-  Json out{{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}, {"stages", std::move(stages)}};
+  Json out{{"peak_bytes", p.peak_bytes},
+           {"capacity_bytes", p.capacity_bytes},
+           {"allocated_bytes", p.allocated_bytes},
+           {"reserved_bytes", p.reserved_bytes},
+           {"smi_bytes", p.smi_bytes},
+           {"stages", std::move(stages)}};
   if (p.host_capacity_bytes > 0) {  // something is offloaded
     out["host_bytes"] = p.host_bytes;
     out["host_capacity_bytes"] = p.host_capacity_bytes;

@@ -17,6 +17,7 @@ using result::Prediction;
 using result::StageMemory;
 
 constexpr std::size_t kMostStages = 12;  // more than that are shown by the fullest ones
+constexpr std::size_t kMostCauses = 3;   // of the interval's width
 constexpr int kGauge = 10;               // cells
 constexpr int kLargestAt = 43;           // column in which a stage's largest categories begin
 
@@ -35,10 +36,26 @@ std::string of_step(const Prediction& p, double value) {
   return fmt::format("{:.3f} us", value * 1e6);
 }
 
+/// The largest reasons for the interval, each with what it would be wide by alone: "-4.0 to +18.1 % by the software
+/// stack".
+std::string why_so_wide(const Prediction& p) {
+  std::string causes;
+  const std::size_t shown = std::min(p.interval_contributions.size(), kMostCauses);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const result::IntervalContribution& c = p.interval_contributions[i];
+    const std::string sides = c.faster == c.slower
+                                  ? fmt::format("{:.1f} %", c.slower * 100)
+                                  : fmt::format("{:.1f} % faster, {:.1f} % slower", c.faster * 100, c.slower * 100);
+    causes += fmt::format("{}{} ({})", i == 0 ? "" : ", ", c.cause, sides);
+  }
+  return causes.empty() ? "" : paragraph("                  spread of ", causes);
+}
+
 std::string headline(const Prediction& p) {
   std::string out = paragraph("", p.job) + '\n';
   out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
                      of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
+  out += why_so_wide(p);
   const char* unit = p.samples_per_s ? "samples" : "tokens";
   if (p.time_to_first_token_s) out += fmt::format("First token       {}\n", of_step(p, *p.time_to_first_token_s));
   if (p.time_per_output_token_s) out += fmt::format("Each token        {}\n", of_step(p, *p.time_per_output_token_s));

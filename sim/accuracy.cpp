@@ -176,6 +176,9 @@ result::ValidationGrouping grouped(const std::vector<ValidationFile>& files, con
     for (const std::string& label : labels) name += (name.empty() ? "" : " + ") + label;
     out.groups.push_back({name, summary_of(rows)});
   }
+  std::stable_sort(out.groups.begin(), out.groups.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.summary.mean_signed_error.value_or(0)) > std::abs(b.summary.mean_signed_error.value_or(0));
+  });
   return out;
 }
 

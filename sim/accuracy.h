@@ -28,7 +28,8 @@ std::vector<result::Ranking> rankings_of(const Rows&);
 /// What rows can be grouped by: source gpu tp pp ...
 std::vector<std::string> grouping_keys();
 
-/// The rows by their label of `key`, numbers in numeric order; "tp+pp" takes both at once. A case that could not be
+/// The rows by their label of `key`, the group whose mean error is farthest from zero first, equal ones by label with
+/// numbers in numeric order; "tp+pp" takes both at once. A case that could not be
 /// read has no labels and stands under "?". REQUIRES: every part of `key` is one of grouping_keys().
 result::ValidationGrouping grouped(const std::vector<result::ValidationFile>&, const std::string& key);
 

@@ -11,8 +11,10 @@
 
 namespace sim {
 
-/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires. Of a mixed cluster: on the least able GPUs.
-std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&);
+/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires; collectives by the algorithm that is asked for. Of
+/// a mixed cluster: on the least able GPUs.
+std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&,
+                                     spec::Algorithm = spec::Algorithm::automatic);
 
 /// The plan with its prices on every kind of node, ready to run. REQUIRES: the plan outlives it.
 EngineInput priced(const plan::Plan&, const spec::Job&);

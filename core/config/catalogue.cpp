@@ -78,6 +78,20 @@ base::Fault unknown(std::string field, const std::string& name, const Shelf& she
           (near ? "did you mean " + *near + "? " : "write a known name or a path; ") + list, std::move(where)};
 }
 
+/// The file at `text`, from here or from the folder of the file that names it; empty when there is none.
+std::string file_at(const std::string& text, const base::Where& from) {
+  std::error_code error;
+  for (const fs::path& file : {fs::path(text), fs::path(from.file).parent_path() / text}) {
+    if (fs::is_regular_file(file, error)) return file;
+  }
+  return {};
+}
+
+base::Fault no_file(std::string field, const std::string& text, base::Where where) {
+  return {std::move(field), "there is no file '" + text + "'",
+          "write the path from here or from the file that names it, or a catalogue name", std::move(where)};
+}
+
 bool has_data(const fs::path& root) {
   std::error_code error;
   return fs::is_directory(root / "topologies", error) && fs::is_directory(root / "workloads", error);
@@ -164,14 +178,9 @@ class Expander {
       if (file.empty()) faults_.push_back(unknown(field_, at.text, shelf(kind_), catalogue_.names(kind_), at.where));
       return file;
     }
-    std::error_code error;
-    const fs::path beside = fs::path(at.where.file).parent_path() / at.text;  // of the file that names it
-    for (const fs::path& file : {fs::path(at.text), beside}) {
-      if (fs::is_regular_file(file, error)) return file;
-    }
-    faults_.push_back({field_, "there is no file '" + at.text + "'",
-                       "write the path from here or from the file that names it, or a catalogue name", at.where});
-    return {};
+    const std::string file = file_at(at.text, at.where);
+    if (file.empty()) faults_.push_back(no_file(field_, at.text, at.where));
+    return file;
   }
 
   const Catalogue& catalogue_;
@@ -307,13 +316,15 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
 spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from,
                                                         Faults& faults) const {
   const fs::path folder = fs::path(root_) / kNetworkFolder;
-  const std::string file = file_of(folder, name);
+  const bool path = looks_like_path(name);
+  const std::string file = path ? file_at(name, from) : file_of(folder, name);
   if (file.empty()) {
-    faults.push_back(unknown("calibration", name, shelf(Kind::calibration), names_in(folder), std::move(from)));
+    faults.push_back(path ? no_file("calibration", name, std::move(from))
+                          : unknown("calibration", name, shelf(Kind::calibration), names_in(folder), std::move(from)));
     return {};
   }
   try {
-    return read_network_calibration(load(file), name, faults);
+    return read_network_calibration(load(file), path ? fs::path(file).stem().string() : name, faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};

@@ -19,6 +19,7 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
   map.read("leaf_nodes", fabric.leaf_nodes, 0, 1'000'000);
   map.require("hop_latency", fabric.hop_latency);
   map.read("nic_kind", fabric.nic_kind, kNicKinds);
+  map.read("in_switch_reduction", fabric.in_switch_reduction);
   map.ignore("calibration");
   map.finish();
   return fabric;

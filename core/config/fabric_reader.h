@@ -9,8 +9,8 @@
 
 namespace config {
 
-/// Reads name, kind, oversubscription, leaf_nodes, hop_latency, nic_kind; `calibration` names a file and is left to the
-/// catalogue. `path` is the map's own ("cluster.fabric"). The map has no `base:` left.
+/// Reads name, kind, oversubscription, leaf_nodes, hop_latency, nic_kind, in_switch_reduction; `calibration` names a
+/// file and is left to the catalogue. `path` is the map's own ("cluster.fabric"). The map has no `base:` left.
 spec::Fabric read_fabric(const Value& map, const std::string& path, Faults&);
 
 }  // namespace config

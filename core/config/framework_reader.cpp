@@ -80,8 +80,13 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("separate_linears", framework.separate_linears);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
+  map.read("keeps_stage_outputs", framework.keeps_stage_outputs);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
   map.read("stream_pools", framework.stream_pools);
+  map.read("ulysses_heads", framework.ulysses_heads,
+           {{"refused", spec::UlyssesHeads::refused},
+            {"padded", spec::UlyssesHeads::padded},
+            {"uneven", spec::UlyssesHeads::uneven}});
   map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
   map.read("optimizer_tile", framework.optimizer_tile);
   framework.source = value.where.file;

@@ -76,7 +76,10 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
     part.finish();
   }
   map.read("fp8_parameters", t.fp8_parameters);
+  map.read("fp8_activation_inputs", t.fp8_activation_inputs);
   map.read("optimizer", t.optimizer, {{"adamw", O::adamw}, {"sgd", O::sgd}, {"adamw8bit", O::adamw8bit}});
+  map.read("moments_dtype", t.moments_dtype,
+           {{"fp32", spec::Dtype::fp32}, {"bf16", spec::Dtype::bf16}, {"fp16", spec::Dtype::fp16}});
   map.read("master_weights", t.master_weights);
   map.read("gradient_dtype", t.gradient_dtype,
            {{"fp32", spec::Dtype::fp32}, {"bf16", spec::Dtype::bf16}, {"fp16", spec::Dtype::fp16}});
@@ -167,14 +170,7 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
   if (map.read("fidelity", known, {{"closed_form", Known::a}, {"flow", Known::b}, {"coupled", Known::c}})) {
     map.read("fidelity", network.fidelity);
   }
-  if (map.read("algorithm", known,
-               {{"auto", Known::a},
-                {"ring", Known::b},
-                {"tree", Known::c},
-                {"nvls", Known::d},
-                {"hierarchical", Known::e}})) {
-    map.read("algorithm", network.algorithm);
-  }
+  map.read("algorithm", network.algorithm, kAlgorithms);
   map.finish();
 }
 

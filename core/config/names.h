@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/spec/cluster.h"
+#include "core/spec/network_algorithm.h"
 #include "core/spec/strategy.h"
 
 namespace config {
@@ -32,5 +33,14 @@ inline const Names<spec::TpOverlap> kTpOverlaps{{"none", spec::TpOverlap::none},
                                                 {"wgrad", spec::TpOverlap::wgrad},
                                                 {"chunked", spec::TpOverlap::chunked},
                                                 {"userbuffers", spec::TpOverlap::userbuffers}};
+inline const Names<spec::Algorithm> kAlgorithms{{"auto", spec::Algorithm::automatic},
+                                                {"ring", spec::Algorithm::ring},
+                                                {"tree", spec::Algorithm::tree},
+                                                {"nvls", spec::Algorithm::nvls},
+                                                {"nvls_tree", spec::Algorithm::nvls_tree},
+                                                {"collnet", spec::Algorithm::collnet},
+                                                {"pat", spec::Algorithm::pat},
+                                                {"direct", spec::Algorithm::direct},
+                                                {"hierarchical", spec::Algorithm::hierarchical}};
 
 }  // namespace config

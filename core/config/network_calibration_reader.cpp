@@ -16,6 +16,16 @@ void read_low_latency(const Value& value, const std::string& path, spec::LowLate
   map.finish();
 }
 
+void read_covered(const Value& value, const std::string& path, spec::Covered& covered, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("from", covered.from);
+  map.require("to", covered.to);
+  map.read("fewest_ranks", covered.fewest_ranks, 1, 1'000'000);
+  map.read("most_ranks", covered.most_ranks, 1, 1'000'000);
+  map.read("rows", covered.rows, 1, 1'000'000'000);
+  map.finish();
+}
+
 void read_curve(MapReader& parent, const char* key, spec::PathCurve& curve, Faults& faults) {
   const Value* value = parent.child(key);
   if (!value) return;
@@ -31,6 +41,10 @@ void read_curve(MapReader& parent, const char* key, spec::PathCurve& curve, Faul
   map.read("source", curve.source);
   if (const Value* low = map.child("low_latency")) {
     read_low_latency(*low, map.path_of("low_latency"), curve.low_latency, faults);
+  }
+  if (const Value* low = map.child("ll128")) read_low_latency(*low, map.path_of("ll128"), curve.ll128, faults);
+  if (const Value* covered = map.child("covered")) {
+    read_covered(*covered, map.path_of("covered"), curve.covered, faults);
   }
   map.finish();
 }
@@ -50,17 +64,13 @@ spec::NetworkCalibration read_network_calibration(const Value& value, const std:
   spec::NetworkCalibration calibration;
   calibration.name = name;
   MapReader map(value, name, faults);
-  const auto required = [&](const char* key, spec::PathCurve& curve) {
-    if (!map.has(key)) return map.fault(key, "is missing", "write {efficiency: ..., latency: ...us, hop: ...us}");
-    read_curve(map, key, curve, faults);
-  };
-  required("all_reduce", calibration.all_reduce);
-  required("all_gather", calibration.all_gather);
-  required("reduce_scatter", calibration.reduce_scatter);
-  required("all_to_all", calibration.all_to_all);
-  required("send", calibration.send);
-  read_curve(map, "tree", calibration.tree, faults);
-  read_curve(map, "nvls", calibration.nvls, faults);
+  for (const spec::CurveName& one : spec::kCurveNames) {
+    if (one.required && !map.has(one.key)) {
+      map.fault(one.key, "is missing", "write {efficiency: ..., latency: ...us, hop: ...us}");
+    } else {
+      read_curve(map, one.key, calibration.*one.curve, faults);
+    }
+  }
   read_sources(map, calibration.sources);
   map.finish();
   return calibration;

@@ -10,9 +10,10 @@
 
 namespace config {
 
-/// Reads all_reduce, all_gather, reduce_scatter, all_to_all and send (all required), tree and nvls (left out: not
-/// offered) and sources. A curve: efficiency, latency, hop (required); ramp, local, decay, low_latency {efficiency,
-/// latency, hop}, residual, measured, source. `name` is the calibration's (its file's stem) and stands before the
+/// Reads all_reduce, all_gather, reduce_scatter, all_to_all and send (all required), broadcast (left out: as
+/// all_gather), tree, nvls, collnet and pat (left out: not offered) and sources. A curve: efficiency, latency, hop
+/// (required); ramp, local, decay, low_latency and ll128 {efficiency, latency, hop}, covered {from, to, fewest_ranks,
+/// most_ranks, rows}, residual, measured, source. `name` is the calibration's (its file's stem) and stands before the
 /// fields in messages.
 spec::NetworkCalibration read_network_calibration(const Value& map, const std::string& name, Faults&);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/strategy_reader.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/config/framework_reader.h"
 #include "core/config/routing_reader.h"
 
@@ -49,8 +52,41 @@ void read_pipeline(MapReader& map, spec::Strategy& s) {
   map.read("vpp", s.vpp, 1, kDegree);
   map.read("stage_layers", s.stage_layers, 0, kDegree);
   map.read("embedding_in_split", s.embedding_in_split);
+  map.read("vocab_parallel", s.vocab_parallel,
+           {{"tensor", spec::VocabParallel::tensor}, {"pipeline", spec::VocabParallel::pipeline}});
+  map.read("vocab_barriers", s.vocab_barriers, 1, 2);
   bool barrier = true;
   if (map.read("optimizer_barrier", barrier)) s.optimizer_barrier = barrier;
+}
+
+void read_modules(MapReader& map, spec::Recompute& recompute, Faults& faults) {
+  using M = spec::RecomputeModules;
+  constexpr std::array<std::pair<std::string_view, bool M::*>, 7> kModules{{{"core_attn", &M::core_attn},
+                                                                            {"layernorm", &M::layernorm},
+                                                                            {"mla_up_proj", &M::mla_up_proj},
+                                                                            {"moe_act", &M::moe_act},
+                                                                            {"mlp", &M::mlp},
+                                                                            {"moe", &M::moe},
+                                                                            {"shared_experts", &M::shared_experts}}};
+  const Value* list = map.child("modules");
+  if (!list) return;
+  if (recompute.kind != spec::Recompute::Kind::selective) {
+    return map.fault("modules", "belongs to kind: selective alone", "write kind: selective, or leave modules out");
+  }
+  if (list->kind != Value::Kind::list || list->items.empty()) {
+    return map.fault("modules", "is not a list of modules", "write modules: [core_attn, layernorm], for example");
+  }
+  recompute.modules = {.core_attn = false};
+  for (const Value& item : list->items) {
+    const auto known = std::find_if(kModules.begin(), kModules.end(), [&](auto& m) { return m.first == item.text; });
+    if (known == kModules.end()) {
+      faults.push_back({map.path_of("modules"), "'" + item.text + "' is no module that can be computed again",
+                        "choose among core_attn, layernorm, mla_up_proj, moe_act, mlp, moe and shared_experts",
+                        item.where});
+    } else {
+      recompute.modules.*known->second = true;
+    }
+  }
 }
 
 void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) {
@@ -68,6 +104,7 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
   if (part.read("layers", recompute.layers, 1, kDegree) && recompute.kind != K::full) {
     part.fault("layers", "belongs to kind: full alone", "write kind: full, or leave layers out");
   }
+  read_modules(part, recompute, faults);
   part.finish();
 }
 

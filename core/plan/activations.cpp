@@ -1,9 +1,9 @@
-// core/plan/activations.cpp -- what a block keeps for its backward (declared in block.h).
+// core/plan/activations.cpp -- what a block keeps for its backward, and what it holds in passing (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
+#include "core/plan/adapters.h"
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
+#include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
@@ -14,22 +14,13 @@ using Kind = spec::Recompute::Kind;
 
 namespace {
 
-/// Inputs of linear layers are kept in the narrow format where its casts are kept (an upper bound where the model keeps
-/// a few layers wide), and not at all beside frozen weights without adapters.
-void keep_narrow_or_trained(const Context& c, BlockActivations& out) {
+/// Inputs of linear layers are kept in the narrow format where its casts are kept: an upper bound where the model keeps
+/// a few layers wide.
+void keep_narrow(const Context& c, BlockActivations& out) {
   const auto scaled = [](std::int64_t bytes, double factor) {
     return static_cast<std::int64_t>(static_cast<double>(bytes) * factor);
   };
   const std::int64_t down_input = c.tokens * c.ffn * c.element;
-  if (c.strategy.lora) {
-    const spec::Lora& lora = *c.strategy.lora;
-    const int kept = (lora.qkv ? 1 : 0) + (lora.ffn ? 1 : 0);
-    out.linear_inputs = std::min<std::int64_t>(out.linear_inputs, kept * c.shard_tokens * c.hidden * c.element);
-    if (!lora.ffn) out.feed_forward -= down_input;
-    const int pairs = (lora.qkv ? 1 : 0) + (lora.proj ? 1 : 0) + (lora.ffn ? 2 : 0);
-    out.linear_inputs += pairs * c.tokens * lora.rank * c.element;
-    return;
-  }
   if (spec::bytes_of(c.dtype) >= 2 || !keeps_casts(c)) return;
   const double narrow = narrow_bytes(c) / static_cast<double>(c.element);
   out.linear_inputs = scaled(out.linear_inputs, narrow);
@@ -63,12 +54,14 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
-  if (kind != Kind::selective) out.qkv += kept_for_context_parallel(c);
+  out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
-  } else if (kind == Kind::none) {
-    out.scores = scores * (c.dropout ? 2 * e + 1 : e);  // softmax; its dropout's mask and result
+  } else {
+    // The softmax, in fp32 and cast behind where it is a chain of kernels; its dropout's mask and result.
+    const std::int64_t softmax = softmax_is_one_kernel(c) || e == 4 ? e : 4 + e;
+    out.scores = scores * (softmax + (c.dropout ? e + 1 : 0));
   }
   out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
@@ -76,17 +69,40 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   if (experts) {
     out.experts = moe_activations(c).total();
   } else {
-    out.feed_forward = c.tokens * (c.up_width + eager + c.ffn) * e;
+    out.feed_forward = c.tokens * (c.up_width * activation_input_element(c) + (eager + c.ffn) * e);
   }
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
-  keep_narrow_or_trained(c, out);
-  return out;
+  if (c.strategy.lora) {  // adapters read their inputs in 16 bits
+    keep_for_adapters(c, experts, out);
+  } else {
+    keep_narrow(c, out);
+  }
+  return kind == Kind::selective ? without_modules(c, experts, out) : out;
 }
 
 Kind recompute_of(const Context& c, int index_in_stage) {
   const spec::Recompute& recompute = c.strategy.recompute;
   if (recompute.kind == Kind::full && recompute.layers > 0 && index_in_stage >= recompute.layers) return Kind::none;
   return recompute.kind;
+}
+
+std::int64_t Block::feed_forward_bytes() const {
+  if (experts()) return moe_activations(c_).total();
+  return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
+}
+
+/// Gradients of the scores: one tensor, which a softmax kernel turns in place (Megatron's); as a chain of kernels also
+/// the fp32 one it reads and the one it writes.
+std::int64_t Block::score_gradient_bytes() const {
+  if (c_.fused_attention()) return 0;
+  const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
+  return scores * (softmax_is_one_kernel(c_) || c_.element == 4 ? c_.element : c_.element + 8);
+}
+
+std::int64_t Block::widest_gradient_bytes() const {
+  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
+  const MoeShape shape(c_);
+  return shape.rows * (shape.up_width + c_.hidden) * c_.element;
 }
 
 }  // namespace plan

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/block.h"
 
+#include <algorithm>
+
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/mla.h"
@@ -12,11 +14,6 @@ namespace {
 
 using Kind = spec::Recompute::Kind;
 
-Linear proj_linear(const Context& c) {
-  return {"attention output", c.context_width, c.hidden, c.model.has_proj_bias()};
-}
-Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
-
 }  // namespace
 
 void Block::norm(const char* name, bool backward) {
@@ -26,9 +23,9 @@ void Block::norm(const char* name, bool backward) {
 }
 
 void Block::attention_core_forward(bool windowed) {
-  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   if (c_.serves) write_kv_cache();
   if (c_.decodes) return attention_decode(windowed);
+  if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,
@@ -164,17 +161,6 @@ void Block::forward_operators(bool windowed) {
   out_.compute(residual.work, "residual add", residual.launches);
 }
 
-std::int64_t Block::feed_forward_bytes() const {
-  if (experts()) return moe_activations(c_).total();
-  return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
-}
-
-std::int64_t Block::widest_gradient_bytes() const {
-  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
-  const MoeShape shape(c_);
-  return shape.rows * (shape.up_width + c_.hidden) * c_.element;
-}
-
 void Block::forward(Kind kind, bool windowed) {
   out_.phase = Phase::forward;
   const BlockActivations keeps = kept_activations(c_, kind, experts());
@@ -202,8 +188,8 @@ void Block::backward(Kind kind, bool windowed) {
   }
   out_.phase = Phase::backward;
   const std::int64_t shard = c_.shard_tokens * c_.hidden;
-  // Gradients in flight at the widest point: of the first feed-forward matmul's output and of what flows beside it.
-  const std::int64_t flowing = widest_gradient_bytes() + shard * c_.element;
+  // Gradients in flight at the widest point, the first feed-forward matmul's output or the scores, and beside it.
+  const std::int64_t flowing = std::max(widest_gradient_bytes(), score_gradient_bytes()) + shard * c_.element;
   out_.take(Category::workspace, flowing);
   TensorParallel linear(c_, out_);
   const Chain joined = residual_backward(c_);
@@ -215,11 +201,7 @@ void Block::backward(Kind kind, bool windowed) {
     const bool two_norms = c_.model.norms_in_parallel > 1;
     mlp_backward(true, two_norms);
     linear.row_backward(proj_linear(c_), false);
-    if (kind == Kind::selective) {
-      out_.phase = Phase::recompute;
-      attention_core_forward(windowed);
-      out_.phase = Phase::backward;
-    }
+    if (kind == Kind::selective) attention_modules_again(windowed);
     attention_backward(windowed);
     linear.column_backward(qkv_linear(c_), two_norms, true);
     if (two_norms) norm("feed-forward norm gradient", true);
@@ -228,6 +210,7 @@ void Block::backward(Kind kind, bool windowed) {
     out_.compute(joined.work, "residual gradient", joined.launches);
   } else {
     if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
+    if (kind == Kind::selective) feed_forward_modules_again();
     mlp_backward(true, true);
     norm("feed-forward norm gradient", true);
     out_.compute(joined.work, "residual gradient", joined.launches);
@@ -237,11 +220,7 @@ void Block::backward(Kind kind, bool windowed) {
     }
     if (c_.model.post_norms) norm("attention post norm gradient", true);
     linear.row_backward(proj_linear(c_));
-    if (kind == Kind::selective) {
-      out_.phase = Phase::recompute;
-      attention_core_forward(windowed);
-      out_.phase = Phase::backward;
-    }
+    if (kind == Kind::selective) attention_modules_again(windowed);
     attention_backward(windowed);
     qkv_backward();
     norm("attention norm gradient", true);

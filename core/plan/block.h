@@ -30,6 +30,9 @@ BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, bo
 
 BlockActivations kept_by_selective_ops(const Context&);
 
+/// What is left of `all`, which a layer without recomputation keeps, under the job's RecomputeModules.
+BlockActivations without_modules(const Context&, bool experts, BlockActivations all);
+
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
@@ -47,8 +50,11 @@ class Block {
  private:
   void write_kv_cache();
   void attention_decode(bool windowed);
+  void join_parts(std::int64_t width);  // of one token's attention output
   void forward_operators(bool windowed);
   void recompute_unkept(bool windowed);  // under selective_ops
+  void feed_forward_modules_again();     // under selective, before the backward of each branch
+  void attention_modules_again(bool windowed);
   void attention_inputs_forward();
   void attention_forward(bool windowed);
   void attention_backward(bool windowed);
@@ -62,6 +68,7 @@ class Block {
   bool experts() const { return c_.experts_in(out_.layer); }
   std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
   std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul
+  std::int64_t score_gradient_bytes() const;   // inside an attention that writes its scores
 
   const Context& c_;
   SegmentBuilder& out_;

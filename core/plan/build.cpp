@@ -27,6 +27,7 @@
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
 #include "core/plan/units.h"
+#include "core/plan/vocabulary.h"
 
 namespace plan {
 namespace {
@@ -55,6 +56,7 @@ class StageBuilder {
     Pass pass;
     int chunk, other_chunk;                  // the second: of the backward in an overlapped one
     bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
+    bool odd = false;                        // microbatch, of a backward that meets passes of the vocabulary
     auto operator<=>(const Written&) const = default;
   };
 
@@ -62,10 +64,15 @@ class StageBuilder {
   Segment forward(int chunk, bool gathers, bool first);
   /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
   enum class Weights : std::uint8_t { at_once, apart, late };
-  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds);
+  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds, bool odd = false);
   Segment infer(bool takes_tokens, bool sends_tokens);
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
+  /// Bytes of a chunk's result that stay behind the send, for the autograd engine to start from.
+  std::int64_t sent_and_kept() const {
+    return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
+  }
   std::int32_t segment(const Written&);
+  void call_vocabulary(Role&, const Slot&, bool gathers, bool reduces);
   void run_slots(Role&);
   void hold_versions(Role&, const Held&);
 
@@ -77,6 +84,7 @@ class StageBuilder {
   std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;
   std::map<Written, std::int32_t> written_;
+  std::map<VocabularyCall, std::int32_t> written_of_vocabulary_;
 };
 
 std::int32_t StageBuilder::add(Segment segment) {
@@ -122,7 +130,10 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     if (c_.replicated()) out.join(Stream::dp);
   }
   if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
-  if (chunk.first) embedding_forward(c_, out);
+  if (chunk.first) {
+    await_rows(c_, out, first);
+    embedding_forward(c_, out);
+  }
   for (int i = 0; i < chunk.layers; ++i) {
     if (gathers && i > 0) gather_group(out, chunk, i);
     const int layer = chunk.first_layer + i;
@@ -139,12 +150,16 @@ Segment StageBuilder::forward(int index, bool gathers, bool first) {
     head_forward(c_, out);
   }
   if (receives && ahead) edges_.receive(out, index, false, true);
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) edges_.send(out, index, false);
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.take(Category::activations, sent_and_kept());
+    edges_.send(out, index, false);
+  }
   activations.finish();
   return out.finish();
 }
 
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, Weights when, bool adds) {
+StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, Weights when, bool adds,
+                                              bool odd) {
   const Chunk& chunk = chunks_[index];
   const bool split = when == Weights::apart;
   const char* plain = split ? "backward of inputs" : "backward";
@@ -160,6 +175,7 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
   if (chunk.last) {
+    await_states_gradient(c_, out, odd);
     head_backward(c_, out);
     multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
     if (reduces) buckets.add(last_parameters(c_));
@@ -180,7 +196,11 @@ StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool rele
   }
   if (chunk.first) {
     embedding_backward(c_, out);
+    hold_rows_gradient(c_, out, odd);
     if (reduces) buckets.add({embedding_parameters(c_), 0});
+  }
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.give(Category::activations, sent_and_kept());
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();
@@ -199,7 +219,7 @@ std::int32_t StageBuilder::segment(const Written& w) {
         forward(w.chunk, w.gathers, w.first),
         backward(w.other_chunk, w.reduces, w.releases, w.reduces ? Weights::at_once : Weights::late, false).input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split ? Weights::apart : Weights::at_once, w.first);
+    Backward parts = backward(w.chunk, w.reduces, w.releases, split ? Weights::apart : Weights::at_once, w.first, w.odd);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
@@ -211,6 +231,15 @@ std::int32_t StageBuilder::segment(const Written& w) {
     }
   }
   return written_[w];
+}
+
+void StageBuilder::call_vocabulary(Role& role, const Slot& slot, bool gathers, bool reduces) {
+  const VocabularyCall call{slot.pass, gathers && slot.pass == Pass::look_up && slot.microbatch == 0,
+                            reduces && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches,
+                            slot.pass != Pass::look_up && slot.microbatch % 2 == 1};
+  const auto [known, fresh] = written_of_vocabulary_.try_emplace(call, 0);
+  if (fresh) known->second = add(vocabulary_segment(c_, pool_, stage_, call));
+  role.calls.push_back({known->second, slot.microbatch, -1});
 }
 
 void StageBuilder::run_slots(Role& role) {
@@ -226,15 +255,22 @@ void StageBuilder::run_slots(Role& role) {
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
   std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
   for (const Slot& slot : slots_) {
+    if (of_vocabulary(slot.pass)) {
+      call_vocabulary(role, slot, gathers, reduces);
+      continue;
+    }
     const bool overlapped = slot.pass == Pass::overlapped;
     const bool forwards = slot.pass == Pass::forward || overlapped;
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
     const bool last = completes && ++completed[overlapped ? slot.other_chunk : slot.chunk] == passes;
-    const std::int32_t called = segment(
-        {slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-         completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
-         (first && (gathers || keeps || casts)) || (offloads && syncs && completes && completed[slot.chunk] > 1)});
+    const bool meets_vocabulary = c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last);
+    const std::int32_t called =
+        segment({slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
+                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
+                 (first && (gathers || keeps || casts || c_.spread_vocab)) ||
+                     (offloads && syncs && completes && completed[slot.chunk] > 1),
+                 meets_vocabulary && slot.microbatch % 2 == 1});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other,
                           static_cast<std::int16_t>(slot.other_chunk)});
   }
@@ -285,7 +321,7 @@ Role StageBuilder::serve(int rounds) {
   const Chunk& chunk = chunks_.front();
   const Held held = chunk_parameters(c_, chunk);
   role.resident[static_cast<int>(Category::parameters)] =
-      (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + narrow_copies(c_, chunk);
+      (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + held.frozen() + narrow_copies(c_, chunk);
   role.resident[static_cast<int>(Category::kv_cache)] = kv_cache_bytes(c_, chunk);
   const std::int32_t lone = add(infer(false, false));
   const bool goes_round = rounds > 1 && c_.pp > 1;
@@ -342,8 +378,12 @@ Plan build(const spec::Job& job, int rounds) {
   std::vector<std::vector<Slot>> slots(context.pp);
   if (!job.model.is_list()) chunks = chunks_of(context);
   if (!job.model.is_list() && !context.serves) {
-    slots = orders(job.strategy.schedule,
-                   {0, context.pp, context.vpp, static_cast<int>(context.microbatches), job.strategy.pairs_passes()});
+    const Pipeline pipeline{.stages = context.pp,
+                            .chunks = context.vpp,
+                            .microbatches = static_cast<int>(context.microbatches),
+                            .beside = job.strategy.pairs_passes()};
+    slots = context.spread_vocab ? with_vocabulary(job.strategy.schedule, pipeline, vocabulary_passes(context))
+                                 : orders(job.strategy.schedule, pipeline);
   }
   for (int stage = 0; stage < context.pp; ++stage) {
     if (job.model.is_list()) {

@@ -103,6 +103,20 @@ void SegmentBuilder::beside_events(const Work& work, std::string_view name, Stre
   }
 }
 
+void SegmentBuilder::record_compute(EventId event) {
+  const auto latest = std::find_if(segment_.operators.rbegin(), segment_.operators.rend(),
+                                   [](const Operator& op) { return op.stream == Stream::compute; });
+  assert(latest != segment_.operators.rend());
+  latest->records = event;
+}
+
+void SegmentBuilder::wait(EventId event) {
+  auto& waits = segment_.operators.back().waits;
+  const auto place = std::find(waits.begin(), waits.end(), EventId{-1});
+  assert(place != waits.end());
+  *place = event;
+}
+
 void SegmentBuilder::take(Category category, std::int64_t bytes) {
   if (bytes == 0) return;
   segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});

@@ -73,6 +73,11 @@ class SegmentBuilder {
   /// The latest operator also records `event` (one at or above kStreams).
   void record(EventId event) { segment_.operators.back().records = event; }
 
+  /// The latest compute operator also records `event`. REQUIRES: there is one.
+  void record_compute(EventId event);
+  /// The latest operator also waits for `event`.
+  void wait(EventId event);
+
   void take(Category, std::int64_t bytes);  // allocated before the next operator
   void give(Category, std::int64_t bytes);  // released after the latest operator
 

@@ -32,7 +32,7 @@ Context::Context(const spec::Job& j)
   decodes = job.training.mode == spec::Mode::decode;
   sequence = decodes || model.is_list() ? 1 : job.training.sequence;
   context = decodes ? job.training.attended() : sequence;
-  tokens = batch * sequence / cp;
+  tokens = decodes ? batch : batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
   hidden = model.hidden;
   heads = model.heads / tp;
@@ -48,7 +48,9 @@ Context::Context(const spec::Job& j)
   context_width = std::int64_t{heads} * value_head_dim;
   ffn = model.ffn / tp;
   up_width = model.up_width() / tp;
-  vocab = (model.vocab + tp - 1) / tp;
+  spread_vocab = strategy.spreads_vocab();
+  const int shares = tp * (spread_vocab ? pp : 1);
+  vocab = (model.vocab + shares - 1) / shares;
   dtype = job.training.precision;
   storage = spec::storage(dtype);
   element = bytes_per(storage);
@@ -87,6 +89,7 @@ Context::Context(const spec::Job& j)
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);
   embedding_group = ends_shape(axes.hop(), pp, cluster, ranks);
+  stages_group = group_shape(axes.hop(), pp, cluster, ranks);
   // The replicas of a parameter need not be asked twice; under ZeRO-1 every rank owns other gradients.
   model_group = group_shape(1, strategy.zero >= 1 || strategy.ep * strategy.etp > tp ? ranks : tp * pp, cluster, ranks);
   scatter_gather = job.framework.scatter_gather_pipeline && tp > 1 && !sp;

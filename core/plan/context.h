@@ -26,7 +26,7 @@ struct Context {
   bool sp;                       // sequence parallel, and tp > 1
   std::int64_t microbatches;     // of one replica in a step
   std::int64_t batch, sequence;  // of one microbatch
-  std::int64_t tokens;           // batch x sequence / cp
+  std::int64_t tokens;           // batch x sequence / cp; decoding, every rank has the new ones
   std::int64_t shard_tokens;  // tokens that norms, dropouts and residual adds see: tokens / tp under sequence parallel
   std::int64_t hidden;
   int attention_kv_heads;  // that attention sees: kv_heads, or heads where K and V are copied to every query head
@@ -35,7 +35,8 @@ struct Context {
   int value_head_dim;             // differs from head_dim under latent attention
   std::int64_t document;          // tokens of a packed sequence's documents; 0: a sequence is one
   std::int64_t context_width;     // attention output of a rank: heads x value_head_dim
-  std::int64_t vocab;             // rows of the embedding on one rank, padded to a multiple of tp
+  std::int64_t vocab;             // rows of the embedding on one rank, padded to a multiple of the ranks that share it
+  bool spread_vocab;              // which are those of all stages (vocabulary.h)
   spec::Dtype dtype;              // matmuls
   spec::Dtype storage;            // activations and weights in memory
   std::int64_t element;           // bytes of it
@@ -54,6 +55,7 @@ struct Context {
   std::int64_t context;     // tokens that the last query of a sequence attends to
   std::int64_t kv_element;  // bytes of a number in the KV cache
   GroupShape tp_group, dp_group, embedding_group;
+  GroupShape stages_group;  // a rank of every stage
   GroupShape model_group;   // ranks whose gradient norms add up
   Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank
   Placement placement;      // of the model's chunks on stages

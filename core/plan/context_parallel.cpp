@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/context_rules.h"
+
 namespace plan {
 namespace {
 
@@ -18,12 +20,17 @@ std::int64_t keys_and_values(const Context& c) {
   return c.tokens * c.attention_kv_heads * (c.head_dim + c.value_head_dim);
 }
 
-int ulysses_kv_heads(const Context& c) { return std::max(c.kv_heads, c.cp); }
+TradedWidths traded_widths(const Context& c) {
+  const spec::UlyssesShare share = spec::ulysses_share(c.job);
+  const std::int64_t queries = std::int64_t{share.queries} * c.cp, keys = std::int64_t{share.keys} * c.cp;
+  return {queries * c.head_dim, keys * c.head_dim, keys * c.value_head_dim, queries * c.value_head_dim};
+}
 
 std::int64_t kept_for_context_parallel(const Context& c) {
   if (c.cp == 1 || c.strategy.cp_kind != spec::CpKind::ulysses) return 0;
-  const std::int64_t copies = 2 * std::int64_t{ulysses_kv_heads(c) - c.kv_heads} * c.head_dim;
-  return c.tokens * (c.q_width + copies) * c.element;
+  const TradedWidths w = traded_widths(c);
+  const std::int64_t copies = w.keys + w.values - c.kv_width - std::int64_t{c.kv_heads} * c.value_head_dim;
+  return c.tokens * (w.queries - c.q_width + w.outputs + copies) * c.element;
 }
 
 void ContextParallel::forward() {
@@ -142,14 +149,18 @@ void ContextParallel::chunks_of_gathered(bool backward) {
   }
 }
 
-void ContextParallel::gathered_forward() {
-  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+void ContextParallel::gather_in_order(std::int64_t gathered) {
   const double e = static_cast<double>(c_.element);
-  const std::int64_t held = (c_.zigzag ? 2 : 1) * gathered * c_.element;
-  out_.take(Category::workspace, held);
   communicate(CollectiveKind::all_gather, gathered, "keys and values all-gather");
   out_.join(Stream::cp);
   if (c_.zigzag) pass(gathered, e, e, "keys and values in order");
+}
+
+void ContextParallel::gathered_forward() {
+  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+  const std::int64_t held = (c_.zigzag ? 2 : 1) * gathered * c_.element;
+  out_.take(Category::workspace, held);
+  gather_in_order(gathered);
   chunks_of_gathered(false);
   out_.give(Category::workspace, held);
 }
@@ -159,9 +170,7 @@ void ContextParallel::gathered_backward() {
   const double e = static_cast<double>(c_.element);
   const std::int64_t held = (c_.zigzag ? 3 : 2) * gathered * c_.element;
   out_.take(Category::workspace, held);
-  communicate(CollectiveKind::all_gather, gathered, "keys and values all-gather");
-  out_.join(Stream::cp);
-  if (c_.zigzag) pass(gathered, e, e, "keys and values in order");
+  gather_in_order(gathered);
   chunks_of_gathered(true);
   if (c_.zigzag) {
     pass(gathered, 2 * e, e, "attention gradients added");  // of the second chunk to the first one's
@@ -181,18 +190,18 @@ void ContextParallel::trade(std::int64_t elements, std::string_view name, bool t
 }
 
 void ContextParallel::whole_sequence(bool backward) {
-  out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads / c_.cp,
-                         ulysses_kv_heads(c_) / c_.cp, c_.head_dim, mask_.causal, mask_.window, backward, c_.dropout,
-                         c_.storage, c_.model.mla ? c_.value_head_dim : 0},
-               backward ? "attention gradient" : "attention", backward ? 3 : 1);
+  const spec::UlyssesShare share = spec::ulysses_share(c_.job);
+  out_.compute(
+      Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, share.queries, share.keys, c_.head_dim, mask_.causal,
+                mask_.window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
+      backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 void ContextParallel::ulysses_forward() {
   const double e = static_cast<double>(c_.element);
-  const std::int64_t queries = c_.tokens * c_.q_width;
-  const std::int64_t keys = c_.tokens * ulysses_kv_heads(c_) * c_.head_dim;
-  const std::int64_t values = c_.tokens * ulysses_kv_heads(c_) * c_.value_head_dim;
-  const std::int64_t outputs = c_.tokens * c_.context_width;
+  const TradedWidths w = traded_widths(c_);
+  const std::int64_t queries = c_.tokens * w.queries, keys = c_.tokens * w.keys, values = c_.tokens * w.values;
+  const std::int64_t outputs = c_.tokens * w.outputs;
   const std::int64_t held = (queries + keys + values) * c_.element;  // packed, while the traded ones arrive
   out_.take(Category::workspace, held);
   trade(queries, "queries", true);
@@ -209,10 +218,9 @@ void ContextParallel::ulysses_forward() {
 
 void ContextParallel::ulysses_backward() {
   const double e = static_cast<double>(c_.element);
-  const std::int64_t queries = c_.tokens * c_.q_width;
-  const std::int64_t keys = c_.tokens * ulysses_kv_heads(c_) * c_.head_dim;
-  const std::int64_t values = c_.tokens * ulysses_kv_heads(c_) * c_.value_head_dim;
-  const std::int64_t outputs = c_.tokens * c_.context_width;
+  const TradedWidths w = traded_widths(c_);
+  const std::int64_t queries = c_.tokens * w.queries, keys = c_.tokens * w.keys, values = c_.tokens * w.values;
+  const std::int64_t outputs = c_.tokens * w.outputs;
   const std::int64_t held =
       (queries + outputs + 2 * keys + 2 * values) * c_.element;  // gradients before and behind their trade
   out_.take(Category::workspace, held);

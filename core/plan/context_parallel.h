@@ -30,6 +30,7 @@ class ContextParallel {
   void ring_backward();
   void ring_at_once_forward();  // ring_at_once.cpp
   void ring_at_once_backward();
+  void gather_in_order(std::int64_t gathered);  // elements: K and V of all ranks, in the order of the sequence
   void gathered_forward();
   void gathered_backward();
   void ulysses_forward();
@@ -52,8 +53,12 @@ class ContextParallel {
 /// Elements of the K and V of a rank's tokens, as attention sees them.
 std::int64_t keys_and_values(const Context&);
 
-/// K and V heads of one rank after they are copied so that each context-parallel rank gets one (ulysses).
-int ulysses_kv_heads(const Context&);
+/// Numbers of a token that a rank trades under ulysses, all ranks' heads together: K and V copied so that each
+/// context-parallel rank gets one, and every rank's share as large as the largest (spec::ulysses_share).
+struct TradedWidths {
+  std::int64_t queries, keys, values, outputs;
+};
+TradedWidths traded_widths(const Context&);
 
 /// Bytes a layer keeps beyond what attention on one rank keeps: under ulysses the kernel's output and the projection's
 /// input are two tensors, and copied K and V heads are kept as they are.

@@ -17,15 +17,15 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
   return out;
 }
 
+/// Nothing waits for a backward that never comes.
+bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inputs && !c.serves; }
+
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
-/// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's.
-bool fused_softmax(const Context& c) {
-  return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
-}
-
 }  // namespace
+
+std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c) ? 1 : c.element; }
 
 Chain norm_forward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
@@ -47,6 +47,10 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
+  if (inputs_in_fp8(c)) {  // and a cast of both halves to fp8
+    return c.fused_activation ? chain(Kind::elementwise, elements, 4 * e, e + 2, 2)
+                              : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
+  }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);  // silu; times the other half
 }
@@ -55,6 +59,10 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  if (inputs_in_fp8(c)) {  // and a cast of both halves from fp8
+    return c.fused_activation ? chain(Kind::elementwise, elements, 3 * e + 2, 4 * e, 2)
+                              : chain(Kind::elementwise, elements, 8 * e + 2, 7 * e, 5);
+  }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
   return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);  // two products, silu', join of the halves
 }
@@ -107,10 +115,15 @@ Chain residual_backward(const Context& c) {
   return chain(Kind::elementwise, c.shard_tokens * c.hidden, 2 * e, e, 1);
 }
 
+bool softmax_is_one_kernel(const Context& c) {
+  return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
+}
+
 Chain softmax_forward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, e, e, 1)
-                               : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  Chain out = softmax_is_one_kernel(c)
+                  ? chain(Kind::softmax, scores, e, e, 1)
+                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e) * scores;
     out.work.written += static_cast<std::int64_t>(e + 1) * scores;
@@ -122,8 +135,8 @@ Chain softmax_forward(const Context& c, std::int64_t scores) {
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = fused_softmax(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
-                               : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
+  Chain out = softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
+                                       : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
   if (c.dropout) {
     out.work.read += static_cast<std::int64_t>(e + 1) * scores;
     out.work.written += static_cast<std::int64_t>(e) * scores;

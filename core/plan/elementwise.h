@@ -10,6 +10,10 @@
 
 namespace plan {
 
+/// Bytes of an element of an activation's input while it waits for its backward: one where the job stores it in fp8
+/// (Megatron Core's --activation-func-fp8-input-store; gated activations), which costs a cast each way.
+std::int64_t activation_input_element(const Context&);
+
 /// A memory-bound work and how many kernels the host issues for it.
 struct Chain {
   MemoryBound work;
@@ -34,6 +38,8 @@ Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual
 /// Sum of the gradients that meet where a residual branch left.
 Chain residual_backward(const Context&);
 /// Scale, mask, softmax (and dropout) over `scores` attention scores when attention is not one fused kernel.
+/// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's; otherwise a chain in fp32.
+bool softmax_is_one_kernel(const Context&);
 Chain softmax_forward(const Context&, std::int64_t scores);
 Chain softmax_backward(const Context&, std::int64_t scores);
 Chain copy_of(const Context&, std::int64_t elements);

@@ -11,9 +11,6 @@ namespace {
 
 Linear head_linear(const Context& c) { return {"output head", c.hidden, c.vocab, c.model.head_bias}; }
 
-/// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
-std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
-
 /// Bytes of a logit that an unfused loss holds besides its log-softmax: forward the fp32 logits, backward the gradient
 /// of the log-softmax and what it makes of it; one more where the vocabulary is cut (PyTorch's loss_parallel).
 std::int64_t loss_temporaries(const Context& c) {
@@ -43,7 +40,9 @@ void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
 
 }  // namespace
 
-void embedding_forward(const Context& c, SegmentBuilder& out) {
+std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
+
+void rows_forward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::forward;
   out.layer = -1;
   const std::int64_t row_bytes = c.tokens * c.hidden * c.element;
@@ -51,6 +50,12 @@ void embedding_forward(const Context& c, SegmentBuilder& out) {
   TensorParallel linear(c, out);
   linear.collective(c.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c.tokens * c.hidden,
                     c.sp ? "embedding reduce-scatter" : "embedding all-reduce");
+}
+
+void embedding_forward(const Context& c, SegmentBuilder& out) {
+  if (!c.spread_vocab) rows_forward(c, out);
+  out.phase = Phase::forward;
+  out.layer = -1;
   const std::int64_t elements = c.shard_tokens * c.hidden;
   if (c.model.position == spec::Position::learned) {
     const Chain add = residual_forward(c);
@@ -70,7 +75,12 @@ void embedding_backward(const Context& c, SegmentBuilder& out) {
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
     out.give(Category::activations, elements);
   }
-  if (c.strategy.lora) return;  // frozen
+  if (c.strategy.lora || c.spread_vocab) return;  // frozen; of all stages
+  rows_backward(c, out);
+}
+
+void rows_backward(const Context& c, SegmentBuilder& out) {
+  const std::int64_t elements = c.shard_tokens * c.hidden;
   SegmentBuilder& weights = out.weights();
   TensorParallel linear(c, weights);
   if (c.sp) linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "embedding gradient all-gather");
@@ -91,6 +101,10 @@ void head_forward(const Context& c, SegmentBuilder& out) {
   out.layer = -1;
   out.take(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);  // inputs of norm and matmul
   norm(c, out, "final norm", false);
+  if (!c.spread_vocab) logits_forward(c, out);
+}
+
+void logits_forward(const Context& c, SegmentBuilder& out) {
   TensorParallel linear(c, out);
   const std::int64_t logits = c.tokens * c.vocab;
   out.take(Category::logits, logits * c.element);
@@ -111,23 +125,34 @@ void head_forward(const Context& c, SegmentBuilder& out) {
 void head_backward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::backward;
   out.layer = -1;
+  if (!c.spread_vocab) logits_backward(c, out);
+  norm(c, out, "final norm gradient", true);
+  out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
+}
+
+void loss_gradient(const Context& c, SegmentBuilder& out) {
+  const Chain loss = loss_backward(c);
+  out.compute(loss.work, "loss gradient", loss.launches);
+}
+
+void logits_backward(const Context& c, SegmentBuilder& out) {
   const std::int64_t logits = c.tokens * c.vocab;
   const std::int64_t temporaries = loss_temporaries(c);
   const std::int64_t result = c.fused_loss ? separate_gradient(c) : logits * c.element;
   out.take(Category::logits, temporaries > 0 ? temporaries : result);
   if (c.tp > 1) out.join(Stream::tp);  // the sums that head_forward() sent off last
-  const Chain loss = loss_backward(c);
-  out.compute(loss.work, "loss gradient", loss.launches);
+  loss_gradient(c, out);
   if (temporaries > 0) {  // cast to storage when all but the last of them are gone
     out.give(Category::logits, temporaries);
     out.take(Category::logits, result);
   }
   if (!c.fused_loss || result > 0) out.give(Category::logits, kept_logits(c));
-  TensorParallel linear(c, out);
-  linear.column_backward(head_linear(c));
+  head_product_backward(c, out);
   out.give(Category::logits, logits * c.element);
-  norm(c, out, "final norm gradient", true);
-  out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
+}
+
+void head_product_backward(const Context& c, SegmentBuilder& out) {
+  TensorParallel(c, out).column_backward(head_linear(c));
 }
 
 }  // namespace plan

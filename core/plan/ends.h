@@ -7,10 +7,26 @@
 
 namespace plan {
 
+/// Of the whole model, or, where its vocabulary is spread over the stages, what is left beside vocabulary.h: positions,
+/// dropout and norms.
 void embedding_forward(const Context&, SegmentBuilder&);
 void embedding_backward(const Context&, SegmentBuilder&);
 /// Final norm, logits, vocabulary-parallel cross entropy (Shoeybi et al., arXiv 1909.08053, section 3).
 void head_forward(const Context&, SegmentBuilder&);
 void head_backward(const Context&, SegmentBuilder&);
+
+/// Bytes of logits that outlive the forward of the loss: fp32 when the loss is a chain of kernels.
+std::int64_t kept_logits(const Context&);
+
+/// Their parts over the rows of the vocabulary that this rank holds: rows looked up and summed over the
+/// tensor-parallel ranks, and the dense gradient of the table; logits and loss, and back from the loss to the gradients
+/// of weights and normed states.
+void rows_forward(const Context&, SegmentBuilder&);
+void rows_backward(const Context&, SegmentBuilder&);
+void logits_forward(const Context&, SegmentBuilder&);
+void logits_backward(const Context&, SegmentBuilder&);
+/// logits_backward() in two: one pass over the logits; the matmuls.
+void loss_gradient(const Context&, SegmentBuilder&);
+void head_product_backward(const Context&, SegmentBuilder&);
 
 }  // namespace plan

@@ -82,11 +82,13 @@ double serving_flops(const spec::Job& job) {
   const bool decodes = job.training.mode == spec::Mode::decode;
   ForwardFlops one = forward_flops(job.model, decodes ? 1 : job.training.sequence);
   if (decodes) {
-    const double q = static_cast<double>(job.model.q_width());
+    // Scores and values of one key in all heads; latent attention scores the cached vector and sums most of it.
+    double lanes = 2 * static_cast<double>(job.model.q_width());
+    if (const auto& mla = job.model.mla) lanes = job.model.heads * (2.0 * mla->kv_lora_rank + mla->rope_head_dim);
     const std::int64_t seen = job.training.attended(), window = job.model.window;
     const double share = window > 0 ? 1.0 / job.model.window_every : 0.0;
     const double banded = static_cast<double>(window > 0 ? std::min(window, seen) : seen);
-    one.attention = 4 * q * (share * banded + (1 - share) * static_cast<double>(seen));
+    one.attention = 2 * lanes * (share * banded + (1 - share) * static_cast<double>(seen));
   }
   one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
   return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);
@@ -102,12 +104,41 @@ double model_flops(const spec::Job& job) {
   if (job.training.serves()) return serving_flops(job);
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
-    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head);
+    return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
+                    job.model.mtp * (2 * multi_token_linear(job, one) + 3 * one.attention + 2 * one.head));
   }
   return 3 * batch *
          (job.model.layers * (one.linear + one.attention) + one.head +
           job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
 }
+
+namespace {
+
+/// Of one sequence: what Recompute::modules computes again. Norms and activations are no matmuls.
+double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
+  const spec::Model& model = job.model;
+  const spec::RecomputeModules& m = job.strategy.recompute.modules;
+  const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
+  const double layers = model.layers + model.mtp;
+  double of_experts = model.moe ? model.mtp : 0;
+  for (int i = 0; model.moe && i < model.layers; ++i) of_experts += model.moe->in_layer(i) ? 1 : 0;
+  double flops = m.core_attn ? layers * layer.attention : 0;
+  if (m.mla_up_proj) {
+    const spec::Mla& mla = *model.mla;
+    const double queries = (mla.q_lora_rank > 0 ? mla.q_lora_rank : h) * (mla.nope_head_dim + mla.rope_head_dim);
+    const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
+    flops += layers * 2 * s * model.heads * (queries + rest);
+  }
+  if (m.mlp) flops += (layers - of_experts) * 2 * s * feed_forward_weights(model, false);
+  if (m.moe) {
+    flops += of_experts * 2 * s * feed_forward_weights(model, true);
+  } else if (m.shared_experts) {
+    flops += of_experts * 2 * s * h * (model.gated_mlp ? 3 : 2) * static_cast<double>(model.moe->shared_ffn);
+  }
+  return flops;
+}
+
+}  // namespace
 
 double hardware_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
@@ -116,7 +147,7 @@ double hardware_flops(const spec::Job& job) {
   double again = 0;
   switch (job.strategy.recompute.kind) {
     case spec::Recompute::Kind::full: again = layers_recomputed(job) * (one.linear + one.attention); break;
-    case spec::Recompute::Kind::selective: again = (job.model.layers + job.model.mtp) * one.attention; break;
+    case spec::Recompute::Kind::selective: again = again_by_modules(job, one); break;
     case spec::Recompute::Kind::selective_ops:
       again = (job.model.layers + job.model.mtp) * again_by_selective_ops(job);
       break;

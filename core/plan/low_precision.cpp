@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "core/plan/adapters.h"
+
 namespace plan {
 namespace {
 
@@ -66,6 +68,8 @@ int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layo
 
 bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
 
+bool keeps_weight_casts(const Context& c) { return keeps_casts(c) && !expands_base(c); }
+
 bool narrow_alone(const Context& c) {
   return spec::bytes_of(c.dtype) < 2 && keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
 }
@@ -119,7 +123,7 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
 
 void Casts::weight(std::int64_t elements) {
   if (!narrow_) return;
-  if (!keeps_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
+  if (!keeps_weight_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
   if (!out_.first_microbatch || out_.phase != Phase::forward) return;
   if (!narrow_alone(c_)) {
     write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
@@ -134,9 +138,9 @@ void Casts::gradient(std::int64_t elements, bool scattered) {
 }
 
 void Casts::again(std::int64_t inputs, std::int64_t weights) {
-  if (!narrow_ || keeps_casts(c_)) return;
-  write(cast_chain(c_, weights, 1), "weight cast");
-  if (!c_.strategy.lora) write(cast_chain(c_, inputs, 1), "input cast");
+  if (!narrow_) return;
+  if (!keeps_weight_casts(c_)) write(cast_chain(c_, weights, 1), "weight cast");
+  if (!keeps_casts(c_) && !c_.strategy.lora) write(cast_chain(c_, inputs, 1), "input cast");
 }
 
 void Casts::gathered(std::int64_t elements, std::string_view what) {

@@ -35,6 +35,9 @@ int operand_layouts(const Context&);
 /// Whether activations are kept in the narrow format and weights are cast once a step: Transformer Engine. Otherwise
 /// (torchao) each pass casts anew from 16 bits.
 bool keeps_casts(const Context&);
+/// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
+/// expanded and cast for each use.
+bool keeps_weight_casts(const Context&);
 /// Whether the weights of narrow layers exist in the narrow format alone: gathered so, never cast.
 bool narrow_alone(const Context&);
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/mla.h"
 
+#include "core/plan/adapters.h"
 #include "core/plan/elementwise.h"
 
 namespace plan {
@@ -22,12 +23,12 @@ Widths widths(const Context& c) {
 }
 
 Linear query_down(const Context& c) {
-  return {"query down", c.hidden, c.model.mla->q_lora_rank, c.model.has_qkv_bias()};
+  return {"query down", c.hidden, c.model.mla->q_lora_rank, c.model.has_qkv_bias(), c.shard_tokens};
 }
 Linear query_up(const Context& c) { return {"query up", c.model.mla->q_lora_rank, widths(c).query}; }
 Linear query_whole(const Context& c) { return {"query", c.hidden, widths(c).query}; }
 Linear key_value_down(const Context& c) {
-  return {"key and value down", c.hidden, widths(c).latent + widths(c).rope, c.model.has_qkv_bias()};
+  return {"key and value down", c.hidden, widths(c).latent + widths(c).rope, c.model.has_qkv_bias(), c.shard_tokens};
 }
 Linear key_value_up(const Context& c) { return {"key and value up", widths(c).latent, widths(c).key_value}; }
 
@@ -46,16 +47,6 @@ bool pads_values(const Context& c) {
 void LatentAttention::norm(std::int64_t width, std::string_view name, bool backward) {
   const Chain chain = backward ? norm_backward(c_, c_.shard_tokens * width) : norm_forward(c_, c_.shard_tokens * width);
   out_.compute(chain.work, name, chain.launches);
-}
-
-void LatentAttention::down_forward(Linear linear) {
-  linear.rows = c_.shard_tokens;
-  TensorParallel(c_, out_).full_forward(linear);
-}
-
-void LatentAttention::down_backward(Linear linear) {
-  linear.rows = c_.shard_tokens;
-  TensorParallel(c_, out_).full_backward(linear);
 }
 
 /// The rotary part of queries and of the shared keys is turned, then each head's keys are put together from their own
@@ -114,17 +105,45 @@ void LatentAttention::forward() {
   const Widths w = widths(c_);
   TensorParallel linear(c_, out_);
   if (mla_.q_lora_rank > 0) {
-    down_forward(query_down(c_));
+    linear.full_forward(query_down(c_));
     norm(mla_.q_lora_rank, "query norm", false);
     linear.column_forward(query_up(c_));
   } else {
     linear.column_forward(query_whole(c_));
   }
-  down_forward(key_value_down(c_));
+  linear.full_forward(key_value_down(c_));
   if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
   norm(w.latent, "key and value norm", false);
+  if (c_.decodes) return absorbed_queries();
   linear.column_forward(key_value_up(c_));
   heads_forward();
+}
+
+void LatentAttention::up_forward_again() {
+  TensorParallel linear(c_, out_);
+  if (mla_.q_lora_rank > 0) norm(mla_.q_lora_rank, "query norm", false);
+  linear.column_forward(mla_.q_lora_rank > 0 ? query_up(c_) : query_whole(c_));
+  norm(widths(c_).latent, "key and value norm", false);
+  linear.column_forward(key_value_up(c_));
+  heads_forward();
+}
+
+void LatentAttention::absorbed_queries() {
+  const Widths w = widths(c_);
+  const std::int64_t turned = c_.tokens * (w.rotary + w.rope);
+  if (c_.model.position == spec::Position::rope) {
+    const int kernels = c_.fused_rope ? 1 : 10;  // as in heads_forward()
+    out_.compute(c_.fused_rope ? moves(c_, Kind::elementwise, turned, turned, 1)
+                               : moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, kernels),
+                 "rotary embedding", kernels);
+  }
+  out_.compute(Matmul{c_.tokens, w.latent, mla_.nope_head_dim, c_.heads, c_.storage, c_.storage, false},
+               "queries to latent keys");
+}
+
+void LatentAttention::absorbed_output() {
+  out_.compute(Matmul{c_.tokens, c_.value_head_dim, widths(c_).latent, c_.heads, c_.storage, c_.storage, false},
+               "latent values to heads");
 }
 
 void LatentAttention::backward() {
@@ -136,16 +155,27 @@ void LatentAttention::backward() {
   // Every rank's heads have used the shared rotary keys.
   linear.collective(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * w.rope,
                     c_.sp ? "rotary keys gradient reduce-scatter" : "rotary keys gradient all-reduce");
-  down_backward(key_value_down(c_));
+  linear.full_backward(key_value_down(c_));
   if (mla_.q_lora_rank > 0) {
     linear.column_backward(query_up(c_));
     norm(mla_.q_lora_rank, "query norm gradient", true);
-    down_backward(query_down(c_));
+    linear.full_backward(query_down(c_));
   } else {
     linear.column_backward(query_whole(c_));
   }
   const std::int64_t elements = c_.shard_tokens * c_.hidden;  // both branches' gradients of the normed input
   out_.compute(moves(c_, Kind::elementwise, 2 * elements, elements, 1), "latent branches gradient");
+}
+
+std::vector<Placed> latent_linears(const Context& c) {
+  std::vector<Placed> all{{key_value_down(c), Side::whole}, {key_value_up(c), Side::column}};
+  if (c.model.mla->q_lora_rank > 0) {
+    all.push_back({query_down(c), Side::whole});
+    all.push_back({query_up(c), Side::column});
+  } else {
+    all.push_back({query_whole(c), Side::column});
+  }
+  return all;
 }
 
 std::int64_t latent_parameters(const Context& c) {
@@ -162,6 +192,7 @@ std::int64_t latent_parameters(const Context& c) {
 std::int64_t latent_shared_parameters(const Context& c) {
   if (!c.model.mla || !c.sp) return 0;
   const spec::Mla& m = *c.model.mla;
+  if (c.strategy.lora) return c.strategy.lora->qkv ? whole_adapter_parameters(c) : 0;
   const auto size = [](const Linear& l) { return l.in * l.out + (l.bias ? l.out : 0); };
   return (m.q_lora_rank > 0 ? size(query_down(c)) + m.q_lora_rank : 0) + size(key_value_down(c)) + m.kv_lora_rank;
 }

@@ -4,26 +4,33 @@
 // parallel and gather the narrow vectors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
 
-/// Queries, keys and values from a block's normed input and back. REQUIRES: Model::mla.
+/// Queries, keys and values from a block's normed input and back. Decoding, keys and values stay latent: the matrix
+/// that would make keys of them is multiplied into the queries, that of the values into the output (the absorbed form,
+/// ibid.) REQUIRES: Model::mla.
 class LatentAttention {
  public:
   LatentAttention(const Context& c, SegmentBuilder& out) : c_(c), out_(out), mla_(*c.model.mla) {}
   void forward();
   void backward();
+  /// From the narrow vectors to the heads, before a backward that finds these alone (recompute_modules.cpp).
+  void up_forward_again();
+  /// Behind attention to the latent cache: from the values' latent form to the heads' own.
+  void absorbed_output();
   /// Behind a kernel that wants padded values, and in front of its backward.
   void cut_output(std::string_view name);
 
  private:
-  void down_forward(Linear);
-  void down_backward(Linear);
   void norm(std::int64_t width, std::string_view name, bool backward);
   void heads_forward();
+  void absorbed_queries();
   void heads_backward();
 
   const Context& c_;
@@ -31,6 +38,8 @@ class LatentAttention {
   const spec::Mla& mla_;
 };
 
+/// The projections in front of the attention core, tokens included.
+std::vector<Placed> latent_linears(const Context&);
 /// Weights and biases of the attention of one layer on one tensor-parallel rank, the output projection included, and
 /// the two inner norms.
 std::int64_t latent_parameters(const Context&);

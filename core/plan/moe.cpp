@@ -20,11 +20,29 @@ std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llroun
 
 }  // namespace
 
-Linear MoeLayer::expert_up() const {
-  return {"expert up", c_.hidden, shape_.up_width, c_.model.bias, shape_.rows_per_expert, shape_.experts};
+Linear expert_up(const Context& c, const MoeShape& shape) {
+  return {.name = "expert up",
+          .in = c.hidden,
+          .out = shape.up_width,
+          .bias = c.model.bias,
+          .rows = shape.rows_per_expert,
+          .experts = shape.experts,
+          .axis = Axis::etp};
 }
-Linear MoeLayer::expert_down() const {
-  return {"expert down", shape_.ffn, c_.hidden, c_.model.bias, shape_.rows_per_expert, shape_.experts};
+Linear expert_down(const Context& c, const MoeShape& shape) {
+  return {.name = "expert down",
+          .in = shape.ffn,
+          .out = c.hidden,
+          .bias = c.model.bias,
+          .rows = shape.rows_per_expert,
+          .experts = shape.experts,
+          .axis = Axis::etp};
+}
+Linear shared_expert_up(const Context& c, const MoeShape& shape) {
+  return {"shared expert up", c.hidden, shape.shared_up_width, c.model.bias};
+}
+Linear shared_expert_down(const Context& c, const MoeShape& shape) {
+  return {"shared expert down", shape.shared_ffn, c.hidden, c.model.bias};
 }
 
 /// Gathers or scatters rows of `hidden` elements.
@@ -87,18 +105,18 @@ void MoeLayer::router_backward() {
 
 void MoeLayer::shared_forward() {
   if (shape_.shared_ffn == 0) return;
-  linear_.column_forward({"shared expert up", c_.hidden, shape_.shared_up_width, c_.model.bias});
+  linear_.column_forward(shared_expert_up(c_, shape_));
   const Chain activation = activation_forward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation", activation.launches);
-  linear_.row_forward({"shared expert down", shape_.shared_ffn, c_.hidden, c_.model.bias});
+  linear_.row_forward(shared_expert_down(c_, shape_));
 }
 
 void MoeLayer::shared_backward() {
   if (shape_.shared_ffn == 0) return;
-  linear_.row_backward({"shared expert down", shape_.shared_ffn, c_.hidden, c_.model.bias});
+  linear_.row_backward(shared_expert_down(c_, shape_));
   const Chain activation = activation_backward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation gradient", activation.launches);
-  linear_.column_backward({"shared expert up", c_.hidden, shape_.shared_up_width, c_.model.bias});
+  linear_.column_backward(shared_expert_up(c_, shape_));
 }
 
 void MoeLayer::forward() {
@@ -121,10 +139,10 @@ void MoeLayer::forward() {
   const bool sorts = (before && parallel) && shape_.experts > 1;
   if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
 
-  linear_.full_forward(expert_up());
+  linear_.full_forward(expert_up(c_, shape_), Side::column);
   const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
   out_.compute(activation.work, "expert activation", activation.launches);
-  linear_.full_forward(expert_down());
+  linear_.full_forward(expert_down(c_, shape_), Side::row);
 
   if (sorts) move(shape_.rows, shape_.rows, "unsort by expert");
   if (tensor) {
@@ -157,10 +175,10 @@ void MoeLayer::backward() {
   }
   if (sorts) move(shape_.rows, shape_.rows, "unsort by expert gradient");
 
-  linear_.full_backward(expert_down());
+  linear_.full_backward(expert_down(c_, shape_), Side::row);
   const Chain activation = activation_backward(c_, shape_.rows, shape_.ffn);
   out_.compute(activation.work, "expert activation gradient", activation.launches);
-  linear_.full_backward(expert_up());
+  linear_.full_backward(expert_up(c_, shape_), Side::column);
 
   if (sorts) move(shape_.rows, shape_.rows, "sort by expert gradient");
   if (tensor) {

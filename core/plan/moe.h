@@ -19,6 +19,12 @@
 
 namespace plan {
 
+/// A rank's experts, cut over Axis::etp, and the shared ones, over Axis::tp.
+Linear expert_up(const Context&, const MoeShape&);
+Linear expert_down(const Context&, const MoeShape&);
+Linear shared_expert_up(const Context&, const MoeShape&);
+Linear shared_expert_down(const Context&, const MoeShape&);
+
 class MoeLayer {
  public:
   /// REQUIRES: the model has experts; sequence parallel where tp > 1.
@@ -26,18 +32,16 @@ class MoeLayer {
 
   void forward();
   void backward();
+  void shared_forward();  // the shared experts alone
 
  private:
   void router_forward();
   void router_backward();
-  void shared_forward();
   void shared_backward();
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
   void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name);
-  Linear expert_up() const;
-  Linear expert_down() const;
 
   const Context& c_;
   SegmentBuilder& out_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/elementwise.h"
+
 namespace plan {
 namespace {
 
@@ -66,8 +68,11 @@ MoeActivations moe_activations(const Context& c) {
   // place (int32) before and behind the exchange.
   out.routing = shape.tokens * c.model.moe->experts * 5 + shape.copies * 8 + shape.rows * 8;
   out.inputs = shape.rows * c.hidden * c.element;
-  out.feed_forward = shape.rows * (shape.up_width + (eager ? 2 : 1) * shape.ffn) * c.element;
-  out.shared = c.tokens * (shape.shared_up_width + (eager ? 2 : 1) * shape.shared_ffn) * c.element;
+  const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn) {
+    return rows * (up * activation_input_element(c) + (eager ? 2 : 1) * ffn * c.element);
+  };
+  out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
+  out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
   return out;
 }
 

@@ -28,6 +28,7 @@ bool windowed(const Context& c) { return c.model.window_of(c.model.layers - 1) >
 }  // namespace
 
 bool copies_embedding(const Context& c) {
+  if (c.spread_vocab) return false;  // a stage has the same rows of both
   return !c.placement.ends_meet() && (c.model.tied_embeddings || c.model.mtp > 0);
 }
 
@@ -36,9 +37,9 @@ Held multi_token_parameters(const Context& c) {
   const std::int64_t one = projection(c).in * projection(c).out + 3 * spec::norm_parameters(c.model);
   for (int k = 0; k < c.model.mtp; ++k) {
     sum += layer_parameters(c, c.model.layers - 1);
-    sum.dense += one;
+    sum += end_held(c, one);
   }
-  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum.dense += embedding_parameters(c);
+  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum += embedding_held(c);
   return sum;
 }
 

@@ -56,15 +56,16 @@ std::int64_t shard_element(const Context& c) { return shards_masters(c) ? 4 : c.
 std::int64_t staged_bytes(const Context& c, const Held& held) {
   if (!offload(c).fetches_parameters()) return 0;
   Held gathered = optimizer_share(c, held);
-  if (c.axes[c.shard_axis].size == 1) gathered.dense = 0;
-  if (c.axes[Axis::expert_dp].size == 1) gathered.experts = 0;
-  return gathered.total() * shard_element(c);
+  Held frozen = held;
+  if (c.axes[c.shard_axis].size == 1) gathered.dense = frozen.frozen_dense = 0;
+  if (c.axes[Axis::expert_dp].size == 1) gathered.experts = frozen.frozen_experts = 0;
+  return gathered.total() * shard_element(c) + frozen_share(c, frozen);
 }
 
 void bring_shard(const Context& c, SegmentBuilder& out, const Held& held, bool behind_compute, EventId room) {
   if (!offload(c).fetches_parameters()) return;
   const HostRates rates = host_rates(c);
-  const std::int64_t bytes = optimizer_share(c, held).total() * shard_element(c);
+  const std::int64_t bytes = optimizer_share(c, held).total() * shard_element(c) + frozen_share(c, held);
   const bool drives = offload(c).parameters == To::nvme;
   if (drives) out.beside_events(RatedCopy{bytes, rates.read}, "read parameters", Stream::storage, {room});
   out.beside_events(
@@ -169,7 +170,7 @@ void hold_on_host(const Context& c, const Held& held, Role& role) {
     }
   }
   if (!offload(c).fetches_parameters()) return;
-  const std::int64_t bytes = share * shard_element(c);
+  const std::int64_t bytes = share * shard_element(c) + frozen_share(c, held);
   if (offload(c).parameters == To::nvme) {  // two units: one is copied while another is read
     const std::int64_t layers = std::max(1, c.model.layers / c.pp);
     const std::int64_t unit = c.strategy.fsdp.unit > 0 ? std::min<std::int64_t>(c.strategy.fsdp.unit, layers) : layers;

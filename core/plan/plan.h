@@ -17,8 +17,10 @@
 
 namespace plan {
 
-/// `dp` reduces gradients, `gather` brings parameters, `replicate` sums shards over replicas (HSDP); `to_device` and
-/// `to_host` are copies over PCIe, `storage` reads and writes files, `cpu` computes on the host.
+/// `dp` reduces gradients, `gather` brings parameters, or (no job does both)
+/// what the shares of a vocabulary read; `replicate` sums shards over replicas (HSDP); `to_device` and
+/// `to_host` are copies over PCIe, `storage` reads and writes files, `cpu` computes on the host; `vocabulary` joins
+/// the shares of embedding and head that the stages hold (vocabulary.h).
 enum class Stream : std::uint8_t {
   compute,
   tp,
@@ -34,12 +36,13 @@ enum class Stream : std::uint8_t {
   to_device,
   to_host,
   storage,
-  cpu
+  cpu,
+  vocabulary
 };
-inline constexpr int kStreams = 15;
+inline constexpr int kStreams = 16;
 inline constexpr std::array<std::string_view, kStreams> kStreamNames{
     "compute",   "tp",        "cp",        "ep",        "dp",      "gather",  "replicate", "send next",
-    "recv prev", "send prev", "recv next", "to device", "to host", "storage", "cpu"};
+    "recv prev", "send prev", "recv next", "to device", "to host", "storage", "cpu",       "vocabulary"};
 
 enum class Phase : std::uint8_t { forward, recompute, backward, optimizer };
 inline constexpr int kPhases = 4;
@@ -62,10 +65,11 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 
 /// Who meets in a communication operator. The n-th call of one member meets the n-th of every other, as in NCCL.
 struct Channel {
-  enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model, copies };
+  enum class Kind : std::uint8_t { group, forward_edge, backward_edge, embedding, model, copies, stages };
   Kind kind = Kind::group;
   Axis axis = Axis::tp;    // group: ranks of the same stage along this axis
   int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage; copies: of a chunk
+                           // stages: the ranks of every stage at the same place of theirs; two of them by `axis`
 };
 
 /// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the

@@ -5,6 +5,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/mla.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -14,6 +15,9 @@ std::int16_t ring(const Context& c, SegmentBuilder& out) {
   return out.pool().channel({Channel::Kind::forward_edge, {}, c.pp - 1, 0});
 }
 
+/// Of a sequence's tokens, dealt out one by one, those that a context-parallel rank caches.
+std::int64_t share_of(const Context& c, std::int64_t tokens) { return (tokens + c.cp - 1) / c.cp; }
+
 Transfer tokens_of(const Context& c) {
   Transfer transfer = c.stage_transfer;
   transfer.bytes = c.batch * 8;
@@ -22,39 +26,64 @@ Transfer tokens_of(const Context& c) {
 
 }  // namespace
 
+std::int64_t cached_width(const Context& c) {
+  return c.model.mla ? c.model.mla->kv_lora_rank + c.model.mla->rope_head_dim : 2 * c.kv_width;
+}
+
 std::int64_t kv_cache_bytes(const Context& c, const Chunk& chunk) {
-  const std::int64_t width =
-      c.model.mla ? c.model.mla->kv_lora_rank + c.model.mla->rope_head_dim : std::int64_t{2} * c.kv_width;
   std::int64_t tokens = 0;
   for (int i = 0; i < chunk.layers; ++i) {
-    const std::int64_t window = c.model.window_of(chunk.first_layer + i);
-    tokens += window > 0 ? std::min(window, c.job.training.cached()) : c.job.training.cached();
+    const std::int64_t window = c.model.window_of(chunk.first_layer + i), all = c.job.training.cached();
+    tokens += share_of(c, window > 0 ? std::min(window, all) : all);
   }
-  return tokens * c.microbatches * c.batch * width * c.kv_element;
+  return tokens * c.microbatches * c.batch * cached_width(c) * c.kv_element;
 }
 
 void Block::write_kv_cache() {
-  const std::int64_t elements = c_.tokens * 2 * c_.kv_width;
+  const std::int64_t elements = c_.tokens * cached_width(c_);
   out_.compute(MemoryBound{MemoryBound::Kind::copy, elements * c_.element, elements * c_.kv_element, 1},
                "write KV cache");
 }
 
 /// One query for each sequence against its cache (flash-decoding: the keys are split over the SMs, so that it waits for
-/// memory). Without a fused kernel the scores go through memory, too.
+/// memory). Without a fused kernel the scores go through memory, too. Latent attention is one K and V head for all
+/// queries, whose values are the keys' first numbers.
 void Block::attention_decode(bool windowed) {
   const std::int64_t window = windowed ? c_.model.window : 0;
-  const std::int64_t seen = window > 0 ? std::min(window, c_.context) : c_.context;
+  const std::int64_t seen = share_of(c_, window > 0 ? std::min(window, c_.context) : c_.context);
+  const bool latent = c_.model.mla.has_value();
+  const int kv_heads = latent ? 1 : c_.kv_heads;
+  const int keys = latent ? static_cast<int>(cached_width(c_)) : c_.head_dim;
+  const int values = latent ? c_.model.mla->kv_lora_rank : c_.head_dim;
   if (c_.fused_attention()) {
-    out_.compute(Attention{c_.attention, c_.batch, 1, seen, c_.heads, c_.kv_heads, c_.head_dim, c_.model.causal, 0,
-                           false, false, c_.storage, 0, 0, c_.kv_element},
+    out_.compute(Attention{c_.attention, c_.batch, 1, seen, c_.heads, kv_heads, keys, c_.model.causal, 0, false, false,
+                           c_.storage, latent ? values : 0, 0, c_.kv_element, latent},
                  "attention", 2);  // the splits, and their sum
-    return;
+  } else {
+    const std::int64_t group = c_.heads / kv_heads, batch = c_.batch * kv_heads;
+    out_.compute(Matmul{group, seen, keys, batch, c_.storage, c_.storage, false}, "attention scores");
+    const Chain softmax = softmax_forward(c_, c_.batch * c_.heads * seen);
+    out_.compute(softmax.work, "attention softmax", softmax.launches);
+    out_.compute(Matmul{group, values, seen, batch, c_.storage, c_.storage, false}, "attention values");
   }
-  const std::int64_t group = c_.heads / c_.kv_heads, batch = c_.batch * c_.kv_heads;
-  out_.compute(Matmul{group, seen, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
-  const Chain softmax = softmax_forward(c_, c_.batch * c_.heads * seen);
-  out_.compute(softmax.work, "attention softmax", softmax.launches);
-  out_.compute(Matmul{group, c_.head_dim, seen, batch, c_.storage, c_.storage, false}, "attention values");
+  join_parts(std::int64_t{c_.heads} * values);
+  if (latent) LatentAttention(c_, out_).absorbed_output();
+}
+
+/// Each context-parallel rank has attended to its part of the cache: with the log-sum-exps of all it weighs its own
+/// output, and the outputs are summed (as vLLM's decode context parallelism: lse all-gather, output all-reduce).
+void Block::join_parts(std::int64_t width) {
+  if (c_.cp == 1) return;
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::cp});
+  const auto meet = [&](CollectiveKind kind, std::int64_t bytes, const char* name) {
+    out_.communicate(Collective{kind, bytes, c_.group(Axis::cp)}, name, Stream::cp, channel, {Stream::compute});
+    out_.join(Stream::cp);
+  };
+  const std::int64_t rows = c_.batch * c_.heads, outputs = c_.batch * width * c_.element;
+  meet(CollectiveKind::all_gather, rows * c_.cp * 4, "log-sum-exp all-gather");
+  out_.compute(MemoryBound{MemoryBound::Kind::elementwise, outputs + rows * c_.cp * 4, outputs, 1},
+               "attention output correction");
+  meet(CollectiveKind::all_reduce, outputs, "attention output all-reduce");
 }
 
 void Block::infer(bool windowed) {

@@ -10,8 +10,11 @@
 
 namespace plan {
 
+/// Numbers that one token leaves in the KV cache of one layer on one rank.
+std::int64_t cached_width(const Context&);
 /// Keys and values of every sequence of a replica on one rank, in bytes: Training::cached() tokens in each layer of the
-/// chunk, a window's worth where the layer has one; latent attention caches the compressed ones, whole on every rank.
+/// chunk, a window's worth where the layer has one; latent attention caches the compressed ones, whole on every
+/// tensor-parallel rank. Context-parallel ranks share the tokens.
 std::int64_t kv_cache_bytes(const Context&, const Chunk&);
 
 /// Final norm and logits of the last token of each sequence, gathered over the tensor-parallel ranks and sampled.

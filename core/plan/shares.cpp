@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/shares.h"
 
-#include "core/plan/lora.h"
+#include "core/plan/adapters.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
@@ -33,11 +33,12 @@ Held whole_layer(const Context& c, int layer) {
 
 std::int64_t whole_embedding(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
-  return c.vocab * c.hidden + whole.positions + whole.embedding_norm;
+  return (c.spread_vocab ? 0 : c.vocab * c.hidden) + whole.positions + whole.embedding_norm;
 }
 
 std::int64_t whole_head(const Context& c) {
   const spec::Parameters whole = spec::parameters(c.model);
+  if (c.spread_vocab) return whole.final_norm;
   const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
 }
@@ -45,8 +46,8 @@ std::int64_t whole_head(const Context& c) {
 }  // namespace
 
 Held layer_parameters(const Context& c, int layer) {
-  if (c.strategy.lora) return {adapter_parameters(c), 0};
   Held held = whole_layer(c, layer);
+  if (c.strategy.lora) return beside_frozen(c, layer, held);
   if (narrow_alone(c) && narrow(c, layer)) {  // norms and biases, a ten-thousandth, among them
     held.narrow_dense = held.dense;
     held.narrow_experts = held.experts;
@@ -56,30 +57,32 @@ Held layer_parameters(const Context& c, int layer) {
 std::int64_t embedding_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_embedding(c); }
 std::int64_t head_parameters(const Context& c) { return c.strategy.lora ? 0 : whole_head(c); }
 
+Held end_held(const Context& c, std::int64_t parameters) {
+  if (c.strategy.lora) return {.frozen_dense = parameters * c.element};
+  return {.dense = parameters};
+}
+Held embedding_held(const Context& c) { return end_held(c, whole_embedding(c)); }
+
+std::int64_t vocabulary_share(const Context& c) {
+  if (!c.spread_vocab) return 0;
+  return (c.model.tied_embeddings ? 1 : 2) * c.vocab * c.hidden + (c.model.head_bias ? c.vocab : 0);
+}
+
 Held last_parameters(const Context& c) {
   Held count = multi_token_parameters(c);
-  count.dense += head_parameters(c);
+  count += end_held(c, whole_head(c));
   return count;
 }
 
-std::int64_t frozen_bytes(const Context& c, const Chunk& chunk) {
-  if (!c.strategy.lora) return 0;
-  Held layers;
-  for (int i = 0; i < chunk.layers; ++i) {
-    const int layer = chunk.first_layer + i;
-    if (!narrow_alone(c) || !narrow(c, layer)) layers += whole_layer(c, layer);
-  }
-  return frozen_bytes(c, layers.total(), (chunk.first ? whole_embedding(c) : 0) + (chunk.last ? whole_head(c) : 0));
-}
-
 std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
-  if (!keeps_casts(c)) return 0;
+  if (!keeps_weight_casts(c)) return 0;
   std::int64_t count = 0;
   for (int i = 0; i < chunk.layers; ++i) {
     const int layer = chunk.first_layer + i;
     if (narrow(c, layer)) count += whole_layer(c, layer).total() - spec::block_parameters(c.model).norms;
   }
-  return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * weight_layouts(c));
+  const int counted = c.strategy.lora && narrow_alone(c) ? 1 : 0;  // among the frozen weights
+  return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * (weight_layouts(c) - counted));
 }
 
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
@@ -89,7 +92,8 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
     int before = 0;
     for (int v = 0; v < c.vpp; ++v) {
       const auto at = static_cast<std::size_t>(c.placement.place(stage, v));
-      out[stage].push_back({split[at].first, split[at].count, before, at == 0, at + 1 == split.size()});
+      out[stage].push_back(
+          {split[at].first, split[at].count, before, at == 0, at + 1 == split.size(), c.spread_vocab && v == 0});
       before += split[at].count;
     }
   }
@@ -99,14 +103,18 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
 Held chunk_parameters(const Context& c, const Chunk& chunk) {
   Held count;
   for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
-  if (chunk.first) count.dense += embedding_parameters(c);
+  if (chunk.first) count += embedding_held(c);
   if (chunk.last) count += last_parameters(c);
+  if (chunk.shares_vocabulary) count.dense += vocabulary_share(c);
   return count;
 }
 
 std::int64_t optimizer_bytes(const Context& c) {
   const spec::Optimizer optimizer = c.job.training.optimizer;
-  const std::int64_t moments = optimizer == spec::Optimizer::adamw ? 8 : optimizer == spec::Optimizer::sgd ? 4 : 2;
+  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t moments = optimizer == spec::Optimizer::adamw8bit ? 2
+                               : optimizer == spec::Optimizer::sgd     ? moment
+                                                                       : 2 * moment;
   return moments + (c.job.training.keeps_master() ? 4 : 0);
 }
 
@@ -119,6 +127,12 @@ Held optimizer_share(const Context& c, const Held& parameters) {
   if (c.strategy.zero == 0) return parameters;
   const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
   return {share(parameters.dense, c.shard_axis), share(parameters.experts, c.expert_shard_axis)};
+}
+
+std::int64_t frozen_share(const Context& c, const Held& parameters) {
+  if (!c.fully_sharded) return parameters.frozen();
+  const auto share = [&](std::int64_t bytes, Axis axis) { return (bytes + c.axes[axis].size - 1) / c.axes[axis].size; };
+  return share(parameters.frozen_dense, c.shard_axis) + share(parameters.frozen_experts, c.expert_shard_axis);
 }
 
 }  // namespace plan

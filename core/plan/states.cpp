@@ -19,10 +19,12 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   const spec::Offload& offload = c.strategy.offload;
   hold_on_host(c, held, role);
   if (c.fully_sharded) {
-    if (!offload.fetches_parameters()) hold(Category::parameters, share * (masters ? 4 : c.element));
+    if (!offload.fetches_parameters()) {
+      hold(Category::parameters, share * (masters ? 4 : c.element) + frozen_share(c, held));
+    }
   } else {
-    hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element);
-    for (const Chunk& chunk : chunks) hold(Category::parameters, frozen_bytes(c, chunk) + narrow_copies(c, chunk));
+    hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element + held.frozen());
+    for (const Chunk& chunk : chunks) hold(Category::parameters, narrow_copies(c, chunk));
   }
   if (!offload.updates_on_host()) {
     hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));

@@ -16,8 +16,9 @@ bool shards_masters(const Context&);
 /// Fills role.resident for `held` parameters. With P parameters, n ranks sharing a copy, bf16 storage, Adam and fp32
 /// gradients: zero 0 holds 2 P + 4 P + 12 P bytes, zero 1 2 P + 4 P + 12 P/n, zero 2 2 P + 4 P/n + 12 P/n and zero 3 18
 /// P/n (2 + 4 + 12; 4 + 4 + 8 = 16 where the shards are the masters). What is gathered or not yet scattered comes on
-/// top as it comes and goes. Frozen weights and copies in a narrow format of `chunks` are added; under zero 3 such
-/// copies are of a gathered unit, hence not held. Source: Rajbhandari et al., "ZeRO", SC'20, section 5.
+/// top as it comes and goes. Frozen weights are added (a rank's share of them under zero 3), and copies in a narrow
+/// format of `chunks`; under zero 3 such copies are of a gathered unit, hence not held. Source: Rajbhandari et al.,
+/// "ZeRO", SC'20, section 5.
 void hold_states(const Context&, const Held& held, const std::vector<Chunk>& chunks, Role& role);
 
 }  // namespace plan

@@ -61,7 +61,10 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
   const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
-  const std::int64_t workspace = owned * c.job.framework.optimizer_workspace;
+  std::int64_t workspace = owned * c.job.framework.optimizer_workspace;
+  // Under zero 3 parameters are updated by tiles where the framework has such.
+  const auto tile = static_cast<std::int64_t>(c.job.framework.optimizer_tile.si());
+  if (c.fully_sharded && tile > 0) workspace = std::min(workspace, tile);
   out.take(Category::workspace, workspace);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
@@ -98,6 +101,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
       if (chunk->last) buckets.add(last_parameters(c));
       for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
       buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
+      buckets.add({chunk->shares_vocabulary ? vocabulary_share(c) : 0, 0});
     }
     buckets.flush();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/tensor_parallel.h"
 
+#include "core/plan/adapters.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/lora.h"
 #include "core/plan/low_precision.h"
@@ -27,6 +28,12 @@ Linear up_linear(const Context& c) {
   if (c.job.framework.separate_linears && c.model.gated_mlp) out.parts = {c.ffn, c.ffn, 0};
   return out;
 }
+
+Linear proj_linear(const Context& c) {
+  return {"attention output", c.context_width, c.hidden, c.model.has_proj_bias()};
+}
+
+Linear down_linear(const Context& c) { return {"feed-forward down", c.ffn, c.hidden, c.model.bias}; }
 
 std::string TensorParallel::called(const Linear& linear, const char* what) const {
   return std::string(linear.name) + ' ' + what;
@@ -60,11 +67,13 @@ void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std:
 
 void TensorParallel::column_forward(const Linear& linear, bool gathers) {
   const bool scattered = c_.sp && gathers;
-  Casts casts(c_, out_, linear.name);
-  casts.weight(linear.in * linear.out);
-  casts.input((scattered ? c_.shard_tokens : c_.tokens) * linear.in, true, scattered);
-  expand_base(c_, out_, linear);
-  column_product(linear, gathers);
+  {
+    const ExpandedBase base(c_, out_, linear);
+    Casts casts(c_, out_, linear.name);
+    casts.weight(linear.in * linear.out);
+    casts.input((scattered ? c_.shard_tokens : c_.tokens) * linear.in, true, scattered);
+    column_product(linear, gathers);
+  }
   adapter_forward(c_, out_, linear, Side::column);
 }
 
@@ -96,11 +105,13 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
 }
 
 void TensorParallel::row_forward(const Linear& linear, bool reduces) {
-  Casts casts(c_, out_, linear.name);
-  casts.weight(linear.in * linear.out);
-  casts.input(c_.tokens * linear.in, false, false);
-  expand_base(c_, out_, linear);
-  row_product(linear, reduces);
+  {
+    const ExpandedBase base(c_, out_, linear);
+    Casts casts(c_, out_, linear.name);
+    casts.weight(linear.in * linear.out);
+    casts.input(c_.tokens * linear.in, false, false);
+    row_product(linear, reduces);
+  }
   adapter_forward(c_, out_, linear, Side::row);
 }
 
@@ -167,24 +178,35 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
-  out_.retain(rows * linear.experts * (linear.in + linear.out) * c_.element);
+  // What a deferred product reads: both operands, narrow where their casts are kept.
+  const double element = narrow(c_, out_.layer) && keeps_casts(c_) ? narrow_bytes(c_) : static_cast<double>(c_.element);
+  const double operands = static_cast<double>(rows * linear.experts * (linear.in + linear.out));
+  out_.retain(static_cast<std::int64_t>(operands * element));
 }
 
-void TensorParallel::full_forward(const Linear& linear) {
-  Casts casts(c_, out_, linear.name);
-  casts.weight(linear.in * linear.out * linear.experts);
-  casts.input(linear.rows * linear.experts * linear.in, false, false);
-  out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
-                      false, linear.experts > 1},
-               linear.name);
+void TensorParallel::full_forward(const Linear& linear, Side side) {
+  {
+    const ExpandedBase base(c_, out_, linear);
+    Casts casts(c_, out_, linear.name);
+    casts.weight(linear.in * linear.out * linear.experts);
+    casts.input(linear.rows * linear.experts * linear.in, false, false);
+    out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
+                        false, linear.experts > 1},
+                 linear.name);
+  }
+  adapter_forward(c_, out_, linear, side);
 }
 
-void TensorParallel::full_backward(const Linear& linear) {
+void TensorParallel::full_backward(const Linear& linear, Side side) {
   Casts casts(c_, out_, linear.name);
   casts.gradient(linear.rows * linear.experts * linear.out, false);
-  casts.again(linear.rows * linear.experts * linear.in, linear.in * linear.out * linear.experts);
-  input_gradient(linear);
+  {
+    const ExpandedBase base(c_, out_, linear);
+    casts.again(linear.rows * linear.experts * linear.in, linear.in * linear.out * linear.experts);
+    input_gradient(linear);
+  }
   weight_gradient(linear);
+  adapter_backward(c_, out_, linear, side);
 }
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {
@@ -196,9 +218,11 @@ void TensorParallel::row_backward(const Linear& linear, bool gathers) {
                casts.narrow_now() ? gathered_bytes(c_, true) : 0);
     casts.gathered(c_.tokens * linear.out, "gradient transpose");
   }
-  casts.again(c_.tokens * linear.in, linear.in * linear.out);
-  expand_base(c_, out_, linear);
-  input_gradient(linear);
+  {
+    const ExpandedBase base(c_, out_, linear);
+    casts.again(c_.tokens * linear.in, linear.in * linear.out);
+    input_gradient(linear);
+  }
   weight_gradient(linear);
   adapter_backward(c_, out_, linear, Side::row);
 }
@@ -210,15 +234,17 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
       c_.sp && gathers && !c_.job.framework.keeps_gathered && (!c_.strategy.lora || adapted(c_, linear));
   Casts casts(c_, out_, linear.name);
   casts.gradient(c_.tokens * linear.out, false);
-  casts.again(c_.tokens * linear.in, linear.in * linear.out);
-  expand_base(c_, out_, linear);
-  if (regathers) {  // only the weight gradient needs the gathered input, so it may arrive beside the input gradient
-    start(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"),
-          casts.narrow_now() && !c_.strategy.lora ? gathered_bytes(c_, false) : 0);
-    out_.record(kGathered);
-    if (!overlaps) out_.join(kGathered);
+  {
+    const ExpandedBase base(c_, out_, linear);
+    casts.again(c_.tokens * linear.in, linear.in * linear.out);
+    if (regathers) {  // only the weight gradient needs the gathered input, so it may arrive beside the input gradient
+      start(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"),
+            casts.narrow_now() && !c_.strategy.lora ? gathered_bytes(c_, false) : 0);
+      out_.record(kGathered);
+      if (!overlaps) out_.join(kGathered);
+    }
+    input_gradient(linear);
   }
-  input_gradient(linear);
   if (regathers && overlaps) out_.join(kGathered);
   if (regathers) casts.gathered(c_.tokens * linear.in, "input transpose");
   adapter_backward(c_, out_, linear, Side::column);

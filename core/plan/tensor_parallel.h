@@ -3,6 +3,8 @@
 // al., arXiv 2205.05198, fig. 5). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,11 +21,23 @@ struct Linear {
   std::int64_t rows = 0;     // tokens; 0: those of a microbatch
   std::int64_t experts = 1;  // equal layers side by side, each on `rows` tokens of its own (a grouped matmul)
   std::array<std::int64_t, 3> parts{};  // `out` of the matmuls that it really is; none: one
+  Axis axis = Axis::tp;                 // whose ranks hold a part of it each, unless every rank holds it whole
+};
+
+/// How the ranks of its axis cut a linear layer: by outputs, by inputs, not at all.
+enum class Side : std::uint8_t { column, row, whole };
+
+struct Placed {
+  Linear linear;
+  Side side;
 };
 
 /// Query, key and value projections; gate and up of a feed-forward: one matmul, or as many as the framework's modules.
 Linear qkv_linear(const Context&);
 Linear up_linear(const Context&);
+/// Behind the attention core; behind the activation.
+Linear proj_linear(const Context&);
+Linear down_linear(const Context&);
 
 class TensorParallel {
  public:
@@ -38,9 +52,10 @@ class TensorParallel {
   /// Backward of a column-parallel layer; the input is gathered again when sequence parallel, its gradient reduced.
   void column_backward(const Linear&, bool gathers = true, bool reduces = true);
 
-  /// A layer that is whole on this rank, such as a rank's experts: no collectives.
-  void full_forward(const Linear&);
-  void full_backward(const Linear&);
+  /// A layer without collectives of its own: whole on this rank, or one of experts, whose tokens are gathered and
+  /// summed around it. `side`: how an adapter beside it is cut.
+  void full_forward(const Linear&, Side side = Side::whole);
+  void full_backward(const Linear&, Side side = Side::whole);
 
   /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next
   /// compute operator.

@@ -16,6 +16,13 @@ int slot_of(int unit) { return unit % (kSlots - 1); }
 
 std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) / ranks * ranks; }
 
+/// Bytes of a gather over `ranks`: parameters in storage, those of them in fp8 alone a byte each, frozen ones as they
+/// are kept. All travel at once, as bytes.
+std::int64_t gathered(const Context& c, int ranks, std::int64_t count, std::int64_t narrow, std::int64_t frozen) {
+  if (count + frozen == 0) return 0;
+  return (padded(count, ranks) - narrow) * c.element + narrow + padded(frozen, ranks);
+}
+
 /// Units asked for ahead.
 int ahead(const Context& c) { return c.overlap_param_gather ? c.strategy.fsdp.ahead() : 0; }
 
@@ -39,7 +46,7 @@ Held UnitCut::held(int unit) const {
 }
 
 Held UnitCut::root() const {
-  Held root{chunk_.first ? embedding_parameters(c_) : 0, 0};
+  Held root = chunk_.first ? embedding_held(c_) : Held{};
   if (chunk_.last) root += last_parameters(c_);
   return root;
 }
@@ -49,12 +56,13 @@ bool UnitCut::kept(int unit) const {
 }
 
 std::int64_t Gathers::bytes(const Held& held) const {
-  const auto of = [&](Axis axis, std::int64_t count, std::int64_t narrow) {
+  const auto of = [&](Axis axis, std::int64_t count, std::int64_t narrow, std::int64_t frozen) {
     const int ranks = c_.axes[axis].size;
     const bool elsewhere = ranks > 1 || c_.strategy.offload.fetches_parameters();
-    return elsewhere && count > 0 ? (padded(count, ranks) - narrow) * c_.element + narrow : 0;
+    return elsewhere ? gathered(c_, ranks, count, narrow, frozen) : 0;
   };
-  return of(c_.shard_axis, held.dense, held.narrow_dense) + of(c_.expert_shard_axis, held.experts, held.narrow_experts);
+  return of(c_.shard_axis, held.dense, held.narrow_dense, held.frozen_dense) +
+         of(c_.expert_shard_axis, held.experts, held.narrow_experts, held.frozen_experts);
 }
 
 void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) {
@@ -68,12 +76,10 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
     bring_shard(c_, out_, held, behind_compute, std::exchange(before_, std::exchange(latest_, event_of_slot(slot))));
     out_.record(event_of_slot(slot));
   }
-  const auto gather = [&](Axis axis, std::int64_t count, std::int64_t narrow, const char* name) {
-    const int ranks = c_.axes[axis].size;
-    if (ranks == 1 || count == 0) return;
+  const auto gather = [&](Axis axis, std::int64_t size, const char* name) {
+    if (c_.axes[axis].size == 1 || size == 0) return;
     const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
-    const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c_.element + narrow,
-                          c_.group(axis)};
+    const Collective work{CollectiveKind::all_gather, size, c_.group(axis)};
     if (fetches) {
       out_.communicate(work, name, Stream::gather, channel, {Stream::dp, Stream::to_device});
     } else if (behind_compute) {
@@ -83,8 +89,11 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
     }
     out_.record(event_of_slot(slot));
   };
-  gather(c_.shard_axis, held.dense, held.narrow_dense, "unit all-gather");
-  gather(c_.expert_shard_axis, held.experts, held.narrow_experts, "expert unit all-gather");
+  gather(c_.shard_axis, gathered(c_, c_.axes[c_.shard_axis].size, held.dense, held.narrow_dense, held.frozen_dense),
+         "unit all-gather");
+  gather(c_.expert_shard_axis,
+         gathered(c_, c_.axes[c_.expert_shard_axis].size, held.experts, held.narrow_experts, held.frozen_experts),
+         "expert unit all-gather");
   out_.layer = computing;
 }
 

@@ -5,6 +5,8 @@
 // reaches a unit it waits for the unit's gather, copies the buffer out (where the framework does) and asks for the
 // unit `prefetch` further on, so that one flies while the other computes: PyTorch's fully_shard with one unit ahead.
 // Gathers and reductions of a group share one communicator, hence wait for one another in issue order.
+// Frozen weights beside adapters travel with their unit in the format they are kept in (bitsandbytes' packed int8 and
+// nf4 under FSDP, too) and have no gradients: what is scattered is the adapters' alone.
 // Leaves out: casting the rank's own shard before a gather and adding to its gradient (1/n of a unit's bytes).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

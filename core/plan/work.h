@@ -37,6 +37,7 @@ struct Attention {
   int value_head_dim = 0;     // of values and output where it differs from that of queries and keys; 0: head_dim
   std::int64_t document = 0;  // tokens of each document of a packed sequence, none attends to another; 0: one document
   std::int64_t kv_element = 0;  // bytes of a number of K and V where they come from a cache; 0: of `dtype`
+  bool values_in_keys = false;  // values are the first numbers of keys and read with them (latent attention, decoding)
   int value_dim() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
   auto operator<=>(const Attention&) const = default;
 };
@@ -73,9 +74,17 @@ struct GroupShape {
   auto operator<=>(const GroupShape&) const = default;
 };
 
-enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, shift };
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  reduce,
+  shift
+};
 
-/// `bytes` as nccl-tests counts them: the whole buffer of one rank (all_reduce, broadcast), the gathered result
+/// `bytes` as nccl-tests counts them: the whole buffer of one rank (all_reduce, broadcast, reduce), the gathered result
 /// (all_gather), the input before scattering (reduce_scatter), what one rank sends to all (all_to_all),
 /// or to the next member while it receives as much from the one before (shift).
 struct Collective {

@@ -17,7 +17,8 @@ struct StageMemory {
   std::vector<std::pair<std::string, std::int64_t>> categories;  // parameters gradients ... reserved
   std::string peak_operator;                                     // "forward layer 19 microbatch 7: attention"
   double peak_time_s = 0;
-  std::int64_t outside = 0;  // of peak_bytes, what no allocator counts: CUDA context, NCCL's buffers; not in JSON
+  std::int64_t allocated_bytes = 0;  // of peak_bytes, live tensors (torch.cuda.max_memory_allocated); not in JSON
+  std::int64_t reserved_bytes = 0;   // what the caching allocator took (max_memory_reserved); not in JSON
 };
 
 struct Communication {
@@ -57,6 +58,8 @@ struct Prediction {
   bool fits = true;
   std::int64_t capacity_bytes = 0;
   std::int64_t peak_bytes = 0;  // of the fullest stage
+  std::int64_t allocated_bytes = 0, reserved_bytes = 0,
+               smi_bytes = 0;  // as three tools count it, each its fullest stage
   std::vector<StageMemory> stages;
   std::int64_t host_bytes = 0, host_capacity_bytes = 0;  // of the fullest node, where something is offloaded
   std::int64_t nvme_bytes = 0, nvme_capacity_bytes = 0;  // likewise; capacity 0: unknown

@@ -66,7 +66,8 @@ struct Fabric {
   int leaf_nodes = 0;         // nodes below one leaf (or rail group); 0: all
   base::Seconds hop_latency;  // one switch hop
   NicKind nic_kind = NicKind::infiniband;
-  NetworkCalibration calibration;  // of collectives that cross it
+  bool in_switch_reduction = false;  // switches add up (SHARP) and NCCL is told to use it (NCCL_COLLNET_ENABLE=1)
+  NetworkCalibration calibration;    // of collectives that cross it
 };
 
 /// Nodes of one kind, side by side.

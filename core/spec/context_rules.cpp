@@ -13,6 +13,19 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
   const Model& m = job.model;
   const std::int64_t tp = job.strategy.tp, cp = job.strategy.cp;
+  if (m.heads % tp != 0) return;  // told with tp
+  const UlyssesHeads way = job.framework.ulysses_heads;
+  const UlyssesShare share = ulysses_share(job);
+  if (share.divides || way == UlyssesHeads::padded) return;
+  const std::string mend = "choose another cp, or cp_kind: ring";
+  if (way == UlyssesHeads::uneven) {
+    if (m.heads / tp > cp) return;
+    faults.push_back({"strategy.cp",
+                      text(m.heads / tp) + " heads of a tensor-parallel rank are not more than cp " + text(cp) +
+                          ", as " + job.framework.name + " needs to deal them out unevenly",
+                      mend});
+    return;
+  }
   if (m.heads % (tp * cp) != 0) {
     faults.push_back(
         {"strategy.cp",
@@ -21,24 +34,33 @@ void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
     return;
   }
   const std::int64_t kv_heads = std::max<std::int64_t>(1, m.kv_heads / tp);
-  if (kv_heads % cp != 0 && cp % kv_heads != 0) {
-    faults.push_back({"strategy.cp",
-                      text(kv_heads) +
-                          " kv_heads of a tensor-parallel rank can be neither divided nor copied over cp " + text(cp) +
-                          ", as cp_kind: ulysses needs",
-                      "choose a cp that divides " + text(kv_heads) + ", a multiple of it, or cp_kind: ring"});
-  }
+  faults.push_back({"strategy.cp",
+                    text(kv_heads) + " kv_heads of a tensor-parallel rank can be neither divided nor copied over cp " +
+                        text(cp) + ", as cp_kind: ulysses needs",
+                    "choose a cp that divides " + text(kv_heads) + ", a multiple of it, or cp_kind: ring"});
 }
 
 }  // namespace
+
+UlyssesShare ulysses_share(const Job& job) {
+  const int tp = job.strategy.tp, cp = job.strategy.cp;
+  const int heads = job.model.heads / tp;
+  const int keys = job.model.mla ? heads : std::max(1, job.model.kv_heads / tp);
+  if (heads % cp == 0 && (keys % cp == 0 || cp % keys == 0)) return {heads / cp, std::max(keys / cp, 1), true};
+  const int most = (keys + cp - 1) / cp;
+  return {most * std::max(heads / keys, 1), most, false};
+}
 
 std::vector<base::Fault> context_faults(const Job& job) {
   const Strategy& s = job.strategy;
   std::vector<base::Fault> faults;
   if (s.cp == 1) return faults;
+  const bool decodes = job.training.mode == Mode::decode;  // of the sequence a rank has cached tokens alone
   const std::int64_t sequence = job.training.sequence, cp = s.cp;
   const bool zigzag = s.cp_balance == CpBalance::zigzag && job.model.causal;
-  if (sequence % (zigzag ? 2 * cp : cp) != 0) {
+  if (decodes) {
+    // no chunks, no ring, no trade
+  } else if (sequence % (zigzag ? 2 * cp : cp) != 0) {
     faults.push_back({"strategy.cp",
                       text(sequence) + " tokens of a sequence do not divide into " +
                           (zigzag ? "2 x cp = " + text(2 * cp) + " chunks (cp_balance: zigzag)" : text(cp) + " parts"),
@@ -50,12 +72,12 @@ std::vector<base::Fault> context_faults(const Job& job) {
          text(sequence / cp) + " tokens of a context-parallel rank do not divide by tp " + text(s.tp) + " (sp: true)",
          "choose degrees whose product divides " + text(sequence)});
   }
-  if (s.cp_kind == CpKind::ring && cp * job.model.layers > 1'000'000) {
+  if (!decodes && s.cp_kind == CpKind::ring && cp * job.model.layers > 1'000'000) {
     faults.push_back({"strategy.cp",
                       text(cp * job.model.layers) + " steps of the ring in one forward are more than are simulated",
                       "choose a smaller cp, or cp_kind: all_gather"});
   }
-  if (s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
+  if (!decodes && s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
   if (kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax) {
     faults.push_back({"strategy.attention_kernel",

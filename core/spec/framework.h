@@ -10,6 +10,10 @@
 
 namespace spec {
 
+/// Ulysses with heads that its ranks do not divide: not run; dummy heads up to the next multiple; the first ranks take
+/// one more than the others.
+enum class UlyssesHeads { refused, padded, uneven };
+
 struct Framework {
   std::string name;
   base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
@@ -40,18 +44,20 @@ struct Framework {
   bool experts_follow_tp = false;  // ep and etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
   // Of eager PyTorch, by what its modules allocate.
-  bool compiles_loss = true;      // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool separate_loss = false;     // an unfused loss has tensors of its own where Megatron works in place
-  bool keeps_gathered = false;    // under sp, gathered inputs of linears are kept for backward, not gathered again
-  bool expands_kv = false;        // grouped K and V are copied to every query head before attention
-  bool ring_gathers = false;      // context parallel by ring: K and V come at once, results are merged in fp32
-  bool separate_linears = false;  // q, k, v and the halves of a gated feed-forward are matmuls of their own
-  double norm_backward = 1;       // a fused norm's backward over a tuned kernel's time
-  int optimizer_workspace = 0;    // bytes a parameter that the optimizer's step takes for itself
+  bool compiles_loss = true;         // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool separate_loss = false;        // an unfused loss has tensors of its own where Megatron works in place
+  bool keeps_gathered = false;       // under sp, gathered inputs of linears are kept for backward, not gathered again
+  bool expands_kv = false;           // grouped K and V are copied to every query head before attention
+  bool ring_gathers = false;         // context parallel by ring: K and V come at once, results are merged in fp32
+  bool separate_linears = false;     // q, k, v and the halves of a gated feed-forward are matmuls of their own
+  double norm_backward = 1;          // a fused norm's backward over a tuned kernel's time
+  int optimizer_workspace = 0;       // bytes a parameter that the optimizer's step takes for itself
+  bool keeps_stage_outputs = false;  // what a stage sent on stays until its gradient has been used
   bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
-  double cpu_optimizer = 1;           // an optimizer on the host moves its bytes at this share of the host's bandwidth
-  base::Bytes optimizer_tile;         // fp32 weights of a tile that it updates while others travel; 0: all at once
+  UlyssesHeads ulysses_heads = UlyssesHeads::refused;
+  double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
+  base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap

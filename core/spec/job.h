@@ -10,6 +10,7 @@
 #include "core/spec/cluster.h"
 #include "core/spec/framework.h"
 #include "core/spec/model.h"
+#include "core/spec/network_algorithm.h"
 #include "core/spec/strategy.h"
 #include "core/spec/training.h"
 #include "core/spec/uncertainty.h"
@@ -18,7 +19,7 @@ namespace spec {
 
 struct Network {
   std::string fidelity = "closed_form";  // closed_form flow coupled
-  std::string algorithm = "auto";
+  Algorithm algorithm = Algorithm::automatic;
 };
 
 struct SlowRank {

@@ -11,10 +11,19 @@
 
 namespace spec {
 
-/// A protocol that trades bandwidth for latency by flags inside the data (NCCL's LL and LL128 together).
+/// A protocol that trades bandwidth for latency by flags inside the data. NCCL has two: LL (a flag with every 4 bytes,
+/// so at most half of the bandwidth) and LL128 (one with every 120 bytes, over NVLink and cards that keep 128 bytes
+/// whole).
 struct LowLatency {
   double efficiency = 0;  // as PathCurve::efficiency; 0: there is none
   base::Seconds latency, hop;
+};
+
+/// What a curve was fitted to; sizes are of plan::Collective. All zero: not told.
+struct Covered {
+  base::Bytes from, to;
+  int fewest_ranks = 0, most_ranks = 0;
+  int rows = 0;
 };
 
 /// One algorithm over one kind of path; see sim/network/closed_form.h for the formula.
@@ -25,10 +34,14 @@ struct PathCurve {
   base::Bytes ramp;         // bytes a rank sends at which half of the bandwidth is reached
   double local = 0;         // cost of a byte that stays on its rank (own share, copied) over one on the wire
   double decay = 0;         // bandwidth falls as (members / 2)^-decay: domains of a fabric, ranks inside a domain
-  LowLatency low_latency;
+  LowLatency low_latency;   // LL; where there is no ll128, LL and LL128 fitted as one
+  LowLatency ll128;
+  Covered covered;
   double residual = 0.2;  // standard deviation of log(predicted / measured) over the fitted rows
   bool measured = false;  // fitted to measurements of this kind of path; false: taken from a similar one
   std::string source;     // what it was fitted to
+
+  bool offered() const { return efficiency > 0; }
 };
 
 /// The curve of an algorithm that a path does not offer.
@@ -42,9 +55,31 @@ inline PathCurve not_offered() {
 struct NetworkCalibration {
   std::string name;  // empty: none; defaults are used and the report says so
   PathCurve all_reduce, all_gather, reduce_scatter, all_to_all, send;  // rings; direct sends
-  PathCurve tree = not_offered();  // all-reduce by double binary trees, across a fabric
-  PathCurve nvls = not_offered();  // all-reduce inside the switches (NVLink SHARP), inside a domain
+  PathCurve broadcast = not_offered();  // not offered: as all_gather, which streams alike
+  PathCurve tree = not_offered();       // all-reduce by double binary trees, across a fabric
+  PathCurve nvls = not_offered();       // all-reduce inside the switches (NVLink SHARP), inside a domain
+  PathCurve collnet = not_offered();    // all-reduce inside the fabric's switches (SHARP)
+  PathCurve pat = not_offered();        // all-gather and reduce-scatter in log steps, one rank a node
   std::vector<std::string> sources;
+};
+
+/// Every curve by its key in a calibration file, in the file's order.
+struct CurveName {
+  const char* key;
+  PathCurve NetworkCalibration::*curve;
+  bool required;
+};
+inline constexpr CurveName kCurveNames[] = {
+    {"all_reduce", &NetworkCalibration::all_reduce, true},
+    {"all_gather", &NetworkCalibration::all_gather, true},
+    {"reduce_scatter", &NetworkCalibration::reduce_scatter, true},
+    {"all_to_all", &NetworkCalibration::all_to_all, true},
+    {"send", &NetworkCalibration::send, true},
+    {"broadcast", &NetworkCalibration::broadcast, false},
+    {"tree", &NetworkCalibration::tree, false},
+    {"nvls", &NetworkCalibration::nvls, false},
+    {"collnet", &NetworkCalibration::collnet, false},
+    {"pat", &NetworkCalibration::pat, false},
 };
 
 }  // namespace spec

@@ -37,8 +37,6 @@ std::vector<base::Fault> offload_faults(const Job& job) {
       s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream, "strategy.offload",
       "offloading in a schedule with weight gradients apart, two copies or no flush is not supported by this version",
       "write schedule: 1f1b or interleaved");
-  refuse(s.lora.has_value(), "strategy.offload", "offloading beside low-rank adapters is not supported by this version",
-         "leave offload out");
   refuse(o.updates_on_host() && job.training.optimizer == Optimizer::adamw8bit, optimizer,
          "8-bit states are updated on the GPU alone", "write training.optimizer: adamw");
   const Node& node = job.cluster.node;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/context_rules.h"
 #include "core/spec/job.h"
 
 namespace spec {
@@ -82,6 +83,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const bool sends_beside = zero_bubble || s.schedule == Schedule::dualpipe;
   Filler of_schedule(job, "part of the schedule");
   if (sends_beside) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
+  if (s.spreads_vocab()) Filler(job, "part of vocab_parallel: pipeline").fill(s.overlap.p2p, true, "overlap.p2p");
   // A framework that waits for its exchanges overlaps them only where several chunks a stage let it work ahead.
   const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
   of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
@@ -97,6 +99,19 @@ void fill_overlap(Job& job, Filler& of_framework) {
         offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
     if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
   }
+}
+
+void tell_ulysses(const Job& job, Filler& of_framework) {
+  const Strategy& s = job.strategy;
+  if (s.cp == 1 || s.cp_kind != CpKind::ulysses || job.model.is_list() || job.training.mode == Mode::decode) return;
+  const UlyssesShare share = ulysses_share(job);
+  if (share.divides) return;
+  const bool pads = job.framework.ulysses_heads == UlyssesHeads::padded;
+  const std::string heads = std::to_string(job.model.heads / s.tp);
+  of_framework.tell(
+      "heads", pads ? std::to_string(share.queries * s.cp) : std::to_string(share.queries) + " on a rank",
+      pads ? "dummy heads beside " + heads + ", for cp_kind: ulysses over " + std::to_string(s.cp)
+           : "the most that one of " + std::to_string(s.cp) + " ranks has of " + heads + ", for cp_kind: ulysses");
 }
 
 /// Tokens of the hottest of `ep` ranks over the mean; each holds a run of neighbouring experts.
@@ -174,7 +189,8 @@ Job resolve(Job job) {
     s.etp = s.tp;
     of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where ep is left out");
   }
-  if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split) {
+  if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split &&
+      !s.spreads_vocab()) {
     s.stage_layers = balanced_layers(job.model, s.pp);
     std::string list;
     for (const int layers : s.stage_layers) list += (list.empty() ? "[" : ", ") + std::to_string(layers);
@@ -196,6 +212,7 @@ Job resolve(Job job) {
     of_framework.tell("fsdp", "{reshard: false, sync_each_microbatch: false}", framework + " with pp");
   }
   fill_overlap(job, of_framework);
+  tell_ulysses(job, of_framework);
   if (!s.moe_routing.empty()) {
     s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
     of_framework.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
@@ -207,7 +224,9 @@ Job resolve(Job job) {
   }
   if (!t.fp8_parameters) {
     const bool one_scale = t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise";
-    t.fp8_parameters = job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master();
+    const bool kept_below = s.lora && s.lora->base != LoraBase::bf16;
+    t.fp8_parameters =
+        job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master() && !kept_below;
     if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
   }
   const bool trains = !t.serves();
@@ -222,9 +241,11 @@ Job resolve(Job job) {
     of_framework.tell("master_weights", *t.master_weights ? "true" : "false",
                       "precision " + std::string(name(t.precision)));
   }
-  if (const std::int64_t over = job.model.vocab % s.tp) {
-    const std::int64_t padded = job.model.vocab + s.tp - over;
-    of_framework.tell("vocab", std::to_string(padded), "padded from " + std::to_string(job.model.vocab) + " for tp");
+  const int shares = s.tp * (s.spreads_vocab() ? s.pp : 1);
+  if (const std::int64_t over = job.model.vocab % shares) {
+    const std::int64_t padded = job.model.vocab + shares - over;
+    of_framework.tell("vocab", std::to_string(padded),
+                      "padded from " + std::to_string(job.model.vocab) + (shares > s.tp ? " for tp x pp" : " for tp"));
     job.model.vocab = padded;
   }
   return job;

@@ -60,12 +60,16 @@ std::vector<std::string> serving_warnings(const Job& job) {
   };
   idle(s.recompute.kind != Recompute::Kind::none, "recompute");
   idle(s.zero > 0, "zero");
+  if (t.mode == Mode::decode && s.cp > 1 && s.cp_kind != CpKind::ring) {
+    out.push_back("cp_kind has no effect while decoding: each rank attends to the tokens that it has cached");
+  }
   idle(t.data.has_value(), "data");
   idle(t.checkpoint.has_value(), "checkpoint");
   idle(t.dropout > 0, "dropout");
+  idle(t.fp8_activation_inputs, "fp8_activation_inputs");
+  idle(t.moments_dtype != Dtype::fp32, "moments_dtype");
   idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
   idle(s.offload_given, "offload");
-  idle(s.lora.has_value(), "lora");
   const std::int64_t most = job.model.max_positions;
   if (most > 0 && t.sequence <= most && t.cached() > most) {
     out.push_back("prompt and output reach " + std::to_string(t.cached()) + " tokens, beyond the model's maximum of " +

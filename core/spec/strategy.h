@@ -21,6 +21,10 @@ inline constexpr std::array<std::string_view, kAttentionKernels> kAttentionKerne
     "unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"};
 constexpr std::string_view name(AttentionKernel k) { return kAttentionKernelNames[static_cast<int>(k)]; }
 
+/// Who holds the rows of the embedding and of the output head: the tensor-parallel ranks of the first and the last
+/// stage, or those of every stage (core/plan/vocabulary.h).
+enum class VocabParallel { tensor, pipeline };
+
 enum class TpOverlap { none, wgrad, chunked, userbuffers };
 enum class CpKind { ring, all_gather, ulysses };
 /// zigzag: of 2 cp chunks each rank has one from the front and one from the back, so that a causal mask leaves all of
@@ -31,9 +35,21 @@ enum class MoeDispatcher { alltoall, allgather, deepep };
 
 /// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
 /// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
+/// Under selective: parts of a layer that are computed again, by Megatron Core's names (--recompute-modules).
+struct RecomputeModules {
+  bool core_attn = true;        // scores and softmax
+  bool layernorm = false;       // results of a block's norms, inputs of the linears behind them
+  bool mla_up_proj = false;     // queries, keys and values from the latent vectors, their norms and rotation included
+  bool moe_act = false;         // result of the routed experts' activation
+  bool mlp = false;             // a dense feed-forward
+  bool moe = false;             // a layer of experts, its exchanges included
+  bool shared_experts = false;  // the shared experts of one
+  bool operator==(const RecomputeModules&) const = default;
+};
 struct Recompute {
   enum class Kind { none, selective, full, selective_ops } kind = Kind::none;
   int layers = 0;  // full only; 0: all
+  RecomputeModules modules = {};
 };
 
 /// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.
@@ -93,6 +109,8 @@ struct Strategy {
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order
   bool embedding_in_split = false;
+  VocabParallel vocab_parallel = VocabParallel::tensor;
+  int vocab_barriers = 2;                 // pipeline: how often all stages wait for one another in a microbatch's loss
   std::optional<bool> optimizer_barrier;  // all stages end a step together, by the norm of all gradients
   std::string rank_order = "tp-cp-dp-pp";
   bool fsdp_given = false;
@@ -112,6 +130,8 @@ struct Strategy {
     return ep > 1 && overlap.expert.value_or(false) &&
            (schedule == Schedule::one_f_one_b || schedule == Schedule::interleaved);
   }
+  /// Embedding and output head are cut over the pipeline's stages.
+  bool spreads_vocab() const { return vocab_parallel == VocabParallel::pipeline && pp > 1; }
   /// zb-v and dualpipe imply two.
   int chunks_a_stage() const { return schedule == Schedule::zb_v || schedule == Schedule::dualpipe ? 2 : vpp; }
   /// Of one copy of the model; dualpipe's two chunks a stage are of two copies.

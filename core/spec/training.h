@@ -30,6 +30,8 @@ struct Training {
   WideLayers wide_layers;              // under fp8, mxfp8, nvfp4
   std::optional<bool> fp8_parameters;  // weights of narrow layers exist in fp8 alone, beside the master copy
   Optimizer optimizer = Optimizer::adamw;
+  bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8
+  Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's momentum
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   double dropout = 0;

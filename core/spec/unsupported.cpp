@@ -18,9 +18,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const bool expert = !t.serves() && s.ep > 1 && s.overlap.expert.value_or(false);
   const bool paired = !t.serves() && s.pairs_passes();
   const Refusal refusals[] = {
-      {t.mode == Mode::decode && job.model.mla, "training.mode", "decoding with latent attention",
-       "write mode: prefill"},
-      {t.serves() && s.cp > 1, "strategy.cp", "context parallelism in prefill and decode", "write cp: 1"},
+      {t.mode == Mode::decode && s.cp > 1 && job.model.moe && s.ep * s.etp > 1, "strategy.cp",
+       "decoding with experts and context cut over the same ranks", "write cp: 1, or ep: 1 and etp: 1"},
       {t.serves() && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule of training in prefill and decode", "write schedule: 1f1b"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
@@ -46,10 +45,6 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},
-      {s.lora && s.zero >= 2, "strategy.lora", "low-rank adapters beside sharded weights", "write zero: 1"},
-      {s.lora && job.model.moe, "strategy.lora", "low-rank adapters beside experts", "choose a dense model"},
-      {s.lora && job.model.mla, "strategy.lora", "low-rank adapters beside latent attention",
-       "choose a model without mla"},
       {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
        "write fidelity: closed_form"},
   };

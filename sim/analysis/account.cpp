@@ -125,7 +125,8 @@ std::vector<result::StageMemory> stage_memory(const EngineInput& in, const trace
                                     footprint.peak.bytes[k] + (shares ? footprint.communicators : 0));
     }
     stage.categories.emplace_back("reserved", footprint.reserved);
-    stage.outside = footprint.context + footprint.communicators;
+    stage.allocated_bytes = footprint.allocated();
+    stage.reserved_bytes = footprint.held_by_allocator();
     stage.peak_operator = operator_text(plan, role, footprint.peak);
     if (footprint.peak.call >= 0) {
       const std::size_t first = tracks_of(trace, role);
@@ -206,6 +207,11 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
     out.peak_bytes = peak;
     out.capacity_bytes = capacity;
   }
+  out.smi_bytes = out.peak_bytes;
+  for (const result::StageMemory& stage : out.stages) {
+    out.allocated_bytes = std::max(out.allocated_bytes, stage.allocated_bytes);
+    out.reserved_bytes = std::max(out.reserved_bytes, stage.reserved_bytes);
+  }
   out.fits = out.peak_bytes <= out.capacity_bytes;
   if (!out.fits) out.attack = worst_category(out.stages[fullest]);
   if (job.strategy.offload.any()) add_host(job, plan, out);
@@ -216,6 +222,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
     out.warnings.push_back("stage " + std::to_string(role.stage) +
                            " stands on several kinds of node: the slowest of them sets its pace");
   }
+  for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
   out.assumptions = job.assumptions;
   return out;
 }

@@ -20,7 +20,7 @@ std::vector<Family> families(const spec::Job& job, const plan::Plan& plan, const
     const spec::Cluster cluster = job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster;
     const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
     for (std::size_t w = 0; w < out.size(); ++w) {
-      Family family = family_of(plan.works[w], cluster, device, job.uncertainty);
+      Family family = family_of(plan.works[w], cluster, device, job.uncertainty, job.network.algorithm);
       if (out[w].name.empty() || family.time > out[w].time) out[w] = std::move(family);
     }
   }

@@ -25,6 +25,5 @@ std::map<std::string, Exposed> exposure(const spec::Job&, const EngineInput&, co
 
 inline constexpr const char* kHostCause = "host";
 inline constexpr const char* kInterferenceCause = "kernels beside communication";
-inline constexpr const char* kCopiesCause = "copies and files";
 
 }  // namespace sim

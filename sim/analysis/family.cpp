@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "sim/analysis/provenance.h"
 #include "sim/network/closed_form.h"
+#include "sim/network/collective_table.h"
 
 namespace sim {
 namespace {
@@ -28,7 +28,7 @@ std::string over(const std::string& op, const spec::NetworkCalibration& path) {
   return op + " over " + (path.name.empty() ? "unnamed links" : path.name);
 }
 std::string name_of(const plan::Collective& w, const spec::Cluster& cluster) {
-  return over(op_name(w.kind), w.group.domains > 1 ? cluster.fabric.calibration : cluster.node.links);
+  return over(std::string(name(w.kind)), w.group.domains > 1 ? cluster.fabric.calibration : cluster.node.links);
 }
 std::string name_of(const plan::Transfer& w, const spec::Cluster& cluster) {
   return over("send", w.crosses_domain ? cluster.fabric.calibration : cluster.node.links);
@@ -39,19 +39,18 @@ bool outside(const plan::Attention& w) {
   return w.q_len < kFewestTokens || w.kv_len > kMostTokens || w.head_dim > kWidestHead;
 }
 bool outside(const plan::Convolution&) { return true; }
+bool outside(const plan::MemoryBound&) { return false; }
+
 template <class W>
-bool outside(const W&) {
-  return false;
+Family of_network(const W& w, const NetworkPrice& cost, const spec::Cluster& cluster, const spec::Uncertainty& u) {
+  const bool extrapolated = cost.curve && sim::outside(*cost.curve, w.bytes);
+  return {name_of(w, cluster), cost.time, cost.residual * (extrapolated ? u.outside_fit : 1)};
 }
 
 }  // namespace
 
-bool outside_fit(const plan::Work& work) {
-  return std::visit([](const auto& w) { return outside(w); }, work);
-}
-
 Family family_of(const plan::Work& work, const spec::Cluster& cluster, const Device& device,
-                 const spec::Uncertainty& uncertainty) {
+                 const spec::Uncertainty& uncertainty, spec::Algorithm algorithm) {
   return std::visit(
       [&](const auto& w) -> Family {
         using W = std::decay_t<decltype(w)>;
@@ -60,9 +59,10 @@ Family family_of(const plan::Work& work, const spec::Cluster& cluster, const Dev
         } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
           return {"copies and files", base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate)),
                   uncertainty.copies};
-        } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
-          const NetworkPrice cost = price(w, cluster);
-          return {name_of(w, cluster), cost.time, cost.residual};
+        } else if constexpr (std::is_same_v<W, plan::Collective>) {
+          return of_network(w, price(w, cluster, algorithm), cluster, uncertainty);
+        } else if constexpr (std::is_same_v<W, plan::Transfer>) {
+          return of_network(w, price(w, cluster), cluster, uncertainty);
         } else {
           const Price cost = price(w, device);
           return {name_of(w), cost.time, cost.residual * (outside(w) ? uncertainty.outside_fit : 1)};

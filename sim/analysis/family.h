@@ -6,6 +6,7 @@
 
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
+#include "core/spec/network_algorithm.h"
 #include "core/spec/uncertainty.h"
 #include "sim/cost/price.h"
 
@@ -18,11 +19,9 @@ struct Family {
   double residual = 0;  // standard deviation of log(measured / predicted); wider outside the shapes of the fit
 };
 
-/// REQUIRES: device is of cluster.node.
-Family family_of(const plan::Work&, const spec::Cluster&, const Device&, const spec::Uncertainty&);
-
-/// Whether the work's shape lies beyond those that its curve was fitted to (docs/prices.md): matmuls with a side below
-/// 256, flash attention of fewer than 256 or more than 40,000 tokens or heads wider than 128, every convolution.
-bool outside_fit(const plan::Work&);
+/// The residual counts `outside_fit` times beyond the shapes that the curve was fitted to (docs/prices.md): matmuls
+/// with a side below 256; flash attention of fewer than 256 or more than 40,000 tokens, or of heads wider than 128;
+/// every convolution; collectives of sizes that the curve does not cover. REQUIRES: device is of cluster.node.
+Family family_of(const plan::Work&, const spec::Cluster&, const Device&, const spec::Uncertainty&, spec::Algorithm);
 
 }  // namespace sim

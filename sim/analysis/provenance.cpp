@@ -2,10 +2,14 @@
 #include "sim/analysis/provenance.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <type_traits>
 #include <variant>
+
+#include "core/base/text.h"
+#include "sim/network/collective_table.h"
 
 namespace sim {
 namespace {
@@ -20,16 +24,47 @@ const spec::PathCurve& curve_of(const spec::NetworkCalibration& path, plan::Coll
     case plan::CollectiveKind::reduce_scatter: return path.reduce_scatter;
     case plan::CollectiveKind::all_to_all: return path.all_to_all;
     case plan::CollectiveKind::shift: return path.send;
-    default: return path.all_reduce;
+    case plan::CollectiveKind::broadcast:
+    case plan::CollectiveKind::reduce: return path.broadcast.offered() ? path.broadcast : path.all_gather;
+    case plan::CollectiveKind::all_reduce: break;
   }
+  return path.all_reduce;
+}
+
+const std::string& key_of(const result::Provenance& number) { return number.what; }
+const std::string& key_of(const std::string& line) { return line; }
+
+/// What several kinds of node share is told once.
+template <class T>
+void add_new(std::vector<T>& all, T one) {
+  const auto same = [&](const T& known) { return key_of(known) == key_of(one); };
+  if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(one));
 }
 
 constexpr const char* kKernelNames[] = {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"};
 
 class Collector {
  public:
-  Collector(const spec::Node& node, const spec::Fabric& fabric) : node_(node), fabric_(fabric) {}
+  /// Of all works of the plan on that kind of node.
+  Collector(const spec::Job& job, const plan::Plan& plan, int kind)
+      : node_(job.cluster.node_of(kind)), fabric_(job.cluster.fabric) {
+    for (const plan::Work& work : plan.works) {
+      std::visit([&](const auto& w) { add(w); }, work);
+    }
+  }
 
+  std::vector<result::Provenance> take() { return std::move(out_); }
+  /// Collectives of sizes that their curve was not fitted to, in words.
+  std::vector<std::string> extrapolated() const {
+    std::vector<std::string> out;
+    for (const auto& [what, covered] : beyond_) {
+      out.push_back(what + " is extrapolated: its curve was fitted to " + base::human(covered.from) + " to " +
+                    base::human(covered.to));
+    }
+    return out;
+  }
+
+ private:
   void add(const plan::Matmul& w) {
     const spec::MatmulCurve& curve = node_.calibration.matmul[static_cast<int>(w.dtype)];
     note(of("matmul " + std::string(spec::name(w.dtype)) + on_gpu(), curve.from.measured, curve.from.source));
@@ -46,12 +81,12 @@ class Collector {
   }
   void add(const plan::Collective& w) {
     if (w.group.size == 1) return;
-    if (w.group.per_domain > 1) note_path(node_.links, curve_of(node_.links, w.kind), op_name(w.kind));
-    if (w.group.domains > 1) note_path(fabric_.calibration, curve_of(fabric_.calibration, w.kind), op_name(w.kind));
+    if (w.group.per_domain > 1) note_path(node_.links, w.kind, w.bytes);
+    if (w.group.domains > 1) note_path(fabric_.calibration, w.kind, w.bytes);
   }
   void add(const plan::Transfer& w) {
     const spec::NetworkCalibration& path = w.crosses_domain ? fabric_.calibration : node_.links;
-    note_path(path, path.send, "send");
+    note_path(path, plan::CollectiveKind::shift, w.bytes);
   }
   void add(const plan::HostSync&) {}
   void add(const plan::RatedCopy&) {}  // the job's or the data sheet's own rate
@@ -63,55 +98,43 @@ class Collector {
   void note(result::Provenance p) {
     if (seen_.insert(p.what).second) out_.push_back(std::move(p));
   }
-  std::vector<result::Provenance> take() { return std::move(out_); }
-
- private:
   std::string on_gpu() const {
     return " on " + node_.gpu.name + (node_.calibration.name.empty() ? "" : " (curve " + node_.calibration.name + ")");
   }
-  void note_path(const spec::NetworkCalibration& path, const spec::PathCurve& curve, const char* op) {
-    note(of(std::string(op) + " over " + (path.name.empty() ? "unnamed links" : path.name), curve.measured,
-            curve.source));
+  void note_path(const spec::NetworkCalibration& path, plan::CollectiveKind kind, std::int64_t bytes) {
+    const spec::PathCurve& curve = curve_of(path, kind);
+    const std::string what = std::string(name(kind)) + " over " + (path.name.empty() ? "unnamed links" : path.name);
+    note(of(what, curve.measured, curve.source));
+    if (outside(curve, bytes)) beyond_.emplace(what, curve.covered);
   }
 
   const spec::Node& node_;
   const spec::Fabric& fabric_;
   std::set<std::string> seen_;
+  std::map<std::string, spec::Covered> beyond_;
   std::vector<result::Provenance> out_;
 };
 
 }  // namespace
 
-const char* op_name(plan::CollectiveKind kind) {
-  switch (kind) {
-    case plan::CollectiveKind::all_reduce: return "all_reduce";
-    case plan::CollectiveKind::all_gather: return "all_gather";
-    case plan::CollectiveKind::reduce_scatter: return "reduce_scatter";
-    case plan::CollectiveKind::all_to_all: return "all_to_all";
-    case plan::CollectiveKind::broadcast: return "broadcast";
-    case plan::CollectiveKind::shift: return "send";
+std::vector<std::string> extrapolated_collectives(const spec::Job& job, const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    for (std::string& line : Collector(job, plan, kind).extrapolated()) add_new(out, std::move(line));
   }
-  return "";
+  return out;
 }
 
 std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Plan& plan) {
   std::vector<result::Provenance> out;
-  const auto note = [&out](result::Provenance p) {
-    const auto same = [&](const result::Provenance& known) { return known.what == p.what; };
-    if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(p));
-  };
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    for (result::Provenance& number : Collector(job, plan, kind).take()) add_new(out, std::move(number));
     const spec::Node& node = job.cluster.node_of(kind);
-    Collector collector(node, job.cluster.fabric);
-    for (const plan::Work& work : plan.works) {
-      std::visit([&](const auto& w) { collector.add(w); }, work);
-    }
-    for (result::Provenance& p : collector.take()) note(std::move(p));
-    note({"clocks under load on " + node.gpu.name, "assumed", node.calibration.power.source});
+    add_new(out, {"clocks under load on " + node.gpu.name, "assumed", node.calibration.power.source});
   }
-  note({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
+  out.push_back({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
   if (job.strategy.offload.updates_on_host()) {
-    note({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
+    out.push_back({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
   }
   return out;
 }

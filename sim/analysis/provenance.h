@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -12,7 +13,8 @@ namespace sim {
 
 std::vector<result::Provenance> provenance(const spec::Job&, const plan::Plan&);
 
-/// The curve of a network calibration that prices such a collective: "all_reduce", "send" ...
-const char* op_name(plan::CollectiveKind);
+/// Collectives whose sizes their curve was not fitted to, in words for a warning; nothing where a calibration file does
+/// not tell (`covered`).
+std::vector<std::string> extrapolated_collectives(const spec::Job&, const plan::Plan&);
 
 }  // namespace sim

@@ -49,6 +49,7 @@ std::string title(const spec::Job& job) {
                      (s.sp && s.tp > 1 ? " sp" : "") + degree("cp", s.cp) + ", pp " + std::to_string(s.pp) +
                      schedule(s);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
+  if (s.spreads_vocab()) text += ", vocabulary over pp";
   text += degree("ep", s.ep) + degree("etp", s.etp) + ", dp " + std::to_string(s.data());
   if (!job.training.serves()) {
     text += ", zero " + std::to_string(s.zero);

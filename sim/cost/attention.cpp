@@ -23,16 +23,17 @@ double head_dim_factor(const spec::AttentionCurve& curve, double head_dim) {
 /// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
 double value_dim(const plan::Attention& w) {
   const bool equal = w.kernel == spec::AttentionKernel::flash1 || w.kernel == spec::AttentionKernel::flash2;
-  return equal ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
+  return equal && !w.values_in_keys ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
 }
 
 /// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.
 double moved_bytes(const plan::Attention& w) {
   const double element = spec::bytes_of(w.dtype);
   const double cached = w.kv_element > 0 ? static_cast<double>(w.kv_element) : element;
-  const double row = 2.0 * static_cast<double>(w.q_len) * w.heads * element +
-                     2.0 * static_cast<double>(w.kv_len) * w.kv_heads * cached;
-  return row * (w.head_dim + value_dim(w)) / 2 * static_cast<double>(w.batch) * (w.backward ? 2 : 1);
+  const double width = w.head_dim + value_dim(w), read = w.values_in_keys ? w.head_dim : width;
+  const double row = static_cast<double>(w.q_len) * w.heads * element * width +
+                     static_cast<double>(w.kv_len) * w.kv_heads * cached * read;
+  return row * static_cast<double>(w.batch) * (w.backward ? 2 : 1);
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan
     case plan::Channel::Kind::forward_edge:
     case plan::Channel::Kind::backward_edge:
     case plan::Channel::Kind::embedding:
-    case plan::Channel::Kind::copies: return {number, -1, place};
+    case plan::Channel::Kind::copies:
+    case plan::Channel::Kind::stages: return {number, -1, place};
     case plan::Channel::Kind::model: return {number, -1, -1};
   }
   return {};
@@ -116,6 +117,7 @@ Key meeting_key(const plan::Channel& channel, int number, const plan::Plan& plan
 bool takes_part(const plan::Channel& channel, int stage) {
   switch (channel.kind) {
     case plan::Channel::Kind::group:
+    case plan::Channel::Kind::stages:
     case plan::Channel::Kind::model: return true;
     default: return stage == channel.from || stage == channel.to;
   }
@@ -152,6 +154,7 @@ std::string_view channel_name(const plan::Channel& channel) {
     case plan::Channel::Kind::embedding: return "embedding";
     case plan::Channel::Kind::model: return "model";
     case plan::Channel::Kind::copies: return "dp";
+    case plan::Channel::Kind::stages: return "vocabulary";
   }
   return "";
 }

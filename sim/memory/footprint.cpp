@@ -40,6 +40,13 @@ void fully_shard(spec::Job& job) {
   if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
 }
 
+/// Experts are exchanged, cut and reduced in groups of their own.
+int experts_communicators(const plan::Plan& plan, const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  if (!job.model.moe || s.ep * s.etp == 1) return 0;
+  return (s.ep > 1) + (s.etp > 1) + (plan.axes[plan::Axis::expert_dp].size > 1);
+}
+
 /// Bytes of the two gathered units that are allocated at once on the gathers' own stream.
 std::int64_t gather_pool(const plan::Plan& plan, const plan::Role& role) {
   std::int64_t most = 0;
@@ -81,7 +88,8 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
-                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0);
+                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
+                            experts_communicators(plan, job) + job.strategy.spreads_vocab();
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     Footprint one;

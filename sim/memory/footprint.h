@@ -17,6 +17,10 @@ struct Footprint {
   std::int64_t communicators = 0;  // beside it: NCCL's buffers
   std::int64_t reserved = 0;       // beside it: CUDA context, what the allocator cannot use
   std::int64_t context = 0;        // of `reserved`, what is no allocator's: CUDA context, library handles
+  /// Live tensors; what the caching allocator holds for them; what the process takes of the device (nvidia-smi). NCCL
+  /// and the CUDA context are no allocator's.
+  std::int64_t allocated() const { return peak.total(); }
+  std::int64_t held_by_allocator() const { return peak.total() + reserved - context; }
   std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 

@@ -2,16 +2,12 @@
 //
 // One algorithm with one protocol over rate R (a link's data-sheet rate, see sim/network/path.h) with curve c takes
 //   latency + hop * steps + (sent + sqrt(sent * ramp) + local * own) / (R * efficiency)
-// Simple protocol; the low-latency protocol has its own latency, hop and efficiency and no ramp. `sent` is what a rank
-// puts on the wire, `own` what stays on it. The square root is the slow filling of NCCL's channels. The price is the
-// fastest of
-//   ring   sent = bytes_sent_per_rank; 2 (N-1) steps for all_reduce, N-1 otherwise; bound by the slower of NIC, NVLink
-//   tree   all_reduce across a fabric: a node's NICs carry 2 (n-1)/n of the buffer for n domains; 2 log2(n) steps
-//   nvls   all_reduce in the switches: a link carries (m+1)/m of the buffer for m members; a tree across domains
-//   direct all_to_all: fabric and NVLink carry their parts at the same time; shift: each member sends to the next, the
-//          slower of NVLink and of the one hop that leaves an island
+// Simple protocol; LL and LL128 have their own latency, hop and efficiency and no ramp. `sent` is what a rank puts on
+// the wire, `own` what stays on it (sim/network/algorithms.h says how much, and in how many steps). The square root is
+// the slow filling of NCCL's channels. The price is of the fastest protocol of the fastest algorithm that the
+// collective and its path offer.
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
-// Leaves out: other axes on the same wires, placement other than consecutive nodes, SHARP in InfiniBand switches.
+// Leaves out: other axes on the same wires, placement other than consecutive nodes.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -21,20 +17,28 @@
 #include "core/base/units.h"
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
+#include "core/spec/network_algorithm.h"
+#include "sim/network/protocol.h"
 
 namespace sim {
 
 struct NetworkPrice {
   base::Seconds time;
-  std::string algorithm;  // "ring", "tree", "nvls", "nvls tree", "direct"; "none" when nothing moves
-  double residual = 0;
+  spec::Algorithm algorithm = spec::Algorithm::automatic;  // the one that was chosen; automatic when nothing moves
+  Protocol protocol = Protocol::none;
+  const spec::PathCurve* curve = nullptr;  // that rules: the fabric's where the group leaves its domain; of the cluster
+  double residual = 0;                     // of that curve
 };
 
 /// Time of one collective among `group`, all groups of its axis running at once (GroupShape::sharing), nothing else on
-/// the wires. Never grows with link bandwidth, never shrinks with bytes. REQUIRES: a group that leaves its node has
-/// NICs.
-NetworkPrice price(const plan::Collective&, const spec::Cluster&);
+/// the wires. Never grows with link bandwidth, never shrinks with bytes. An algorithm that this collective or this path
+/// does not have falls back to the ring (direct for all_to_all and shift), as NCCL's own filter did before it refused
+/// (NCCL_ALGO, 2.24). REQUIRES: a group that leaves its node has NICs.
+NetworkPrice price(const plan::Collective&, const spec::Cluster&, spec::Algorithm = spec::Algorithm::automatic);
 NetworkPrice price(const plan::Transfer&, const spec::Cluster&);
+
+/// Whether this collective among this group has the algorithm. REQUIRES: not automatic.
+bool offered(spec::Algorithm, const plan::Collective&, const spec::Cluster&);
 
 /// Bytes that one rank sends in a ring: all_reduce 2 (N-1)/N, all_gather and reduce_scatter (N-1)/N of the buffer.
 double bytes_sent_per_rank(const plan::Collective&);

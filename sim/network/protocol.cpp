@@ -8,37 +8,58 @@
 namespace sim {
 namespace {
 
+using Flags = spec::LowLatency spec::PathCurve::*;  // which of the protocols with flags in the data
+
 base::Seconds simple_bytes(const Leg& leg) {
   const spec::PathCurve& c = *leg.curve;
   const base::Bytes filling{std::sqrt(leg.sent.si() * c.ramp.si())};
   return (leg.sent + filling + leg.own * c.local) / (leg.rate * c.efficiency);
 }
 
-base::Seconds low_latency_bytes(const Leg& leg) {
-  return (leg.sent + leg.own * leg.curve->local) / (leg.rate * leg.curve->low_latency.efficiency);
+base::Seconds simple(const Leg& first, const Leg& second) {
+  const base::Seconds start = first.curve->latency + first.curve->hop * first.steps;
+  if (!second.curve) return start + simple_bytes(first);
+  return start + second.curve->hop * second.steps + std::max(simple_bytes(first), simple_bytes(second));
+}
+
+/// A curve with LL and LL128 fitted as one stands for either.
+const spec::LowLatency& of(const Leg& leg, Flags flags) {
+  const spec::LowLatency& apart = leg.curve->*flags;
+  return apart.efficiency > 0 ? apart : leg.curve->low_latency;
+}
+
+bool offered(const Leg& leg, Flags flags) { return !leg.curve || of(leg, flags).efficiency > 0; }
+bool apart(const Leg& leg) { return leg.curve && leg.curve->ll128.efficiency > 0; }
+
+base::Seconds flagged_bytes(const Leg& leg, Flags flags) {
+  return (leg.sent + leg.own * leg.curve->local) / (leg.rate * of(leg, flags).efficiency);
+}
+
+base::Seconds flagged(const Leg& first, const Leg& second, Flags flags) {
+  const spec::LowLatency& p = of(first, flags);
+  const base::Seconds start = p.latency + p.hop * first.steps;
+  if (!second.curve) return start + flagged_bytes(first, flags);
+  return start + of(second, flags).hop * second.steps +
+         std::max(flagged_bytes(first, flags), flagged_bytes(second, flags));
 }
 
 }  // namespace
 
-base::Seconds streamed(const Leg& first, const Leg& second) {
-  const bool both = second.curve != nullptr;
-  base::Seconds simple = first.curve->latency + first.curve->hop * first.steps;
-  base::Seconds bytes = simple_bytes(first);
-  if (both) {
-    simple += second.curve->hop * second.steps;
-    bytes = std::max(bytes, simple_bytes(second));
-  }
-  simple += bytes;
-  if (first.curve->low_latency.efficiency <= 0 || (both && second.curve->low_latency.efficiency <= 0)) return simple;
+std::string_view name(Protocol protocol) {
+  constexpr std::string_view names[] = {"none", "LL or LL128", "LL", "LL128", "Simple"};
+  return names[static_cast<int>(protocol)];
+}
 
-  const spec::LowLatency& ll = first.curve->low_latency;
-  base::Seconds low = ll.latency + ll.hop * first.steps;
-  bytes = low_latency_bytes(first);
-  if (both) {
-    low += second.curve->low_latency.hop * second.steps;
-    bytes = std::max(bytes, low_latency_bytes(second));
-  }
-  return std::min(simple, low + bytes);
+Streamed streamed(const Leg& first, const Leg& second) {
+  Streamed best{simple(first, second), Protocol::simple};
+  const auto consider = [&](Flags flags, Protocol protocol) {
+    if (!offered(first, flags) || !offered(second, flags)) return;
+    if (const base::Seconds time = flagged(first, second, flags); time < best.time) best = {time, protocol};
+  };
+  const bool two = apart(first) || apart(second);
+  consider(&spec::PathCurve::low_latency, two ? Protocol::ll : Protocol::low_latency);
+  if (two) consider(&spec::PathCurve::ll128, Protocol::ll128);
+  return best;
 }
 
 }  // namespace sim

@@ -2,10 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "core/base/units.h"
 #include "core/spec/network_calibration.h"
 
 namespace sim {
+
+/// low_latency: a curve that has LL and LL128 fitted as one.
+enum class Protocol : std::uint8_t { none, low_latency, ll, ll128, simple };
+std::string_view name(Protocol);  // "none" "LL or LL128" "LL" "LL128" "Simple"
 
 /// One kind of link that an algorithm crosses. `rate` is the data sheet's with decay and contention, without
 /// efficiency.
@@ -17,9 +24,14 @@ struct Leg {
   base::Bytes own;   // stays where it is, copied
 };
 
-/// Time of an algorithm whose legs stream at the same time: the slowest leg's bytes, every leg's steps, the start-up of
-/// the first leg. Simple or low-latency protocol, whichever is faster (low latency only when all legs offer it).
+struct Streamed {
+  base::Seconds time;
+  Protocol protocol = Protocol::none;
+};
+
+/// An algorithm whose legs stream at the same time: the slowest leg's bytes, every leg's steps, the start-up of the
+/// first leg. By the fastest protocol that all legs offer; Simple is offered everywhere.
 /// REQUIRES: `first` has a curve; `second` may have none.
-base::Seconds streamed(const Leg& first, const Leg& second = {});
+Streamed streamed(const Leg& first, const Leg& second = {});
 
 }  // namespace sim

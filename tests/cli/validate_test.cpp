@@ -73,7 +73,7 @@ TEST_F(Validate, APredictionIsThatOfPredict) {
   EXPECT_EQ(row["predicted_s"], predicted["step_time_s"]);
   EXPECT_EQ(row["low_s"], predicted["step_time_low_s"]);
   EXPECT_EQ(row["high_s"], predicted["step_time_high_s"]);
-  EXPECT_EQ(row["predicted_bytes"], predicted["memory"]["peak_bytes"]);
+  EXPECT_EQ(row["predicted_bytes"], predicted["memory"]["reserved_bytes"]);
 }
 
 TEST_F(Validate, TierAKeepsTheCompleteCases) {

@@ -64,6 +64,8 @@ inline void add_training(List& list) {
   list.key("t:optimizer", {"adamw8bit", "sgd"});
   list.key("t:master_weights", {"true", "false"});
   list.key("t:gradient_dtype", {"fp32", "bf16", "fp16"});
+  list.key("t:moments_dtype", {"bf16", "fp16"});
+  list.key("t:fp8_activation_inputs", {"true"});
   list.key("t:dropout", {"0.1"});
   list.key("t:packing", {"{mean: 64, deviation: 32}", "{lengths: [128, 64, 64]}"});
   list.key("t:data",
@@ -78,6 +80,7 @@ inline void add_degrees(List& list) {
   list.key("s:cp", {"2"});
   for (const char* kind : {"ring", "all_gather", "ulysses"}) list.set({{"s:cp_kind", kind}, {"s:cp", "2"}});
   list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "4"}});
+  list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "8"}, {"t:mode", "prefill"}});
   list.set({{"s:cp_balance", "none"}, {"s:cp", "4"}});
   list.key("s:dp", {"1", "8", "16"});
   list.key("s:zero", {"1", "2", "3"});
@@ -107,12 +110,15 @@ inline void add_pipeline(List& list) {
   list.set({{"s:stage_layers", "[5, 3]"}, {"s:pp", "2"}});
   list.set({{"s:stage_layers", "[0, 4, 4, 0]"}, {"s:pp", "4"}});
   list.set({{"s:embedding_in_split", "true"}, {"s:pp", "2"}});
+  list.set({{"s:vocab_parallel", "pipeline"}, {"s:pp", "2"}});
+  list.set({{"s:vocab_parallel", "pipeline"}, {"s:vocab_barriers", "1"}, {"s:pp", "4"}});
   list.set({{"s:optimizer_barrier", "true"}, {"s:pp", "2"}});
   list.set({{"s:optimizer_barrier", "false"}, {"s:pp", "2"}});
 }
 
 inline void add_kernels(List& list) {
-  list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}"});
+  list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
+                           "{kind: selective, modules: [layernorm, mlp]}"});
   list.key("s:attention_kernel", {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});
@@ -133,7 +139,7 @@ inline void add_kernels(List& list) {
 }
 
 inline void add_simulation(List& list) {
-  list.key("n:algorithm", {"ring", "tree", "nvls", "hierarchical"});
+  list.key("n:algorithm", {"ring", "tree", "nvls", "nvls_tree", "collnet", "pat", "direct", "hierarchical"});
   list.key("n:fidelity", {"flow"});
   list.key("i:unfold", {"true"});
   list.key("i:jitter", {"0.1"});

@@ -31,7 +31,9 @@ inline result::Prediction prediction() {
                    {"exposed_dp", 0.5}, {"bubble", 0.75},  {"optimizer", 0.25}};
   p.fits = true;
   p.capacity_bytes = 80'000'000'000;
-  p.peak_bytes = 60'000'000'000;
+  p.peak_bytes = p.smi_bytes = 60'000'000'000;
+  p.allocated_bytes = 57'000'000'000;
+  p.reserved_bytes = 58'500'000'000;
   p.stages = {{0,
                60'000'000'000,
                {{"parameters", 10'000'000'000},

@@ -56,8 +56,10 @@ class Source {
         j.training.fp8_recipe = one_of({"delayed", "tensorwise", "rowwise", "blockwise"});
         f.keeps_casts = coin();
       }
-      if (below(4) == 0 && j.strategy.zero < 2)
-        j.strategy.lora = spec::Lora{.rank = 8, .qkv = true, .proj = coin(), .ffn = coin()};
+      if (below(4) == 0) {
+        j.strategy.lora = spec::Lora{.rank = 8, .qkv = coin(), .proj = true, .ffn = coin()};
+        j.strategy.lora->base = one_of({spec::LoraBase::bf16, spec::LoraBase::int8, spec::LoraBase::nf4});
+      }
       j.strategy.cuda_graphs = below(4) == 0;
       f.launch = base::us(below(8));
       f.backward_launch = base::us(below(8));
@@ -89,12 +91,11 @@ class Source {
           curve->hop = base::us(below(4));
         }
       }
-      const bool dense = j.strategy.lora.has_value();
-      if (!dense && !j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
+      if (!j.model.parallel_block && (cut.sp || cut.tp == 1) && coin()) add_experts(j);
       j.strategy.rank_order = one_of({"tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-dp-cp", "dp-cp-tp-pp"});
       if (!spec::rank_order_faults(j).empty()) j.strategy.rank_order = "tp-cp-dp-pp";
       j.model.mtp = one_of({0, 0, 0, 1, 2});
-      if (below(3) == 0 && !dense && !j.model.parallel_block) j.model.mla = spec::Mla{one_of({0, 48}), 32, 8, 16, 40};
+      if (below(3) == 0 && !j.model.parallel_block) j.model.mla = spec::Mla{one_of({0, 48}), 32, 8, 16, 40};
       if (below(4) == 0) j.training.packing = spec::Packing{{}, 32, 16};
     });
   }

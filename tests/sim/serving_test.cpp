@@ -34,6 +34,31 @@ TEST(Serving, ALongerContextCostsTheReadingOfItsCache) {
   EXPECT_NEAR(two - one, 655.36e-6, 1e-9);
 }
 
+TEST(Serving, ContextParallelRanksReadTheCacheTogether) {
+  // A quarter of the 655.36 us that 10,000 tokens more cost one rank.
+  const auto token = [](std::int64_t context) {
+    return *sim::predict(toy::job({.micro_batch = 16}, [&](spec::Job& j) {
+              j.training.mode = spec::Mode::decode;
+              j.training.context = context;
+              j.strategy.cp = 4;
+              j.cluster = toy::cluster(4);
+            })).prediction.time_per_output_token_s;
+  };
+  EXPECT_NEAR(token(20'000) - token(10'000), 655.36e-6 / 4, 1e-9);
+}
+
+TEST(Serving, ALatentCacheIsReadOnceForAllHeads) {
+  // 4 layers x 16 sequences x 10,000 tokens x (32 + 8) numbers x 2 bytes = 51.2 MB at 1 TB/s.
+  const auto token = [](std::int64_t context) {
+    return *sim::predict(toy::job({.micro_batch = 16}, [&](spec::Job& j) {
+              j.training.mode = spec::Mode::decode;
+              j.training.context = context;
+              j.model.mla = spec::Mla{48, 32, 8, 16, 40};
+            })).prediction.time_per_output_token_s;
+  };
+  EXPECT_NEAR(token(20'000) - token(10'000), 51.2e-6, 1e-9);
+}
+
 TEST(Serving, WithOneStageATokenTakesAStep) {
   const result::Prediction p = served(spec::Mode::decode, {.tp = 2, .microbatches = 3});
   EXPECT_EQ(p.time_per_output_token_s, p.step_time_s);

@@ -15,7 +15,7 @@ using config::Case;
 using config::CaseFile;
 using result::ValidationCase;
 
-/// Two stages: the second is the fullest, the first holds most that is live.
+/// Of its memory each tool counts more than the one before.
 result::Prediction prediction() {
   result::Prediction p;
   p.step_time_s = 10;
@@ -23,11 +23,9 @@ result::Prediction prediction() {
   p.step_time_high_s = 12;
   p.fits = true;
   p.peak_bytes = 70;
-  p.stages.resize(2);
-  p.stages[0].peak_bytes = 65;
-  p.stages[0].categories = {{"activations", 60}, {"communication", 2}, {"reserved", 3}};
-  p.stages[1].peak_bytes = 70;
-  p.stages[1].categories = {{"activations", 50}, {"reserved", 20}};
+  p.allocated_bytes = 60;
+  p.reserved_bytes = 65;
+  p.smi_bytes = 70;
   p.warnings = {"a warning"};
   return p;
 }
@@ -52,8 +50,8 @@ TEST(Compare, TheIntervalHoldsItsEnds) {
 }
 
 TEST(Compare, MemoryIsOfTheKindThatWasMeasured) {
-  // Allocated: 60 of stage 0, for 70 - 20 = 50 of stage 1 is less. Everything else: 70 of the fullest stage.
-  for (const auto& [kind, bytes] : {std::pair{"allocated", 60}, {"reserved", 70}, {"smi", 70}, {"unknown", 70}}) {
+  // Where it is not said, the figure in the middle.
+  for (const auto& [kind, bytes] : {std::pair{"allocated", 60}, {"reserved", 65}, {"smi", 70}, {"unknown", 65}}) {
     ValidationCase row;
     row.memory_kind = kind;
     row.measured_bytes = 50;
@@ -61,16 +59,6 @@ TEST(Compare, MemoryIsOfTheKindThatWasMeasured) {
     EXPECT_EQ(row.predicted_bytes, bytes) << kind;
     EXPECT_DOUBLE_EQ(*row.memory_error, bytes / 50.0 - 1) << kind;
   }
-}
-
-TEST(Compare, WhatAnAllocatorReservesLeavesOutContextAndCommunicators) {
-  ValidationCase row;
-  row.measured_bytes = 50;
-  row.memory_kind = "reserved";
-  result::Prediction p = prediction();
-  p.stages[1].outside = 12;  // of 70; the first stage has 65, all of it the allocator's
-  sim::compare(p, row);
-  EXPECT_EQ(row.predicted_bytes, 65);
 }
 
 TEST(Compare, WhatWasNotMeasuredHasNoError) {

@@ -27,7 +27,7 @@ std::vector<Slot> interleaved(const Pipeline& p) {
   const int total = p.microbatches * p.chunks;
   // Twice the distance to the last stage, for a microbatch must also come back, and all chunks but the last of a group.
   // With no more than one group there is nothing to run ahead of: all forwards first.
-  const int ahead = (p.stages - p.stage - 1) * 2 + (p.chunks - 1) * p.stages + (p.beside ? 1 : 0);
+  const int ahead = (p.stages - p.stage - 1) * 2 + (p.chunks - 1) * p.stages + (p.beside ? 1 : 0) + p.lead;
   const bool one_group = p.chunks > 1 && p.microbatches <= p.stages;
   const int warm_up = one_group ? total : std::min(total, ahead);
   std::vector<Slot> out(forwards.begin(), forwards.begin() + warm_up);

@@ -6,7 +6,7 @@
 namespace plan {
 
 std::vector<Slot> one_f_one_b(const Pipeline& p) {
-  const int warm_up = std::min(p.stages - 1 - p.stage, p.microbatches);
+  const int warm_up = std::min(p.stages - 1 - p.stage + p.lead, p.microbatches);
   std::vector<Slot> out;
   out.reserve(2 * static_cast<std::size_t>(p.microbatches));
   for (int m = 0; m < warm_up; ++m) out.push_back({Pass::forward, m, 0});

@@ -11,8 +11,22 @@ namespace plan {
 
 /// What is done with a microbatch in a chunk. A backward is whole, or in two parts: the gradient of the input, for
 /// which the stage before waits, and the gradients of the weights, for which only the optimizer does. Overlapped: the
-/// forward of one microbatch and the whole backward of another, kernel beside communication.
-enum class Pass : std::uint8_t { forward, backward, input_gradient, weight_gradient, overlapped };
+/// forward of one microbatch and the whole backward of another, kernel beside communication. The last four are of the
+/// shares of embedding and head that every stage has (vocabulary.h): rows looked up before the first stage's forward,
+/// logits behind the last stage's, their gradient in front of its backward (the paper's S and T), and the gradient of
+/// the rows behind the first stage's.
+enum class Pass : std::uint8_t {
+  forward,
+  backward,
+  input_gradient,
+  weight_gradient,
+  overlapped,
+  look_up,
+  logits,
+  logits_gradient,
+  rows_gradient
+};
+constexpr bool of_vocabulary(Pass pass) { return pass >= Pass::look_up; }
 
 /// One pass of one microbatch through one of the stage's chunks.
 struct Slot {
@@ -28,6 +42,14 @@ struct Pipeline {
   int stage = 0, stages = 1, chunks = 1;
   int microbatches = 1;
   bool beside = false;  // 1F1B and interleaved: a forward and the backward behind it are one overlapped pass
+  int lead = 0;  // 1F1B and interleaved: forwards that each stage runs ahead of the first backward beyond its usual ones
+};
+
+/// Shares of the vocabulary's work on every stage, in units of one forward of one chunk.
+struct VocabularyPasses {
+  int barriers = 2;     // 2: only logits_gradient ends what the last backward waits for; 1: logits does
+  double logits = 0;    // the forward matmul
+  double backward = 2;  // a chunk's backward
 };
 
 /// Every forward before any backward. Huang et al., arXiv 1811.06965.
@@ -58,6 +80,11 @@ std::vector<Slot> dualpipe(const Pipeline&);
 /// The steady state of 1F1B without a flush: what a stage forwards here it sends backward in the next step when it is
 /// ahead. Narayanan et al., SOSP'19 (PipeDream).
 std::vector<Slot> pipedream(const Pipeline&);
+
+/// 1F1B or interleaved with the passes of a vocabulary that is cut over all stages: each is run by every stage as soon
+/// as it can be, in one order on all of them. As many microbatches more are held as there are barriers. Yeung et al.,
+/// arXiv 2411.05288, sections 4 and 5. Orders of all stages. REQUIRES: schedule is one of the two.
+std::vector<std::vector<Slot>> with_vocabulary(spec::Schedule, const Pipeline&, const VocabularyPasses&);
 
 /// Of every stage. `pipeline.stage` is not read.
 std::vector<std::vector<Slot>> orders(spec::Schedule, const Pipeline&);

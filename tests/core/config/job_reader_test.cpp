@@ -38,7 +38,7 @@ simulation: {unfold: true, jitter: 0.02, seed: 7, slow_ranks: [{rank: 3, factor:
   EXPECT_EQ(job.strategy.overlap.tp, spec::TpOverlap::chunked);
   EXPECT_EQ(job.framework.name, "bare");
   EXPECT_EQ(job.strategy.framework, "bare");
-  EXPECT_EQ(job.network.algorithm, "ring");
+  EXPECT_EQ(job.network.algorithm, spec::Algorithm::ring);
   EXPECT_TRUE(job.simulation.unfold);
   EXPECT_EQ(job.simulation.seed, 7u);
   ASSERT_EQ(job.simulation.slow_ranks.size(), 1u);

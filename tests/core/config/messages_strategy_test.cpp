@@ -59,6 +59,18 @@ TEST_F(StrategyMessages, LayersOfARecomputeNeedKindFull) {
             "  mend: write kind: full, or leave layers out");
 }
 
+TEST_F(StrategyMessages, ModulesThatCannotBeComputedAgain) {
+  EXPECT_EQ(of_strategy("recompute: {kind: selective, modules: [layernorm, ffn]}"),
+            "job.yaml:4:62: error: strategy.recompute.modules: 'ffn' is no module that can be computed again\n"
+            "  mend: choose among core_attn, layernorm, mla_up_proj, moe_act, mlp, moe and shared_experts");
+  EXPECT_EQ(of_strategy("recompute: {kind: full, modules: [mlp]}"),
+            "job.yaml:4:45: error: strategy.recompute.modules: belongs to kind: selective alone\n"
+            "  mend: write kind: selective, or leave modules out");
+  EXPECT_EQ(of_strategy("recompute: {kind: selective, modules: [mla_up_proj]}"),
+            "job.yaml:4:50: error: strategy.recompute.modules: mla_up_proj: the model has no latent attention\n"
+            "  mend: leave mla_up_proj out");
+}
+
 TEST_F(StrategyMessages, MoreRecomputedLayersThanThereAre) {
   EXPECT_EQ(of_strategy("recompute: {kind: full, layers: 99}"),
             "job.yaml:4:23: error: strategy.recompute: 99 layers of a stage, but the model has 24\n"

@@ -162,9 +162,10 @@ TEST_F(Messages, AKeyOfOursIsNoKeyOfAHuggingFaceConfig) {
 
 TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(
-      small_.message(job("zero: 3, lora: {rank: 16, targets: [qkv]}")),
-      "job.yaml:4:27: error: strategy.lora: low-rank adapters beside sharded weights is not supported by this version\n"
-      "  mend: write zero: 1");
+      small_.message(job("zero: 3, pp: 2, schedule: zb-h1")),
+      "job.yaml:4:38: error: strategy.schedule: a schedule with weight gradients apart, two copies or no flush under "
+      "zero 2 and 3 is not supported by this version\n"
+      "  mend: write schedule: 1f1b or interleaved, or zero: 1");
 }
 
 TEST_F(Messages, AMixedClusterNamesTheFabricThatJoinsItAndCountsItsOwnNodes) {
@@ -199,7 +200,7 @@ TEST_F(Messages, FaultsComeInFileOrder) {
   EXPECT_EQ(small_.message("network: {algorithm: rung}\nstrategy: {zero: 7}\nmodel: small\ncluster: {node: box-8}\n"
                            "training: {sequence: 1024, global_batch: 64}\n"),
             "job.yaml:1:22: error: network.algorithm: 'rung' is not known\n"
-            "  mend: did you mean ring? known: auto, ring, tree, nvls, hierarchical\n"
+            "  mend: did you mean ring? known: auto, ring, tree, nvls, nvls_tree, collnet, pat, direct, hierarchical\n"
             "job.yaml:2:18: error: strategy.zero: 7 is out of range\n"
             "  mend: write a whole number from 0 to 3");
 }

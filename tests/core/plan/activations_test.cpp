@@ -10,10 +10,10 @@ namespace {
 using plan::kept_activations;
 using Kind = spec::Recompute::Kind;
 
-/// Their setting: 16-bit storage, attention by single kernels, dropout; b = 3.
+/// Their setting: 16-bit storage, attention by single kernels with a fused softmax, dropout; b = 3.
 spec::Job korthikanti(toy::Cut cut) {
   cut.micro_batch = 3;
-  cut.attention = spec::AttentionKernel::unfused;
+  cut.attention = spec::AttentionKernel::fused_softmax;
   return toy::job(cut, [](spec::Job& j) { j.training.dropout = 0.1; });
 }
 
@@ -56,8 +56,14 @@ TEST(Activations, UnderFullRecomputeAreTheInputOfTheLayer) {
 
 TEST(Activations, WithoutDropoutLoseItsMasksAndTheDroppedScores) {
   // Masks of two residual branches, a byte each; of the scores stays the softmax's result, 2 of 5 bytes.
-  const spec::Job j = toy::job({.micro_batch = 3, .attention = spec::AttentionKernel::unfused});
+  const spec::Job j = toy::job({.micro_batch = 3, .attention = spec::AttentionKernel::fused_softmax});
   EXPECT_EQ(kept(j, Kind::none), 32 * sbh + 2 * a * s * s * b);
+}
+
+TEST(Activations, OfASoftmaxByTheOperationAreKeptInFp32AndIn16Bits) {
+  // Its result, which its backward reads, and the cast of it, which the product with the values reads.
+  const spec::Job j = toy::job({.micro_batch = 3, .attention = spec::AttentionKernel::unfused});
+  EXPECT_EQ(kept(j, Kind::none), 32 * sbh + (4 + 2) * a * s * s * b);
 }
 
 TEST(Activations, OfFlashAttentionAreOneNumberARowInsteadOfTheScores) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/context_parallel.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/plan/block.h"
@@ -132,6 +133,25 @@ TEST(ContextParallel, UlyssesCopiesKeysThatAreFewerThanRanks) {
   // 8 heads and 1 kv_head over 4 ranks: queries and outputs 8 heads, keys and values 4 each, of 32 tokens x 32 x 2.
   Core core(cut(4, CpKind::ulysses, [](spec::Job& j) { j.model.kv_heads = 1; }));
   EXPECT_EQ(sent(core.forward, CollectiveKind::all_to_all), (2 * 8 + 2 * 4) * 32 * 32 * 2);
+}
+
+TEST(ContextParallel, UlyssesPadsHeadsThatDoNotDivide) {
+  // 12 heads over 8 ranks are two on each: 16 instead of 12 in every trade, in the kernel and in what is kept of it.
+  const auto heads = [](int count) {
+    return [=](spec::Job& j) {
+      j.framework.ulysses_heads = spec::UlyssesHeads::padded;
+      j.model.heads = j.model.kv_heads = count;
+    };
+  };
+  const spec::Job uneven = cut(8, CpKind::ulysses, heads(12)), even = cut(8, CpKind::ulysses, heads(16));
+  Core padded(uneven), whole(even);
+  EXPECT_EQ(sent(padded.forward, CollectiveKind::all_to_all), sent(whole.forward, CollectiveKind::all_to_all));
+  EXPECT_EQ(sent(padded.backward, CollectiveKind::all_to_all), sent(whole.backward, CollectiveKind::all_to_all));
+  EXPECT_DOUBLE_EQ(attention_flops(padded.forward), attention_flops(whole.forward));
+  // Beside the 12 heads of q, k, v and o and the statistics of 12 rows: o again, and 4 dummies of q, k, v, o.
+  const std::int64_t of_a_head = 16 * 32 * 2;  // 16 tokens
+  EXPECT_EQ(plan::kept_for_context_parallel(plan::Context(uneven)), (12 + 4 * 4) * of_a_head);
+  EXPECT_THAT(uneven.assumptions, testing::Contains("heads: 16 (dummy heads beside 12, for cp_kind: ulysses over 8)"));
 }
 
 TEST(ContextParallel, DividesTheActivationsOfALayer) {

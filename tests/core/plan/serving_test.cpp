@@ -89,6 +89,88 @@ TEST(Serving, ThePrefillsHeadSeesTheLastTokenAlone) {
   EXPECT_EQ(rows, std::set<std::int64_t>{3});
 }
 
+spec::Job latent(spec::Mode mode, const toy::Cut& cut = {}) {
+  return toy::job(cut, [&](spec::Job& j) {
+    j.training.mode = mode;
+    j.model.mla = spec::Mla{1536, 512, 64, 128, 128};
+    j.model.layers = 61;
+  });
+}
+
+TEST(Serving, LatentAttentionCaches70KilobytesATokenOfDeepSeekV3) {
+  // (512 + 64) numbers of 2 bytes in each of 61 layers = 70,272 bytes, whole on every tensor-parallel rank; 129 tokens.
+  for (const spec::Mode mode : {spec::Mode::prefill, spec::Mode::decode}) {
+    EXPECT_EQ(resident(plan::build(latent(mode)), Category::kv_cache), 129 * 70'272);
+    EXPECT_EQ(resident(plan::build(latent(mode, {.tp = 4})), Category::kv_cache), 129 * 70'272);
+  }
+}
+
+TEST(Serving, LatentAttentionDecodesInItsAbsorbedForm) {
+  const plan::Plan plan = plan::build(latent(spec::Mode::decode, {.micro_batch = 5}));
+  const auto attention = works_of<plan::Attention>(plan);
+  ASSERT_EQ(attention.size(), 1u);
+  EXPECT_EQ(attention[0].heads, 8);
+  EXPECT_EQ(attention[0].kv_heads, 1);
+  EXPECT_EQ(attention[0].head_dim, 576);
+  EXPECT_EQ(attention[0].value_dim(), 512);
+  EXPECT_TRUE(attention[0].values_in_keys);
+  // Queries: 128 numbers of each of 8 heads to 512; outputs: 512 to 128. Nothing makes keys or values of the cache.
+  int absorbed = 0;
+  for (const plan::Matmul& w : works_of<plan::Matmul>(plan)) {
+    if (w.batch == 8) absorbed += (w.m == 5 && w.k == 128 && w.n == 512) || (w.m == 5 && w.k == 512 && w.n == 128);
+    EXPECT_FALSE(w.k == 512 && w.batch == 1) << "keys and values expanded";
+  }
+  EXPECT_EQ(absorbed, 2);
+}
+
+TEST(Serving, LatentFlopsAreThoseOfTheAbsorbedForm) {
+  // A layer's attention weights, whichever way they are multiplied: 256 x 1536 + 1536 x 8 x 192 + 256 x 576 +
+  // 512 x 8 x 256 + 8 x 128 x 256 = 4,210,688; feed-forward 8 h^2 = 524,288; 129 keys: 2 x 8 x (576 + 512) each.
+  const spec::Job job = latent(spec::Mode::decode);
+  EXPECT_DOUBLE_EQ(plan::model_flops(job), 61.0 * (2 * (4'210'688 + 524'288) + 2 * 8 * 1088 * 129) + 2 * 256 * 2048);
+}
+
+spec::Job parted(spec::Mode mode, int cp, spec::CpKind kind = spec::CpKind::ring) {
+  return toy::job({.micro_batch = 2}, [&](spec::Job& j) {
+    j.training.mode = mode;
+    j.strategy.cp = cp;
+    j.strategy.cp_kind = kind;
+    j.cluster = toy::cluster(cp);
+  });
+}
+
+TEST(Serving, ContextParallelRanksShareTheCache) {
+  // 129 tokens over 4 ranks: 33 on the fullest.
+  for (const spec::Mode mode : {spec::Mode::prefill, spec::Mode::decode}) {
+    EXPECT_EQ(resident(plan::build(parted(mode, 4)), Category::kv_cache), 2 * 33 * 4 * 2 * 256 * 2);
+  }
+}
+
+TEST(Serving, ContextParallelDecodingJoinsThePartsOfATokensAttention) {
+  const plan::Plan plan = plan::build(parted(spec::Mode::decode, 4));
+  EXPECT_EQ(works_of<plan::Attention>(plan)[0].kv_len, 33);
+  for (const plan::Matmul& w : works_of<plan::Matmul>(plan)) EXPECT_EQ(w.m, 2);
+  // Log-sum-exps of 2 tokens x 8 heads of 4 ranks, 4 bytes each; outputs of 2 x 256 numbers.
+  std::set<std::int64_t> bytes;
+  for (const plan::Collective& w : works_of<plan::Collective>(plan)) {
+    EXPECT_EQ(w.group.size, 4);
+    bytes.insert(w.bytes);
+  }
+  EXPECT_EQ(bytes, (std::set<std::int64_t>{2 * 8 * 4 * 4, 2 * 256 * 2}));
+}
+
+TEST(Serving, ContextParallelPrefillIsTheForwardOfTraining) {
+  // 32 tokens a rank, 2 sequences; K and V of 2 x 256 numbers.
+  for (const auto& [kind, collective] : {std::pair{spec::CpKind::ring, plan::CollectiveKind::shift},
+                                         {spec::CpKind::all_gather, plan::CollectiveKind::all_gather},
+                                         {spec::CpKind::ulysses, plan::CollectiveKind::all_to_all}}) {
+    const plan::Plan plan = plan::build(parted(spec::Mode::prefill, 4, kind));
+    bool seen = false;
+    for (const plan::Collective& w : works_of<plan::Collective>(plan)) seen |= w.kind == collective;
+    EXPECT_TRUE(seen) << static_cast<int>(kind);
+  }
+}
+
 TEST(Serving, TheContextIsTheMiddleOfTheOutputUnlessTheJobSays) {
   spec::Training t;
   t.mode = spec::Mode::decode;

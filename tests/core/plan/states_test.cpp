@@ -31,6 +31,17 @@ TEST(States, AreThoseOfThePaper) {
   }
 }
 
+TEST(States, MomentsIn16BitsTakeHalf) {
+  // Master weight 4 bytes, two moments of 2; SGD's momentum one.
+  for (const auto& [optimizer, bytes] : {std::pair{spec::Optimizer::adamw, 8}, {spec::Optimizer::sgd, 6}}) {
+    const spec::Job j = toy::job({}, [&, o = optimizer](spec::Job& job) {
+      job.training.optimizer = o;
+      job.training.moments_dtype = spec::Dtype::bf16;
+    });
+    EXPECT_EQ(held(role_of(j, {1000, 0}), Category::optimizer), 1000 * bytes);
+  }
+}
+
 TEST(States, MasterWeightsThatAreTheShardsCountOnce) {
   // PyTorch: parameters 4 P/n, gradients 4 P/n, two moments 8 P/n.
   const spec::Job j = toy::job({.dp = 4, .zero = 3}, [](spec::Job& job) { job.framework.fp32_shards = true; });

@@ -124,6 +124,35 @@ TEST(Check, AStageCannotRecomputeMoreLayersThanThereAre) {
             Fields{"strategy.recompute"});
 }
 
+TEST(Check, ModulesComputedAgainBelongToTheModel) {
+  const auto modules = [](RecomputeModules m) {
+    return with([&](Job& j) { j.strategy.recompute = {Recompute::Kind::selective, 0, m}; });
+  };
+  EXPECT_EQ(fields(modules({.layernorm = true, .mlp = true})), Fields{});
+  EXPECT_EQ(fields(modules({.mla_up_proj = true})), Fields{"strategy.recompute.modules"});
+  EXPECT_EQ(fields(modules({.moe_act = true})), Fields{"strategy.recompute.modules"});
+}
+
+TEST(Check, StorageIn8BitsAnd16BitsIsForWhatIsKeptSo) {
+  const auto moments = [](Optimizer optimizer) {
+    return with([&](Job& j) {
+      j.training.moments_dtype = Dtype::bf16;
+      j.training.optimizer = optimizer;
+    });
+  };
+  EXPECT_EQ(fields(moments(Optimizer::adamw)), Fields{});
+  EXPECT_EQ(fields(moments(Optimizer::adamw8bit)), Fields{"training.moments_dtype"});
+  const auto inputs = [](bool gated) {
+    return with([&](Job& j) {
+      j.training.fp8_activation_inputs = true;
+      j.model.gated_mlp = gated;
+      j.model.activation = gated ? Activation::swiglu : Activation::gelu;
+    });
+  };
+  EXPECT_EQ(fields(inputs(true)), Fields{});
+  EXPECT_EQ(fields(inputs(false)), Fields{"training.fp8_activation_inputs"});
+}
+
 TEST(Check, NodesAreJoinedByCardsOrByNvlink) {
   EXPECT_EQ(fields(with([](Job& j) { j.cluster.node.nic = {}; })), Fields{"cluster.node.nic"});
   EXPECT_EQ(fields(with([](Job& j) {

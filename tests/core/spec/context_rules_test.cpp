@@ -42,7 +42,10 @@ TEST(ContextRules, AskForTokensThatSequenceParallelDivides) {
 }
 
 TEST(ContextRules, UlyssesAsksForHeads) {
-  const auto ulysses = [](spec::Job& j) { j.strategy.cp_kind = CpKind::ulysses; };
+  const auto ulysses = [](spec::Job& j) {
+    j.strategy.cp_kind = CpKind::ulysses;
+    j.framework.ulysses_heads = spec::UlyssesHeads::refused;  // as Transformer Engine asserts
+  };
   EXPECT_EQ(refused(8, ulysses), "");
   EXPECT_EQ(refused(16, ulysses), "strategy.cp: 8 heads do not divide by tp 1 x cp 16, as cp_kind: ulysses needs");
   EXPECT_EQ(refused(4,
@@ -53,6 +56,37 @@ TEST(ContextRules, UlyssesAsksForHeads) {
                     }),
             "strategy.cp: 3 kv_heads of a tensor-parallel rank can be neither divided nor copied over cp 4, as "
             "cp_kind: ulysses needs");
+}
+
+TEST(ContextRules, UlyssesDealsOutOrPadsHeadsThatDoNotDivideAsTheFrameworkDoes) {
+  const auto heads = [](int count, spec::UlyssesHeads way) {
+    return [=](spec::Job& j) {
+      j.strategy.cp_kind = CpKind::ulysses;
+      j.framework.ulysses_heads = way;
+      j.model.heads = j.model.kv_heads = count;
+    };
+  };
+  EXPECT_EQ(refused(16, heads(33, spec::UlyssesHeads::padded)), "");
+  EXPECT_EQ(refused(16, heads(8, spec::UlyssesHeads::padded)), "");
+  EXPECT_EQ(refused(16, heads(33, spec::UlyssesHeads::uneven)), "");
+  EXPECT_EQ(refused(16, heads(15, spec::UlyssesHeads::uneven)),
+            "strategy.cp: 15 heads of a tensor-parallel rank are not more than cp 16, as none needs to deal them out "
+            "unevenly");
+}
+
+TEST(ContextRules, TheFullestRankOfUlyssesHasWholeGroupsOfHeads) {
+  const auto share = [](int heads, int kv_heads, int cp) {
+    spec::Job j = toy::draft();
+    j.model.heads = heads;
+    j.model.kv_heads = kv_heads;
+    j.strategy.cp = cp;
+    const spec::UlyssesShare s = spec::ulysses_share(j);
+    return std::vector<int>{s.queries, s.keys, s.divides};
+  };
+  EXPECT_EQ(share(32, 8, 4), (std::vector<int>{8, 2, 1}));
+  EXPECT_EQ(share(8, 1, 4), (std::vector<int>{2, 1, 1}));     // the one K and V head is copied
+  EXPECT_EQ(share(33, 33, 16), (std::vector<int>{3, 3, 0}));  // 48 of which 15 are dummies
+  EXPECT_EQ(share(12, 3, 4), (std::vector<int>{4, 1, 0}));    // three groups of four; a rank stays without
 }
 
 TEST(ContextRules, AskForAFusedKernel) {

@@ -58,6 +58,46 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   EXPECT_EQ(g.total(), g.peak.total() + 10 + g.reserved);
 }
 
+TEST(Footprint, ThreeToolsCountMoreAndMore) {
+  const spec::Job job = toy::job({.tp = 2}, [](spec::Job& j) {
+    j.framework.context = base::Bytes(1000);
+    j.framework.communicator = base::Bytes(10);
+    j.framework.fragmentation = 0.1;
+  });
+  const sim::Footprint f = sim::footprints(plan::build(job), job).front();
+  EXPECT_EQ(f.allocated(), f.peak.total());
+  EXPECT_EQ(f.held_by_allocator(), f.total() - 1000 - 10);  // neither the context nor NCCL's buffers are its own
+  EXPECT_GT(f.held_by_allocator(), f.allocated());
+}
+
+TEST(Footprint, AStageThatKeepsWhatItSentHoldsItForEveryMicrobatchInFlight) {
+  const auto activations = [](bool keeps, int stage) {
+    const spec::Job job =
+        toy::job({.pp = 2, .microbatches = 4}, [&](spec::Job& j) { j.framework.keeps_stage_outputs = keeps; });
+    return sim::footprints(plan::build(job), job)[stage].peak.bytes[static_cast<int>(plan::Category::activations)];
+  };
+  // 128 tokens of 256 in bf16; two of them in flight before the first backward, none sent on by the last stage.
+  EXPECT_EQ(activations(true, 0) - activations(false, 0), 2 * 128 * 256 * 2);
+  EXPECT_EQ(activations(true, 1), activations(false, 1));
+}
+
+TEST(Footprint, ExpertsHaveCommunicatorsOfTheirOwn) {
+  const auto communicators = [](int ep, int etp) {
+    const spec::Job job = toy::job({.tp = 2, .sp = true, .dp = 4}, [&](spec::Job& j) {
+      j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512};
+      j.model.bias = false;
+      j.strategy.ep = ep;
+      j.strategy.etp = etp;
+      j.framework.communicator = base::Bytes(10);
+    });
+    return sim::footprints(plan::build(job), job).front().communicators;
+  };
+  EXPECT_EQ(communicators(1, 1), 20);  // tp, dp
+  EXPECT_EQ(communicators(4, 1), 40);  // ep, and the two holders of an expert
+  EXPECT_EQ(communicators(4, 2), 40);  // ep and etp; no expert is held twice
+  EXPECT_EQ(communicators(2, 2), 50);  // all three
+}
+
 TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
   const spec::Job job = toy::job({.pp = 4, .microbatches = 8});
   const std::vector<sim::Footprint> all = sim::footprints(plan::build(job), job);

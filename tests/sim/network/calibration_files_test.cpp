@@ -59,7 +59,7 @@ TEST(CalibrationFiles, ADgxH100ReducesInItsSwitches) {
   const spec::Cluster c = cluster("nvlink4", 450, true, "infiniband", 50, 8);
   const Collective work{CollectiveKind::all_reduce, std::int64_t{8} << 30, {8, 8, 1, 1}};
   EXPECT_NEAR(bus(work, c), 479, 0.05 * 479);
-  EXPECT_EQ(sim::price(work, c).algorithm, "nvls");
+  EXPECT_EQ(sim::price(work, c).algorithm, spec::Algorithm::nvls);
 }
 
 TEST(CalibrationFiles, ADgxA100RunsRings) {

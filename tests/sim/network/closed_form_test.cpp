@@ -113,7 +113,7 @@ TEST(ClosedForm, TwoNodesGainByATree) {
   c.fabric.calibration.tree = perfect();
   const sim::NetworkPrice p = sim::price(Collective{CollectiveKind::all_reduce, 16 * kGB, {16, 8, 2, 1}}, c);
   EXPECT_DOUBLE_EQ(p.time.si(), 0.2);
-  EXPECT_EQ(p.algorithm, "tree");
+  EXPECT_EQ(p.algorithm, spec::Algorithm::tree);
 }
 
 TEST(ClosedForm, ATreeOfManyNodesHasFewSteps) {
@@ -131,9 +131,9 @@ TEST(ClosedForm, SwitchesThatReduceCarryTheBufferOnceAndAShare) {
   spec::Cluster c = toy();
   c.node.links.nvls = perfect();
   const Collective work{CollectiveKind::all_reduce, 8 * kGB, {8, 8, 1, 1}};
-  EXPECT_EQ(sim::price(work, c).algorithm, "ring");
+  EXPECT_EQ(sim::price(work, c).algorithm, spec::Algorithm::ring);
   c.node.nvlink.multicast = true;
-  EXPECT_EQ(sim::price(work, c).algorithm, "nvls");
+  EXPECT_EQ(sim::price(work, c).algorithm, spec::Algorithm::nvls);
   EXPECT_DOUBLE_EQ(sim::price(work, c).time.si(), 0.09);
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/collective_cluster.h"
+
+#include <charconv>
+
+namespace cli {
+namespace {
+
+using config::Catalogue;
+using config::Value;
+
+Value word(const std::string& text, const std::string& option) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.text = text;
+  value.where.file = option;
+  return value;
+}
+
+}  // namespace
+
+std::vector<Option> cluster_options() {
+  return {{"--node", "NODE", "a node of the catalogue, or the path of one"},
+          {"--nodes", "N", "how many of them; 1 unless given"},
+          {"--gpus", "N", "GPUs of each node that take part; all unless given"},
+          {"--fabric", "FABRIC", "how the nodes are joined; the node's own unless given"}};
+}
+
+std::optional<int> count_of(const Arguments& args, const std::string& option, int otherwise,
+                            std::vector<base::Fault>& faults) {
+  if (!args.has(option)) return otherwise;
+  const std::string text = args.get(option);
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= 1'000'000) return count;
+  faults.push_back({option, "'" + text + "' is no whole number from 1 to 1000000", "write a number, such as 4", {}});
+  return std::nullopt;
+}
+
+CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue, std::vector<base::Fault>& faults) {
+  CollectiveCluster out;
+  if (!args.has("--node")) {
+    faults.push_back({"--node", "is missing", "name a node; `forerun list nodes` shows the names", {}});
+    return out;
+  }
+  const std::size_t before = faults.size();
+  const Value tree = catalogue.expanded(Catalogue::Kind::node, word(args.get("--node"), "--node"), "--node", faults);
+  if (faults.size() > before) return out;
+  spec::Cluster& cluster = out.cluster;
+  cluster.node = catalogue.node(tree, "node", faults);
+  cluster.nodes = count_of(args, "--nodes", 1, faults).value_or(1);
+  const Value* own = tree.find("fabric");
+  const Value given = args.has("--fabric") ? word(args.get("--fabric"), "--fabric") : own ? *own : Value();
+  if (given.kind != Value::Kind::null) {
+    cluster.fabric = catalogue.fabric(given, "fabric", faults);
+  } else if (cluster.nodes > 1) {
+    faults.push_back({"--fabric",
+                      "is missing, and the node has no fabric of its own",
+                      "name one; `forerun list fabrics` shows the names",
+                      {}});
+  }
+  const int all = cluster.node.gpus;
+  out.gpus = count_of(args, "--gpus", all, faults).value_or(all);
+  if (faults.size() > before) return out;
+  if (out.gpus > all || (cluster.nodes > 1 && all % out.gpus != 0)) {
+    faults.push_back({"--gpus",
+                      "a node has " + std::to_string(all) + " GPUs, and " + std::to_string(out.gpus) +
+                          (out.gpus > all ? " are more" : " do not divide them evenly"),
+                      "write a divisor of " + std::to_string(all) + ", or leave it out",
+                      {}});
+  }
+  const bool one_domain = cluster.node.nvlink.via != spec::Switch::none && cluster.node.nvlink.domain >= cluster.gpus();
+  if (cluster.nodes > 1 && !one_domain && (cluster.node.nic.count < 1 || !(cluster.node.nic.bandwidth.si() > 0))) {
+    faults.push_back({"--nodes", "this node has no network cards", "write --nodes 1, or name a node with cards", {}});
+  }
+  return out;
+}
+
+}  // namespace cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/adapters.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/plan/low_precision.h"
+#include "core/plan/mla.h"
+#include "core/plan/moe.h"
+
+namespace plan {
+namespace {
+
+using spec::LoraBase;
+
+enum class Target { qkv, proj, ffn };
+
+std::optional<Target> target_of(std::string_view name) {
+  if (name == "attention output") return Target::proj;
+  for (const std::string_view one :
+       {"qkv", "keys", "query", "query down", "query up", "key and value down", "key and value up"}) {
+    if (name == one) return Target::qkv;
+  }
+  for (const std::string_view start : {"feed-forward", "expert", "shared expert"}) {
+    if (name.starts_with(start)) return Target::ffn;
+  }
+  return {};
+}
+
+std::int64_t rows_of(const Context& c, const Linear& linear) {
+  return linear.rows > 0 ? linear.rows * linear.experts : c.tokens;
+}
+
+/// Of A and B on one rank; beside an expert, of one expert.
+std::int64_t pair_parameters(const Context& c, const Placed& placed) {
+  const auto& [linear, side] = placed;
+  const std::int64_t r = c.strategy.lora->rank, ranks = c.axes[linear.axis].size;
+  const auto share = [&](std::int64_t width) { return (width + ranks - 1) / ranks; };
+  switch (side) {
+    case Side::column: return linear.in * share(r) + r * linear.out;
+    case Side::row: return linear.in * r + r * share(linear.out);
+    case Side::whole: return linear.in * r + r * linear.out;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_target(const Linear& linear) { return target_of(linear.name).has_value(); }
+
+bool adapted(const Context& c, const Linear& linear) {
+  const std::optional<Target> target = target_of(linear.name);
+  if (!c.strategy.lora || !target) return false;
+  const spec::Lora& lora = *c.strategy.lora;
+  return *target == Target::qkv ? lora.qkv : *target == Target::proj ? lora.proj : lora.ffn;
+}
+
+std::vector<Placed> adapted_linears(const Context& c, bool experts) {
+  std::vector<Placed> all;
+  if (c.model.mla) {
+    all = latent_linears(c);
+  } else {
+    all.push_back({qkv_linear(c), Side::column});
+  }
+  all.push_back({proj_linear(c), Side::row});
+  if (experts) {
+    const MoeShape shape(c);
+    if (shape.shared_ffn > 0) {
+      all.push_back({shared_expert_up(c, shape), Side::column});
+      all.push_back({shared_expert_down(c, shape), Side::row});
+    }
+    all.push_back({expert_up(c, shape), Side::column});
+    all.push_back({expert_down(c, shape), Side::row});
+  } else {
+    all.push_back({up_linear(c), Side::column});
+    all.push_back({down_linear(c), Side::row});
+  }
+  std::erase_if(all, [&](const Placed& one) { return !adapted(c, one.linear); });
+  return all;
+}
+
+std::int64_t whole_adapter_parameters(const Context& c) {
+  std::int64_t count = 0;
+  for (const Placed& one : adapted_linears(c, false)) count += one.side == Side::whole ? pair_parameters(c, one) : 0;
+  return count;
+}
+
+double base_bytes(LoraBase base) {
+  switch (base) {
+    case LoraBase::bf16: return 2;
+    // One fp32 scale a column is left out.
+    case LoraBase::int8: return 1;
+    // A scale of 8 bits for 64 numbers and one of 32 bits for 256 of those: 0.127 bits a parameter (QLoRA, section 3).
+    case LoraBase::nf4: return 0.5 + (8.0 / 64 + 32.0 / (64 * 256)) / 8;
+  }
+  return 2;
+}
+
+bool expands_base(const Context& c) {
+  return c.strategy.lora && !narrow_alone(c) && base_bytes(c.strategy.lora->base) < static_cast<double>(c.element);
+}
+
+Held beside_frozen(const Context& c, int layer, const Held& whole) {
+  Held held;
+  for (const Placed& one : adapted_linears(c, c.experts_in(layer))) {
+    if (one.linear.axis == Axis::etp) {
+      held.experts += c.model.moe->experts / c.strategy.ep * pair_parameters(c, one);
+    } else {
+      held.dense += pair_parameters(c, one);
+    }
+  }
+  // Norms, biases and routers, a ten-thousandth, among them.
+  const double bytes = narrow_alone(c) && narrow(c, layer) ? narrow_bytes(c) : base_bytes(c.strategy.lora->base);
+  held.frozen_dense = static_cast<std::int64_t>(bytes * static_cast<double>(whole.dense));
+  held.frozen_experts = static_cast<std::int64_t>(bytes * static_cast<double>(whole.experts));
+  return held;
+}
+
+void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
+  const spec::Lora& lora = *c.strategy.lora;
+  const std::int64_t e = c.element;
+  const int kept = (lora.qkv ? 1 : 0) + (lora.ffn ? 1 : 0);
+  out.linear_inputs = std::min<std::int64_t>(out.linear_inputs, kept * c.shard_tokens * c.hidden * e);
+  if (c.model.mla && !lora.qkv) {  // what the projections up read; the norms in front of them keep their own inputs
+    out.qkv -= c.shard_tokens * (c.model.mla->q_lora_rank + c.model.mla->kv_lora_rank) * e;
+  }
+  if (!lora.ffn && experts) {
+    const MoeShape shape(c);
+    out.experts -= (shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn) * e;
+  } else if (!lora.ffn) {
+    out.feed_forward -= c.tokens * c.ffn * e;
+  }
+  for (const Placed& one : adapted_linears(c, experts)) {
+    out.linear_inputs += rows_of(c, one.linear) * lora.rank * e;
+  }
+}
+
+}  // namespace plan

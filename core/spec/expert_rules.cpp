@@ -1,0 +1,75 @@
+// core/spec/expert_rules.cpp -- experts against the ranks that they are spread and cut over (declared in rules.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/rules.h"
+
+namespace spec {
+namespace {
+
+class Experts : Rules {
+ public:
+  using Rules::Rules;
+  std::vector<base::Fault> run() {
+    experts();
+    return std::move(faults_);
+  }
+
+ private:
+  void experts() {
+    if (!model_.moe) {
+      if (s_.ep > 1)
+        fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
+      if (s_.etp > 1)
+        fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
+      return;
+    }
+    const Moe& moe = *model_.moe;
+    range("model.moe.experts", moe.experts, 1, kDegree);
+    range("model.moe.top_k", moe.top_k, 1, moe.experts);
+    range("model.moe.ffn", moe.ffn, 1, kWidth);
+    if (s_.tp > 1 && !s_.sp) {
+      fault("strategy.sp", "with tp " + text(s_.tp) + " every rank would send the same tokens to the experts",
+            "write sp: true, as Megatron demands for mixture of experts");
+    }
+    if (moe.experts % s_.ep != 0) {
+      fault("strategy.ep", text(moe.experts) + " experts do not divide by ep " + text(s_.ep),
+            "choose an ep that divides " + text(moe.experts));
+    }
+    if (moe.ffn % s_.etp != 0) {
+      fault("strategy.etp", text(moe.ffn) + " columns of an expert do not divide by etp " + text(s_.etp),
+            "choose an etp that divides " + text(moe.ffn));
+    }
+    const std::int64_t ranks = times(times(s_.tp, s_.cp), data()), folded = times(s_.ep, s_.etp);
+    if (ranks > 0 && ranks % folded != 0) {
+      fault(s_.ep > 1 ? "strategy.ep" : "strategy.etp",
+            "ep " + text(s_.ep) + " x etp " + text(s_.etp) + " = " + text(folded) + " does not divide the " +
+                text(ranks) + " ranks of a stage (tp x cp x dp)",
+            "choose degrees whose product divides " + text(ranks));
+    }
+    if (!s_.moe_routing.empty() && static_cast<std::int64_t>(s_.moe_routing.size()) != moe.experts) {
+      fault("strategy.moe_routing",
+            text(static_cast<std::int64_t>(s_.moe_routing.size())) + " counts for " + text(moe.experts) + " experts",
+            "write one count of tokens for each expert");
+    }
+    if (s_.moe_capacity_factor && *s_.moe_capacity_factor <= 0) {
+      fault("strategy.moe_capacity_factor", "experts without capacity take no token",
+            "write a number above 0, such as 1.25, or leave it out");
+    }
+    // Above the tokens that there are an imbalance would be no imbalance.
+    if (s_.moe_imbalance > s_.ep && s_.moe_imbalance > 1) {
+      fault("strategy.moe_imbalance", "the hottest of ep " + text(s_.ep) + " ranks cannot have more than all tokens",
+            "write a number from 1 to " + text(s_.ep));
+    }
+    constexpr double most_parameters = 1e16;
+    const double parameters = 3.0 * static_cast<double>(model_.hidden) * static_cast<double>(moe.ffn) * moe.experts;
+    if (parameters * model_.layers > most_parameters) {
+      fault("model.moe.experts", "the experts have more than 10^16 parameters",
+            "check experts, ffn and hidden for a digit too many");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<base::Fault> expert_faults(const Job& job) { return Experts(job).run(); }
+
+}  // namespace spec

@@ -1,0 +1,66 @@
+// core/spec/hardware_rules.cpp -- what GPUs, links and network cards must be able to do (declared in rules.h).
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/spec/rules.h"
+
+namespace spec {
+namespace {
+
+class Hardware : Rules {
+ public:
+  using Rules::Rules;
+  std::vector<base::Fault> run() {
+    hardware();
+    algorithm();
+    return std::move(faults_);
+  }
+
+ private:
+  /// Only what the cluster never offers: a collective that lacks the algorithm falls back (docs/network.md).
+  void algorithm() {
+    const Algorithm a = job_.network.algorithm;
+    if ((a == Algorithm::nvls || a == Algorithm::nvls_tree) && !cluster_.node.nvlink.multicast) {
+      fault("network.algorithm", std::string(name(a)) + " needs NVLink switches that add up (nvlink.multicast)",
+            "write algorithm: auto, or name a node of Hopper or later with NVSwitch");
+    }
+    if (a == Algorithm::collnet && !cluster_.fabric.in_switch_reduction) {
+      fault("network.algorithm", "collnet needs a fabric whose switches add up",
+            "write algorithm: auto, or fabric: {base: ..., in_switch_reduction: true}");
+    }
+  }
+
+  void hardware() {
+    const Node& node = cluster_.node;
+    if (!(node.gpu.memory.si() > 0))
+      fault("cluster.node.gpu.memory", "is zero", "write the GPU's memory, such as 80GB");
+    if (!(node.gpu.hbm.si() > 0)) fault("cluster.node.gpu.hbm", "is zero", "write its bandwidth, such as 3.35TB/s");
+    if (!(node.gpu.peak_of(t_.precision).si() > 0)) {
+      std::string known;
+      for (int d = 0; d < kDtypes; ++d) {
+        if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kDtypeNames[d]);
+      }
+      fault("training.precision", node.gpu.name + " does not compute in " + std::string(name(t_.precision)),
+            known.empty() ? "state the GPU's peak in this precision" : "choose one of " + known);
+    }
+    if (node.nvlink.via != Switch::none && !(node.nvlink.bandwidth.si() > 0)) {
+      fault("cluster.node.nvlink.bandwidth", "is zero", "write its bandwidth, such as 450GB/s, or switch: none");
+    }
+    const bool linked = node.nvlink.via != Switch::none && node.nvlink.domain >= std::min(node.gpus, cluster_.gpus());
+    if (node.gpus > 1 && !linked && !(node.pcie.bandwidth.si() > 0)) {
+      fault("cluster.node.pcie.bandwidth", "is zero, and the GPUs of a node are not all joined by NVLink",
+            "write its bandwidth, such as 63GB/s");
+    }
+    const bool one_domain = node.nvlink.via != Switch::none && node.nvlink.domain >= cluster_.gpus();
+    if (cluster_.nodes > 1 && !one_domain && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0))) {
+      fault("cluster.node.nic", "nodes without network cards cannot be joined",
+            "write nic: {bandwidth: 400Gb/s, count: " + text(node.gpus) + ", kind: infiniband}, or cluster.nodes: 1");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<base::Fault> hardware_faults(const Job& job) { return Hardware(job).run(); }
+
+}  // namespace spec

@@ -1,0 +1,61 @@
+// core/spec/model_rules.cpp -- sizes and combinations of a transformer (declared in rules.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/rules.h"
+
+namespace spec {
+namespace {
+
+class Transformer : Rules {
+ public:
+  using Rules::Rules;
+  std::vector<base::Fault> run() {
+    model();
+    latent();
+    packing();
+    return std::move(faults_);
+  }
+
+ private:
+  void model() {
+    range("model.heads", model_.heads, 1, kDegree);
+    range("model.kv_heads", model_.kv_heads, 1, kDegree);
+    range("model.head_dim", model_.head_dim, 1, kDegree);
+    range("model.ffn", model_.ffn, 1, kWidth);
+    if (model_.kv_heads >= 1 && model_.heads % model_.kv_heads != 0) {
+      fault("model.kv_heads", text(model_.heads) + " heads do not divide by " + text(model_.kv_heads) + " kv_heads",
+            "choose kv_heads that divide heads");
+    }
+  }
+
+  /// Combinations that no model has and nothing here lowers.
+  void latent() {
+    if (!model_.mla) return;
+    range("model.mla.q_lora_rank", model_.mla->q_lora_rank, 0, kWidth);
+    range("model.mla.kv_lora_rank", model_.mla->kv_lora_rank, 1, kWidth);
+    range("model.mla.rope_head_dim", model_.mla->rope_head_dim, 1, kDegree);
+    range("model.mla.nope_head_dim", model_.mla->nope_head_dim, 1, kDegree);
+    range("model.mla.value_head_dim", model_.mla->value_head_dim, 1, kDegree);
+    if (model_.parallel_block) {
+      fault("model.parallel_block", "latent attention beside a parallel feed-forward is not supported",
+            "write parallel_block: false, or leave mla out");
+    }
+    if (model_.qk_norm) {
+      fault("model.qk_norm", "latent attention has norms of its own", "write qk_norm: false, or leave mla out");
+    }
+  }
+
+  void packing() {
+    if (!t_.packing) return;
+    for (base::Fault& one : packing_faults(t_)) faults_.push_back(std::move(one));
+    if (s_.cp > 1) {
+      fault("training.packing", "packed documents cut over context-parallel ranks are not supported by this version",
+            "write cp: 1, or leave packing out");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<base::Fault> model_faults(const Job& job) { return Transformer(job).run(); }
+
+}  // namespace spec

@@ -1,0 +1,73 @@
+// core/spec/precision_rules.cpp -- attention kernels, formats below 16 bits, adapters (declared in rules.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/rules.h"
+
+namespace spec {
+namespace {
+
+class Precision : Rules {
+ public:
+  using Rules::Rules;
+  std::vector<base::Fault> run() {
+    kernels();
+    narrow();
+    adapters();
+    return std::move(faults_);
+  }
+
+ private:
+  void kernels() {
+    if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
+    fault("strategy.attention_kernel",
+          std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
+              std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
+          "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
+  }
+
+  void narrow() {
+    if (t_.fp8_activation_inputs && (!model_.gated_mlp || bytes_of(storage(t_.precision)) != 2)) {
+      fault("training.fp8_activation_inputs", "is for gated activations kept in 16 bits",
+            "choose a model with gated_mlp and a precision of 16 bits or below, or leave it out");
+    }
+    if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
+      fault("training.moments_dtype", "adamw8bit keeps its moments in 8 bits", "write optimizer: adamw");
+    }
+    const int wide = t_.wide_layers.first + t_.wide_layers.last;
+    if (wide > 0 && wide >= model_.layers) {
+      fault("training.wide_layers", text(wide) + " layers stay in 16 bits, but the model has " + text(model_.layers),
+            "write fewer, or precision: bf16");
+    }
+    if (t_.fp8_parameters.value_or(false)) {
+      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise") {  // TE's cast_master_weights_to_fp8, 2025
+        fault("training.fp8_parameters",
+              "weights are kept in fp8 alone under precision fp8 with one scale a tensor or a block",
+              "write precision: fp8 and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
+      } else if (!t_.keeps_master()) {
+        fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
+              "write master_weights: true, or fp8_parameters: false");
+      }
+    }
+    if (bytes_of(t_.precision) < 2 && !(cluster_.node.gpu.peak_of(storage(t_.precision)).si() > 0)) {
+      fault("cluster.node.gpu.peak", "bf16 is missing, in which embedding, attention and head are computed",
+            "state the GPU's peak in bf16");
+    }
+  }
+
+  void adapters() {
+    if (!s_.lora) return;
+    if (s_.lora->rank > model_.hidden) {
+      fault("strategy.lora", "a rank of " + text(s_.lora->rank) + " is above the hidden size",
+            "write a rank such as 16");
+    }
+    if (s_.lora->base != LoraBase::bf16 && t_.fp8_parameters.value_or(false)) {
+      fault("strategy.lora", "a base kept in fp8 alone has no other format",
+            "write base: bf16, or fp8_parameters: false");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<base::Fault> precision_faults(const Job& job) { return Precision(job).run(); }
+
+}  // namespace spec

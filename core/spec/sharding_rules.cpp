@@ -1,0 +1,36 @@
+// core/spec/sharding_rules.cpp -- shards of states, parameters and gradients (declared in rules.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/rules.h"
+
+namespace spec {
+namespace {
+
+class Sharding : Rules {
+ public:
+  using Rules::Rules;
+  std::vector<base::Fault> run() {
+    sharding();
+    return std::move(faults_);
+  }
+
+ private:
+  void sharding() {
+    const std::int64_t replicas = times(s_.cp, data());
+    if (s_.shard > 0 && s_.zero == 0) {
+      fault("strategy.shard", "nothing is sharded with zero 0", "write zero: 1, 2 or 3, or leave shard out");
+    } else if (s_.shard == 1 || (s_.shard > 1 && replicas > 0 && replicas % s_.shard != 0)) {
+      fault("strategy.shard",
+            "groups of " + text(s_.shard) + " do not cut " + text(replicas) + " data-parallel ranks into shards",
+            "choose 2 or more that divide " + text(replicas) + ", or leave shard out");
+    }
+    if (s_.fsdp_given && s_.zero != 3) {
+      fault("strategy.fsdp", "has no effect with zero " + text(s_.zero), "write zero: 3, or leave fsdp out");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<base::Fault> sharding_faults(const Job& job) { return Sharding(job).run(); }
+
+}  // namespace spec

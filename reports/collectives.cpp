@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/collectives.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reports/json_object.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+constexpr double kMicro = 1e6, kGiga = 1e9;
+
+/// 8 B, 512 KiB, 1.5 MiB: nccl-tests steps in powers of two.
+std::string size_text(std::int64_t bytes) {
+  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, ++unit;
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+std::string heading(const result::CollectiveTable& t) {
+  std::string out = fmt::format("{} on {} x {}", t.op, t.nodes, t.node);
+  if (!t.fabric.empty()) out += " over " + t.fabric;
+  out += fmt::format(": {} ranks", t.ranks);
+  if (t.domains > 1) out += fmt::format(" in {} domains", t.domains);
+  return out + (t.asked == "auto" ? "" : ", algorithm " + t.asked) + '\n';
+}
+
+/// Each curve once, in the order in which sizes need them.
+std::string curves(const result::CollectiveTable& t) {
+  std::vector<std::string> told;
+  std::string out;
+  for (const result::CollectiveRow& row : t.rows) {
+    bool seen = row.curve.empty();
+    for (const std::string& one : told) seen = seen || one == row.curve;
+    if (seen) continue;
+    told.push_back(row.curve);
+    out += paragraph(fmt::format("  {:<24} {:<9} ", row.curve, row.measured ? "measured" : "guessed"),
+                     row.source.empty() ? "no source is told" : row.source);
+  }
+  return out;
+}
+
+Json figures_of(const result::CollectiveFigures& f) {
+  return {{"rows", f.rows}, {"median_abs_error", f.median_abs_error}, {"median_signed_error", f.median_signed_error}};
+}
+
+std::string share(double value) { return fmt::format("{:.1f} %", value * 100); }
+std::string signed_share(double value) { return fmt::format("{:+.1f} %", value * 100); }
+
+}  // namespace
+
+std::string collective_text(const result::CollectiveTable& t) {
+  std::string out = heading(t) + fmt::format("{:>12}{:>14}{:>10}{:>10}  {:<13}{:<13}{}\n", "size", "time us", "algbw",
+                                             "busbw", "algorithm", "protocol", "curve");
+  for (const result::CollectiveRow& row : t.rows) {
+    out += fmt::format("{:>12}{:>14.2f}{:>10.2f}{:>10.2f}  {:<13}{:<13}{}{}\n", size_text(row.bytes),
+                       row.time_s * kMicro, row.algbw / kGiga, row.busbw / kGiga, row.algorithm, row.protocol,
+                       row.curve + (row.measured ? "" : ", guessed"), row.extrapolated ? " *" : "");
+  }
+  out += "bandwidths in GB/s, as nccl-tests defines them\ncurves\n" + curves(t);
+  for (const std::string& warning : t.warnings) out += paragraph("warning: ", warning);
+  return out;
+}
+
+std::string collective_csv(const result::CollectiveTable& t) {
+  std::string out =
+      "op,ranks,bytes,time_s,low_s,high_s,algbw_bytes_per_s,busbw_bytes_per_s,algorithm,protocol,curve,measured,"
+      "extrapolated\n";
+  for (const result::CollectiveRow& row : t.rows) {
+    out += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{},{},{}\n", t.op, t.ranks, row.bytes,
+                       row.time_s, row.low_s, row.high_s, row.algbw, row.busbw, row.algorithm, row.protocol, row.curve,
+                       row.measured, row.extrapolated);
+  }
+  return out;
+}
+
+std::string collective_json(const result::CollectiveTable& t) {
+  Json out{{"schema", 1},    {"op", t.op},       {"node", t.node},       {"fabric", t.fabric},  {"nodes", t.nodes},
+           {"gpus", t.gpus}, {"ranks", t.ranks}, {"domains", t.domains}, {"algorithm", t.asked}};
+  out["rows"] = Json::array();
+  for (const result::CollectiveRow& row : t.rows) {
+    out["rows"].push_back({{"bytes", row.bytes},
+                           {"time_s", row.time_s},
+                           {"low_s", row.low_s},
+                           {"high_s", row.high_s},
+                           {"algbw", row.algbw},
+                           {"busbw", row.busbw},
+                           {"algorithm", row.algorithm},
+                           {"protocol", row.protocol},
+                           {"curve", row.curve},
+                           {"source", row.source},
+                           {"measured", row.measured},
+                           {"extrapolated", row.extrapolated}});
+  }
+  out["warnings"] = t.warnings;
+  return text_of(out);
+}
+
+std::string collectives_text(const result::CollectiveValidation& v) {
+  std::string out = fmt::format("{:<16}{:>6}  {:<15}{:>6}{:>9}{:>9}{:>7}{:>9}{:>9}\n", "node", "nodes", "operation",
+                                "rows", "below", "signed", "rows", "from", "signed");
+  const auto cells = [](const result::CollectiveFigures& f) {
+    if (f.rows == 0) return fmt::format("{:>6}{:>9}{:>9}", "-", "-", "-");
+    return fmt::format("{:>6}{:>9}{:>9}", f.rows, share(f.median_abs_error), signed_share(f.median_signed_error));
+  };
+  for (const result::CollectiveGroup& g : v.groups) {
+    out += fmt::format("{:<16}{:>6}  {:<15}{} {}\n", g.node, g.nodes, g.op, cells(g.small), cells(g.large));
+  }
+  out += fmt::format("{:<39}{} {}\n", "all", cells(v.small), cells(v.large));
+  return out + "medians of the error of bus bandwidth, below 1 MiB and from 1 MiB on\n";
+}
+
+std::string collectives_markdown(const result::CollectiveValidation& v) {
+  std::string out =
+      "| node | nodes | operation | rows below 1 MiB | median abs. | signed | rows from 1 MiB | median abs. | signed "
+      "|\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  const auto cells = [](const result::CollectiveFigures& f) {
+    if (f.rows == 0) return std::string(" - | - | - |");
+    return fmt::format(" {} | {} | {} |", f.rows, share(f.median_abs_error), signed_share(f.median_signed_error));
+  };
+  for (const result::CollectiveGroup& g : v.groups) {
+    out += fmt::format("| {} | {} | {} |{}{}\n", g.node, g.nodes, g.op, cells(g.small), cells(g.large));
+  }
+  return out + fmt::format("| all | | |{}{}\n", cells(v.small), cells(v.large));
+}
+
+std::string collectives_json(const result::CollectiveValidation& v) {
+  Json out{{"schema", 1}, {"below_1MiB", figures_of(v.small)}, {"from_1MiB", figures_of(v.large)}};
+  out["groups"] = Json::array();
+  for (const result::CollectiveGroup& g : v.groups) {
+    out["groups"].push_back({{"node", g.node},
+                             {"nodes", g.nodes},
+                             {"op", g.op},
+                             {"below_1MiB", figures_of(g.small)},
+                             {"from_1MiB", figures_of(g.large)}});
+  }
+  out["sweeps"] = Json::array();
+  for (const result::CollectiveSweep& s : v.sweeps) {
+    Json sweep{{"file", s.file},   {"op", s.op},     {"node", s.node},      {"fabric", s.fabric},
+               {"nodes", s.nodes}, {"gpus", s.gpus}, {"algorithm", s.asked}};
+    for (const result::CollectiveCase& c : s.cases) {
+      sweep["cases"].push_back({{"bytes", c.bytes},
+                                {"measured_s", c.measured_s},
+                                {"predicted_s", c.predicted_s},
+                                {"error", c.error},
+                                {"algorithm", c.algorithm},
+                                {"protocol", c.protocol}});
+    }
+    out["sweeps"].push_back(std::move(sweep));
+  }
+  return text_of(out);
+}
+
+}  // namespace reports

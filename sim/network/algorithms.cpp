@@ -1,0 +1,229 @@
+// sim/network/algorithms.cpp -- see algorithms.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/algorithms.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "sim/network/path.h"
+#include "sim/network/protocol.h"
+
+namespace sim {
+namespace {
+
+using plan::CollectiveKind;
+using spec::Algorithm;
+using spec::PathCurve;
+
+const PathCurve& ring_curve(const spec::NetworkCalibration& of, CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce: return of.all_reduce;
+    case CollectiveKind::reduce_scatter: return of.reduce_scatter;
+    case CollectiveKind::all_to_all: return of.all_to_all;
+    case CollectiveKind::shift: return of.send;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:  // streams as a broadcast does, the other way
+      if (of.broadcast.offered()) return of.broadcast;
+      break;
+    case CollectiveKind::all_gather: break;
+  }
+  return of.all_gather;
+}
+
+double decay(const PathCurve& c, int members) { return members > 2 ? std::pow(members / 2.0, -c.decay) : 1.0; }
+
+int levels(int members) {
+  int n = 0;
+  while ((1 << n) < members) ++n;
+  return n;
+}
+
+NetworkPrice priced(Streamed s, Algorithm by, const PathCurve& rules) {
+  return {s.time, by, s.protocol, &rules, rules.residual};
+}
+
+base::ByteRate neighbours_rate(const PathCurve& far, const Ground& at) {
+  return at.between * decay(far, at.domains) / leaf_slowdown_neighbours(at.cluster, at.domains);
+}
+
+NetworkPrice ring(CollectiveKind kind, const Ground& at) {
+  const PathCurve& near = ring_curve(at.near(), kind);
+  const PathCurve& far = ring_curve(at.far(), kind);
+  const double laps = kind == CollectiveKind::all_reduce ? 2 : 1;
+  const base::Bytes sent = at.bytes * bus_factor(kind, at.size);
+  const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0;
+  const Leg inside{&near, at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own};
+  if (at.domains == 1) return priced(streamed(inside), Algorithm::ring, near);
+  const Leg between{&far, neighbours_rate(far, at), far_steps, sent, at.own};
+  return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far);
+}
+
+// What a node's NICs carry in a double binary tree: with two domains each half of the buffer crosses once each way.
+Leg tree_leg(const Ground& at) {
+  const PathCurve& tree = at.far().tree;
+  const double share = 2.0 * (at.domains - 1) / at.domains;
+  return {&tree, neighbours_rate(tree, at), 2.0 * levels(at.domains), at.bytes * share, {}};
+}
+
+NetworkPrice tree(const Ground& at) {
+  const PathCurve& near = at.near().all_reduce;
+  const Leg chain{&near, at.inside * decay(near, at.members), 2.0 * (at.members - 1), at.bytes * 2.0, {}};
+  if (at.domains == 1) return priced(streamed(chain), Algorithm::tree, near);
+  return priced(streamed(tree_leg(at), at.members > 1 ? chain : Leg{}), Algorithm::tree, at.far().tree);
+}
+
+Leg nvls_leg(const Ground& at) {
+  const PathCurve& near = at.near().nvls;
+  return {&near, at.inside * decay(near, at.members), 1, at.bytes * ((at.members + 1.0) / at.members), {}};
+}
+
+NetworkPrice collnet(const Ground& at, bool multicast) {
+  const PathCurve& far = at.far().collnet;
+  const PathCurve& near = at.near().all_reduce;
+  const Leg between{&far, neighbours_rate(far, at), 1, at.bytes, {}};
+  Leg inside;
+  if (at.members > 1) {
+    const double share = 2.0 * (at.members - 1) / at.members;
+    inside = multicast ? nvls_leg(at) : Leg{&near, at.inside * decay(near, at.members), 2, at.bytes * share, at.own};
+  }
+  return priced(streamed(between, inside), Algorithm::collnet, far);
+}
+
+NetworkPrice pat(CollectiveKind kind, const Ground& at) {
+  const PathCurve& far = at.far().pat;
+  const double steps = levels(at.domains);
+  const Leg between{&far, neighbours_rate(far, at), steps, at.bytes * bus_factor(kind, at.size), at.own};
+  return priced(streamed(between), Algorithm::pat, far);
+}
+
+/// `crossing`: see plan::Collective; then all of `bytes` arrive at a rank over NVLink, handed on by the one that took
+/// them from the fabric.
+NetworkPrice direct(const Ground& at, std::int64_t crossing) {
+  const PathCurve& near = at.near().all_to_all;
+  const PathCurve& far = at.far().all_to_all;
+  const base::Bytes each = at.bytes / at.size;
+  Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
+  if (at.domains == 1) return priced(streamed(inside), Algorithm::direct, near);
+  const double slower = leaf_slowdown_all_to_all(at.cluster, at.domains);
+  const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
+  if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
+  const double peers = at.members == 1 || at.nvlink ? at.domains - 1.0 : at.size - at.members;
+  const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), peers, out, at.own};
+  return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::direct, far);
+}
+
+// Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
+// to another island, by the cards near it.
+NetworkPrice shift(const Ground& at) {
+  const spec::Node& node = at.cluster.node;
+  const PathCurve& near = node.links.send;
+  NetworkPrice inside{{}, Algorithm::direct, Protocol::none, &near, near.residual};
+  if (at.members > 1) {
+    const base::ByteRate rate = at.nvlink ? inside_rate(node, 2, true) : inside_rate(node, at.members, false);
+    inside = priced(streamed({&near, rate, 1, at.bytes, {}}), Algorithm::direct, near);
+  }
+  if (at.domains == 1) return inside;
+  const PathCurve& far = at.far().send;
+  const base::ByteRate rate = nic_rate(at.cluster, 1, at.sharing) / leaf_slowdown_neighbours(at.cluster, at.domains);
+  const NetworkPrice between = priced(streamed({&far, rate, 1, at.bytes, {}}), Algorithm::direct, far);
+  return between.time < inside.time ? inside : between;
+}
+
+NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
+  const plan::GroupShape node{at.members, at.members, 1, 1};
+  const plan::GroupShape rail{at.domains, 1, at.domains, at.sharing * at.members};
+  NetworkPrice sum{{}, Algorithm::hierarchical, Protocol::simple, nullptr, 0};
+  const auto phase = [&](CollectiveKind kind, std::int64_t bytes, const plan::GroupShape& group) {
+    const NetworkPrice part = price(plan::Collective{kind, bytes, group}, at.cluster);
+    sum.time += part.time;
+    sum.residual = std::max(sum.residual, part.residual);
+    if (&group == &rail) sum.curve = part.curve, sum.protocol = part.protocol;
+  };
+  const std::int64_t part = std::max<std::int64_t>(1, c.bytes / at.members);
+  switch (c.kind) {
+    case CollectiveKind::all_reduce:
+      phase(CollectiveKind::reduce_scatter, c.bytes, node);
+      phase(CollectiveKind::all_reduce, part, rail);
+      phase(CollectiveKind::all_gather, c.bytes, node);
+      break;
+    case CollectiveKind::all_gather:
+      phase(CollectiveKind::all_gather, part, rail);
+      phase(CollectiveKind::all_gather, c.bytes, node);
+      break;
+    case CollectiveKind::reduce_scatter:
+      phase(CollectiveKind::reduce_scatter, c.bytes, node);
+      phase(CollectiveKind::reduce_scatter, part, rail);
+      break;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+    case CollectiveKind::all_to_all:
+      phase(c.kind, c.bytes, rail);
+      phase(c.kind, c.bytes, node);
+      break;
+    case CollectiveKind::shift: break;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<NetworkPrice> price_by(Algorithm by, const plan::Collective& c, const Ground& at) {
+  const bool reduces = c.kind == CollectiveKind::all_reduce;
+  const bool exchange = c.kind == CollectiveKind::all_to_all;
+  const bool pairs = c.kind == CollectiveKind::shift;
+  const bool multicast = at.members > 1 && at.nvlink && at.cluster.node.nvlink.multicast && at.near().nvls.offered();
+  const bool across = at.domains > 1;
+  switch (by) {
+    case Algorithm::ring:
+      if (!exchange && !pairs) return ring(c.kind, at);
+      break;
+    case Algorithm::tree:
+      if (reduces && (!across || at.far().tree.offered())) return tree(at);
+      break;
+    case Algorithm::nvls:
+      if (reduces && multicast && !across) return priced(streamed(nvls_leg(at)), by, at.near().nvls);
+      break;
+    case Algorithm::nvls_tree:
+      if (reduces && multicast && across && at.far().tree.offered()) {
+        return priced(streamed(tree_leg(at), nvls_leg(at)), by, at.far().tree);
+      }
+      break;
+    case Algorithm::collnet:
+      if (reduces && across && at.cluster.fabric.in_switch_reduction && at.far().collnet.offered()) {
+        return collnet(at, multicast);
+      }
+      break;
+    case Algorithm::pat:
+      if ((c.kind == CollectiveKind::all_gather || c.kind == CollectiveKind::reduce_scatter) && across &&
+          at.members == 1 && at.far().pat.offered()) {
+        return pat(c.kind, at);
+      }
+      break;
+    case Algorithm::direct:
+      if (exchange) return direct(at, c.crossing);
+      if (pairs) return shift(at);
+      break;
+    case Algorithm::hierarchical:
+      // Uneven tokens (`crossing`) are a dispatcher's own hierarchy already.
+      if (across && at.members > 1 && !pairs && c.crossing < 0) return hierarchical(c, at);
+      break;
+    case Algorithm::automatic: break;
+  }
+  return std::nullopt;
+}
+
+NetworkPrice price_send(const plan::Transfer& t, const spec::Cluster& cluster) {
+  const base::Bytes sent{static_cast<double>(t.bytes)};
+  if (t.crosses_domain && t.sharing > 0) {
+    const PathCurve& far = cluster.fabric.calibration.send;
+    const base::ByteRate rate = nic_rate(cluster, 1, t.sharing);
+    assert(rate.si() > 0);
+    return priced(streamed({&far, rate, 1, sent, {}}), Algorithm::direct, far);
+  }
+  const PathCurve& near = cluster.node.links.send;
+  const bool nvlink = !t.crosses_domain && joined_by_nvlink(cluster.node, 2);
+  return priced(streamed({&near, inside_rate(cluster.node, 2, nvlink), 1, sent, {}}), Algorithm::direct, near);
+}
+
+}  // namespace sim

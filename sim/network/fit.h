@@ -1,0 +1,38 @@
+// sim/network/fit.h -- curves from measured collectives: the prices of closed_form.h are drawn to them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/plan/work.h"
+#include "core/spec/cluster.h"
+
+namespace sim {
+
+struct FitRow {
+  plan::Collective work;
+  base::Seconds time;  // above zero
+};
+
+/// Which curves of a cluster are free: some of its links', or some of its fabric's.
+struct FitTarget {
+  bool fabric = false;
+  std::vector<spec::PathCurve spec::NetworkCalibration::*> curves;
+};
+
+struct FitQuality {
+  double residual = 0;          // root mean square of log(predicted / measured)
+  double median_abs_error = 0;  // of the time
+  bool at_bound = false;        // an efficiency went to the highest that a file may state
+};
+
+/// Changes efficiency, latency, ramp and those of the low-latency protocols of the free curves so that price() meets
+/// the rows; hops, too, where rows differ in their number of steps. What rows cannot tell (own share, decay) stays.
+/// Minimises Huber's loss of log(predicted / measured) by Levenberg-Marquardt, with a weak pull of every constant to
+/// where it started, so that one that no row depends on stays there. Deterministic.
+/// Source: Huber, "Robust estimation of a location parameter", 1964; Marquardt, SIAM J. Appl. Math. 11(2), 1963.
+/// REQUIRES: rows and curves are not empty; every free curve is offered.
+FitQuality fit(spec::Cluster&, const FitTarget&, const std::vector<FitRow>&);
+
+}  // namespace sim

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/ground.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "sim/network/path.h"
+
+namespace sim {
+
+Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
+  const plan::GroupShape& g = c.group;
+  const bool leaves_node = g.domains > 1 && g.sharing > 0;
+  const bool pieces = g.domains > 1 && g.sharing == 0;  // NVLink islands of one node, PCIe between them
+  Ground at{.size = g.size,
+            .members = leaves_node ? std::max(1, g.per_domain) : g.size,
+            .domains = leaves_node ? g.domains : 1,
+            .sharing = g.sharing,
+            .bytes = base::Bytes(static_cast<double>(c.bytes)),
+            .own = base::Bytes(c.kind == plan::CollectiveKind::broadcast || c.kind == plan::CollectiveKind::reduce
+                                   ? 0.0
+                                   : static_cast<double>(c.bytes) / g.size),
+            .inside = {},
+            .between = {},
+            .cluster = cluster};
+  at.nvlink = !pieces && joined_by_nvlink(cluster.node, at.members);
+  if (at.members > 1) at.inside = inside_rate(cluster.node, at.members, at.nvlink);
+  if (leaves_node) {
+    at.between = nic_rate(cluster, at.members, g.sharing);
+    assert(at.between.si() > 0);
+  }
+  return at;
+}
+
+}  // namespace sim
