@@ -36,17 +36,21 @@ std::string of_step(const Prediction& p, double value) {
   return fmt::format("{:.3f} us", value * 1e6);
 }
 
-/// The largest reasons for the interval, each with what it would be wide by alone: "-4.0 to +18.1 % by the software
+std::string sides(const result::IntervalContribution& c) {
+  if (c.faster == c.slower) return percent(c.slower);
+  std::string out;
+  if (c.faster > 0) out = percent(c.faster) + " faster, ";
+  return out + percent(c.slower) + " slower";
+}
+
+/// The largest reasons for the interval, as standard deviations of the step.
 /// stack".
 std::string why_so_wide(const Prediction& p) {
   std::string causes;
   const std::size_t shown = std::min(p.interval_contributions.size(), kMostCauses);
   for (std::size_t i = 0; i < shown; ++i) {
     const result::IntervalContribution& c = p.interval_contributions[i];
-    const std::string sides = c.faster == c.slower
-                                  ? fmt::format("{:.1f} %", c.slower * 100)
-                                  : fmt::format("{:.1f} % faster, {:.1f} % slower", c.faster * 100, c.slower * 100);
-    causes += fmt::format("{}{} ({})", i == 0 ? "" : ", ", c.cause, sides);
+    causes += fmt::format("{}{} ({})", i == 0 ? "" : ", ", c.cause, sides(c));
   }
   return causes.empty() ? "" : paragraph("                  spread of ", causes);
 }

@@ -24,7 +24,7 @@ struct FitRow {
   int source = 0;
   double error = 0;                 // log(measured / predicted)
   double faster = 0, slower = 0;    // known variance of either side
-  std::vector<std::string> scarce;  // causes of its scarce parts
+  std::vector<std::string> scarce = {};  // causes of its scarce parts
 };
 
 /// Names of spec::Uncertainty's fitted constants with their values; those of scarce parts only where the rows have

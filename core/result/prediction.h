@@ -39,7 +39,7 @@ struct Provenance {
 /// One reason for the width of the 80 % interval: standard deviations of log(measured / predicted) of the whole step
 /// that come of it, where the measured step is faster and where it is slower.
 struct IntervalContribution {
-  std::string cause;  // "matmul bf16", "software stack", "few published steps with experts"
+  std::string cause;  // "matmul bf16", "software stack", "steps with experts"
   double share = 0;   // of the step's time that it acts on
   double faster = 0, slower = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using result::IntervalContribution;
 
-constexpr const char* kScarceCause = "few published steps with ";
+constexpr const char* kScarceCause = "steps with ";
 
 bool applies(spec::Scarce part, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
@@ -53,7 +53,7 @@ void add_assumptions(const spec::Job& job, const std::map<std::string, Exposed>&
   const auto attention = std::count_if(job.assumptions.begin(), job.assumptions.end(), names_attention);
   double kernels = 0;
   for (const auto& [cause, part] : exposed) kernels += cause.starts_with("attention ") ? part.time_s / busy : 0;
-  if (attention > 0) {
+  if (attention > 0 && job.training.mode != spec::Mode::decode) {  // which waits for its cache, whatever the kernel
     const double error = kernels * job.uncertainty.assumed_attention;
     out.push_back({"assumed attention kernel", kernels, error, error});
   }
