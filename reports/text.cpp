@@ -44,7 +44,6 @@ std::string sides(const result::IntervalContribution& c) {
 }
 
 /// The largest reasons for the interval, as standard deviations of the step.
-/// stack".
 std::string why_so_wide(const Prediction& p) {
   std::string causes;
   const std::size_t shown = std::min(p.interval_contributions.size(), kMostCauses);

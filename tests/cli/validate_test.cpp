@@ -94,6 +94,13 @@ TEST_F(Validate, GroupsByKeys) {
   EXPECT_EQ(wrong.err, "error: --group-by: there is no key 'modle'\n  mend: did you mean model?\n");
 }
 
+TEST_F(Validate, FitsTheIntervalsConstants) {
+  const Answer run = validate("--fit-interval");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_TRUE(contains(run.out, "\nsoftware stack ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\npaper ")) << run.out;
+}
+
 TEST_F(Validate, MarkdownIsATableAlone) {
   const Answer run = validate("--markdown");
   EXPECT_EQ(run.exit_code, 0);

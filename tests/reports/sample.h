@@ -18,6 +18,10 @@ inline result::Prediction prediction() {
   p.step_time_s = 10;
   p.step_time_low_s = 9.5;
   p.step_time_high_s = 10.75;
+  p.interval_contributions = {{"software stack", 1, 0, 0.0625},
+                              {"matmul bf16", 0.75, 0.03125, 0.03125},
+                              {"steps with zero3", 1, 0.015625, 0.03125},
+                              {"norm kernels", 0.125, 0.0078125, 0.0078125}};
   p.tokens_per_s = 104857.6;
   p.tokens_per_s_per_gpu = 6553.6;
   p.model_tflops_per_gpu = 395.6;

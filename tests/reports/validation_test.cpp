@@ -25,6 +25,8 @@ ValidationCase good() {
   row.predicted_s = 2.5;
   row.low_s = 2.25;
   row.high_s = 2.75;
+  row.interval_contributions = {{"matmul bf16", 0.5, 0.125, 0.25}};
+  row.labels = {{"tp", "2"}};
   row.error = 0.25;
   row.inside = false;
   row.fits = true;
@@ -130,8 +132,9 @@ TEST(ValidationJson, ACaseThatRanHasEveryValueAndNoErrorMessage) {
   const json expected =
       json::parse(R"({"id": "gpt-tp2", "tier": "A", "measured_s": 2, "predicted_s": 2.5, "error": 0.25,
     "low_s": 2.25, "high_s": 2.75, "inside": false, "fits": true, "measured_fits": null, "measured_bytes": 40000000000,
-    "memory_kind": "allocated", "predicted_bytes": 42000000000, "memory_error": 0.05, "warnings": ["tp crosses nodes"],
-    "notes": "Table 1"})");
+    "memory_kind": "allocated", "predicted_bytes": 42000000000, "memory_error": 0.05,
+    "interval_contributions": [{"cause": "matmul bf16", "share": 0.5, "faster": 0.125, "slower": 0.25}],
+    "labels": {"tp": "2"}, "warnings": ["tp crosses nodes"], "notes": "Table 1"})");
   EXPECT_EQ(row, expected);
 }
 

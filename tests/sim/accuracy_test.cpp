@@ -175,12 +175,12 @@ ValidationCase labelled(double error, const std::string& tp, const std::string& 
   return row;
 }
 
-TEST(Grouped, PutsEqualLabelsTogetherInNumericOrder) {
+TEST(Grouped, PutsEqualLabelsTogetherTheFarthestOffFirst) {
   const std::vector<ValidationFile> files{
       file_of({labelled(0.1, "16", "1"), labelled(0.2, "2", "1"), refused(), labelled(0.4, "2", "8")})};
   const auto by_tp = sim::grouped(files, "tp");
   ASSERT_EQ(by_tp.groups.size(), 3u);
-  EXPECT_EQ(by_tp.groups[0].label, "2");  // before 16
+  EXPECT_EQ(by_tp.groups[0].label, "2");
   EXPECT_DOUBLE_EQ(*by_tp.groups[0].summary.mean_signed_error, 0.3);
   EXPECT_EQ(by_tp.groups[1].label, "16");
   EXPECT_EQ(by_tp.groups[2].label, "?");
@@ -191,8 +191,18 @@ TEST(Grouped, ByTwoKeysAtOnce) {
   const std::vector<ValidationFile> files{file_of({labelled(0.1, "2", "1"), labelled(0.2, "2", "8")})};
   const auto both = sim::grouped(files, "tp+pp");
   ASSERT_EQ(both.groups.size(), 2u);
-  EXPECT_EQ(both.groups[0].label, "2 + 1");
-  EXPECT_EQ(both.groups[1].label, "2 + 8");
+  EXPECT_EQ(both.groups[0].label, "2 + 8");
+  EXPECT_EQ(both.groups[1].label, "2 + 1");
+}
+
+TEST(Grouped, EquallyFarOnesStandInNumericOrder) {
+  const std::vector<ValidationFile> files{
+      file_of({labelled(0.125, "16", "1"), labelled(-0.125, "2", "1"), labelled(0.125, "4", "1")})};
+  const auto by_tp = sim::grouped(files, "tp");
+  ASSERT_EQ(by_tp.groups.size(), 3u);
+  EXPECT_EQ(by_tp.groups[0].label, "2");
+  EXPECT_EQ(by_tp.groups[1].label, "4");
+  EXPECT_EQ(by_tp.groups[2].label, "16");
 }
 
 }  // namespace

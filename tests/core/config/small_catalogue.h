@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "core/config/catalogue.h"
 #include "core/config/job_reader.h"
@@ -40,6 +41,15 @@ class SmallCatalogue {
         "{base: box-8, name: rack-72, gpus: 4, nvlink: {domain: 72}, nic: {count: 4}}\n");
     add("topologies/fabrics/flat.yaml", "{name: flat, kind: rail_optimized, hop_latency: 1us}\n");
     add("topologies/fabrics/slow.yaml", "{base: flat, name: slow, oversubscription: 2}\n");
+    std::string scarce;
+    for (const std::string_view part : spec::kScarceNames) {
+      scarce += (scarce.empty() ? "" : ", ") + std::string(part) + ": {faster: 0, slower: 0.1}";
+    }
+    add("topologies/uncertainty.yaml",
+        "{stack: {faster: 0, slower: 0.1}, unmodelled: {faster: 0, slower: 0.05}, repeat: 0.02, host: 0.3,\n"
+        " interference: 0.5, copies: 0.2, assumed_attention: 0.2, assumed_option: 0.01, outside_fit: 2,\n"
+        " scarce: {" +
+            scarce + "}}\n");
     add("workloads/models/small.yaml",
         "{name: small, layers: 24, hidden: 1024, heads: 16, kv_heads: 4, head_dim: 64, ffn: 4096, gated_mlp: true, "
         "vocab: 32000}\n");
