@@ -126,6 +126,24 @@ class Checker {
       fault("cluster.node.nic", "nodes without network cards cannot be joined",
             "write nic: {bandwidth: 400Gb/s, count: " + text(node.gpus) + ", kind: infiniband}, or cluster.nodes: 1");
     }
+    fabric_holds_all();
+  }
+
+  void fabric_holds_all() {
+    const Fabric& fabric = cluster_.fabric;
+    std::int64_t places = cluster_.nodes;
+    if (fabric.kind == Fabric::Kind::torus) {
+      places = 1;
+      for (int n : fabric.shape) places = std::min<std::int64_t>(places * n, 1'000'000'000);
+    } else if (fabric.kind == Fabric::Kind::dragonfly && fabric.groups > 0 && !fabric.upper_tiers.empty()) {
+      places = std::int64_t{fabric.groups} * fabric.upper_tiers.front().nodes;
+    }
+    if (cluster_.nodes > places) {
+      fault("cluster.fabric",
+            "has places for " + text(static_cast<int>(places)) + " nodes, and the cluster has " + text(cluster_.nodes),
+            fabric.kind == Fabric::Kind::torus ? "write a larger cluster.fabric.shape"
+                                               : "write more cluster.fabric.groups");
+    }
   }
 
   void model() {

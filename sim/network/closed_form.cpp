@@ -40,12 +40,17 @@ struct Ground {
   int size, members, domains;  // ranks; of them in one domain; domains
   base::Bytes bytes, own;      // of the buffer; of it on the rank itself at the start and in the end
   bool nvlink = false;
-  base::ByteRate inside, between;
+  base::ByteRate inside;
   const spec::Cluster& cluster;
+  const plan::GroupShape& group;
+  const Paths& paths;
+
+  base::ByteRate between(Pattern pattern) const { return paths.between(group, members, pattern); }
 };
 
-Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
+Ground survey(const plan::Collective& c, const Paths& paths) {
   const plan::GroupShape& g = c.group;
+  const spec::Cluster& cluster = paths.cluster();
   const bool leaves_node = g.domains > 1 && g.sharing > 0;
   const bool pieces = g.domains > 1 && g.sharing == 0;  // NVLink islands of one node, PCIe between them
   Ground at{.size = g.size,
@@ -54,14 +59,11 @@ Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
             .bytes = base::Bytes(static_cast<double>(c.bytes)),
             .own = base::Bytes(c.kind == CollectiveKind::broadcast ? 0.0 : static_cast<double>(c.bytes) / g.size),
             .inside = {},
-            .between = {},
-            .cluster = cluster};
+            .cluster = cluster,
+            .group = g,
+            .paths = paths};
   at.nvlink = !pieces && joined_by_nvlink(cluster.node, at.members);
-  if (at.members > 1) at.inside = inside_rate(cluster.node, at.members, at.nvlink);
-  if (leaves_node) {
-    at.between = nic_rate(cluster, at.members, g.sharing);
-    assert(at.between.si() > 0);
-  }
+  if (at.members > 1) at.inside = paths.inside(g, at.members, at.nvlink);
   return at;
 }
 
@@ -73,16 +75,14 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
   const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0;
   const Leg inside{&near, at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own};
   if (at.domains == 1) return {streamed(inside), "ring", near.residual};
-  const double slower = leaf_slowdown_neighbours(at.cluster, at.domains);
-  const Leg between{&far, at.between * decay(far, at.domains) / slower, far_steps, sent, at.own};
+  const Leg between{&far, at.between(Pattern::ring) * decay(far, at.domains), far_steps, sent, at.own};
   return {streamed(between, at.members > 1 ? inside : Leg{}), "ring", far.residual};
 }
 
 // What a node's NICs carry in a double binary tree: with two domains each half of the buffer crosses once each way.
 Leg tree_leg(const PathCurve& tree, const Ground& at) {
   const double share = 2.0 * (at.domains - 1) / at.domains;
-  const double slower = leaf_slowdown_neighbours(at.cluster, at.domains);
-  return {&tree, at.between * decay(tree, at.domains) / slower, 2.0 * levels(at.domains), at.bytes * share, {}};
+  return {&tree, at.between(Pattern::tree) * decay(tree, at.domains), 2.0 * levels(at.domains), at.bytes * share, {}};
 }
 
 NetworkPrice tree(const Ground& at) {
@@ -111,29 +111,26 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const base::Bytes each = at.bytes / at.size;
   Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
   if (at.domains == 1) return {streamed(inside), "direct", near.residual};
-  const double slower = leaf_slowdown_all_to_all(at.cluster, at.domains);
   const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
   if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
-  const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), at.domains - 1.0, out, at.own};
+  const base::ByteRate of_a_rank = at.between(Pattern::all_to_all) / at.members;
+  const Leg between{&far, of_a_rank * decay(far, at.domains), at.domains - 1.0, out, at.own};
   return {streamed(between, at.members > 1 ? inside : Leg{}), "direct", far.residual};
 }
 
 // Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
 // to another island, by the cards near it.
-NetworkPrice shift(const plan::Collective& c, const Ground& at) {
-  const spec::Node& node = at.cluster.node;
-  const PathCurve& near = node.links.send;
+NetworkPrice shift(const Ground& at) {
+  const PathCurve& near = at.cluster.node.links.send;
   const base::Bytes sent = at.bytes;
   NetworkPrice inside{{}, "direct", near.residual};
   if (at.members > 1) {
-    const base::ByteRate rate = at.nvlink ? inside_rate(node, 2, true) : inside_rate(node, at.members, false);
+    const base::ByteRate rate = at.nvlink ? at.paths.inside(at.group, 2, true) : at.inside;
     inside.time = streamed({&near, rate, 1, sent, {}});
   }
   if (at.domains == 1) return inside;
   const PathCurve& far = at.cluster.fabric.calibration.send;
-  const base::ByteRate rate =
-      nic_rate(at.cluster, 1, c.group.sharing) / leaf_slowdown_neighbours(at.cluster, at.domains);
-  const NetworkPrice between{streamed({&far, rate, 1, sent, {}}), "direct", far.residual};
+  const NetworkPrice between{streamed({&far, at.between(Pattern::shift), 1, sent, {}}), "direct", far.residual};
   return between.time < inside.time ? inside : between;
 }
 
@@ -155,11 +152,15 @@ double bus_factor(CollectiveKind kind, int ranks) {
 
 double bytes_sent_per_rank(const plan::Collective& c) { return bus_factor(c.kind, c.group.size) * c.bytes; }
 
-NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) {
+NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) { return price(c, Paths(cluster)); }
+NetworkPrice price(const plan::Transfer& t, const spec::Cluster& cluster) { return price(t, Paths(cluster)); }
+
+NetworkPrice price(const plan::Collective& c, const Paths& paths) {
+  const spec::Cluster& cluster = paths.cluster();
   if (c.group.size <= 1 || c.bytes <= 0) return {{}, "none", 0};
-  const Ground at = survey(c, cluster);
+  const Ground at = survey(c, paths);
   if (c.kind == CollectiveKind::all_to_all) return direct(at, c.crossing);
-  if (c.kind == CollectiveKind::shift) return shift(c, at);
+  if (c.kind == CollectiveKind::shift) return shift(at);
   NetworkPrice best = ring(c.kind, at);
   if (c.kind != CollectiveKind::all_reduce) return best;
 
@@ -174,18 +175,19 @@ NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster) {
   return best;
 }
 
-NetworkPrice price(const plan::Transfer& t, const spec::Cluster& cluster) {
+NetworkPrice price(const plan::Transfer& t, const Paths& paths) {
   if (t.bytes <= 0) return {{}, "none", 0};
+  const spec::Cluster& cluster = paths.cluster();
   const base::Bytes sent{static_cast<double>(t.bytes)};
   if (t.crosses_domain && t.sharing > 0) {
     const PathCurve& far = cluster.fabric.calibration.send;
-    const base::ByteRate rate = nic_rate(cluster, 1, t.sharing);
-    assert(rate.si() > 0);
+    const base::ByteRate rate = paths.between({2, 1, 2, t.sharing, t.layout}, 1, Pattern::send);
     return {streamed({&far, rate, 1, sent, {}}), "direct", far.residual};
   }
   const PathCurve& near = cluster.node.links.send;
   const bool nvlink = !t.crosses_domain && joined_by_nvlink(cluster.node, 2);
-  return {streamed({&near, inside_rate(cluster.node, 2, nvlink), 1, sent, {}}), "direct", near.residual};
+  const base::ByteRate rate = paths.inside({2, 2, 1, 1, t.layout}, 2, nvlink);
+  return {streamed({&near, rate, 1, sent, {}}), "direct", near.residual};
 }
 
 }  // namespace sim

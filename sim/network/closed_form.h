@@ -21,6 +21,7 @@
 #include "core/base/units.h"
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
+#include "sim/network/path.h"
 
 namespace sim {
 
@@ -35,6 +36,9 @@ struct NetworkPrice {
 /// NICs.
 NetworkPrice price(const plan::Collective&, const spec::Cluster&);
 NetworkPrice price(const plan::Transfer&, const spec::Cluster&);
+/// The same with rates between and inside islands from elsewhere.
+NetworkPrice price(const plan::Collective&, const Paths&);
+NetworkPrice price(const plan::Transfer&, const Paths&);
 
 /// Bytes that one rank sends in a ring: all_reduce 2 (N-1)/N, all_gather and reduce_scatter (N-1)/N of the buffer.
 double bytes_sent_per_rank(const plan::Collective&);
