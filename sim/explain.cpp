@@ -118,7 +118,7 @@ void keep_spans(EngineInput& in) {
 
 Explanation explain(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  EngineInput input = flatten(plan, prices_of(plan, job.cluster), job);
+  EngineInput input = flatten(plan, prices_of(plan, job), job);
   keep_spans(input);
   const trace::Trace trace = simulate(plan, input);
 

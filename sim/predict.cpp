@@ -13,7 +13,7 @@ namespace sim {
 
 Outcome predict(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  const std::vector<base::Seconds> prices = prices_of(plan, job.cluster);
+  const std::vector<base::Seconds> prices = prices_of(plan, job);
   const EngineInput input = flatten(plan, prices, job);
 
   Outcome out;

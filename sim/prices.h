@@ -10,7 +10,8 @@
 
 namespace sim {
 
-/// prices[i] is of plan.works[i], alone on an idle GPU and idle wires.
-std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&);
+/// prices[i] is of plan.works[i], alone on an idle GPU and on wires that carry only the groups of its axis.
+std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Job&);
+std::vector<base::Seconds> prices_of(const plan::Plan&, const spec::Cluster&, const spec::Network& = {});
 
 }  // namespace sim

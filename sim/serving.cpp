@@ -12,7 +12,7 @@ constexpr int kRounds = 3;
 
 double of_rounds(const spec::Job& job) {
   const plan::Plan plan = plan::build(job, kRounds);
-  return trace::seconds(simulate(plan, flatten(plan, prices_of(plan, job.cluster), job)).length);
+  return trace::seconds(simulate(plan, flatten(plan, prices_of(plan, job), job)).length);
 }
 
 }  // namespace

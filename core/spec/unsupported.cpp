@@ -33,8 +33,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.lora && job.model.moe, "strategy.lora", "low-rank adapters beside experts", "choose a dense model"},
       {s.lora && job.model.mla, "strategy.lora", "low-rank adapters beside latent attention",
        "choose a model without mla"},
-      {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
-       "write fidelity: closed_form"},
+      {job.network.fidelity == "coupled", "network.fidelity", "a step whose every transfer is a flow",
+       "write fidelity: flow or closed_form"},
   };
   std::vector<base::Fault> faults;
   for (const Refusal& refusal : refusals) {
