@@ -39,8 +39,9 @@ base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
 base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
   if (group.layout.ranks < 1) return Paths::between(group, members, pattern);
   const auto [at, fresh] = between_.try_emplace({pattern, group});
-  if (fresh) at->second = rate(traffic_between(pattern, group, cluster()));
-  return at->second;
+  if (!fresh) return at->second;
+  const Traffic traffic = traffic_between(pattern, group, cluster());
+  return at->second = traffic.flows.empty() ? Paths::between(group, members, pattern) : rate(traffic);
 }
 
 // NVLink and peer-to-peer PCIe give each GPU links of its own; the host's memory is shared by all groups of a node.
@@ -49,8 +50,9 @@ base::ByteRate FlowPaths::inside(const plan::GroupShape& group, int members, boo
   const bool shared = !over_nvlink && !node.pcie.p2p && node.host.bandwidth.si() > 0;
   if (!shared || group.layout.ranks < 1) return Paths::inside(group, members, over_nvlink);
   const auto [at, fresh] = inside_.try_emplace(group);
-  if (fresh) at->second = rate(traffic_inside(group, cluster()));
-  return at->second;
+  if (!fresh) return at->second;
+  const Traffic traffic = traffic_inside(group, cluster());
+  return at->second = traffic.flows.empty() ? Paths::inside(group, members, over_nvlink) : rate(traffic);
 }
 
 }  // namespace sim

@@ -121,7 +121,8 @@ base::ByteRate Paths::between(const plan::GroupShape& group, int members, Patter
     case Pattern::all_to_all: return cards / slowdown_all_to_all(cluster_, group.domains);
     case Pattern::send: break;
   }
-  return cards;
+  // Stages do not know their leaf; on a torus every hop takes at least one link.
+  return cluster_.fabric.kind == Kind::torus ? cards / slowdown_neighbours(cluster_, 2) : cards;
 }
 
 }  // namespace sim
