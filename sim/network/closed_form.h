@@ -11,7 +11,9 @@
 //   direct all_to_all: fabric and NVLink carry their parts at the same time; shift: each member sends to the next, the
 //          slower of NVLink and of the one hop that leaves an island
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
-// Leaves out: other axes on the same wires, placement other than consecutive nodes, SHARP in InfiniBand switches.
+// Rates come from Paths: worked out from the group's shape, or run as flows (sim/network/flow.h).
+// Leaves out: other axes on the same wires, SHARP in InfiniBand switches; with Paths' own rates, placement other than
+// consecutive nodes.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
