@@ -45,7 +45,8 @@ TEST(CompareCommand, FabricsDifferWhereFlowsCrossThem) {
     const Answer run =
         forerun("compare llama3-70b-64xh100 --set strategy.recompute=full --set network.fidelity=" + fidelity +
                 " --vary cluster.fabric=fat-tree-1to1,fat-tree-4to1 --json -");
-    for (const json& row : json::parse(run.out)["rows"]) of[row["varied"]["cluster.fabric"]] = row["step_time_s"];
+    const json answer = json::parse(run.out);
+    for (const json& row : answer["rows"]) of[row["varied"]["cluster.fabric"]] = row["step_time_s"];
     return of;
   };
   if (!sim::has_simgrid()) GTEST_SKIP() << "built without SimGrid";
