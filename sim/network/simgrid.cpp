@@ -1,21 +1,17 @@
-// sim/network/simgrid.cpp -- see simgrid.h. SimGrid's platform is sealed once it runs, so it is a pool: hosts in one
-// star, links whose bandwidth is set for each run, and a bypass route between a fresh pair of hosts for every new list
-// of links. Runs of like structure use the same pairs again. A pool that is too small is replaced by a larger one.
+// sim/network/simgrid.cpp -- see simgrid.h; the module that simgrid_door.cpp loads. SimGrid's platform is sealed once
+// it runs, so it is a pool: hosts in one star, links whose bandwidth is set for each run, and a bypass route between a
+// fresh pair of hosts for every new list of links. Runs of like structure use the same pairs again. A pool that is too
+// small is replaced by a larger one.
 //
 // Settings, each of which spoils results by its default: network/model LV08 scales bandwidths and latencies,
 // network/crosstraffic lets a flow load the way back, network/TCP-gamma caps rates by latency, and the precision
 // (renamed in 3.34) merges events 10 us apart.
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/network/simgrid.h"
-
-#include <cassert>
-
-#ifdef FORERUN_HAVE_SIMGRID
-
 #include <simgrid/s4u.hpp>
 
 #include <simgrid/version.h>  // after s4u.hpp, whose macros 3.32's needs
 
+#include <cassert>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -25,6 +21,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "sim/network/fluid.h"
 
 namespace sim {
 namespace {
@@ -169,28 +167,11 @@ class Worker {
 };
 
 }  // namespace
+}  // namespace sim
 
-bool has_simgrid() { return true; }
-
-double last_end(const Fluid& fluid) {
+extern "C" double forerun_last_end(const sim::Fluid& fluid) {
+  using sim::Worker;
   assert(fluid.flows() > 0);
   static Worker* const worker = new Worker;  // for the life of the process: SimGrid cannot be taken down and set up
   return worker->last_end(fluid);
 }
-
-}  // namespace sim
-
-#else
-
-namespace sim {
-
-bool has_simgrid() { return false; }
-
-double last_end(const Fluid&) {
-  assert(!"built without SimGrid: core/spec refuses the fidelity");
-  return 0;
-}
-
-}  // namespace sim
-
-#endif

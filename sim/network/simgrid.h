@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/// Whether this build has SimGrid.
+/// Whether this build has SimGrid, and it is installed.
 bool has_simgrid();
 
 /// When the last flow ends, all starting at once: SimGrid's max-min sharing, no latencies. Any thread may call it;
