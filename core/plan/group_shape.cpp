@@ -70,13 +70,14 @@ GroupShape group_shape(int stride, int size, const spec::Cluster& cluster, int r
   assert(stride >= 1 && size >= 1 && static_cast<std::int64_t>(stride) * (size - 1) < ranks_total);
   if (size == 1) return {};
   const spec::Node& node = cluster.node;
+  const Layout layout{stride, stride, stride * size, ranks_total};
   const Spread islands = spread(stride, size, island_of(node), ranks_total);
-  if (islands.parts > 1) return {size, islands.fewest, islands.parts, islands.most_sharing};
+  if (islands.parts > 1) return {size, islands.fewest, islands.parts, islands.most_sharing, layout};
   if (bridged(node)) {
     const Spread pieces = spread(stride, size, node.nvlink.domain, ranks_total);
-    if (pieces.parts > 1) return {size, pieces.fewest, pieces.parts, 0};
+    if (pieces.parts > 1) return {size, pieces.fewest, pieces.parts, 0, layout};
   }
-  return {size, size, 1, 1};
+  return {size, size, 1, 1, layout};
 }
 
 Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
@@ -85,9 +86,10 @@ Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
   const auto leaving = [&](int part) {  // the first part has a next one whenever any has, so it is the worst
     return std::min(part, ranks_total - stride) - std::max(0, part - stride);
   };
-  if (const int out = leaving(island_of(node)); out > 0) return {0, true, out};
-  if (bridged(node) && leaving(node.nvlink.domain) > 0) return {0, true, 0};
-  return {0, false, 1};
+  const Layout layout{stride, ranks_total - stride, ranks_total, ranks_total};
+  if (const int out = leaving(island_of(node)); out > 0) return {0, true, out, layout};
+  if (bridged(node) && leaving(node.nvlink.domain) > 0) return {0, true, 0, layout};
+  return {0, false, 1, layout};
 }
 
 namespace {
@@ -115,18 +117,20 @@ Transfer stage_hop(int stride, int stages, const spec::Cluster& cluster, int ran
   const int block = stride * stages;
   if (block == ranks_total) return stage_hop(stride, cluster, ranks_total);
   const auto leaving = [&](int part) { return most_leaving(stride, block - stride, block, part, ranks_total); };
-  if (const int out = leaving(island_of(cluster.node)); out > 0) return {0, true, out};
-  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {0, true, 0};
-  return {0, false, 1};
+  const Layout layout{stride, block - stride, block, ranks_total};
+  if (const int out = leaving(island_of(cluster.node)); out > 0) return {0, true, out, layout};
+  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {0, true, 0, layout};
+  return {0, false, 1, layout};
 }
 
 GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
   const int reach = stride * std::max(1, stages - 1), size = std::min(stages, 2), block = stride * stages;
   if (block == ranks_total || size == 1) return group_shape(reach, size, cluster, ranks_total);
   const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total); };
-  if (const int out = leaving(island_of(cluster.node)); out > 0) return {2, 1, 2, out};
-  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0};
-  return {2, 2, 1, 1};
+  const Layout layout{reach, stride, block, ranks_total};
+  if (const int out = leaving(island_of(cluster.node)); out > 0) return {2, 1, 2, out, layout};
+  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
+  return {2, 2, 1, 1, layout};
 }
 
 }  // namespace plan

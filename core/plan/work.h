@@ -65,12 +65,22 @@ struct MemoryBound {
   auto operator<=>(const MemoryBound&) const = default;
 };
 
-/// Where the members of a group sit, which is all that a closed-form price needs of the fabric.
+/// Which ranks are the groups of an axis: member i of a group is rank first + i * stride, for each first whose place in
+/// its block of ranks is below `starts`; a group with a member beyond `ranks` does not exist. What a simulated fabric
+/// needs to let them all run at once.
+struct Layout {
+  int stride = 1, starts = 1, block = 1;
+  int ranks = 0;  // of the job; 0: not told
+  auto operator<=>(const Layout&) const = default;
+};
+
+/// Where the members of a group sit; size to sharing are all that a closed-form price needs of the fabric.
 struct GroupShape {
   int size = 1;        // members
   int per_domain = 1;  // members inside one NVLink domain (or one node without NVLink)
   int domains = 1;     // domains that the group spans
   int sharing = 1;     // groups of this axis that use the same node's NICs at once (this one included)
+  Layout layout = {};
   auto operator<=>(const GroupShape&) const = default;
 };
 
@@ -100,6 +110,7 @@ struct Transfer {
   std::int64_t bytes = 0;
   bool crosses_domain = false;  // over the fabric; otherwise NVLink (or PCIe)
   int sharing = 1;              // transfers that use the same NICs at once
+  Layout layout = {};           // of the pairs
   auto operator<=>(const Transfer&) const = default;
 };
 

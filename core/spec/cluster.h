@@ -58,12 +58,27 @@ struct Node {
   base::Watts power;
 };
 
-/// How nodes are joined. Oversubscription is downlink over uplink capacity of a leaf switch; 1 is full bisection.
+/// Switches above the leaves: `nodes` below one of them, downlink over uplink capacity.
+struct Tier {
+  int nodes = 0;
+  double oversubscription = 1;
+};
+
+/// How nodes are joined. Oversubscription is downlink over uplink capacity of a switch; 1 is full bisection.
 struct Fabric {
   std::string name;
-  enum class Kind { single_switch, rail_optimized, fat_tree, nvl_rack } kind = Kind::single_switch;
+  /// rail_optimized (and nvl_rack, racks of one NVLink domain): a leaf joins the cards of one place in their nodes.
+  /// fat_tree: a leaf joins all cards of its nodes. dragonfly: groups of switches, joined all to all. torus: no
+  /// switches, each node has links to its neighbours.
+  enum class Kind { single_switch, rail_optimized, fat_tree, nvl_rack, dragonfly, torus } kind = Kind::single_switch;
   double oversubscription = 1;
-  int leaf_nodes = 0;         // nodes below one leaf (or rail group); 0: all
+  int leaf_nodes = 0;             // nodes below one leaf (or rail group); 0: all
+  std::vector<Tier> upper_tiers;  // from the leaves upward; of a dragonfly its groups
+  /// spray: packets take all uplinks (adaptive routing); minimal: a dragonfly's direct link between two groups alone.
+  enum class Routing { spray, minimal } routing = Routing::spray;
+  int groups = 0;             // dragonfly: groups that share the links of one; 0: as many as the cluster has
+  std::vector<int> shape;     // torus: nodes in each dimension, the first runs fastest
+  base::ByteRate link;        // torus: between neighbours, one direction
   base::Seconds hop_latency;  // one switch hop
   NicKind nic_kind = NicKind::infiniband;
   bool in_switch_reduction = false;  // switches add up (SHARP) and NCCL is told to use it (NCCL_COLLNET_ENABLE=1)

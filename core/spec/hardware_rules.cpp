@@ -13,6 +13,7 @@ class Hardware : Rules {
   std::vector<base::Fault> run() {
     hardware();
     algorithm();
+    fabric_holds_all();
     return std::move(faults_);
   }
 
@@ -27,6 +28,22 @@ class Hardware : Rules {
     if (a == Algorithm::collnet && !cluster_.fabric.in_switch_reduction) {
       fault("network.algorithm", "collnet needs a fabric whose switches add up",
             "write algorithm: auto, or fabric: {base: ..., in_switch_reduction: true}");
+    }
+  }
+
+  void fabric_holds_all() {
+    const Fabric& fabric = cluster_.fabric;
+    std::int64_t places = cluster_.nodes;
+    if (fabric.kind == Fabric::Kind::torus) {
+      places = 1;
+      for (const int n : fabric.shape) places = std::min<std::int64_t>(places * n, 1'000'000'000);
+    } else if (fabric.kind == Fabric::Kind::dragonfly && fabric.groups > 0 && !fabric.upper_tiers.empty()) {
+      places = std::int64_t{fabric.groups} * fabric.upper_tiers.front().nodes;
+    }
+    if (cluster_.nodes > places) {
+      fault("cluster.fabric", "has places for " + text(places) + " nodes, and the cluster has " + text(cluster_.nodes),
+            fabric.kind == Fabric::Kind::torus ? "write a larger cluster.fabric.shape"
+                                               : "write more cluster.fabric.groups");
     }
   }
 

@@ -45,8 +45,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},
-      {job.network.fidelity != "closed_form", "network.fidelity", "simulated flows on the fabric",
-       "write fidelity: closed_form"},
+      {job.network.fidelity == "coupled", "network.fidelity", "a step whose every transfer is a flow",
+       "write fidelity: flow or closed_form"},
   };
   std::vector<base::Fault> faults;
   for (const Refusal& refusal : refusals) {

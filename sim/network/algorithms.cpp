@@ -3,10 +3,8 @@
 #include "sim/network/algorithms.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
-#include "sim/network/path.h"
 #include "sim/network/protocol.h"
 
 namespace sim {
@@ -43,8 +41,8 @@ NetworkPrice priced(Streamed s, Algorithm by, const PathCurve& rules) {
   return {s.time, by, s.protocol, &rules, rules.residual};
 }
 
-base::ByteRate neighbours_rate(const PathCurve& far, const Ground& at) {
-  return at.between * decay(far, at.domains) / leaf_slowdown_neighbours(at.cluster, at.domains);
+base::ByteRate rate_between(const PathCurve& far, const Ground& at, Pattern pattern) {
+  return at.between(pattern) * decay(far, at.domains);
 }
 
 NetworkPrice ring(CollectiveKind kind, const Ground& at) {
@@ -55,7 +53,7 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
   const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0;
   const Leg inside{&near, at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::ring, near);
-  const Leg between{&far, neighbours_rate(far, at), far_steps, sent, at.own};
+  const Leg between{&far, rate_between(far, at, Pattern::ring), far_steps, sent, at.own};
   return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far);
 }
 
@@ -63,7 +61,7 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
 Leg tree_leg(const Ground& at) {
   const PathCurve& tree = at.far().tree;
   const double share = 2.0 * (at.domains - 1) / at.domains;
-  return {&tree, neighbours_rate(tree, at), 2.0 * levels(at.domains), at.bytes * share, {}};
+  return {&tree, rate_between(tree, at, Pattern::tree), 2.0 * levels(at.domains), at.bytes * share, {}};
 }
 
 NetworkPrice tree(const Ground& at) {
@@ -81,7 +79,7 @@ Leg nvls_leg(const Ground& at) {
 NetworkPrice collnet(const Ground& at, bool multicast) {
   const PathCurve& far = at.far().collnet;
   const PathCurve& near = at.near().all_reduce;
-  const Leg between{&far, neighbours_rate(far, at), 1, at.bytes, {}};
+  const Leg between{&far, rate_between(far, at, Pattern::tree), 1, at.bytes, {}};
   Leg inside;
   if (at.members > 1) {
     const double share = 2.0 * (at.members - 1) / at.members;
@@ -93,7 +91,7 @@ NetworkPrice collnet(const Ground& at, bool multicast) {
 NetworkPrice pat(CollectiveKind kind, const Ground& at) {
   const PathCurve& far = at.far().pat;
   const double steps = levels(at.domains);
-  const Leg between{&far, neighbours_rate(far, at), steps, at.bytes * bus_factor(kind, at.size), at.own};
+  const Leg between{&far, rate_between(far, at, Pattern::ring), steps, at.bytes * bus_factor(kind, at.size), at.own};
   return priced(streamed(between), Algorithm::pat, far);
 }
 
@@ -105,37 +103,40 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const base::Bytes each = at.bytes / at.size;
   Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::direct, near);
-  const double slower = leaf_slowdown_all_to_all(at.cluster, at.domains);
   const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
   if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
   const double peers = at.members == 1 || at.nvlink ? at.domains - 1.0 : at.size - at.members;
-  const Leg between{&far, at.between * decay(far, at.domains) / (at.members * slower), peers, out, at.own};
+  const base::ByteRate of_a_rank = rate_between(far, at, Pattern::all_to_all) / at.members;
+  const Leg between{&far, of_a_rank, peers, out, at.own};
   return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::direct, far);
 }
 
 // Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
 // to another island, by the cards near it.
 NetworkPrice shift(const Ground& at) {
-  const spec::Node& node = at.cluster.node;
-  const PathCurve& near = node.links.send;
+  const PathCurve& near = at.near().send;
   NetworkPrice inside{{}, Algorithm::direct, Protocol::none, &near, near.residual};
   if (at.members > 1) {
-    const base::ByteRate rate = at.nvlink ? inside_rate(node, 2, true) : inside_rate(node, at.members, false);
+    const base::ByteRate rate = at.nvlink ? at.paths.inside(at.group, 2, true) : at.inside;
     inside = priced(streamed({&near, rate, 1, at.bytes, {}}), Algorithm::direct, near);
   }
   if (at.domains == 1) return inside;
   const PathCurve& far = at.far().send;
-  const base::ByteRate rate = nic_rate(at.cluster, 1, at.sharing) / leaf_slowdown_neighbours(at.cluster, at.domains);
-  const NetworkPrice between = priced(streamed({&far, rate, 1, at.bytes, {}}), Algorithm::direct, far);
+  const NetworkPrice between =
+      priced(streamed({&far, at.between(Pattern::shift), 1, at.bytes, {}}), Algorithm::direct, far);
   return between.time < inside.time ? inside : between;
 }
 
 NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
+  const plan::Layout& whole = at.group.layout;
+  const int apart = whole.stride * at.members;  // a rail's ranks
+  const bool told = whole.ranks > 0 && whole.starts == whole.stride;
   const plan::GroupShape node{at.members, at.members, 1, 1};
-  const plan::GroupShape rail{at.domains, 1, at.domains, at.sharing * at.members};
+  const plan::GroupShape rail{at.domains, 1, at.domains, at.sharing * at.members,
+                              told ? plan::Layout{apart, apart, whole.block, whole.ranks} : plan::Layout{}};
   NetworkPrice sum{{}, Algorithm::hierarchical, Protocol::simple, nullptr, 0};
   const auto phase = [&](CollectiveKind kind, std::int64_t bytes, const plan::GroupShape& group) {
-    const NetworkPrice part = price(plan::Collective{kind, bytes, group}, at.cluster);
+    const NetworkPrice part = price(plan::Collective{kind, bytes, group}, at.paths);
     sum.time += part.time;
     sum.residual = std::max(sum.residual, part.residual);
     if (&group == &rail) sum.curve = part.curve, sum.protocol = part.protocol;
@@ -213,17 +214,18 @@ std::optional<NetworkPrice> price_by(Algorithm by, const plan::Collective& c, co
   return std::nullopt;
 }
 
-NetworkPrice price_send(const plan::Transfer& t, const spec::Cluster& cluster) {
+NetworkPrice price_send(const plan::Transfer& t, const Paths& paths) {
+  const spec::Cluster& cluster = paths.cluster();
   const base::Bytes sent{static_cast<double>(t.bytes)};
   if (t.crosses_domain && t.sharing > 0) {
     const PathCurve& far = cluster.fabric.calibration.send;
-    const base::ByteRate rate = nic_rate(cluster, 1, t.sharing);
-    assert(rate.si() > 0);
+    const base::ByteRate rate = paths.between({2, 1, 2, t.sharing, t.layout}, 1, Pattern::send);
     return priced(streamed({&far, rate, 1, sent, {}}), Algorithm::direct, far);
   }
   const PathCurve& near = cluster.node.links.send;
   const bool nvlink = !t.crosses_domain && joined_by_nvlink(cluster.node, 2);
-  return priced(streamed({&near, inside_rate(cluster.node, 2, nvlink), 1, sent, {}}), Algorithm::direct, near);
+  const base::ByteRate rate = paths.inside({2, 2, 1, 1, t.layout}, 2, nvlink);
+  return priced(streamed({&near, rate, 1, sent, {}}), Algorithm::direct, near);
 }
 
 }  // namespace sim

@@ -34,6 +34,6 @@ namespace sim {
 std::optional<NetworkPrice> price_by(spec::Algorithm, const plan::Collective&, const Ground&);
 
 /// A transfer between two neighbours, alone on its wires.
-NetworkPrice price_send(const plan::Transfer&, const spec::Cluster&);
+NetworkPrice price_send(const plan::Transfer&, const Paths&);
 
 }  // namespace sim

@@ -37,8 +37,12 @@ double bus_factor(CollectiveKind kind, int ranks) {
 double bytes_sent_per_rank(const plan::Collective& c) { return bus_factor(c.kind, c.group.size) * c.bytes; }
 
 NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster, Algorithm wanted) {
+  return price(c, Paths(cluster), wanted);
+}
+
+NetworkPrice price(const plan::Collective& c, const Paths& paths, Algorithm wanted) {
   if (!moves(c)) return {};
-  const Ground at = survey(c, cluster);
+  const Ground at = survey(c, paths);
   if (wanted != Algorithm::automatic) {
     if (const auto asked = price_by(wanted, c, at)) return *asked;
     const bool rings = c.kind != CollectiveKind::all_to_all && c.kind != CollectiveKind::shift;
@@ -52,12 +56,14 @@ NetworkPrice price(const plan::Collective& c, const spec::Cluster& cluster, Algo
   return best;
 }
 
-NetworkPrice price(const plan::Transfer& t, const spec::Cluster& cluster) {
-  return t.bytes > 0 ? price_send(t, cluster) : NetworkPrice{};
+NetworkPrice price(const plan::Transfer& t, const spec::Cluster& cluster) { return price(t, Paths(cluster)); }
+
+NetworkPrice price(const plan::Transfer& t, const Paths& paths) {
+  return t.bytes > 0 ? price_send(t, paths) : NetworkPrice{};
 }
 
 bool offered(Algorithm by, const plan::Collective& c, const spec::Cluster& cluster) {
-  return moves(c) && price_by(by, c, survey(c, cluster)).has_value();
+  return moves(c) && price_by(by, c, survey(c, Paths(cluster))).has_value();
 }
 
 }  // namespace sim

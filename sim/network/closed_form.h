@@ -7,7 +7,8 @@
 // the slow filling of NCCL's channels. The price is of the fastest protocol of the fastest algorithm that the
 // collective and its path offer.
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
-// Leaves out: other axes on the same wires, placement other than consecutive nodes.
+// Rates come from Paths: worked out from the group's shape, or run as flows (sim/network/flow.h).
+// Leaves out: other axes on the same wires; with Paths' own rates, placement other than consecutive nodes.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,6 +19,7 @@
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
 #include "core/spec/network_algorithm.h"
+#include "sim/network/path.h"
 #include "sim/network/protocol.h"
 
 namespace sim {
@@ -36,6 +38,9 @@ struct NetworkPrice {
 /// (NCCL_ALGO, 2.24). REQUIRES: a group that leaves its node has NICs.
 NetworkPrice price(const plan::Collective&, const spec::Cluster&, spec::Algorithm = spec::Algorithm::automatic);
 NetworkPrice price(const plan::Transfer&, const spec::Cluster&);
+/// The same with rates between and inside islands from elsewhere.
+NetworkPrice price(const plan::Collective&, const Paths&, spec::Algorithm = spec::Algorithm::automatic);
+NetworkPrice price(const plan::Transfer&, const Paths&);
 
 /// Whether this collective among this group has the algorithm. REQUIRES: not automatic.
 bool offered(spec::Algorithm, const plan::Collective&, const spec::Cluster&);

@@ -2,13 +2,11 @@
 #include "sim/network/ground.h"
 
 #include <algorithm>
-#include <cassert>
-
-#include "sim/network/path.h"
 
 namespace sim {
 
-Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
+Ground survey(const plan::Collective& c, const Paths& paths) {
+  const spec::Cluster& cluster = paths.cluster();
   const plan::GroupShape& g = c.group;
   const bool leaves_node = g.domains > 1 && g.sharing > 0;
   const bool pieces = g.domains > 1 && g.sharing == 0;  // NVLink islands of one node, PCIe between them
@@ -21,14 +19,11 @@ Ground survey(const plan::Collective& c, const spec::Cluster& cluster) {
                                    ? 0.0
                                    : static_cast<double>(c.bytes) / g.size),
             .inside = {},
-            .between = {},
-            .cluster = cluster};
+            .cluster = cluster,
+            .group = g,
+            .paths = paths};
   at.nvlink = !pieces && joined_by_nvlink(cluster.node, at.members);
-  if (at.members > 1) at.inside = inside_rate(cluster.node, at.members, at.nvlink);
-  if (leaves_node) {
-    at.between = nic_rate(cluster, at.members, g.sharing);
-    assert(at.between.si() > 0);
-  }
+  if (at.members > 1) at.inside = paths.inside(g, at.members, at.nvlink);
   return at;
 }
 

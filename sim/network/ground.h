@@ -5,6 +5,7 @@
 #include "core/base/units.h"
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
+#include "sim/network/path.h"
 
 namespace sim {
 
@@ -15,14 +16,17 @@ struct Ground {
   base::Bytes bytes, own;      // of the buffer; of it on the rank itself at the start and in the end
   bool nvlink = false;         // joins the members of a domain
   base::ByteRate inside;       // of one rank, to the others of its domain
-  base::ByteRate between;      // of all members of a domain, to other domains
   const spec::Cluster& cluster;
+  const plan::GroupShape& group;
+  const Paths& paths;
 
+  /// Of all members of a domain, to other domains; shift and send: of one member.
+  base::ByteRate between(Pattern pattern) const { return paths.between(group, members, pattern); }
   const spec::NetworkCalibration& near() const { return cluster.node.links; }
   const spec::NetworkCalibration& far() const { return cluster.fabric.calibration; }
 };
 
-/// REQUIRES: a group that leaves its node has NICs.
-Ground survey(const plan::Collective&, const spec::Cluster&);
+/// Both must outlive it. REQUIRES: a group that leaves its node has NICs.
+Ground survey(const plan::Collective&, const Paths&);
 
 }  // namespace sim

@@ -4,15 +4,46 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace sim {
 namespace {
 
-// Islands below one leaf switch; 0: all of them, so nothing crosses.
-int islands_per_leaf(const spec::Cluster& cluster, int domains) {
+using Kind = spec::Fabric::Kind;
+
+// A tier whose switches hold fewer islands than a group has.
+struct Cut {
+  int islands;     // below one switch
+  double reduced;  // downlinks of the leaves over uplinks of this tier: the oversubscription so far
+};
+
+std::vector<Cut> cuts(const spec::Cluster& cluster, int domains) {
+  const spec::Fabric& fabric = cluster.fabric;
+  std::vector<Cut> out;
+  if (fabric.kind == Kind::single_switch || fabric.kind == Kind::torus || fabric.leaf_nodes < 1) return out;
   const int nodes = std::max(1, island_gpus(cluster.node) / std::max(1, cluster.node.gpus));
-  const int islands = cluster.fabric.leaf_nodes > 0 ? std::max(1, cluster.fabric.leaf_nodes / nodes) : domains;
-  return cluster.fabric.kind == spec::Fabric::Kind::single_switch || islands >= domains ? 0 : islands;
+  double reduced = 1;
+  const auto consider = [&](int nodes_below, double oversubscription) {
+    reduced *= oversubscription;
+    const int islands = std::max(1, nodes_below / nodes);
+    if (islands < domains) out.push_back({islands, reduced});
+  };
+  consider(fabric.leaf_nodes, fabric.oversubscription);
+  for (const spec::Tier& tier : fabric.upper_tiers) consider(tier.nodes, tier.oversubscription);
+  return out;
+}
+
+// Links between two groups of a dragonfly that a group's uplinks are dealt out to, where packets use no others.
+int direct_links(const spec::Cluster& cluster) {
+  const spec::Fabric& fabric = cluster.fabric;
+  if (fabric.kind != Kind::dragonfly || fabric.routing != spec::Fabric::Routing::minimal) return 0;
+  const int nodes = std::max(1, fabric.upper_tiers.back().nodes);
+  return std::max({2, fabric.groups, (cluster.nodes + nodes - 1) / nodes}) - 1;
+}
+
+// A node's cards over one link of its torus.
+double torus_ratio(const spec::Cluster& cluster) {
+  return cluster.node.nic.bandwidth * cluster.node.nic.count / cluster.fabric.link;
 }
 
 }  // namespace
@@ -41,16 +72,57 @@ base::ByteRate nic_rate(const spec::Cluster& cluster, int members, int sharing) 
   return node.nic.bandwidth * std::min(members * cards_near_a_gpu, cards / std::max(1, sharing));
 }
 
-double leaf_slowdown_neighbours(const spec::Cluster& cluster, int domains) {
-  const int islands = islands_per_leaf(cluster, domains);
-  return islands == 0 ? 1.0 : std::max(1.0, cluster.fabric.oversubscription / islands);
+double slowdown_neighbours(const spec::Cluster& cluster, int domains) {
+  double slowest = 1;
+  if (cluster.fabric.kind == Kind::torus) return domains > 1 ? std::max(slowest, torus_ratio(cluster)) : slowest;
+  const std::vector<Cut> crossed = cuts(cluster, domains);
+  for (const Cut& cut : crossed) slowest = std::max(slowest, cut.reduced / cut.islands);
+  const bool leaves_group = crossed.size() == cluster.fabric.upper_tiers.size() + 1;
+  if (const int links = direct_links(cluster); links > 0 && leaves_group) {
+    slowest = std::max(slowest, crossed.back().reduced * links / crossed.back().islands);
+  }
+  return slowest;
 }
 
-double leaf_slowdown_all_to_all(const spec::Cluster& cluster, int domains) {
-  const int islands = islands_per_leaf(cluster, domains);
-  if (islands == 0) return 1.0;
-  const double crossing = static_cast<double>(domains - islands) / (domains - 1);  // of what leaves an island
-  return std::max(1.0, cluster.fabric.oversubscription * crossing);
+double slowdown_all_to_all(const spec::Cluster& cluster, int domains) {
+  double slowest = 1;
+  if (domains < 2) return slowest;
+  const double others = domains - 1.0;
+  if (cluster.fabric.kind == Kind::torus) {
+    int left = domains;
+    for (int size : cluster.fabric.shape) {
+      const int along = std::min(size, left);  // consecutive nodes fill one dimension after another
+      left = (left + size - 1) / size;
+      // Pairs along one line whose way leads over its busiest link in one direction.
+      const double n = along, pairs = along == size ? (n * n - along % 2) / 8 : (along / 2) * (n - along / 2);
+      slowest = std::max(slowest, torus_ratio(cluster) * pairs * (domains / n) / others);
+    }
+    return slowest;
+  }
+  const std::vector<Cut> crossed = cuts(cluster, domains);
+  for (const Cut& cut : crossed) slowest = std::max(slowest, cut.reduced * (domains - cut.islands) / others);
+  const bool leaves_group = crossed.size() == cluster.fabric.upper_tiers.size() + 1;
+  if (const int links = direct_links(cluster); links > 0 && leaves_group) {
+    slowest = std::max(slowest, crossed.back().reduced * links * crossed.back().islands / others);
+  }
+  return slowest;
+}
+
+base::ByteRate Paths::inside(const plan::GroupShape&, int members, bool over_nvlink) const {
+  return inside_rate(cluster_.node, members, over_nvlink);
+}
+
+base::ByteRate Paths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
+  const base::ByteRate cards = nic_rate(cluster_, pattern == Pattern::shift ? 1 : members, group.sharing);
+  switch (pattern) {
+    case Pattern::ring:
+    case Pattern::tree:
+    case Pattern::shift: return cards / slowdown_neighbours(cluster_, group.domains);
+    case Pattern::all_to_all: return cards / slowdown_all_to_all(cluster_, group.domains);
+    case Pattern::send: break;
+  }
+  // Stages do not know their leaf; on a torus every hop takes at least one link.
+  return cluster_.fabric.kind == Kind::torus ? cards / slowdown_neighbours(cluster_, 2) : cards;
 }
 
 }  // namespace sim

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "core/base/units.h"
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
@@ -23,9 +25,36 @@ bool joined_by_nvlink(const spec::Node&, int members);
 /// part when `sharing` equal groups want the same cards.
 base::ByteRate nic_rate(const spec::Cluster&, int members, int sharing);
 
-/// Factor (at least 1) by which an oversubscribed leaf slows a group of `domains` islands in consecutive nodes.
-/// Neighbours: only one edge of each leaf crosses; everyone to everyone: all that is meant for other leaves.
-double leaf_slowdown_neighbours(const spec::Cluster&, int domains);
-double leaf_slowdown_all_to_all(const spec::Cluster&, int domains);
+/// Factor (at least 1) by which what joins islands slows a group of `domains` of them in consecutive nodes that uses
+/// all their cards. O_t: product of the oversubscriptions up to tier t, n_t: islands below one of its switches.
+///   neighbours (a ring): one edge leaves each switch: the largest O_t / n_t of the tiers that the group outgrows
+///   everyone to everyone: the largest O_t (domains - n_t) / (domains - 1)
+///   dragonfly, minimal routing over G groups: a link between two has 1 / (G - 1) of a group's uplinks:
+///     O (G - 1) / n for neighbours, O (G - 1) n / (domains - 1) for all
+///   torus, R = node's cards over a link: R for neighbours; all to all over dimensions filled in order, k of them:
+///     R domains / (domains - 1) k / 8 round a whole ring (k odd: (k^2 - 1) / 8 k), k / 4 along a part of one
+double slowdown_neighbours(const spec::Cluster&, int domains);
+double slowdown_all_to_all(const spec::Cluster&, int domains);
+
+/// Who sends to whom while an algorithm streams: ring, tree, shift (each member to the next) and send (the first of two
+/// to the second) over pairs, all_to_all over all.
+enum class Pattern : std::uint8_t { ring, tree, all_to_all, shift, send };
+
+/// What the fabric leaves a group while all groups of its axis run: data-sheet rates, before decay and efficiency. This
+/// class knows only the group's shape; sim/network/flow.h runs the flows.
+class Paths {
+ public:
+  /// The cluster must outlive it.
+  explicit Paths(const spec::Cluster& cluster) : cluster_(cluster) {}
+  virtual ~Paths() = default;
+  /// What one rank may send to others of its island, one direction. `members`: of the group, in the island.
+  virtual base::ByteRate inside(const plan::GroupShape&, int members, bool over_nvlink) const;
+  /// What the group may send out of one island, one direction; shift and send: what one member may.
+  virtual base::ByteRate between(const plan::GroupShape&, int members, Pattern) const;
+  const spec::Cluster& cluster() const { return cluster_; }
+
+ private:
+  const spec::Cluster& cluster_;
+};
 
 }  // namespace sim

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/network/simgrid.h"
 #include "tests/cli/run_forerun.h"
 
 namespace {
@@ -33,6 +35,25 @@ TEST(CompareCommand, ARowIsThePredictionOfItsJob) {
           .out);
   EXPECT_EQ(row["step_time_s"], alone["step_time_s"]);
   EXPECT_EQ(row["peak_bytes"], alone["memory"]["peak_bytes"]);
+}
+
+TEST(CompareCommand, FabricsDifferWhereFlowsCrossThem) {
+  // Stages two nodes apart over leaves of six: of a leaf's six nodes two send out, 16 cards into 48 / 4 = 12. The
+  // closed form does not know where stages lie.
+  const auto steps = [](const std::string& fidelity) {
+    std::map<std::string, double> of;
+    const Answer run =
+        forerun("compare llama3-70b-64xh100 --set strategy.recompute=full --set network.fidelity=" + fidelity +
+                " --vary cluster.fabric=fat-tree-1to1,fat-tree-4to1 --json -");
+    const json answer = json::parse(run.out);
+    for (const json& row : answer["rows"]) of[row["varied"]["cluster.fabric"]] = row["step_time_s"];
+    return of;
+  };
+  if (!sim::has_simgrid()) GTEST_SKIP() << "built without SimGrid";
+  std::map<std::string, double> flow = steps("flow"), flat = steps("closed_form");
+  EXPECT_NEAR(flow["fat-tree-1to1"] / flat["fat-tree-1to1"], 1, 1e-4);
+  EXPECT_GT(flow["fat-tree-4to1"], flow["fat-tree-1to1"] * 1.001);
+  EXPECT_NEAR(flat["fat-tree-4to1"] / flat["fat-tree-1to1"], 1, 1e-4);
 }
 
 TEST(CompareCommand, AnUnsoundCombinationIsARowAndNoError) {

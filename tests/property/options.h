@@ -147,7 +147,9 @@ inline void add_simulation(List& list) {
   list.set({{"i:slow_links", "[{node: 1, factor: 2}]"}});
   list.key("c:nodes", {"1", "3"});
   list.key("c:node", {"wide-8", "rack-4", "pcie-8", "old-8"});
-  list.key("c:fabric", {"slow"});
+  const std::string thin = "{base: flat, kind: fat_tree, leaf_nodes: 1, oversubscription: 4}";
+  list.key("c:fabric", {"slow", thin, "{base: flat, leaf_nodes: 1, upper_tiers: [{nodes: 2, oversubscription: 2}]}"});
+  list.set({{"n:fidelity", "flow"}, {"c:fabric", thin}});
   list.key("model", {"gqa", "gpt", "experts", "latent", "windowed", "encoder", "convolutions"});
 }
 

@@ -91,18 +91,18 @@ TEST(Axes, NeighbouringStagesInOneNodeUseNvlink) {
   const plan::Context near(inside), far(outside);
   EXPECT_FALSE(near.stage_transfer.crosses_domain);
   EXPECT_TRUE(far.stage_transfer.crosses_domain);
-  EXPECT_EQ(near.dp_group, (plan::GroupShape{2, 1, 2, 8}));
-  EXPECT_EQ(far.dp_group, (plan::GroupShape{2, 2, 1, 1}));
-  EXPECT_EQ(near.embedding_group, (plan::GroupShape{2, 2, 1, 1}));
+  EXPECT_EQ(near.dp_group, (plan::GroupShape{2, 1, 2, 8, {8, 8, 16, 16}}));
+  EXPECT_EQ(far.dp_group, (plan::GroupShape{2, 2, 1, 1, {2, 2, 4, 16}}));
+  EXPECT_EQ(near.embedding_group, (plan::GroupShape{2, 2, 1, 1, {6, 2, 8, 16}}));
 }
 
 TEST(Axes, HopsOfScatteredStagesAreCountedRankByRank) {
   // Nodes of 8, stages every 4 ranks, 4 of them, twice over 32 ranks: ranks 4 to 7 send to 8 to 11, four at once; the
   // last stage (12 to 15) sends nothing on to the next replica.
   const spec::Cluster c = toy::cluster(32);
-  EXPECT_EQ(plan::stage_hop(4, 4, c, 32), (plan::Transfer{0, true, 4}));
-  EXPECT_EQ(plan::ends_shape(4, 4, c, 32), (plan::GroupShape{2, 1, 2, 4}));
-  EXPECT_EQ(plan::stage_hop(4, 2, c, 32), (plan::Transfer{0, false, 1}));
+  EXPECT_EQ(plan::stage_hop(4, 4, c, 32), (plan::Transfer{0, true, 4, {4, 12, 16, 32}}));
+  EXPECT_EQ(plan::ends_shape(4, 4, c, 32), (plan::GroupShape{2, 1, 2, 4, {12, 4, 16, 32}}));
+  EXPECT_EQ(plan::stage_hop(4, 2, c, 32), (plan::Transfer{0, false, 1, {4, 4, 8, 32}}));
 }
 
 }  // namespace

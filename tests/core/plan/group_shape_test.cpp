@@ -20,6 +20,13 @@ spec::Cluster cluster(int gpus, int domain, spec::Switch via = spec::Switch::nvs
   return c;
 }
 
+/// Without the layout, which the tests at the end look at.
+template <class Shape>
+Shape bare(Shape shape) {
+  shape.layout = {};
+  return shape;
+}
+
 std::vector<std::vector<int>> groups_of(int stride, int size, int total) {
   std::vector<std::vector<int>> groups;
   for (int first = 0; first < total; ++first) {
@@ -81,39 +88,39 @@ plan::Transfer stage_oracle(int stride, const spec::Cluster& c, int total) {
 }
 
 TEST(GroupShape, TensorParallelOfEightFillsANode) {
-  EXPECT_EQ(plan::group_shape(1, 8, cluster(8, 8), 32), (plan::GroupShape{8, 8, 1, 1}));
+  EXPECT_EQ(bare(plan::group_shape(1, 8, cluster(8, 8), 32)), (plan::GroupShape{8, 8, 1, 1}));
 }
 
 TEST(GroupShape, DataParallelBesideTensorParallelHasOneMemberANode) {
   // tp 8 dp 4 on 4 nodes: ranks 0 8 16 24; each of a node's 8 GPUs belongs to another group.
-  EXPECT_EQ(plan::group_shape(8, 4, cluster(8, 8), 32), (plan::GroupShape{4, 1, 4, 8}));
+  EXPECT_EQ(bare(plan::group_shape(8, 4, cluster(8, 8), 32)), (plan::GroupShape{4, 1, 4, 8}));
 }
 
 TEST(GroupShape, DataParallelBesideNarrowTensorParallelHasSeveralMembersANode) {
   // tp 2 dp 16 on 4 nodes: ranks 0 2 4 ... 30: 4 a node; two groups share each node.
-  EXPECT_EQ(plan::group_shape(2, 16, cluster(8, 8), 32), (plan::GroupShape{16, 4, 4, 2}));
+  EXPECT_EQ(bare(plan::group_shape(2, 16, cluster(8, 8), 32)), (plan::GroupShape{16, 4, 4, 2}));
 }
 
 TEST(GroupShape, ARackWideDomainHoldsGroupsThatSpanItsHosts) {
   // Hosts of 4 GPUs, domain of 72: 16 consecutive ranks sit on 4 hosts of one rack.
-  EXPECT_EQ(plan::group_shape(1, 8, cluster(4, 72), 144), (plan::GroupShape{8, 8, 1, 1}));
+  EXPECT_EQ(bare(plan::group_shape(1, 8, cluster(4, 72), 144)), (plan::GroupShape{8, 8, 1, 1}));
   // dp of stride 8 over two racks: 9 members in each, 8 groups share its NICs.
-  EXPECT_EQ(plan::group_shape(8, 18, cluster(4, 72), 144), (plan::GroupShape{18, 9, 2, 8}));
+  EXPECT_EQ(bare(plan::group_shape(8, 18, cluster(4, 72), 144)), (plan::GroupShape{18, 9, 2, 8}));
 }
 
 TEST(GroupShape, BridgedPairsMeetOverPcieWithoutNics) {
-  EXPECT_EQ(plan::group_shape(1, 2, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{2, 2, 1, 1}));
-  EXPECT_EQ(plan::group_shape(1, 4, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{4, 2, 2, 0}));
-  EXPECT_EQ(plan::group_shape(4, 2, cluster(8, 2, spec::Switch::mesh), 8), (plan::GroupShape{2, 1, 2, 0}));
+  EXPECT_EQ(bare(plan::group_shape(1, 2, cluster(8, 2, spec::Switch::mesh), 8)), (plan::GroupShape{2, 2, 1, 1}));
+  EXPECT_EQ(bare(plan::group_shape(1, 4, cluster(8, 2, spec::Switch::mesh), 8)), (plan::GroupShape{4, 2, 2, 0}));
+  EXPECT_EQ(bare(plan::group_shape(4, 2, cluster(8, 2, spec::Switch::mesh), 8)), (plan::GroupShape{2, 1, 2, 0}));
 }
 
 TEST(GroupShape, WithoutNvlinkTheNodeIsTheDomain) {
-  EXPECT_EQ(plan::group_shape(1, 8, cluster(8, 1, spec::Switch::none), 8), (plan::GroupShape{8, 8, 1, 1}));
+  EXPECT_EQ(bare(plan::group_shape(1, 8, cluster(8, 1, spec::Switch::none), 8)), (plan::GroupShape{8, 8, 1, 1}));
 }
 
 TEST(GroupShape, UnequalGroupsAreToldByTheWorst) {
   // Groups of 6 on nodes of 8: ranks 6..11 have 2 on the first node and 4 on the second.
-  EXPECT_EQ(plan::group_shape(1, 6, cluster(8, 8), 24), (plan::GroupShape{6, 2, 2, 2}));
+  EXPECT_EQ(bare(plan::group_shape(1, 6, cluster(8, 8), 24)), (plan::GroupShape{6, 2, 2, 2}));
 }
 
 TEST(GroupShape, AgreesWithACountOverAllRanks) {
@@ -130,26 +137,35 @@ TEST(GroupShape, AgreesWithACountOverAllRanks) {
     if (i % 4 == 0) {  // an end cut off
       total = std::max(stride * (size - 1) + 1, total - static_cast<int>(random() % stride));
     }
-    const plan::GroupShape is = plan::group_shape(stride, size, c, total), want = oracle(stride, size, c, total);
+    const plan::GroupShape is = bare(plan::group_shape(stride, size, c, total)), want = oracle(stride, size, c, total);
     ASSERT_EQ(is, want) << "stride " << stride << " size " << size << " gpus " << gpus << " domain "
                         << c.node.nvlink.domain << " total " << total << ": " << is.per_domain << " " << is.domains
                         << " " << is.sharing << ", not " << want.per_domain << " " << want.domains << " "
                         << want.sharing;
     crossing += want.domains > 1;
-    ASSERT_EQ(plan::stage_hop(stride, c, total), stage_oracle(stride, c, total)) << stride << " " << total;
+    ASSERT_EQ(bare(plan::stage_hop(stride, c, total)), stage_oracle(stride, c, total)) << stride << " " << total;
   }
   EXPECT_GT(crossing, 1000);
 }
 
 TEST(StageHop, StagesOfWholeNodesSendFromEveryGpu) {
   // tp 8 pp 4: rank r sends to r + 8, all 8 GPUs of a node at once.
-  EXPECT_EQ(plan::stage_hop(8, cluster(8, 8), 32), (plan::Transfer{0, true, 8}));
+  EXPECT_EQ(bare(plan::stage_hop(8, cluster(8, 8), 32)), (plan::Transfer{0, true, 8}));
 }
 
 TEST(StageHop, OnlyTheLastStageOfANodeCrosses) {
   // tp 2 pp 8 on 2 nodes: ranks 6 and 7 send to 8 and 9.
-  EXPECT_EQ(plan::stage_hop(2, cluster(8, 8), 16), (plan::Transfer{0, true, 2}));
-  EXPECT_EQ(plan::stage_hop(2, cluster(8, 8), 8), (plan::Transfer{0, false, 1}));
+  EXPECT_EQ(bare(plan::stage_hop(2, cluster(8, 8), 16)), (plan::Transfer{0, true, 2}));
+  EXPECT_EQ(bare(plan::stage_hop(2, cluster(8, 8), 8)), (plan::Transfer{0, false, 1}));
+}
+
+TEST(Layout, TellsWhichRanksAreGroups) {
+  // tp 8 dp 4: groups start at ranks 0 to 7 of a block of 32. Pipeline of 4 inside blocks of 32: all but the last 8
+  // ranks of a block send; first and last stage pair up 24 ranks apart.
+  EXPECT_EQ(plan::group_shape(8, 4, cluster(8, 8), 64).layout, (plan::Layout{8, 8, 32, 64}));
+  EXPECT_EQ(plan::stage_hop(8, 4, cluster(8, 8), 64).layout, (plan::Layout{8, 24, 32, 64}));
+  EXPECT_EQ(plan::ends_shape(8, 4, cluster(8, 8), 64).layout, (plan::Layout{24, 8, 32, 64}));
+  EXPECT_EQ(plan::group_shape(1, 1, cluster(8, 8), 64).layout, plan::Layout{});
 }
 
 }  // namespace

@@ -232,6 +232,20 @@ TEST(Check, AnOrderOfRanksNamesEveryAxis) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "pp-dp-cp-tp"; })), Fields{});
 }
 
+TEST(Check, AFabricHasPlacesForAllNodes) {
+  const auto on = [](int nodes) {
+    return fields(with([&](Job& j) {
+      j.cluster.nodes = nodes;
+      j.strategy.dp = j.cluster.gpus() / (j.strategy.tp * j.strategy.pp * j.strategy.cp);
+      j.training.global_batch = j.training.micro_batch * *j.strategy.dp;
+      j.cluster.fabric.kind = Fabric::Kind::torus;
+      j.cluster.fabric.shape = {2, 2};
+    }));
+  };
+  EXPECT_EQ(on(4), Fields{});
+  EXPECT_EQ(on(8), Fields{"cluster.fabric"});
+}
+
 TEST(Check, EachUnsupportedFeatureIsNamed) {
   const auto refused = [](auto bend) {
     const std::vector<base::Fault> faults = unsupported(with(bend));
@@ -245,7 +259,7 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
               j.model.parallel_block = true;
             }),
             "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "flow"; }), "network.fidelity");
+  EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "coupled"; }), "network.fidelity");
 }
 
 TEST(Check, TokensTravelBesideAnotherMicrobatchWhereAForwardIsPairedWithAWholeBackward) {

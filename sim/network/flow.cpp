@@ -1,0 +1,58 @@
+// sim/network/flow.cpp -- see flow.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/flow.h"
+
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "sim/network/simgrid.h"
+
+namespace sim {
+
+Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
+  Fluid fluid;
+  std::vector<int> number(static_cast<std::size_t>(wires.links()), -1);  // of a link, among those that are crossed
+  std::vector<Wires::Link> route;
+  for (const Flow& flow : traffic.flows) {
+    route.clear();
+    wires.route(flow.source, flow.target, route);
+    for (Wires::Link& link : route) {
+      int& seen = number[static_cast<std::size_t>(link)];
+      if (seen < 0) {
+        seen = static_cast<int>(fluid.capacities.size());
+        fluid.capacities.push_back(wires.capacity(link) / unit);
+      }
+      link = seen;
+    }
+    fluid.add(flow.volume / traffic.busiest, route);
+  }
+  return fluid;
+}
+
+base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
+  const spec::Node& node = cluster().node;
+  const base::ByteRate unit = node.nic.count > 0 ? node.nic.bandwidth : node.pcie.bandwidth;
+  return unit / last_end(folded(fluid_of(traffic, wires_, unit)));
+}
+
+base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
+  if (group.layout.ranks < 1) return Paths::between(group, members, pattern);
+  const auto [at, fresh] = between_.try_emplace({pattern, group});
+  if (!fresh) return at->second;
+  const Traffic traffic = traffic_between(pattern, group, cluster());
+  return at->second = traffic.flows.empty() ? Paths::between(group, members, pattern) : rate(traffic);
+}
+
+// NVLink and peer-to-peer PCIe give each GPU links of its own; the host's memory is shared by all groups of a node.
+base::ByteRate FlowPaths::inside(const plan::GroupShape& group, int members, bool over_nvlink) const {
+  const spec::Node& node = cluster().node;
+  const bool shared = !over_nvlink && !node.pcie.p2p && node.host.bandwidth.si() > 0;
+  if (!shared || group.layout.ranks < 1) return Paths::inside(group, members, over_nvlink);
+  const auto [at, fresh] = inside_.try_emplace(group);
+  if (!fresh) return at->second;
+  const Traffic traffic = traffic_inside(group, cluster());
+  return at->second = traffic.flows.empty() ? Paths::inside(group, members, over_nvlink) : rate(traffic);
+}
+
+}  // namespace sim

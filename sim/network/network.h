@@ -1,0 +1,28 @@
+// sim/network/network.h -- the network at one of its fidelities: what a collective or a transfer takes.
+//
+//   closed_form  alpha-beta for each algorithm and path (sim/network/closed_form.h)
+//   flow         the same with rates at which flows of all groups of an axis run together (sim/network/flow.h)
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "core/plan/work.h"
+#include "core/spec/job.h"
+#include "sim/network/closed_form.h"
+
+namespace sim {
+
+/// One prediction's network. Keeps what it worked out, so it is no thread's but its maker's.
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual NetworkPrice price(const plan::Collective&) = 0;
+  virtual NetworkPrice price(const plan::Transfer&) = 0;
+};
+
+/// Of `fidelity` (spec::Network). The cluster must outlive it. REQUIRES: a fidelity that core/spec does not refuse;
+/// for flow, has_simgrid(). Throws base::InputError where it is not.
+std::unique_ptr<Network> make_network(const spec::Cluster&, const spec::Network&);
+
+}  // namespace sim

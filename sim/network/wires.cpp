@@ -1,0 +1,165 @@
+// sim/network/wires.cpp -- see wires.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/wires.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
+
+#include "sim/network/path.h"
+
+namespace sim {
+namespace {
+
+using Kind = spec::Fabric::Kind;
+
+bool by_rails(Kind kind) { return kind == Kind::rail_optimized || kind == Kind::nvl_rack; }
+
+}  // namespace
+
+Wires::Wires(const spec::Cluster& cluster) {
+  const spec::Node& node = cluster.node;
+  const std::int64_t gpus = cluster.gpus();
+  gpus_ = std::max(1, node.gpus);
+  island_ = std::max(1, island_gpus(node));
+  domain_ = node.nvlink.via == spec::Switch::none ? 1 : std::max(1, node.nvlink.domain);
+  mesh_ = node.nvlink.via == spec::Switch::mesh;
+  if (mesh_) {
+    const std::int64_t pairs = (gpus + domain_ - 1) / domain_ * domain_ * domain_;
+    nvlink_up_ = add("nvlink pair", pairs, node.nvlink.bandwidth / std::max(1, domain_ - 1));
+  } else if (domain_ > 1) {
+    nvlink_up_ = add("nvlink up", gpus, node.nvlink.bandwidth);
+    nvlink_down_ = add("nvlink down", gpus, node.nvlink.bandwidth);
+  }
+  peer_to_peer_ = node.pcie.p2p || node.host.bandwidth.si() <= 0;
+  pcie_up_ = add("pcie up", gpus, node.pcie.bandwidth);
+  pcie_down_ = add("pcie down", gpus, node.pcie.bandwidth);
+  if (!peer_to_peer_) host_ = add("host memory", cluster.nodes, node.host.bandwidth / 2.0);  // written and read once
+
+  ports_ = std::min(node.nic.count, gpus_);
+  if (ports_ < 1) return;
+  const base::ByteRate port = node.nic.bandwidth * std::max(1.0, static_cast<double>(node.nic.count) / gpus_);
+  card_up_ = add("nic up", std::int64_t{ports_} * cluster.nodes, port);
+  card_down_ = add("nic down", std::int64_t{ports_} * cluster.nodes, port);
+  hands_over_ = by_rails(cluster.fabric.kind) && domain_ >= gpus_;
+  if (cluster.fabric.kind == Kind::torus) {
+    shape_ = cluster.fabric.shape;
+    std::int64_t places = 2 * static_cast<std::int64_t>(shape_.size());
+    for (int n : shape_) places *= n;
+    torus_ = add("torus", places, cluster.fabric.link);
+  } else if (cluster.fabric.kind != Kind::single_switch) {
+    add_switches(cluster);
+  }
+}
+
+void Wires::add_switches(const spec::Cluster& cluster) {
+  const spec::Fabric& fabric = cluster.fabric;
+  if (fabric.leaf_nodes < 1) return;
+  rails_ = by_rails(fabric.kind) ? ports_ : 1;
+  const base::ByteRate of_a_node = capacity(card_up_) * (static_cast<double>(ports_) / rails_);
+  double reduced = 1;
+  const auto stage = [&](std::string_view up, std::string_view down, int nodes, double oversubscription) {
+    reduced *= oversubscription;
+    const std::int64_t switches = std::int64_t{(cluster.nodes + nodes - 1) / nodes} * rails_;
+    const base::ByteRate rate = of_a_node * (nodes / reduced);
+    const Link first = add(up, switches, rate);
+    stages_.push_back({nodes, first, add(down, switches, rate)});
+  };
+  stage("leaf up", "leaf down", fabric.leaf_nodes, fabric.oversubscription);
+  for (const spec::Tier& tier : fabric.upper_tiers) stage("tier up", "tier down", tier.nodes, tier.oversubscription);
+  if (fabric.kind != Kind::dragonfly || fabric.routing != spec::Fabric::Routing::minimal) return;
+  const int nodes = stages_.back().nodes;
+  direct_groups_ = true;
+  groups_ = std::max({2, fabric.groups, (cluster.nodes + nodes - 1) / nodes});
+  between_groups_ = add("group pair", std::int64_t{groups_} * groups_, of_a_node * (nodes / reduced) / (groups_ - 1.0));
+}
+
+Wires::Link Wires::add(std::string_view name, std::int64_t count, base::ByteRate capacity) {
+  assert(count >= 0 && count <= std::numeric_limits<Link>::max() - next_);
+  families_.push_back({name, next_, capacity});
+  return std::exchange(next_, next_ + static_cast<Link>(count));
+}
+
+const Wires::Family& Wires::family(Link link) const {
+  assert(link >= 0 && link < next_);
+  const auto after = std::upper_bound(families_.begin(), families_.end(), link,
+                                      [](Link value, const Family& family) { return value < family.first; });
+  return *(after - 1);
+}
+
+Wires::Link Wires::links() const { return next_; }
+base::ByteRate Wires::capacity(Link link) const { return family(link).capacity; }
+std::string Wires::name(Link link) const {
+  return std::string(family(link).name) + " " + std::to_string(link - family(link).first);
+}
+
+int Wires::port_of(int gpu) const { return static_cast<int>(std::int64_t{gpu % gpus_} * ports_ / gpus_); }
+
+int Wires::route(int source, int target, std::vector<Link>& out) const {
+  if (source == target) return 0;
+  return source / island_ == target / island_ ? inside(source, target, out) : between(source, target, out);
+}
+
+int Wires::inside(int source, int target, std::vector<Link>& out) const {
+  if (source / domain_ == target / domain_) {
+    if (mesh_) {
+      out.push_back(nvlink_up_ + (source / domain_ * domain_ + source % domain_) * domain_ + target % domain_);
+      return 0;
+    }
+    out.insert(out.end(), {nvlink_up_ + source, nvlink_down_ + target});
+    return 1;
+  }
+  out.push_back(pcie_up_ + source);
+  if (!peer_to_peer_) out.push_back(host_ + source / gpus_);
+  out.push_back(pcie_down_ + target);
+  return 1;
+}
+
+int Wires::between(int source, int target, std::vector<Link>& out) const {
+  assert(ports_ > 0);
+  const int from = source / gpus_, to = target / gpus_;
+  const int rail_in = port_of(target), rail_out = hands_over_ ? rail_in : port_of(source);
+  out.push_back(card_up_ + from * ports_ + rail_out);
+  const int hops = shape_.empty() ? through_switches(from, to, rails_ > 1 ? rail_out : 0, rails_ > 1 ? rail_in : 0, out)
+                                  : through_torus(source, to, out);
+  out.push_back(card_down_ + to * ports_ + rail_in);
+  return hops;
+}
+
+int Wires::through_switches(int from, int to, int rail_out, int rail_in, std::vector<Link>& out) const {
+  std::size_t top = 0;
+  const bool same_rail = rail_out == rail_in;
+  while (top < stages_.size() && !(same_rail && from / stages_[top].nodes == to / stages_[top].nodes)) {
+    const Stage& stage = stages_[top++];
+    out.push_back(stage.up + from / stage.nodes * rails_ + rail_out);
+  }
+  if (direct_groups_ && top == stages_.size()) {
+    out.push_back(between_groups_ + from / stages_.back().nodes * groups_ + to / stages_.back().nodes);
+  }
+  for (std::size_t t = top; t-- > 0;) {
+    const Stage& stage = stages_[t];
+    out.push_back(stage.down + to / stage.nodes * rails_ + rail_in);
+  }
+  return 1 + 2 * static_cast<int>(top);
+}
+
+// One dimension after another, the shorter way round; where both ways are equal, GPUs of a node take turns.
+int Wires::through_torus(int source, int to, std::vector<Link>& out) const {
+  const int directions = 2 * static_cast<int>(shape_.size());
+  const int from = source / gpus_, turn = source % gpus_;
+  int at = from, hops = 0, pitch = 1;
+  for (std::size_t d = 0; d < shape_.size(); pitch *= shape_[d++]) {
+    const int size = shape_[d], start = at / pitch % size, end = to / pitch % size;
+    const int ahead = (end - start + size) % size;
+    const bool up = 2 * ahead < size || (2 * ahead == size && (start + turn) % 2 == 0);
+    for (int left = up ? ahead : size - ahead; left > 0; --left, ++hops) {
+      out.push_back(torus_ + at * directions + 2 * static_cast<int>(d) + (up ? 0 : 1));
+      const int here = at / pitch % size, next = (here + (up ? 1 : size - 1)) % size;
+      at += (next - here) * pitch;
+    }
+  }
+  return hops;
+}
+
+}  // namespace sim
