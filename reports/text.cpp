@@ -45,13 +45,13 @@ std::string sides(const result::IntervalContribution& c) {
 
 /// The largest reasons for the interval, as standard deviations of the step.
 std::string why_so_wide(const Prediction& p) {
-  std::string causes;
+  std::string out;
   const std::size_t shown = std::min(p.interval_contributions.size(), kMostCauses);
   for (std::size_t i = 0; i < shown; ++i) {
     const result::IntervalContribution& c = p.interval_contributions[i];
-    causes += fmt::format("{}{} ({})", i == 0 ? "" : ", ", c.cause, sides(c));
+    out += fmt::format("{:<18}{}: {}\n", i == 0 ? "Spread" : "", sides(c), c.cause);
   }
-  return causes.empty() ? "" : paragraph("                  spread of ", causes);
+  return out;
 }
 
 std::string headline(const Prediction& p) {

@@ -16,6 +16,7 @@ namespace {
 
 struct Bound {
   double median_abs_error = 0, mean_signed_error = 0;
+  double coverage_80 = 0;  // at least
   int refused = 0;  // a file gets no better by refusing its hard cases
 };
 
@@ -29,6 +30,7 @@ Bound read_bound(const config::Value& value, const std::string& path, config::Fa
   config::MapReader map(value, path, faults);
   map.require("median_abs_error", bound.median_abs_error, 0, 10);
   map.require("mean_signed_error", bound.mean_signed_error, 0, 10);
+  map.read("coverage_80", bound.coverage_80, 0, 1);
   map.read("refused", bound.refused, 0, 10'000);
   map.finish();
   return bound;
@@ -90,6 +92,12 @@ TEST_F(Published, TheMeanOfFilesKeepsItsBounds) {
   ASSERT_TRUE(answer_.macro.median_abs_error);
   EXPECT_LE(*answer_.macro.median_abs_error, bounds_.macro.median_abs_error);
   EXPECT_LE(std::abs(*answer_.macro.mean_signed_error), bounds_.macro.mean_signed_error);
+}
+
+TEST_F(Published, FourFifthsOfTheRowsAreInTheInterval) {
+  ASSERT_TRUE(answer_.macro.coverage_80);
+  EXPECT_GE(*answer_.macro.coverage_80, bounds_.macro.coverage_80);
+  EXPECT_LE(*answer_.macro.coverage_80, 0.9);  // wider is no better
 }
 
 TEST_F(Published, TheMegatronPapersAreWithinFifteenPercentWhateverTheFileSays) {

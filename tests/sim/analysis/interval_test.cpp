@@ -101,7 +101,7 @@ TEST(Interval, AKernelThatWasMeasuredIsSurerThanOneThatWasNot) {
   const auto curve = [](double residual) {
     return predict(arithmetic([&](spec::Job& j) {
       j.cluster.node.calibration.matmul[static_cast<int>(spec::Dtype::bf16)] = {
-          .ceiling = 1, .from = {.measured = true, .source = "test", .residual = residual}};
+          .ceiling = 1, .overhead = {}, .from = {.measured = true, .source = "test", .residual = residual}};
     }));
   };
   EXPECT_LT(width(curve(0.05)), width(curve(0.2)));
@@ -179,7 +179,7 @@ TEST(Interval, PartsThatAreSeldomPublishedAreNamed) {
 TEST(Interval, AMixedClusterTakesTheKindThatSetsThePace) {
   // Half of the nodes have half of the speed and a curve that is twice as unsure: the step is theirs.
   const auto curve = [](double residual) {
-    return spec::MatmulCurve{.ceiling = 1, .from = {.measured = true, .source = "test", .residual = residual}};
+    return spec::MatmulCurve{.ceiling = 1, .overhead = {}, .from = {.measured = true, .source = "test", .residual = residual}};
   };
   constexpr int bf16 = static_cast<int>(spec::Dtype::bf16);
   const result::Prediction p = predict(toy::job({.dp = 16}, [&](spec::Job& j) {
