@@ -135,10 +135,11 @@ TEST(ValidateCases, ATierKeepsItsCasesAndThoseWithoutAReadableOne) {
 TEST(ValidateCases, RowsCarryWhatTheyAreGroupedBy) {
   const spec::Job job = toy::job({.tp = 2, .pp = 2, .dp = 2, .micro_batch = 3});
   const auto row = sim::validate({{"x/toys.yaml", {}, {case_of("a", job, 1), refused_case("A")}}}).files[0].cases;
-  const result::Labels expected{{"gpu", "toy"},       {"tp", "2"},           {"pp", "2"},
-                                {"dp", "2"},          {"nodes", "1"},        {"recompute", "none"},
-                                {"kernel", "flash2"}, {"framework", "none"}, {"micro_batch", "3"},
-                                {"sequence", "128"},  {"model", "toy"},      {"source", "toys"}};
+  const result::Labels expected{
+      {"gpu", "toy"},        {"tp", "2"},          {"pp", "2"},           {"dp", "2"},
+      {"cp", "1"},           {"ep", "1"},          {"zero", "0"},         {"nodes", "1"},
+      {"recompute", "none"}, {"kernel", "flash2"}, {"framework", "none"}, {"precision", "bf16"},
+      {"micro_batch", "3"},  {"sequence", "128"},  {"model", "toy"},      {"source", "toys"}};
   EXPECT_EQ(row[0].labels, expected);
   std::vector<std::string> keys = sim::grouping_keys();
   for (const auto& [key, value] : expected) {
