@@ -20,16 +20,16 @@
 namespace sim {
 
 /// One measured step as the fit sees it.
-struct FitRow {
+struct MeasuredStep {
   int source = 0;
-  double error = 0;                 // log(measured / predicted)
-  double faster = 0, slower = 0;    // known variance of either side
+  double error = 0;                      // log(measured / predicted)
+  double faster = 0, slower = 0;         // known variance of either side
   std::vector<std::string> scarce = {};  // causes of its scarce parts
 };
 
 /// Names of spec::Uncertainty's fitted constants with their values; those of scarce parts only where the rows have
 /// them.
-std::vector<result::FittedSpread> fit_spreads(const std::vector<FitRow>&);
+std::vector<result::FittedSpread> fit_spreads(const std::vector<MeasuredStep>&);
 
 /// Over all files of cases that ran; each left out once.
 result::IntervalFit fit_interval(const std::vector<result::ValidationFile>&);

@@ -12,7 +12,7 @@
 namespace {
 
 using result::FittedSpread;
-using sim::FitRow;
+using sim::MeasuredStep;
 
 constexpr double kTenth = 1.2815515655446004;
 
@@ -24,7 +24,7 @@ const FittedSpread& spread(const std::vector<FittedSpread>& all, const std::stri
 
 TEST(IntervalFit, RowsOfOneSourceTellWhatIsUnmodelled) {
   // Eleven errors around 0, from -0.5 to 0.5: one row, less than a tenth plus a row, may lie beyond; 0.4 may not.
-  std::vector<FitRow> rows;
+  std::vector<MeasuredStep> rows;
   for (int i = -5; i <= 5; ++i) rows.push_back({.source = 0, .error = 0.1 * i});
   const auto found = sim::fit_spreads(rows);
   EXPECT_NEAR(spread(found, "what is not modelled").slower, 0.4 / kTenth, 1e-12);
@@ -34,7 +34,7 @@ TEST(IntervalFit, RowsOfOneSourceTellWhatIsUnmodelled) {
 
 TEST(IntervalFit, SourcesThatAreOffAsAWholeTellTheStack) {
   // No spread inside a source; one of two is slower by 0.2, which is more than a tenth of the weight.
-  std::vector<FitRow> rows;
+  std::vector<MeasuredStep> rows;
   for (int i = 0; i < 11; ++i) rows.push_back({.source = 0, .error = 0.2});
   for (int i = 0; i < 500; ++i) rows.push_back({.source = 1, .error = 0});  // weighs no more than the eleven
   const auto found = sim::fit_spreads(rows);
@@ -46,13 +46,13 @@ TEST(IntervalFit, SourcesThatAreOffAsAWholeTellTheStack) {
 TEST(IntervalFit, WhatCurvesExplainIsLeftToThem) {
   // (0.5 / z)^2 is needed; the curves have (0.3 / z)^2, so (0.4 / z)^2 is left.
   const double curves = 0.3 * 0.3 / (kTenth * kTenth);
-  std::vector<FitRow> rows;
+  std::vector<MeasuredStep> rows;
   for (int i = 0; i < 11; ++i) rows.push_back({.source = 0, .error = 0.5, .faster = curves, .slower = curves});
   EXPECT_NEAR(spread(sim::fit_spreads(rows), "software stack").slower, 0.4 / kTenth, 1e-12);
 }
 
 TEST(IntervalFit, AScarcePartIsFoundFromItsOwnRows) {
-  std::vector<FitRow> rows;
+  std::vector<MeasuredStep> rows;
   for (int i = 0; i < 11; ++i) {
     rows.push_back({.source = 0, .error = 0});
     rows.push_back({.source = 1, .error = -0.3, .scarce = {"steps with zero3"}});
