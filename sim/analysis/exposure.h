@@ -18,8 +18,8 @@ struct Exposed {
 };
 
 /// By Family::name, and under kHostCause and kInterferenceCause what is no work's own. Kernels count with all their
-/// time; communication and copies with what of them nothing hides, parted among the works of an axis by their closed-form prices.
-/// Bubbles are left out. `first` and `shares` as breakdown() has them.
+/// time; communication and copies with what of them nothing hides, parted among the works of an axis by their
+/// closed-form prices. Bubbles are left out. `first` and `shares` as breakdown() has them.
 std::map<std::string, Exposed> exposure(const spec::Job&, const EngineInput&, const trace::Trace&, std::size_t first,
                                         const Breakdown& shares);
 
