@@ -40,7 +40,7 @@ base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pa
   if (group.layout.ranks < 1) return Paths::between(group, members, pattern);
   const auto [at, fresh] = between_.try_emplace({pattern, group});
   if (!fresh) return at->second;
-  const Traffic traffic = traffic_between(pattern, group, cluster());
+  const Traffic traffic = traffic_between(pattern, group, cluster(), cards(), uneven_);
   return at->second = traffic.flows.empty() ? Paths::between(group, members, pattern) : rate(traffic);
 }
 

@@ -8,18 +8,12 @@
 #include <cstdint>
 #include <numeric>
 
+#include "sim/network/mixed.h"
+
 namespace sim {
 namespace {
 
 using Colours = std::vector<std::uint64_t>;
-
-// SplitMix64 of Steele, Lea, Flood, OOPSLA 2014: spreads close numbers over all 64 bits.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 std::size_t distinct(Colours colours) {
   std::sort(colours.begin(), colours.end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 
 namespace sim {
@@ -56,10 +57,13 @@ void for_each_group(const GroupShape& group, int ranks, Visit visit) {
 // Collects the flows of one group after another and how much leaves its busiest island.
 class Collector {
  public:
+  explicit Collector(const Cards& cards) : cards_(cards) {}
   void begin(std::size_t islands) { leaving_.assign(islands, 0); }
   void hop(const std::vector<Run>& runs, std::size_t from, std::size_t to, double volume) {
-    const Run &a = runs[from], &b = runs[to];
-    const std::size_t lanes = std::max(a.size(), b.size());
+    const Run a = by_own_card(runs[from]), b = by_own_card(runs[to]);
+    // NCCL has as many channels as the node with the fewest cards has; where all are there, all members send.
+    const bool lost = a.size() < runs[from].size() || b.size() < runs[to].size();
+    const std::size_t lanes = lost ? std::min(a.size(), b.size()) : std::max(a.size(), b.size());
     for (std::size_t i = 0; i < lanes; ++i) {
       out.flows.push_back({a[i % a.size()], b[i % b.size()], volume / static_cast<double>(lanes)});
     }
@@ -69,6 +73,13 @@ class Collector {
   Traffic out;
 
  private:
+  Run by_own_card(const Run& run) const {
+    Run out;
+    std::copy_if(run.begin(), run.end(), std::back_inserter(out), [&](int rank) { return cards_.has_its_own(rank); });
+    return out.empty() ? run : out;
+  }
+
+  const Cards& cards_;
   std::vector<double> leaving_;
 };
 
@@ -102,11 +113,13 @@ void all_to_all(const std::vector<Run>& runs, Collector& out) {
 
 }  // namespace
 
-Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster) {
+Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster, const Cards& cards,
+                        bool uneven) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
   const int island = island_gpus(cluster.node);
-  Collector out;
-  for_each_group(group, ranks_looked_at(group.layout, period_of(cluster)), [&](int first) {
+  Collector out(cards);
+  const std::int64_t period = uneven ? 0 : period_of(cluster);
+  for_each_group(group, ranks_looked_at(group.layout, period), [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
       for (int i = 0; i < (pattern == Pattern::send ? 1 : group.size); ++i) {
         const int from = first + i * group.layout.stride, to = first + (i + 1) % group.size * group.layout.stride;
