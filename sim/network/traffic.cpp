@@ -60,12 +60,10 @@ class Collector {
   explicit Collector(const Cards& cards) : cards_(cards) {}
   void begin(std::size_t islands) { leaving_.assign(islands, 0); }
   void hop(const std::vector<Run>& runs, std::size_t from, std::size_t to, double volume) {
-    const Run a = by_own_card(runs[from]), b = by_own_card(runs[to]);
-    // NCCL has as many channels as the node with the fewest cards has; where all are there, all members send.
-    const bool lost = a.size() < runs[from].size() || b.size() < runs[to].size();
-    const std::size_t lanes = lost ? std::min(a.size(), b.size()) : std::max(a.size(), b.size());
-    for (std::size_t i = 0; i < lanes; ++i) {
-      out.flows.push_back({a[i % a.size()], b[i % b.size()], volume / static_cast<double>(lanes)});
+    const Run &a = runs[from], &b = runs[to];
+    const std::vector<std::size_t> lanes = lanes_of(a, b);
+    for (const std::size_t i : lanes) {
+      out.flows.push_back({a[i % a.size()], b[i % b.size()], volume / static_cast<double>(lanes.size())});
     }
     leaving_[from] += volume;
     out.busiest = std::max(out.busiest, leaving_[from]);
@@ -73,10 +71,14 @@ class Collector {
   Traffic out;
 
  private:
-  Run by_own_card(const Run& run) const {
-    Run out;
-    std::copy_if(run.begin(), run.end(), std::back_inserter(out), [&](int rank) { return cards_.has_its_own(rank); });
-    return out.empty() ? run : out;
+  // Members side by side; where some have lost their card, those that have one at both ends, if there are any.
+  std::vector<std::size_t> lanes_of(const Run& a, const Run& b) const {
+    std::vector<std::size_t> all(std::max(a.size(), b.size())), left;
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (a.size() != b.size()) return all;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(left),
+                 [&](std::size_t i) { return cards_.has_its_own(a[i]) && cards_.has_its_own(b[i]); });
+    return left.empty() ? all : left;
   }
 
   const Cards& cards_;
