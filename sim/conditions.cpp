@@ -2,6 +2,7 @@
 #include "sim/conditions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -78,6 +79,31 @@ std::map<std::string, double> times_by_axis(const plan::Plan& plan, const plan::
   return out;
 }
 
+/// "dp 2 x, pp 1.5 x as long (stages 0, 1)": how much longer each axis takes at most, on the roles that are `affected`.
+template <class Affected>
+std::string compared(const plan::Plan& plan, const Prices& before, const Prices& after, Affected affected) {
+  std::map<std::string, double> longest;
+  std::set<int> stages;
+  for (const plan::Role& role : plan.roles) {
+    if (!affected(role)) continue;
+    stages.insert(role.stage);
+    const std::map<std::string, double> usual = times_by_axis(plan, role, before);
+    for (const auto& [axis, time] : times_by_axis(plan, role, after)) {
+      if (usual.at(axis) > 0) longest[axis] = std::max(longest[axis], time / usual.at(axis));
+    }
+  }
+  std::string out;
+  for (const auto& [axis, times] : longest) {
+    if (std::abs(times - 1) >= 0.0005) out += (out.empty() ? "" : ", ") + axis + ' ' + number(times) + " x";
+  }
+  if (out.empty()) return "nothing takes longer";
+  out += " as long";
+  if (stages.size() == plan.roles.size()) return out;
+  out += stages.size() == 1 ? " (stage" : " (stages";
+  for (const int stage : stages) out += (stage == *stages.begin() ? " " : ", ") + std::to_string(stage);
+  return out + ')';
+}
+
 }  // namespace
 
 std::vector<Condition> conditions_of(const spec::Job& job) {
@@ -118,28 +144,31 @@ bool touches(const Condition& condition, const plan::Plan& plan, const plan::Rol
 }
 
 std::vector<std::string> condition_warnings(const plan::Plan& plan, const spec::Job& job) {
+  const spec::Cluster& cluster = job.cluster;
   const std::vector<Condition> conditions = conditions_of(job);
+  const bool hashed = cluster.fabric.routing == spec::Fabric::Routing::ecmp, moved = !cluster.hosts.empty();
   std::vector<std::string> out;
-  if (conditions.empty()) return out;
-  const Prices usual = prices_of(plan, job.cluster, job.network, {.seed = job.simulation.seed});
+  if (conditions.empty() && !hashed && !moved) return out;
+  const spec::Outages none{.seed = job.simulation.seed};
+  const Prices usual = prices_of(plan, cluster, job.network, none);
+  if (moved) {
+    spec::Cluster in_order = cluster;
+    in_order.hosts.clear();
+    const Prices before = prices_of(plan, in_order, job.network, none);
+    out.push_back("hosts: against nodes side by side " +
+                  compared(plan, before, usual, [](const plan::Role&) { return true; }));
+  }
+  if (hashed) {
+    spec::Cluster sprayed = cluster;
+    sprayed.fabric.routing = spec::Fabric::Routing::spray;
+    const Prices before = prices_of(plan, sprayed, job.network, none);
+    out.push_back("ecmp, seed " + std::to_string(none.seed) + ": against packets sprayed over all uplinks " +
+                  compared(plan, before, usual, [](const plan::Role&) { return true; }));
+  }
   for (const Condition& condition : conditions) {
-    const Prices slow = prices_of(plan, job.cluster, job.network, condition.outages);
-    std::map<std::string, double> longest;  // of any stage
-    std::string stages;
-    for (const plan::Role& role : plan.roles) {
-      if (!touches(condition, plan, role, job.cluster)) continue;
-      stages += (stages.empty() ? "" : ", ") + std::to_string(role.stage);
-      const std::map<std::string, double> before = times_by_axis(plan, role, usual);
-      for (const auto& [axis, time] : times_by_axis(plan, role, slow)) {
-        const double times = before.at(axis) > 0 ? time / before.at(axis) : 1;
-        longest[axis] = std::max(longest[axis], times);
-      }
-    }
-    std::string what;
-    for (const auto& [axis, times] : longest) {
-      if (times >= 1.0005) what += (what.empty() ? "" : ", ") + axis + ' ' + number(times) + " x as long";
-    }
-    out.push_back(condition.text + ": " + (what.empty() ? "slows nothing" : what + " on stage " + stages));
+    out.push_back(condition.text + ": " +
+                  compared(plan, usual, prices_of(plan, cluster, job.network, condition.outages),
+                           [&](const plan::Role& role) { return touches(condition, plan, role, cluster); }));
   }
   return out;
 }

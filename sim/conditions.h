@@ -29,7 +29,8 @@ std::vector<Condition> conditions_of(const spec::Job&);
 
 bool touches(const Condition&, const plan::Plan&, const plan::Role&, const spec::Cluster&);
 
-/// One line for each condition: what it slows on the stages that it touches, and how much.
+/// One line for each condition: what it slows on the stages that it touches, and how much, by the prices. So too for
+/// placement and hashed flows, against nodes side by side and sprayed packets.
 std::vector<std::string> condition_warnings(const plan::Plan&, const spec::Job&);
 
 }  // namespace sim

@@ -15,7 +15,7 @@ using trace::Ticks;
 
 sim::EngineOutput engine_on(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  return sim::run(sim::flatten(plan, sim::prices_of(plan, job.cluster), job));
+  return sim::run(sim::priced(plan, job));
 }
 
 Ticks length_of(const spec::Job& job) { return sim::predict(job).trace.length; }
