@@ -116,7 +116,7 @@ class Outage : Rules {
     if (link.tier >= known) {
       fault(key, known == 0 ? "the fabric has no leaves" : "the fabric has no tier " + text(link.tier) + " of switches",
             known == 0 ? "name a node's cards: {node: 0}, or a fabric with leaf_nodes"
-                       : "tiers are " + up_to(known) + ", of which 0 are the leaves");
+                       : "write {leaf: 0}; tiers from 1 on are the fabric's upper_tiers");
       return;
     }
     const std::string what = link.tier == 0 ? "leaf" : "switch";
@@ -161,12 +161,14 @@ class Outage : Rules {
               "leave it at least one of its " + text(cluster_.node.nic.count) + " cards, or leave the node out");
       }
     }
+    std::set<std::pair<int, int>> told;
     for (const LinkFault& link : job_.simulation.dead_links) {
       if (link.from >= 0) {
         fault("simulation.dead_links",
               "minimal routing has no other way between groups " + text(link.from) + " and " + text(link.to),
               "write cluster.fabric.routing: spray");
-      } else if (!link.in_a_node() && dead_uplinks(link) >= uplinks(cluster_, link.tier)) {
+      } else if (!link.in_a_node() && dead_uplinks(link) >= uplinks(cluster_, link.tier) &&
+                 told.insert({link.tier, link.at}).second) {
         fault("simulation.dead_links",
               (link.tier == 0 ? "leaf " : "switch ") + text(link.at) + " has no uplink left, and nothing else joins it",
               "write a count below " + text(uplinks(cluster_, link.tier)));

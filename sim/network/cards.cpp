@@ -79,10 +79,12 @@ double Cards::slowdown(int members, int sharing) const {
     }
     if (lost == ports_) continue;  // spec::check() has seen that nothing leaves this node
     double shared = 1;
+    const int left = ports_ - lost, users = (ports_ + left - 1) / left;  // of the fullest card
     if (lost > 0 && mine > lost) {
       shared = static_cast<double>(mine) / (mine - lost);
     } else if (lost > 0 && active > 1) {
-      shared = (ports_ + (ports_ - lost) - 1) / (ports_ - lost);  // users of the fullest card
+      // Of a group of several the last one with a card may carry all that is its group's, beside what it stands in for.
+      shared = std::min(ports_, mine + users - 1);
     }
     slowest = std::max(slowest, shared / least);
   }

@@ -30,7 +30,8 @@ class Cards {
   double left(int node, int port) const;
 
   /// How many times as long (at least 1) the slowest node's cards take for a group with `members` GPUs in it, while
-  /// `sharing` like groups use them too. Exact but where a stand-in card is slow itself, or idle: an upper bound there.
+  /// `sharing` like groups use them too. An upper bound where it cannot be told: which of several groups side by side
+  /// lost the cards, and whether a stand-in is slow itself or idle.
   double slowdown(int members, int sharing) const;
 
  private:

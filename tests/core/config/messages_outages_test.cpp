@@ -13,7 +13,7 @@ class OutageMessages : public ::testing::Test {
                  const std::string& cluster = "fabric: {base: flat, kind: fat_tree, leaf_nodes: 2}") {
     return small_.message("model: small\ncluster: {node: box-8, nodes: 4, " + cluster +
                           "}\ntraining: {sequence: 1024, global_batch: 64}\nnetwork: {" + network + "}\nsimulation: {" +
-                          simulation + "}\n");
+                          simulation + "}");
   }
   static constexpr const char* kFlow = "fidelity: flow";
   SmallCatalogue small_;
@@ -45,51 +45,51 @@ TEST_F(OutageMessages, AreReadIntoPlaces) {
 
 TEST_F(OutageMessages, ADeadLinkWithoutAnotherWayIsRefused) {
   EXPECT_EQ(of("lost_nics: [{node: 3, count: 8}]"),
-            "job.yaml:5:26: error: simulation.lost_nics: node 3 has no card left, and nothing else joins it to the "
-            "others\n  mend: leave it at least one of its 8 cards, or leave the node out\n");
+            "job.yaml:5:25: error: simulation.lost_nics: node 3 has no card left, and nothing else joins it to the "
+            "others\n  mend: leave it at least one of its 8 cards, or leave the node out");
   EXPECT_EQ(of("dead_links: [{node: 1}]"),
-            "job.yaml:5:27: error: simulation.dead_links: node 1 has no card left, and nothing else joins it to the "
-            "others\n  mend: leave it at least one of its 8 cards, or leave the node out\n");
+            "job.yaml:5:26: error: simulation.dead_links: node 1 has no card left, and nothing else joins it to the "
+            "others\n  mend: leave it at least one of its 8 cards, or leave the node out");
   EXPECT_EQ(of("dead_links: [{leaf: 0, uplinks: 9}, {leaf: 0, uplinks: 7}]", kFlow),
-            "job.yaml:5:27: error: simulation.dead_links: leaf 0 has no uplink left, and nothing else joins it\n"
-            "  mend: write a count below 16\n");
+            "job.yaml:5:26: error: simulation.dead_links: leaf 0 has no uplink left, and nothing else joins it\n"
+            "  mend: write a count below 16");
 }
 
 TEST_F(OutageMessages, TheClosedFormRefusesWhatItCannotPrice) {
   EXPECT_EQ(of("slow_links: [{leaf: 0, factor: 2}]"),
-            "job.yaml:5:27: error: simulation.slow_links: the closed form does not know which groups cross a link of "
-            "the fabric\n  mend: write network.fidelity: flow, or name a node's cards: {node: 0}\n");
+            "job.yaml:5:26: error: simulation.slow_links: the closed form does not know which groups cross a link of "
+            "the fabric\n  mend: write network.fidelity: flow, or name a node's cards: {node: 0}");
   EXPECT_EQ(of("", "", "fabric: {base: flat, kind: fat_tree, leaf_nodes: 2, routing: ecmp}"),
-            "job.yaml:2:93: error: cluster.fabric.routing: the closed form knows no single uplinks that flows could be "
-            "hashed to\n  mend: write network.fidelity: flow, or routing: spray\n");
+            "job.yaml:2:95: error: cluster.fabric.routing: the closed form knows no single uplinks that flows could be "
+            "hashed to\n  mend: write network.fidelity: flow, or routing: spray");
   EXPECT_EQ(of("", "", "hosts: [3, 2, 1, 0]"),
-            "job.yaml:2:40: error: cluster.hosts: the closed form takes nodes to stand side by side\n"
-            "  mend: write network.fidelity: flow\n");
+            "job.yaml:2:41: error: cluster.hosts: the closed form takes nodes to stand side by side\n"
+            "  mend: write network.fidelity: flow");
 }
 
 TEST_F(OutageMessages, PlacesMustExist) {
   EXPECT_EQ(of("slow_links: [{node: 4, factor: 2}]"),
-            "job.yaml:5:27: error: simulation.slow_links: node 4 does not exist\n  mend: nodes go from 0 to 3\n");
+            "job.yaml:5:26: error: simulation.slow_links: node 4 does not exist\n  mend: nodes go from 0 to 3");
   EXPECT_EQ(of("dead_links: [{node: 1, card: 8}]"),
-            "job.yaml:5:27: error: simulation.dead_links: node 1 has no card 8\n  mend: cards are 0 to 7\n");
+            "job.yaml:5:26: error: simulation.dead_links: node 1 has no card 8\n  mend: cards are 0 to 7");
   EXPECT_EQ(of("slow_links: [{leaf: 2, factor: 2}]", kFlow),
-            "job.yaml:5:27: error: simulation.slow_links: leaf 2 does not exist\n  mend: they are 0 to 1\n");
+            "job.yaml:5:26: error: simulation.slow_links: leaf 2 does not exist\n  mend: they are 0 to 1");
   EXPECT_EQ(of("slow_links: [{tier: 1, switch: 0, factor: 2}]", kFlow),
-            "job.yaml:5:27: error: simulation.slow_links: the fabric has no tier 1 of switches\n"
-            "  mend: tiers are only 0, of which 0 are the leaves\n");
+            "job.yaml:5:26: error: simulation.slow_links: the fabric has no tier 1 of switches\n"
+            "  mend: write {leaf: 0}; tiers from 1 on are the fabric's upper_tiers");
   EXPECT_EQ(of("slow_links: [{groups: [0, 1], factor: 2}]", kFlow),
-            "job.yaml:5:27: error: simulation.slow_links: no link between two groups is told apart in this fabric\n"
-            "  mend: name a switch's uplinks: {leaf: 0}, or a dragonfly with routing: minimal\n");
+            "job.yaml:5:26: error: simulation.slow_links: no link between two groups is told apart in this fabric\n"
+            "  mend: name a switch's uplinks: {leaf: 0}, or a dragonfly with routing: minimal");
   EXPECT_EQ(of("slow_links: [{node: 0, leaf: 0, factor: 2}]", kFlow),
-            "job.yaml:5:35: error: simulation.slow_links[0].node: stands beside another place\n"
-            "  mend: name one place: node (with card), leaf (with rail), tier with switch, or groups\n");
+            "job.yaml:5:34: error: simulation.slow_links[0].node: stands beside another place\n"
+            "  mend: name one place: node (with card), leaf (with rail), tier with switch, or groups");
   EXPECT_EQ(of("", kFlow, "hosts: [0, 1, 1, 4]"),
-            "job.yaml:2:40: error: cluster.hosts: place 1 is taken twice\n  mend: name each place once\n"
-            "job.yaml:2:40: error: cluster.hosts: place 4 does not exist\n"
-            "  mend: places go from 0 to 3; cluster.fabric.nodes says how many a larger fabric has\n");
+            "job.yaml:2:41: error: cluster.hosts: place 1 is taken twice\n  mend: name each place once\n"
+            "job.yaml:2:41: error: cluster.hosts: place 4 does not exist\n"
+            "  mend: places go from 0 to 3; cluster.fabric.nodes says how many a larger fabric has");
   EXPECT_EQ(of("", kFlow, "hosts: [0, 1]"),
-            "job.yaml:2:40: error: cluster.hosts: names 2 places for 4 nodes\n"
-            "  mend: write one place in the fabric for each node\n");
+            "job.yaml:2:41: error: cluster.hosts: names 2 places for 4 nodes\n"
+            "  mend: write one place in the fabric for each node");
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ TEST(Outages, ARingOfNodesWithOneCardAtHalfItsRateTakesExactlyTwiceItsBytesTime)
   const Outages slow{.slow_links = {node_link(5, 2)}};
   EXPECT_NEAR(sim::price(sum, c).time.si(), 0.030, 1e-12);
   EXPECT_NEAR(sim::price(sum, sim::Paths(c, slow)).time.si(), 0.060, 1e-12);
-  if (sim::has_simgrid()) EXPECT_NEAR(sim::price(sum, sim::FlowPaths(c, slow)).time.si(), 0.060, 1e-6);
+  if (!sim::has_simgrid()) return;
+  EXPECT_NEAR(sim::price(sum, sim::FlowPaths(c, slow)).time.si(), 0.060, 1e-6);
 }
 
 TEST(Outages, LatencyStaysWhereItIs) {
@@ -214,12 +215,14 @@ TEST_F(OutagesFlow, HashedFlowsWaitForTheFullestUplink) {
   }
 }
 
-TEST_F(OutagesFlow, TheFullestOfSeed1IsKnown) {
-  // 64 balls into 64 bins: the fullest usually has 4 or 5.
+TEST_F(OutagesFlow, HashesAreDrawsOfBallsIntoBins) {
+  // 64 flows of a leaf on 64 uplinks are Poisson of mean 1: P(5 or more on one) = 0.00366. None of the 128 uplinks of
+  // both leaves has 5 in exp(-128 x 0.00366) = 63 % of the draws.
   spec::Cluster c = two_leaves(1);
   c.fabric.routing = spec::Fabric::Routing::ecmp;
-  EXPECT_GE(fullest(c, {.seed = 1}, 64), 4);
-  EXPECT_LE(fullest(c, {.seed = 1}, 64), 6);
+  int below_five = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) below_five += fullest(c, {.seed = seed}, 64) < 5;
+  EXPECT_NEAR(below_five / 400.0, 0.63, 0.075);  // three standard deviations
 }
 
 TEST_F(OutagesFlow, HashesAvoidDeadUplinks) {
@@ -259,14 +262,17 @@ TEST_F(OutagesFlow, BothFidelitiesAgreeOnCards) {
     const spec::Cluster c = toy::cluster(128);
     const int node = static_cast<int>(random() % 16), stride = 1 << random() % 4;
     Outages o;
+    bool bound = false;
     if (random() % 2 == 0) {
       o.slow_links = {node_link(node, 1 + static_cast<double>(random() % 40) / 10)};
     } else {
       o.lost_nics = {{node, 1 + static_cast<int>(random() % 7)}};
-      if (8 / stride > 1 && 8 / stride <= o.lost_nics[0].count) continue;  // a whole ring's cards: an upper bound
+      // Cards of one ring, or of several side by side? The closed form takes the worst.
+      bound = stride > 1 && stride < 8 && o.lost_nics[0].count > 1;
     }
-    ASSERT_NEAR(flow(c, o, stride, 128 / stride), closed(c, o, stride, 128 / stride), 1e-4)
-        << "node " << node << " stride " << stride;
+    const double by_flow = flow(c, o, stride, 128 / stride), by_formula = closed(c, o, stride, 128 / stride);
+    ASSERT_LE(by_flow, by_formula + 1e-4) << "node " << node << " stride " << stride;
+    ASSERT_GE(by_flow, bound ? 1 - 1e-4 : by_formula - 1e-4) << "node " << node << " stride " << stride;
   }
 }
 
