@@ -7,8 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "core/plan/activation_offload.h"
-#include "core/plan/block.h"
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/data_parallel.h"
@@ -16,13 +14,12 @@
 #include "core/plan/flops.h"
 #include "core/plan/layer_list.h"
 #include "core/plan/low_precision.h"
-#include "core/plan/multi_token.h"
 #include "core/plan/overlap.h"
+#include "core/plan/passes.h"
 #include "core/plan/receives.h"
 #include "core/plan/schedule/schedule.h"
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
-#include "core/plan/stage_edges.h"
 #include "core/plan/states.h"
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
@@ -39,18 +36,15 @@ class StageBuilder {
         pool_(pool),
         plan_(plan),
         stage_(stage),
-        edges_(c, stage),
         chunks_(std::move(chunks)),
-        slots_(std::move(slots)) {}
+        slots_(std::move(slots)),
+        passes_(c, pool, stage, chunks_) {}
+  StageBuilder(const StageBuilder&) = delete;  // passes_ looks at chunks_
 
   Role build();
   Role serve(int rounds);
 
  private:
-  /// A chunk's backward: whole in `input`, or with the weight gradients apart.
-  struct Backward {
-    Segment input, weights;
-  };
   /// A segment that was written: which pass of which chunk, the first forward, the one whose gradients are complete.
   struct Written {
     Pass pass;
@@ -61,16 +55,6 @@ class StageBuilder {
   };
 
   std::int32_t add(Segment segment);
-  Segment forward(int chunk, bool gathers, bool first);
-  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
-  enum class Weights : std::uint8_t { at_once, apart, late };
-  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds, bool odd = false);
-  Segment infer(bool takes_tokens, bool sends_tokens);
-  void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
-  /// Bytes of a chunk's result that stay behind the send, for the autograd engine to start from.
-  std::int64_t sent_and_kept() const {
-    return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
-  }
   std::int32_t segment(const Written&);
   void call_vocabulary(Role&, const Slot&, bool gathers, bool reduces);
   void run_slots(Role&);
@@ -80,9 +64,9 @@ class StageBuilder {
   Pool& pool_;
   Plan& plan_;
   int stage_;
-  StageEdges edges_;
   std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;
+  Passes passes_;
   std::map<Written, std::int32_t> written_;
   std::map<VocabularyCall, std::int32_t> written_of_vocabulary_;
 };
@@ -92,134 +76,20 @@ std::int32_t StageBuilder::add(Segment segment) {
   return static_cast<std::int32_t>(plan_.segments.size()) - 1;
 }
 
-/// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
-/// there.
-void StageBuilder::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
-  const std::int64_t layer = layer_parameters(c_, chunk.first_layer).total();
-  const bool bucketed = has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data()));
-  const std::int64_t bucket = bucketed ? bucket_elements(c_, c_.job.framework.parameter_bucket, c_.element) : 0;
-  const int group = bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
-  if (first_layer % group != 0) return;
-  const int layers = std::min(group, chunk.layers - first_layer);
-  Held parameters;
-  for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
-  if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
-  if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
-  gather_parameters(c_, out, parameters, false);
-  if (c_.replicated()) out.join(Stream::dp);
-}
-
-/// Between the two chunks of a V's lowest stage nothing is sent.
-bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
-
-Segment StageBuilder::forward(int index, bool gathers, bool first) {
-  const Chunk& chunk = chunks_[index];
-  SegmentBuilder out(pool_, first ? "first forward" : "forward");
-  out.phase = Phase::forward;
-  out.first_microbatch = first;
-  edges_.finish_sends(out);
-  const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
-  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
-  if (receives && ahead) out.join(Stream::recv_prev);
-  if (receives && !ahead) edges_.receive(out, index, false);
-  ForwardOffload activations(c_, out, chunk);
-  ForwardUnits units(c_, out, chunk, gathers);
-  if (c_.fully_sharded) gathers = false;
-  if (gathers && chunk.layers == 0) {
-    gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
-    if (c_.replicated()) out.join(Stream::dp);
-  }
-  if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
-  if (chunk.first) {
-    await_rows(c_, out, first);
-    embedding_forward(c_, out);
-  }
-  for (int i = 0; i < chunk.layers; ++i) {
-    if (gathers && i > 0) gather_group(out, chunk, i);
-    const int layer = chunk.first_layer + i;
-    out.layer = static_cast<std::int16_t>(layer);
-    activations.enter(i);
-    units.enter(i);
-    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
-    units.leave(i);
-    activations.leave(i);
-  }
-  if (chunk.last) {
-    units.head();
-    multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
-    head_forward(c_, out);
-  }
-  if (receives && ahead) edges_.receive(out, index, false, true);
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    out.take(Category::activations, sent_and_kept());
-    edges_.send(out, index, false);
-  }
-  activations.finish();
-  return out.finish();
-}
-
-StageBuilder::Backward StageBuilder::backward(int index, bool reduces, bool releases, Weights when, bool adds,
-                                              bool odd) {
-  const Chunk& chunk = chunks_[index];
-  const bool split = when == Weights::apart;
-  const char* plain = split ? "backward of inputs" : "backward";
-  SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
-  SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
-  weights.phase = out.phase = Phase::backward;
-  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
-  if (when == Weights::late) out.delay_weights(&weights);
-  edges_.finish_sends(out);
-  out.adds_gradients = adds;
-  BackwardOffload activations(c_, out, chunk);
-  BackwardUnits units(c_, out, chunk, reduces, releases);
-  if (c_.scatters_gradients) reduces = false;
-  GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
-  if (chunk.last) {
-    await_states_gradient(c_, out, odd);
-    head_backward(c_, out);
-    multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
-    if (reduces) buckets.add(last_parameters(c_));
-    units.head();
-    out.run_weights();
-  } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    edges_.receive(out, index, true);
-  }
-  for (int i = chunk.layers - 1; i >= 0; --i) {
-    const int layer = chunk.first_layer + i;
-    out.layer = static_cast<std::int16_t>(layer);
-    activations.enter(i);
-    units.enter(i);
-    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
-    if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
-    units.leave(i);
-    if (reduces) buckets.add(layer_parameters(c_, layer));
-  }
-  if (chunk.first) {
-    embedding_backward(c_, out);
-    hold_rows_gradient(c_, out, odd);
-    if (reduces) buckets.add({embedding_parameters(c_), 0});
-  }
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    out.give(Category::activations, sent_and_kept());
-  }
-  if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
-  out.run_weights();
-  if (reduces) buckets.flush();
-  units.finish();
-  return {out.finish(), weights.finish()};
-}
-
 std::int32_t StageBuilder::segment(const Written& w) {
   if (const auto known = written_.find(w); known != written_.end()) return known->second;
   const bool split = w.pass == Pass::input_gradient || w.pass == Pass::weight_gradient;
   if (w.pass == Pass::forward) {
-    written_[w] = add(forward(w.chunk, w.gathers, w.first));
+    written_[w] = add(passes_.forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(
-        forward(w.chunk, w.gathers, w.first),
-        backward(w.other_chunk, w.reduces, w.releases, w.reduces ? Weights::at_once : Weights::late, false).input));
+    written_[w] = add(overlap(passes_.forward(w.chunk, w.gathers, w.first),
+                              passes_
+                                  .backward(w.other_chunk, w.reduces, w.releases,
+                                            w.reduces ? Passes::Weights::at_once : Passes::Weights::late, false)
+                                  .input));
   } else {
-    Backward parts = backward(w.chunk, w.reduces, w.releases, split ? Weights::apart : Weights::at_once, w.first, w.odd);
+    Passes::Backward parts = passes_.backward(
+        w.chunk, w.reduces, w.releases, split ? Passes::Weights::apart : Passes::Weights::at_once, w.first, w.odd);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
@@ -264,7 +134,8 @@ void StageBuilder::run_slots(Role& role) {
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
     const bool last = completes && ++completed[overlapped ? slot.other_chunk : slot.chunk] == passes;
-    const bool meets_vocabulary = c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last);
+    const bool meets_vocabulary =
+        c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last);
     const std::int32_t called =
         segment({slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
                  completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
@@ -288,31 +159,6 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   }
 }
 
-/// One forward without a backward to come; tokens go round from the last stage to the first.
-Segment StageBuilder::infer(bool takes_tokens, bool sends_tokens) {
-  const Chunk& chunk = chunks_.front();
-  SegmentBuilder out(pool_, c_.decodes ? "decode" : "prefill");
-  edges_.finish_sends(out);
-  if (chunk.first) {
-    if (takes_tokens) receive_tokens(c_, out);
-    embedding_forward(c_, out);
-  } else {
-    edges_.receive(out, 0, false);
-  }
-  for (int i = 0; i < chunk.layers; ++i) {
-    const int layer = chunk.first_layer + i;
-    out.layer = static_cast<std::int16_t>(layer);
-    Block(c_, out).infer(c_.model.window_of(layer) > 0);
-  }
-  if (!chunk.last) {
-    edges_.send(out, 0, false);
-  } else {
-    sample_tokens(c_, out);
-    if (sends_tokens) send_tokens(c_, out);
-  }
-  return out.finish();
-}
-
 Role StageBuilder::serve(int rounds) {
   Role role;
   role.stage = stage_;
@@ -323,11 +169,11 @@ Role StageBuilder::serve(int rounds) {
   role.resident[static_cast<int>(Category::parameters)] =
       (held.total() - held.narrow_dense - held.narrow_experts) * c_.element + held.frozen() + narrow_copies(c_, chunk);
   role.resident[static_cast<int>(Category::kv_cache)] = kv_cache_bytes(c_, chunk);
-  const std::int32_t lone = add(infer(false, false));
+  const std::int32_t lone = add(passes_.infer(false, false));
   const bool goes_round = rounds > 1 && c_.pp > 1;
-  const std::int32_t first = goes_round ? add(infer(false, true)) : lone;
-  const std::int32_t middle = goes_round ? add(infer(true, true)) : lone;
-  const std::int32_t last = goes_round ? add(infer(true, false)) : lone;
+  const std::int32_t first = goes_round ? add(passes_.infer(false, true)) : lone;
+  const std::int32_t middle = goes_round ? add(passes_.infer(true, true)) : lone;
+  const std::int32_t last = goes_round ? add(passes_.infer(true, false)) : lone;
   for (int round = 0; round < rounds; ++round) {
     const std::int32_t segment = round + 1 == rounds ? last : round == 0 ? first : middle;
     for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) role.calls.push_back({segment, m, 0});

@@ -107,7 +107,7 @@ TEST(Import, ABrokenLogIsToldByItsPlace) {
   EXPECT_TRUE(contains(forerun("import nccl-test x --node dgx-h100").err, "'nccl-test' cannot be imported"));
 }
 
-TEST(Validate, CollectivesAreHeldAgainstTheirPrices) {
+TEST(ValidateCollectives, AreHeldAgainstTheirPrices) {
   const Answer run = forerun(std::string("validate --collectives ") + FORERUN_SOURCE_DIR +
                              "/validation/collectives/dgxc-benchmarking.yaml --json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -156,7 +156,9 @@ TEST(ExpertOverlap, NeverCostsTimeWhereTokensTravelForAFifthOfTheStep) {
     const spec::Strategy& s = j.strategy;
     const bool pairs = spec::microbatches(j) * s.vpp > 2 * (s.pp - 1) + (s.vpp - 1) * s.pp + 1;
     EXPECT_LE(beside.step_time_s, (pairs ? 1.02 : 1.1) * apart.step_time_s);
-    if (pairs) EXPECT_LT(seconds(beside, "exposed_ep"), seconds(apart, "exposed_ep"));
+    if (pairs) {
+      EXPECT_LT(seconds(beside, "exposed_ep"), seconds(apart, "exposed_ep"));
+    }
   }
   EXPECT_GT(met, 80);
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/passes.h"
+
+#include <algorithm>
+
+#include "core/plan/activation_offload.h"
+#include "core/plan/block.h"
+#include "core/plan/data_parallel.h"
+#include "core/plan/ends.h"
+#include "core/plan/multi_token.h"
+#include "core/plan/serving.h"
+#include "core/plan/units.h"
+#include "core/plan/vocabulary.h"
+
+namespace plan {
+namespace {
+
+/// Between the two chunks of a V's lowest stage nothing is sent.
+bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
+
+}  // namespace
+
+/// Bytes of a chunk's result that stay behind the send, for the autograd engine to start from.
+std::int64_t Passes::sent_and_kept() const {
+  return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
+}
+
+/// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
+/// there.
+void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
+  const std::int64_t layer = layer_parameters(c_, chunk.first_layer).total();
+  const bool bucketed = has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data()));
+  const std::int64_t bucket = bucketed ? bucket_elements(c_, c_.job.framework.parameter_bucket, c_.element) : 0;
+  const int group = bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
+  if (first_layer % group != 0) return;
+  const int layers = std::min(group, chunk.layers - first_layer);
+  Held parameters;
+  for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
+  if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
+  if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
+  gather_parameters(c_, out, parameters, false);
+  if (c_.replicated()) out.join(Stream::dp);
+}
+
+Segment Passes::forward(int index, bool gathers, bool first) {
+  const Chunk& chunk = chunks_[index];
+  SegmentBuilder out(pool_, first ? "first forward" : "forward");
+  out.phase = Phase::forward;
+  out.first_microbatch = first;
+  edges_.finish_sends(out);
+  const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
+  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
+  if (receives && ahead) out.join(Stream::recv_prev);
+  if (receives && !ahead) edges_.receive(out, index, false);
+  ForwardOffload activations(c_, out, chunk);
+  ForwardUnits units(c_, out, chunk, gathers);
+  if (c_.fully_sharded) gathers = false;
+  if (gathers && chunk.layers == 0) {
+    gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
+    if (c_.replicated()) out.join(Stream::dp);
+  }
+  if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
+  if (chunk.first) {
+    await_rows(c_, out, first);
+    embedding_forward(c_, out);
+  }
+  for (int i = 0; i < chunk.layers; ++i) {
+    if (gathers && i > 0) gather_group(out, chunk, i);
+    const int layer = chunk.first_layer + i;
+    out.layer = static_cast<std::int16_t>(layer);
+    activations.enter(i);
+    units.enter(i);
+    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    units.leave(i);
+    activations.leave(i);
+  }
+  if (chunk.last) {
+    units.head();
+    multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
+    head_forward(c_, out);
+  }
+  if (receives && ahead) edges_.receive(out, index, false, true);
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.take(Category::activations, sent_and_kept());
+    edges_.send(out, index, false);
+  }
+  activations.finish();
+  return out.finish();
+}
+
+Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weights when, bool adds, bool odd) {
+  const Chunk& chunk = chunks_[index];
+  const bool split = when == Weights::apart;
+  const char* plain = split ? "backward of inputs" : "backward";
+  SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
+  SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
+  weights.phase = out.phase = Phase::backward;
+  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
+  if (when == Weights::late) out.delay_weights(&weights);
+  edges_.finish_sends(out);
+  out.adds_gradients = adds;
+  BackwardOffload activations(c_, out, chunk);
+  BackwardUnits units(c_, out, chunk, reduces, releases);
+  if (c_.scatters_gradients) reduces = false;
+  GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
+  if (chunk.last) {
+    await_states_gradient(c_, out, odd);
+    head_backward(c_, out);
+    multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
+    if (reduces) buckets.add(last_parameters(c_));
+    units.head();
+    out.run_weights();
+  } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    edges_.receive(out, index, true);
+  }
+  for (int i = chunk.layers - 1; i >= 0; --i) {
+    const int layer = chunk.first_layer + i;
+    out.layer = static_cast<std::int16_t>(layer);
+    activations.enter(i);
+    units.enter(i);
+    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
+    units.leave(i);
+    if (reduces) buckets.add(layer_parameters(c_, layer));
+  }
+  if (chunk.first) {
+    embedding_backward(c_, out);
+    hold_rows_gradient(c_, out, odd);
+    if (reduces) buckets.add({embedding_parameters(c_), 0});
+  }
+  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
+    out.give(Category::activations, sent_and_kept());
+  }
+  if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
+  out.run_weights();
+  if (reduces) buckets.flush();
+  units.finish();
+  return {out.finish(), weights.finish()};
+}
+
+Segment Passes::infer(bool takes_tokens, bool sends_tokens) {
+  const Chunk& chunk = chunks_.front();
+  SegmentBuilder out(pool_, c_.decodes ? "decode" : "prefill");
+  edges_.finish_sends(out);
+  if (chunk.first) {
+    if (takes_tokens) receive_tokens(c_, out);
+    embedding_forward(c_, out);
+  } else {
+    edges_.receive(out, 0, false);
+  }
+  for (int i = 0; i < chunk.layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    out.layer = static_cast<std::int16_t>(layer);
+    Block(c_, out).infer(c_.model.window_of(layer) > 0);
+  }
+  if (!chunk.last) {
+    edges_.send(out, 0, false);
+  } else {
+    sample_tokens(c_, out);
+    if (sends_tokens) send_tokens(c_, out);
+  }
+  return out.finish();
+}
+
+}  // namespace plan

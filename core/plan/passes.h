@@ -1,0 +1,48 @@
+// core/plan/passes.h -- one pass of one chunk of the model as a segment: what is received, gathered, computed, reduced
+// and sent, in the order in which the host issues it. Which pass comes when is the schedule's (schedule/, build.cpp).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+#include "core/plan/stage_edges.h"
+
+namespace plan {
+
+class Passes {
+ public:
+  /// Of the chunks of one stage. All three must outlive it.
+  Passes(const Context& c, Pool& pool, int stage, const std::vector<Chunk>& chunks)
+      : c_(c), pool_(pool), stage_(stage), edges_(c, stage), chunks_(chunks) {}
+
+  /// A chunk's backward: whole in `input`, or with the weight gradients apart.
+  struct Backward {
+    Segment input, weights;
+  };
+  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
+  enum class Weights : std::uint8_t { at_once, apart, late };
+
+  /// `gathers`: parameters are brought first. `first`: of the step.
+  Segment forward(int chunk, bool gathers, bool first);
+  /// `reduces`: gradients are complete behind it. `releases`: units of parameters are not needed again. `adds`:
+  /// gradients join a sum on the host. `odd`: microbatch, of one that meets passes of the vocabulary.
+  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds, bool odd = false);
+  /// One forward without a backward to come; tokens go round from the last stage to the first.
+  Segment infer(bool takes_tokens, bool sends_tokens);
+
+ private:
+  void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
+  std::int64_t sent_and_kept() const;
+
+  const Context& c_;
+  Pool& pool_;
+  int stage_;
+  StageEdges edges_;
+  const std::vector<Chunk>& chunks_;
+};
+
+}  // namespace plan
