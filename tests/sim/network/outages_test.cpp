@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "core/plan/group_shape.h"
@@ -212,6 +213,24 @@ TEST_F(OutagesFlow, HashedFlowsWaitForTheFullestUplink) {
       const double hashed = sim::FlowPaths(c, drawn).between(group, 1, Pattern::ring).si();
       EXPECT_NEAR(sprayed / hashed, most / o, 1e-4 * most) << "seed " << seed << " at " << o << ":1";
     }
+  }
+}
+
+TEST_F(OutagesFlow, BoundsThatMeetAreWhereTheFlowsEnd) {
+  // Equal volumes, hashed and scattered: the answer without running the flows, and with.
+  std::mt19937 random(17);
+  for (int i = 0; i < 30; ++i) {
+    spec::Cluster c = two_leaves(4);
+    c.fabric.routing = spec::Fabric::Routing::ecmp;
+    for (int node = 0; node < 16; ++node) c.hosts.push_back(node);
+    std::shuffle(c.hosts.begin(), c.hosts.end(), random);
+    const plan::GroupShape group = plan::group_shape(8, 16, c, 128);
+    const Outages o{.seed = random(), .slow_links = {leaf_link(0, 3, 2)}};
+    const sim::Traffic traffic = sim::traffic_between(Pattern::ring, group, c, sim::Cards(c, o), true);
+    const sim::Fluid fluid = sim::fluid_of(traffic, sim::Wires(c, o), base::GBps(10));
+    const std::optional<double> bounds = sim::last_end_by_bounds(fluid);
+    ASSERT_TRUE(bounds.has_value());
+    ASSERT_NEAR(*bounds / sim::last_end(sim::folded(fluid)), 1, 1e-5);
   }
 }
 
