@@ -68,9 +68,8 @@ TEST(Flatten, ASlowLinkSlowsTheRanksOfItsNode) {
     other.simulation.unfold = unfold;
     return sim::priced(plan, other);
   };
-  const spec::Job job = toy::job({.tp = 2, .dp = 8, .microbatches = 1}, [](spec::Job& j) {
-    j.simulation.slow_links = {{.node = 1, .factor = 2}};
-  });
+  const spec::Job job = toy::job({.tp = 2, .dp = 8, .microbatches = 1},
+                                 [](spec::Job& j) { j.simulation.slow_links = {{.node = 1, .factor = 2}}; });
   const plan::Plan plan = plan::build(job);
   for (const sim::Instance& instance : input(true, plan, job).instances) {
     EXPECT_EQ(instance.variant, instance.rank >= 8 ? 1 : 0) << instance.rank;
