@@ -94,6 +94,12 @@ std::string what_if(const Explanation& e) {
   return out;
 }
 
+std::string warnings(const Explanation& e) {
+  std::string out = e.warnings.empty() ? "" : "\nWarnings\n";
+  for (const std::string& line : e.warnings) out += paragraph("  - ", line);
+  return out;
+}
+
 Json shares_json(const std::vector<PathShare>& shares, const char* key) {
   Json out = Json::array();
   for (const PathShare& part : shares)
@@ -108,7 +114,7 @@ std::string text(const Explanation& e) {
   if (!e.fits)
     out += "It does not fit into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
   if (!(e.step_time_s > 0)) return out;
-  return out + shares(e) + operators(e) + what_if(e);
+  return out + shares(e) + operators(e) + what_if(e) + warnings(e);
 }
 
 std::string json(const Explanation& e) {
@@ -134,6 +140,7 @@ std::string json(const Explanation& e) {
     out["what_if"].push_back(
         {{"free", one.free}, {"step_time_s", one.step_time_s}, {"saved_s", e.step_time_s - one.step_time_s}});
   }
+  out["warnings"] = e.warnings;
   return text_of(out);
 }
 

@@ -127,6 +127,7 @@ Explanation explain(const spec::Job& job) {
   Explanation out;
   out.job = prediction.job;
   out.fits = prediction.fits;
+  out.warnings = prediction.warnings;
   out.step_time_s = seconds(trace.length);
   tell_path(critical_path(trace, input), plan, trace, job.cluster, out);
   for (const FreeStep& step : what_if_free(input, trace.channels))

@@ -5,14 +5,16 @@
 #include <type_traits>
 #include <variant>
 
+#include "sim/conditions.h"
 #include "sim/cost/price.h"
 #include "sim/engine/flatten.h"
 #include "sim/network/network.h"
 
 namespace sim {
 
-std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how) {
-  const std::unique_ptr<Network> network = make_network(cluster, how);
+std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
+                                     const spec::Outages& outages) {
+  const std::unique_ptr<Network> network = make_network(cluster, how, outages);
   const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
@@ -37,12 +39,16 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
 
 EngineInput priced(const plan::Plan& plan, const spec::Job& job) {
   const spec::Cluster& cluster = job.cluster;
-  if (!cluster.mixed()) return flatten(plan, prices_of(plan, cluster, job.network), job);
+  const spec::Outages none{.seed = job.simulation.seed};
   std::vector<Prices> by_kind;
   for (int kind = 0; kind < cluster.kinds(); ++kind) {
-    by_kind.push_back(prices_of(plan, cluster.of_kind(kind), job.network));
+    by_kind.push_back(prices_of(plan, cluster.mixed() ? cluster.of_kind(kind) : cluster, job.network, none));
   }
-  return flatten(plan, by_kind, job);
+  const std::vector<Condition> conditions = conditions_of(job);
+  for (const Condition& condition : conditions) {
+    by_kind.push_back(prices_of(plan, cluster, job.network, condition.outages));
+  }
+  return flatten(plan, by_kind, job, conditions);
 }
 
 }  // namespace sim

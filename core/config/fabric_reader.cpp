@@ -84,12 +84,17 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
   if (fabric.kind != Kind::torus) {
     map.read("oversubscription", fabric.oversubscription, 1, 1000);
     map.read("leaf_nodes", fabric.leaf_nodes, 0, 1'000'000);
+    map.read("nodes", fabric.nodes, 1, 1'000'000);
   }
   switch (fabric.kind) {
     case Kind::single_switch: break;
     case Kind::rail_optimized:
     case Kind::fat_tree:
-    case Kind::nvl_rack: read_upper_tiers(map, path, fabric, faults); break;
+    case Kind::nvl_rack:
+      read_upper_tiers(map, path, fabric, faults);
+      map.read("routing", fabric.routing,
+               {{"spray", spec::Fabric::Routing::spray}, {"ecmp", spec::Fabric::Routing::ecmp}});
+      break;
     case Kind::dragonfly: read_dragonfly(map, path, fabric, faults); break;
     case Kind::torus: read_torus(map, fabric); break;
   }

@@ -2,6 +2,7 @@
 #include "core/config/job_reader.h"
 
 #include "core/config/names.h"
+#include "core/config/simulation_reader.h"
 #include "core/config/strategy_reader.h"
 #include "core/spec/mixed_cluster.h"
 
@@ -161,6 +162,7 @@ void read_cluster(const Value& value, const Catalogue& catalogue, spec::Job& job
     map.fault("fabric", "is missing, and the node has no fabric of its own",
               "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
   }
+  map.read("hosts", job.cluster.hosts, 0, kMostNodes);
   map.finish();
 }
 
@@ -171,37 +173,6 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
     map.read("fidelity", network.fidelity);
   }
   map.read("algorithm", network.algorithm, kAlgorithms);
-  map.finish();
-}
-
-/// [{rank: 3, factor: 1.2}] or [{node: 0, factor: 2}]
-template <class Slow>
-void read_slow(MapReader& map, const char* key, const char* what, int Slow::*index, std::vector<Slow>& out,
-               Faults& faults) {
-  const Value* list = map.child(key);
-  if (!list) return;
-  if (list->kind != Value::Kind::list) {
-    map.fault(key, "is not a list", std::string("write [{") + what + ": 0, factor: 1.2}]");
-    return;
-  }
-  for (std::size_t i = 0; i < list->items.size(); ++i) {
-    Slow slow;
-    MapReader item(list->items[i], map.path_of(key) + '[' + std::to_string(i) + ']', faults);
-    item.require(what, slow.*index, 0, 2'000'000'000);
-    item.require("factor", slow.factor, 1, 1'000'000);
-    item.finish();
-    out.push_back(slow);
-  }
-}
-
-void read_simulation(const Value& value, spec::Simulation& sim, Faults& faults) {
-  MapReader map(value, "simulation", faults);
-  map.read("unfold", sim.unfold);
-  map.read("jitter", sim.jitter, 0, 1);
-  std::int64_t seed = 1;
-  if (map.read("seed", seed, 0, INT64_MAX)) sim.seed = static_cast<std::uint64_t>(seed);
-  read_slow(map, "slow_ranks", "rank", &spec::SlowRank::rank, sim.slow_ranks, faults);
-  read_slow(map, "slow_links", "node", &spec::SlowLink::node, sim.slow_links, faults);
   map.finish();
 }
 

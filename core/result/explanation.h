@@ -40,6 +40,7 @@ struct Explanation {
   std::vector<PathOperator> operators;  // largest first
   std::vector<WhatIf> what_if;          // shortest step first
   bool fits = true;                     // into the GPUs' memory
+  std::vector<std::string> warnings;    // of the prediction
 };
 
 }  // namespace result

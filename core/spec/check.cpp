@@ -22,7 +22,8 @@ void add(std::vector<base::Fault>& all, std::vector<base::Fault> more) {
 std::vector<base::Fault> rule_faults(const Job& job) {
   std::vector<base::Fault> faults = range_faults(job);
   if (!faults.empty()) return faults;  // every rule below divides or multiplies these
-  for (const Rule rule : {hardware_faults, degree_faults, simulation_faults, storage_faults}) add(faults, rule(job));
+  for (const Rule rule : {hardware_faults, degree_faults, simulation_faults, outage_faults, storage_faults})
+    add(faults, rule(job));
   if (job.model.is_list()) {
     add(faults, layer_list_faults(job));
     return faults;

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/cluster.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace spec {
+
+int Cluster::places() const {
+  std::int64_t places = std::max(nodes, fabric.nodes);
+  if (fabric.kind == Fabric::Kind::torus) {
+    places = 1;
+    for (const int n : fabric.shape) places = std::min<std::int64_t>(places * n, 1'000'000'000);
+  }
+  return static_cast<int>(places);
+}
 
 int Cluster::kind_of_rank(int rank) const {
   int kind = 0;

@@ -74,8 +74,10 @@ struct Fabric {
   double oversubscription = 1;
   int leaf_nodes = 0;             // nodes below one leaf (or rail group); 0: all
   std::vector<Tier> upper_tiers;  // from the leaves upward; of a dragonfly its groups
-  /// spray: packets take all uplinks (adaptive routing); minimal: a dragonfly's direct link between two groups alone.
-  enum class Routing { spray, minimal } routing = Routing::spray;
+  /// spray: packets take all uplinks (adaptive routing); minimal: a dragonfly's direct link between two groups alone;
+  /// ecmp: a hash ties each flow to one uplink of each switch (static).
+  enum class Routing { spray, minimal, ecmp } routing = Routing::spray;
+  int nodes = 0;              // that have a place below its switches; 0: as many as the cluster has
   int groups = 0;             // dragonfly: groups that share the links of one; 0: as many as the cluster has
   std::vector<int> shape;     // torus: nodes in each dimension, the first runs fastest
   base::ByteRate link;        // torus: between neighbours, one direction
@@ -96,7 +98,10 @@ struct Cluster {
   int nodes = 1;  // of all groups
   Fabric fabric;
   std::vector<NodeGroup> groups;  // of a mixed cluster; ranks fill them in this order. Empty: all nodes are alike
+  std::vector<int> hosts;         // the place in the fabric of each node; empty: node n is at place n
   int gpus() const { return node.gpus * nodes; }
+  int places() const;  // in the fabric (of a torus: by its shape), at least as many as nodes
+  int place_of(int of_node) const { return hosts.empty() ? of_node : hosts[static_cast<std::size_t>(of_node)]; }
 
   bool mixed() const { return !groups.empty(); }
   int kinds() const { return mixed() ? static_cast<int>(groups.size()) : 1; }

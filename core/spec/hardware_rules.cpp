@@ -35,8 +35,7 @@ class Hardware : Rules {
     const Fabric& fabric = cluster_.fabric;
     std::int64_t places = cluster_.nodes;
     if (fabric.kind == Fabric::Kind::torus) {
-      places = 1;
-      for (const int n : fabric.shape) places = std::min<std::int64_t>(places * n, 1'000'000'000);
+      places = cluster_.places();
     } else if (fabric.kind == Fabric::Kind::dragonfly && fabric.groups > 0 && !fabric.upper_tiers.empty()) {
       places = std::int64_t{fabric.groups} * fabric.upper_tiers.front().nodes;
     }

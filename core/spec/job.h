@@ -11,6 +11,7 @@
 #include "core/spec/framework.h"
 #include "core/spec/model.h"
 #include "core/spec/network_algorithm.h"
+#include "core/spec/outages.h"
 #include "core/spec/strategy.h"
 #include "core/spec/training.h"
 #include "core/spec/uncertainty.h"
@@ -26,17 +27,11 @@ struct SlowRank {
   int rank = 0;
   double factor = 1;  // its kernels take this many times as long
 };
-struct SlowLink {
-  int node = 0;
-  double factor = 1;  // transfers through its NICs take this many times as long
-};
 
-struct Simulation {
+struct Simulation : Outages {
   bool unfold = false;  // run every rank instead of one for each role
   double jitter = 0;    // relative standard deviation of a kernel's time
-  std::uint64_t seed = 1;
   std::vector<SlowRank> slow_ranks;
-  std::vector<SlowLink> slow_links;
 };
 
 struct Job {
@@ -65,6 +60,9 @@ std::vector<std::string> serving_warnings(const Job&);
 
 /// The part of check() that is about input data and checkpoints.
 std::vector<base::Fault> storage_faults(const Job&);
+
+/// The part of check() that is about slow and lost links and about where nodes stand in the fabric.
+std::vector<base::Fault> outage_faults(const Job&);
 
 /// The part of check() that is about what leaves the GPU.
 std::vector<base::Fault> offload_faults(const Job&);

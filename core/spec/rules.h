@@ -48,7 +48,7 @@ std::vector<base::Fault> range_faults(const Job&);
 std::vector<base::Fault> hardware_faults(const Job&);
 /// Degrees against ranks, batch against replicas.
 std::vector<base::Fault> degree_faults(const Job&);
-/// Slow ranks and links that exist.
+/// Slow ranks that exist.
 std::vector<base::Fault> simulation_faults(const Job&);
 /// Sizes and combinations of a transformer's own.
 std::vector<base::Fault> model_faults(const Job&);

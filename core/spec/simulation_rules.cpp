@@ -1,4 +1,4 @@
-// core/spec/simulation_rules.cpp -- slow ranks and links must exist (declared in rules.h).
+// core/spec/simulation_rules.cpp -- slow ranks must exist (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/rules.h"
 
@@ -22,12 +22,6 @@ class Simulated : Rules {
       if (slow.rank < 0 || slow.rank >= cluster_.gpus()) {
         fault("simulation.slow_ranks", "rank " + text(slow.rank) + " does not exist",
               "ranks go from 0 to " + text(cluster_.gpus() - 1));
-      }
-    }
-    for (const SlowLink& slow : sim.slow_links) {
-      if (slow.node < 0 || slow.node >= cluster_.nodes) {
-        fault("simulation.slow_links", "node " + text(slow.node) + " does not exist",
-              "nodes go from 0 to " + text(cluster_.nodes - 1));
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
 #include "sim/analysis/title.h"
+#include "sim/conditions.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/network/closed_form.h"
@@ -222,6 +223,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
     out.warnings.push_back("stage " + std::to_string(role.stage) +
                            " stands on several kinds of node: the slowest of them sets its pace");
   }
+  for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
   for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
   out.assumptions = job.assumptions;
   return out;

@@ -75,7 +75,6 @@ void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& pri
   const spec::Calibration& calibration = job.cluster.node.calibration;
   double slowest = 1, jitter = job.simulation.jitter * kMostDeviations * plan::kStreams;
   for (const spec::SlowRank& slow : job.simulation.slow_ranks) slowest *= std::max(1.0, slow.factor);
-  for (const spec::SlowLink& slow : job.simulation.slow_links) slowest *= std::max(1.0, slow.factor);
   slowest *= std::max({1.0, calibration.compute_slowdown, calibration.comm_slowdown}) * (1 + jitter);
   std::vector<double> device, host;  // seconds of each segment
   for (const plan::Segment& segment : plan.segments) {
@@ -146,19 +145,6 @@ void add_meetings(EngineInput& in) {
   }
 }
 
-std::string_view channel_name(const plan::Channel& channel) {
-  switch (channel.kind) {
-    case plan::Channel::Kind::group: return plan::kAxisNames[static_cast<int>(channel.axis)];
-    case plan::Channel::Kind::forward_edge:
-    case plan::Channel::Kind::backward_edge: return "pp";
-    case plan::Channel::Kind::embedding: return "embedding";
-    case plan::Channel::Kind::model: return "model";
-    case plan::Channel::Kind::copies: return "dp";
-    case plan::Channel::Kind::stages: return "vocabulary";
-  }
-  return "";
-}
-
 /// The steps of all segments for each set of kinds of node that instances stand on, at the slowest kind's prices.
 class Variants {
  public:
@@ -193,17 +179,31 @@ class Variants {
 
 }  // namespace
 
+std::string_view channel_name(const plan::Channel& channel) {
+  switch (channel.kind) {
+    case plan::Channel::Kind::group: return plan::kAxisNames[static_cast<int>(channel.axis)];
+    case plan::Channel::Kind::forward_edge:
+    case plan::Channel::Kind::backward_edge: return "pp";
+    case plan::Channel::Kind::embedding: return "embedding";
+    case plan::Channel::Kind::model: return "model";
+    case plan::Channel::Kind::copies: return "dp";
+    case plan::Channel::Kind::stages: return "vocabulary";
+  }
+  return "";
+}
+
 Ticks to_ticks(base::Seconds time) { return std::llround(time.si() * trace::kTicksPerSecond); }
 
 EngineInput flatten(const plan::Plan& plan, const Prices& prices, const spec::Job& job) {
   return flatten(plan, std::vector<Prices>(1, prices), job);
 }
 
-EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, const spec::Job& job) {
+EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, const spec::Job& job,
+                    const std::vector<Condition>& conditions) {
   EngineInput in;
   in.plan = &plan;
   const spec::Simulation& simulation = job.simulation;
-  in.folded = !simulation.unfold && simulation.slow_ranks.empty() && simulation.slow_links.empty();
+  in.folded = !simulation.unfold && simulation.slow_ranks.empty();
   Variants variants(in, by_kind, job);
   for (std::size_t r = 0; r < plan.roles.size(); ++r) {
     const plan::Role& role = plan.roles[r];
@@ -212,16 +212,20 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, 
       Instance instance;
       instance.role = static_cast<int>(r);
       instance.rank = plan::rank_of(plan, role, k);
-      instance.variant = variants.of(in.folded ? plan::kinds_of(plan, role, job.cluster)
-                                               : std::vector<int>{job.cluster.kind_of_rank(instance.rank)});
+      std::vector<int> kinds = in.folded ? plan::kinds_of(plan, role, job.cluster)
+                                         : std::vector<int>{job.cluster.kind_of_rank(instance.rank)};
+      const std::size_t usual = kinds.size();
+      for (std::size_t c = 0; c < conditions.size(); ++c) {
+        const bool touched = in.folded ? touches(conditions[c], plan, role, job.cluster)
+                                       : conditions[c].touches[instance.rank / job.cluster.node.gpus];
+        if (touched) kinds.push_back(job.cluster.kinds() + static_cast<int>(c));
+      }
+      instance.variant = variants.of(kinds);
       instance.recorded = k == 0;
       for (const spec::SlowRank& slow : simulation.slow_ranks) {
         if (slow.rank == instance.rank) instance.compute_factor *= slow.factor;
       }
-      for (const spec::SlowLink& slow : simulation.slow_links) {
-        if (slow.node == instance.rank / job.cluster.node.gpus) instance.network_factor *= slow.factor;
-      }
-      instance.recorded |= instance.compute_factor != 1 || instance.network_factor != 1;
+      instance.recorded |= instance.compute_factor != 1 || kinds.size() > usual;
       in.instances.push_back(instance);
     }
   }

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "core/spec/job.h"
+#include "sim/conditions.h"
 #include "sim/engine/engine.h"
 
 namespace sim {
@@ -18,7 +20,11 @@ EngineInput flatten(const plan::Plan&, const Prices&, const spec::Job&);
 /// `by_kind`: on each kind of node of a mixed cluster. An instance that stands for ranks on several kinds takes each
 /// operator's time on the slowest: they wait for one another in their collectives. Where no kind is slower in all
 /// operators this is an upper bound, and unfolding tells how far it is off.
-EngineInput flatten(const plan::Plan&, const std::vector<Prices>& by_kind, const spec::Job&);
+/// Behind them the prices under each of `conditions`, which instances that stand for a touched rank take likewise.
+EngineInput flatten(const plan::Plan&, const std::vector<Prices>& by_kind, const spec::Job&,
+                    const std::vector<Condition>& conditions = {});
+
+std::string_view channel_name(const plan::Channel&);  // "dp", "pp", ...
 
 /// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
 trace::Trace simulate(const plan::Plan&, const EngineInput&);

@@ -3,6 +3,7 @@
 #include "sim/network/flow.h"
 
 #include <cassert>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,14 +34,19 @@ Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) 
 base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
   const spec::Node& node = cluster().node;
   const base::ByteRate unit = node.nic.count > 0 ? node.nic.bandwidth : node.pcie.bandwidth;
-  return unit / last_end(folded(fluid_of(traffic, wires_, unit)));
+  const Fluid fluid = fluid_of(traffic, wires_, unit);
+  // No two links are alike where hosts, hashes or faults make them differ: there is little to fold, and much to run.
+  if (uneven_) {
+    if (const std::optional<double> end = last_end_by_bounds(fluid)) return unit / *end;
+  }
+  return unit / last_end(folded(fluid));
 }
 
 base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
   if (group.layout.ranks < 1) return Paths::between(group, members, pattern);
   const auto [at, fresh] = between_.try_emplace({pattern, group});
   if (!fresh) return at->second;
-  const Traffic traffic = traffic_between(pattern, group, cluster());
+  const Traffic traffic = traffic_between(pattern, group, cluster(), cards(), uneven_);
   return at->second = traffic.flows.empty() ? Paths::between(group, members, pattern) : rate(traffic);
 }
 

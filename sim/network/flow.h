@@ -21,7 +21,8 @@ namespace sim {
 /// Not for two threads at once. REQUIRES: has_simgrid().
 class FlowPaths final : public Paths {
  public:
-  explicit FlowPaths(const spec::Cluster& cluster) : Paths(cluster), wires_(cluster) {}
+  explicit FlowPaths(const spec::Cluster& cluster, const spec::Outages& outages = {})
+      : Paths(cluster, outages), wires_(cluster, outages), uneven_(outages.any() || wires_.uneven()) {}
   base::ByteRate inside(const plan::GroupShape&, int members, bool over_nvlink) const override;
   base::ByteRate between(const plan::GroupShape&, int members, Pattern) const override;
 
@@ -29,6 +30,7 @@ class FlowPaths final : public Paths {
   base::ByteRate rate(const Traffic&) const;
 
   Wires wires_;
+  bool uneven_;  // switches differ, so that no period of them stands for the others
   mutable std::map<std::pair<Pattern, plan::GroupShape>, base::ByteRate> between_;
   mutable std::map<plan::GroupShape, base::ByteRate> inside_;
 };

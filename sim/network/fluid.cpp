@@ -8,18 +8,12 @@
 #include <cstdint>
 #include <numeric>
 
+#include "sim/network/mixed.h"
+
 namespace sim {
 namespace {
 
 using Colours = std::vector<std::uint64_t>;
-
-// SplitMix64 of Steele, Lea, Flood, OOPSLA 2014: spreads close numbers over all 64 bits.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 std::size_t distinct(Colours colours) {
   std::sort(colours.begin(), colours.end());
@@ -118,6 +112,29 @@ Fluid folded(const Fluid& fluid) {
     for (std::int64_t copy = members[c] / divisor[part(c)]; copy > 0; --copy) out.add(fluid.volumes[sample[c]], links);
   }
   return out;
+}
+
+std::optional<double> last_end_by_bounds(const Fluid& fluid) {
+  const std::size_t links = fluid.capacities.size();
+  std::vector<double> load(links, 0), crossings(links, 0);
+  const auto for_each_crossing = [&](auto visit) {
+    for (std::size_t f = 0; f < fluid.flows(); ++f) {
+      for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
+        visit(fluid.volumes[f], static_cast<std::size_t>(fluid.routes[i]));
+      }
+    }
+  };
+  for_each_crossing([&](double volume, std::size_t l) {
+    load[l] += volume;
+    ++crossings[l];
+  });
+  double soonest = 0, latest = 0;
+  for_each_crossing([&](double volume, std::size_t l) {
+    soonest = std::max(soonest, load[l] / fluid.capacities[l]);
+    latest = std::max(latest, volume * crossings[l] / fluid.capacities[l]);
+  });
+  if (latest > soonest * (1 + 1e-9)) return std::nullopt;
+  return soonest;
 }
 
 }  // namespace sim

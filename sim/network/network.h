@@ -21,8 +21,8 @@ class Network {
   virtual NetworkPrice price(const plan::Transfer&) = 0;
 };
 
-/// Of `fidelity` (spec::Network). The cluster must outlive it. REQUIRES: a fidelity that core/spec does not refuse;
-/// for flow, has_simgrid(). Throws base::InputError where it is not.
-std::unique_ptr<Network> make_network(const spec::Cluster&, const spec::Network&);
+/// Of `fidelity` (spec::Network), with what is slow or lost. The cluster must outlive it. REQUIRES: a fidelity that
+/// core/spec does not refuse; for flow, has_simgrid(). Throws base::InputError where it is not.
+std::unique_ptr<Network> make_network(const spec::Cluster&, const spec::Network&, const spec::Outages& = {});
 
 }  // namespace sim

@@ -113,16 +113,20 @@ base::ByteRate Paths::inside(const plan::GroupShape&, int members, bool over_nvl
 }
 
 base::ByteRate Paths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
-  const base::ByteRate cards = nic_rate(cluster_, pattern == Pattern::shift ? 1 : members, group.sharing);
+  const bool one = pattern == Pattern::shift || pattern == Pattern::send;
+  double slowest = 1;
   switch (pattern) {
     case Pattern::ring:
     case Pattern::tree:
-    case Pattern::shift: return cards / slowdown_neighbours(cluster_, group.domains);
-    case Pattern::all_to_all: return cards / slowdown_all_to_all(cluster_, group.domains);
-    case Pattern::send: break;
+    case Pattern::shift: slowest = slowdown_neighbours(cluster_, group.domains); break;
+    case Pattern::all_to_all: slowest = slowdown_all_to_all(cluster_, group.domains); break;
+    case Pattern::send:  // stages do not know their leaf; on a torus every hop takes at least one link
+      if (cluster_.fabric.kind == Kind::torus) slowest = slowdown_neighbours(cluster_, 2);
+      break;
   }
-  // Stages do not know their leaf; on a torus every hop takes at least one link.
-  return cluster_.fabric.kind == Kind::torus ? cards / slowdown_neighbours(cluster_, 2) : cards;
+  // The slower of the links between nodes and of the slowest node's cards: both carry the same bytes.
+  const int sending = one ? 1 : members;
+  return nic_rate(cluster_, sending, group.sharing) / std::max(slowest, cards_.slowdown(sending, group.sharing));
 }
 
 }  // namespace sim

@@ -7,6 +7,8 @@
 #include "core/base/units.h"
 #include "core/plan/work.h"
 #include "core/spec/cluster.h"
+#include "core/spec/outages.h"
+#include "sim/network/cards.h"
 
 namespace sim {
 
@@ -44,8 +46,10 @@ enum class Pattern : std::uint8_t { ring, tree, all_to_all, shift, send };
 /// class knows only the group's shape; sim/network/flow.h runs the flows.
 class Paths {
  public:
-  /// The cluster must outlive it.
-  explicit Paths(const spec::Cluster& cluster) : cluster_(cluster) {}
+  /// The cluster must outlive it. Of `outages` this class knows those of cards: a group runs at the pace of its
+  /// slowest node.
+  explicit Paths(const spec::Cluster& cluster, const spec::Outages& outages = {})
+      : cluster_(cluster), cards_(cluster, outages) {}
   virtual ~Paths() = default;
   /// What one rank may send to others of its island, one direction. `members`: of the group, in the island.
   virtual base::ByteRate inside(const plan::GroupShape&, int members, bool over_nvlink) const;
@@ -53,8 +57,12 @@ class Paths {
   virtual base::ByteRate between(const plan::GroupShape&, int members, Pattern) const;
   const spec::Cluster& cluster() const { return cluster_; }
 
+ protected:
+  const Cards& cards() const { return cards_; }
+
  private:
   const spec::Cluster& cluster_;
+  Cards cards_;
 };
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 
 namespace sim {
@@ -56,12 +57,13 @@ void for_each_group(const GroupShape& group, int ranks, Visit visit) {
 // Collects the flows of one group after another and how much leaves its busiest island.
 class Collector {
  public:
+  explicit Collector(const Cards& cards) : cards_(cards) {}
   void begin(std::size_t islands) { leaving_.assign(islands, 0); }
   void hop(const std::vector<Run>& runs, std::size_t from, std::size_t to, double volume) {
     const Run &a = runs[from], &b = runs[to];
-    const std::size_t lanes = std::max(a.size(), b.size());
-    for (std::size_t i = 0; i < lanes; ++i) {
-      out.flows.push_back({a[i % a.size()], b[i % b.size()], volume / static_cast<double>(lanes)});
+    const std::vector<std::size_t> lanes = lanes_of(a, b);
+    for (const std::size_t i : lanes) {
+      out.flows.push_back({a[i % a.size()], b[i % b.size()], volume / static_cast<double>(lanes.size())});
     }
     leaving_[from] += volume;
     out.busiest = std::max(out.busiest, leaving_[from]);
@@ -69,6 +71,17 @@ class Collector {
   Traffic out;
 
  private:
+  // Members side by side; where some have lost their card, those that have one at both ends, if there are any.
+  std::vector<std::size_t> lanes_of(const Run& a, const Run& b) const {
+    std::vector<std::size_t> all(std::max(a.size(), b.size())), left;
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (a.size() != b.size()) return all;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(left),
+                 [&](std::size_t i) { return cards_.has_its_own(a[i]) && cards_.has_its_own(b[i]); });
+    return left.empty() ? all : left;
+  }
+
+  const Cards& cards_;
   std::vector<double> leaving_;
 };
 
@@ -102,11 +115,13 @@ void all_to_all(const std::vector<Run>& runs, Collector& out) {
 
 }  // namespace
 
-Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster) {
+Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster, const Cards& cards,
+                        bool uneven) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
   const int island = island_gpus(cluster.node);
-  Collector out;
-  for_each_group(group, ranks_looked_at(group.layout, period_of(cluster)), [&](int first) {
+  Collector out(cards);
+  const std::int64_t period = uneven ? 0 : period_of(cluster);
+  for_each_group(group, ranks_looked_at(group.layout, period), [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
       for (int i = 0; i < (pattern == Pattern::send ? 1 : group.size); ++i) {
         const int from = first + i * group.layout.stride, to = first + (i + 1) % group.size * group.layout.stride;

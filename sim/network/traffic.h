@@ -32,8 +32,9 @@ struct Traffic {
 };
 
 /// Flows between islands. Where the layout repeats with the switches, only its first period: the rest are copies on
-/// links of their own. REQUIRES: group.layout is told (ranks > 0), and lies within the cluster.
-Traffic traffic_between(Pattern, const plan::GroupShape&, const spec::Cluster&);
+/// links of their own; all of them where `uneven`: no two switches are alike. Groups leave a node by members whose
+/// cards are there. REQUIRES: group.layout is told (ranks > 0), and lies within the cluster.
+Traffic traffic_between(Pattern, const plan::GroupShape&, const spec::Cluster&, const Cards& = {}, bool uneven = false);
 Traffic traffic_inside(const plan::GroupShape&, const spec::Cluster&);
 
 }  // namespace sim

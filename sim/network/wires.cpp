@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/network/mixed.h"
 #include "sim/network/path.h"
 
 namespace sim {
@@ -16,9 +17,16 @@ using Kind = spec::Fabric::Kind;
 
 bool by_rails(Kind kind) { return kind == Kind::rail_optimized || kind == Kind::nvl_rack; }
 
+// Of a link of which `count` of `all` parallel ones take `factor` times as long.
+double share_left(int count, int all, double factor) {
+  const double slow = count > 0 ? std::min(1.0, static_cast<double>(count) / all) : 1.0;
+  return 1 - slow + slow / factor;
+}
+
 }  // namespace
 
-Wires::Wires(const spec::Cluster& cluster) {
+Wires::Wires(const spec::Cluster& cluster, const spec::Outages& outages)
+    : cards_(cluster, outages), hosts_(cluster.hosts), seed_(outages.seed) {
   const spec::Node& node = cluster.node;
   const std::int64_t gpus = cluster.gpus();
   gpus_ = std::max(1, node.gpus);
@@ -37,7 +45,7 @@ Wires::Wires(const spec::Cluster& cluster) {
   pcie_down_ = add("pcie down", gpus, node.pcie.bandwidth);
   if (!peer_to_peer_) host_ = add("host memory", cluster.nodes, node.host.bandwidth / 2.0);  // written and read once
 
-  ports_ = std::min(node.nic.count, gpus_);
+  ports_ = spec::ports(node);
   if (ports_ < 1) return;
   const base::ByteRate port = node.nic.bandwidth * std::max(1.0, static_cast<double>(node.nic.count) / gpus_);
   card_up_ = add("nic up", std::int64_t{ports_} * cluster.nodes, port);
@@ -51,27 +59,61 @@ Wires::Wires(const spec::Cluster& cluster) {
   } else if (cluster.fabric.kind != Kind::single_switch) {
     add_switches(cluster);
   }
+  for (const spec::LinkFault& link : outages.links()) slow_down(cluster, link);
+}
+
+void Wires::slow_down(Link link, double factor) { slow_.try_emplace(link, 1.0).first->second /= factor; }
+
+void Wires::slow_down(const spec::Cluster& cluster, const spec::LinkFault& fault) {
+  if (fault.in_a_node()) return;  // the cards' own affair
+  if (fault.from >= 0) {
+    slow_down(between_groups_ + fault.from * groups_ + fault.to, fault.factor);
+    return slow_down(between_groups_ + fault.to * groups_ + fault.from, fault.factor);
+  }
+  Stage& stage = stages_[static_cast<std::size_t>(fault.tier)];
+  const int all = spec::uplinks(cluster, fault.tier);
+  for (int rail = 0; rail < rails_; ++rail) {
+    if (fault.rail >= 0 && fault.rail != rail) continue;
+    const int at = fault.at * rails_ + rail;
+    if (!hashes_) {
+      for (const Link way : {stage.up, stage.down})
+        slow_[way + at] = slow_.try_emplace(way + at, 1.0).first->second * share_left(fault.count, all, fault.factor);
+      continue;
+    }
+    const int count = fault.count > 0 ? fault.count : all;
+    if (fault.dead()) {
+      stage.dead.resize(static_cast<std::size_t>(spec::switches(cluster, fault.tier) * rails_), 0);
+      stage.dead[static_cast<std::size_t>(at)] += count;
+      continue;
+    }
+    for (int u = 0; u < count; ++u) {
+      slow_down(stage.up + at * all + u, fault.factor);
+      slow_down(stage.down + at * all + u, fault.factor);
+    }
+  }
 }
 
 void Wires::add_switches(const spec::Cluster& cluster) {
   const spec::Fabric& fabric = cluster.fabric;
   if (fabric.leaf_nodes < 1) return;
-  rails_ = by_rails(fabric.kind) ? ports_ : 1;
+  rails_ = spec::rails(cluster);
+  hashes_ = fabric.routing == spec::Fabric::Routing::ecmp;
   const base::ByteRate of_a_node = capacity(card_up_) * (static_cast<double>(ports_) / rails_);
   double reduced = 1;
   const auto stage = [&](std::string_view up, std::string_view down, int nodes, double oversubscription) {
     reduced *= oversubscription;
-    const std::int64_t switches = std::int64_t{(cluster.nodes + nodes - 1) / nodes} * rails_;
-    const base::ByteRate rate = of_a_node * (nodes / reduced);
+    const int tier = static_cast<int>(stages_.size()), links = hashes_ ? spec::uplinks(cluster, tier) : 1;
+    const std::int64_t switches = std::int64_t{spec::switches(cluster, tier)} * rails_ * links;
+    const base::ByteRate rate = of_a_node * (nodes / reduced / links);
     const Link first = add(up, switches, rate);
-    stages_.push_back({nodes, first, add(down, switches, rate)});
+    stages_.push_back({nodes, first, add(down, switches, rate), links, {}});
   };
   stage("leaf up", "leaf down", fabric.leaf_nodes, fabric.oversubscription);
   for (const spec::Tier& tier : fabric.upper_tiers) stage("tier up", "tier down", tier.nodes, tier.oversubscription);
   if (fabric.kind != Kind::dragonfly || fabric.routing != spec::Fabric::Routing::minimal) return;
   const int nodes = stages_.back().nodes;
   direct_groups_ = true;
-  groups_ = std::max({2, fabric.groups, (cluster.nodes + nodes - 1) / nodes});
+  groups_ = spec::dragonfly_groups(cluster);
   between_groups_ = add("group pair", std::int64_t{groups_} * groups_, of_a_node * (nodes / reduced) / (groups_ - 1.0));
 }
 
@@ -89,12 +131,17 @@ const Wires::Family& Wires::family(Link link) const {
 }
 
 Wires::Link Wires::links() const { return next_; }
-base::ByteRate Wires::capacity(Link link) const { return family(link).capacity; }
+base::ByteRate Wires::capacity(Link link) const {
+  const Family& of = family(link);
+  const auto slow = slow_.find(link);
+  const bool card = ports_ > 0 && (of.first == card_up_ || of.first == card_down_);
+  const int number = link - of.first;
+  const double left = card ? cards_.left(number / ports_, number % ports_) : slow == slow_.end() ? 1 : slow->second;
+  return of.capacity * left;
+}
 std::string Wires::name(Link link) const {
   return std::string(family(link).name) + " " + std::to_string(link - family(link).first);
 }
-
-int Wires::port_of(int gpu) const { return static_cast<int>(std::int64_t{gpu % gpus_} * ports_ / gpus_); }
 
 int Wires::route(int source, int target, std::vector<Link>& out) const {
   if (source == target) return 0;
@@ -119,35 +166,47 @@ int Wires::inside(int source, int target, std::vector<Link>& out) const {
 int Wires::between(int source, int target, std::vector<Link>& out) const {
   assert(ports_ > 0);
   const int from = source / gpus_, to = target / gpus_;
-  const int rail_in = port_of(target), rail_out = hands_over_ ? rail_in : port_of(source);
+  const int rail_in = cards_.port_of(target);
+  const int rail_out = hands_over_ ? cards_.standing_in(from, rail_in) : cards_.port_of(source);
   out.push_back(card_up_ + from * ports_ + rail_out);
-  const int hops = shape_.empty() ? through_switches(from, to, rails_ > 1 ? rail_out : 0, rails_ > 1 ? rail_in : 0, out)
-                                  : through_torus(source, to, out);
+  Way way{place_of(from), place_of(to), rails_ > 1 ? rail_out : 0, rails_ > 1 ? rail_in : 0, 0};
+  if (hashes_)
+    way.flow = mixed(mixed(mixed(seed_) ^ static_cast<std::uint64_t>(source)) ^ static_cast<std::uint64_t>(target));
+  const int hops = shape_.empty() ? through_switches(way, out) : through_torus(source % gpus_, way.from, way.to, out);
   out.push_back(card_down_ + to * ports_ + rail_in);
   return hops;
 }
 
-int Wires::through_switches(int from, int to, int rail_out, int rail_in, std::vector<Link>& out) const {
+int Wires::through_switches(const Way& way, std::vector<Link>& out) const {
   std::size_t top = 0;
-  const bool same_rail = rail_out == rail_in;
-  while (top < stages_.size() && !(same_rail && from / stages_[top].nodes == to / stages_[top].nodes)) {
-    const Stage& stage = stages_[top++];
-    out.push_back(stage.up + from / stage.nodes * rails_ + rail_out);
+  const bool same_rail = way.rail_out == way.rail_in;
+  const auto outgrown = [&](const Stage& s) { return !same_rail || way.from / s.nodes != way.to / s.nodes; };
+  while (top < stages_.size() && outgrown(stages_[top])) ++top;
+  // The uplink of each tier; one that is dead on either side is no way.
+  std::vector<int> uplink(top, 0);
+  for (std::size_t t = 0; t < top; ++t) {
+    const Stage& stage = stages_[t];
+    const int here = way.from / stage.nodes * rails_ + way.rail_out,
+              there = way.to / stage.nodes * rails_ + way.rail_in;
+    const auto dead = [&](int at) { return stage.dead.empty() ? 0 : stage.dead[static_cast<std::size_t>(at)]; };
+    const int first = std::max(dead(here), dead(there));
+    const auto alive = static_cast<std::uint64_t>(stage.uplinks - first);
+    uplink[t] = first + (alive > 1 ? static_cast<int>(mixed(way.flow ^ t) % alive) : 0);
+    out.push_back(stage.up + here * stage.uplinks + uplink[t]);
   }
   if (direct_groups_ && top == stages_.size()) {
-    out.push_back(between_groups_ + from / stages_.back().nodes * groups_ + to / stages_.back().nodes);
+    out.push_back(between_groups_ + way.from / stages_.back().nodes * groups_ + way.to / stages_.back().nodes);
   }
   for (std::size_t t = top; t-- > 0;) {
     const Stage& stage = stages_[t];
-    out.push_back(stage.down + to / stage.nodes * rails_ + rail_in);
+    out.push_back(stage.down + (way.to / stage.nodes * rails_ + way.rail_in) * stage.uplinks + uplink[t]);
   }
   return 1 + 2 * static_cast<int>(top);
 }
 
 // One dimension after another, the shorter way round; where both ways are equal, GPUs of a node take turns.
-int Wires::through_torus(int source, int to, std::vector<Link>& out) const {
+int Wires::through_torus(int turn, int from, int to, std::vector<Link>& out) const {
   const int directions = 2 * static_cast<int>(shape_.size());
-  const int from = source / gpus_, turn = source % gpus_;
   int at = from, hops = 0, pitch = 1;
   for (std::size_t d = 0; d < shape_.size(); pitch *= shape_[d++]) {
     const int size = shape_[d], start = at / pitch % size, end = to / pitch % size;

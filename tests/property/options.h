@@ -145,11 +145,19 @@ inline void add_simulation(List& list) {
   list.key("i:jitter", {"0.1"});
   list.set({{"i:slow_ranks", "[{rank: 3, factor: 1.5}]"}});
   list.set({{"i:slow_links", "[{node: 1, factor: 2}]"}});
+  list.key("i:slow_links", {"[{node: 0, card: 1, factor: 3}]"});
+  list.key("i:dead_links", {"[{node: 1, card: 0}]"});
+  list.key("i:lost_nics", {"[{node: 0}]", "[{node: 1, count: 3}]"});
   list.key("c:nodes", {"1", "3"});
   list.key("c:node", {"wide-8", "rack-4", "pcie-8", "old-8"});
   const std::string thin = "{base: flat, kind: fat_tree, leaf_nodes: 1, oversubscription: 4}";
   list.key("c:fabric", {"slow", thin, "{base: flat, leaf_nodes: 1, upper_tiers: [{nodes: 2, oversubscription: 2}]}"});
   list.set({{"n:fidelity", "flow"}, {"c:fabric", thin}});
+  list.set({{"i:slow_links", "[{leaf: 1, factor: 2}]"}, {"n:fidelity", "flow"}, {"c:fabric", thin}});
+  list.set({{"i:dead_links", "[{leaf: 0, uplinks: 1}]"}, {"n:fidelity", "flow"}, {"c:fabric", thin}});
+  const std::string hashed = "{base: flat, kind: fat_tree, leaf_nodes: 1, nodes: 8, routing: ecmp}";
+  list.set({{"c:fabric", hashed}, {"n:fidelity", "flow"}});
+  list.set({{"c:hosts", "[5, 2]"}, {"c:fabric", hashed}, {"n:fidelity", "flow"}});
   list.key("model", {"gqa", "gpt", "experts", "latent", "windowed", "encoder", "convolutions"});
 }
 

@@ -18,6 +18,7 @@ result::Explanation sample() {
                  {"tp", "qkv all-gather", "forward", 30, 3, 0.1, "B/s", 300e9, 0.75},
                  {"host", "qkv", "forward", 2, 1, 0.5, "", 0, 0}};
   e.what_if = {{"matmul", 4}, {"tp", 7.5}, {"dp", 10}};
+  e.warnings = {"node 3: 1 of 8 cards lost: dp 2 x as long"};
   return e;
 }
 
@@ -73,6 +74,7 @@ TEST(ExplanationJson, CarriesEveryPart) {
   EXPECT_EQ(json["operators"][1]["bytes_per_s"], 300e9);
   EXPECT_FALSE(json["operators"][2].contains("of_peak"));
   EXPECT_EQ(json["what_if"][0]["saved_s"], 6);
+  EXPECT_EQ(json["warnings"][0], "node 3: 1 of 8 cards lost: dp 2 x as long");
 }
 
 }  // namespace

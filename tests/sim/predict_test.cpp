@@ -15,7 +15,7 @@ using trace::Ticks;
 
 sim::EngineOutput engine_on(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
-  return sim::run(sim::flatten(plan, sim::prices_of(plan, job.cluster), job));
+  return sim::run(sim::priced(plan, job));
 }
 
 Ticks length_of(const spec::Job& job) { return sim::predict(job).trace.length; }
@@ -188,7 +188,7 @@ TEST(Predict, ASlowLinkSlowsWhatCrossesIt) {
   // Two nodes of 8 joined by data parallelism: the gradients cross the slow cards.
   spec::Job job = toy::job({.tp = 8, .dp = 2, .microbatches = 2});
   const Ticks usual = engine_on(job).end;
-  job.simulation.slow_links = {{1, 3.0}};
+  job.simulation.slow_links = {{.node = 1, .factor = 3}};
   EXPECT_GT(engine_on(job).end, usual);
 }
 

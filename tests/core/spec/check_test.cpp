@@ -319,12 +319,12 @@ TEST(Check, ExtremeValuesAreFaultsAndDoNotOverflow) {
 TEST(Check, SlowRanksAndLinksExist) {
   EXPECT_EQ(fields(with([](Job& j) {
               j.simulation.slow_ranks = {{15, 2}};
-              j.simulation.slow_links = {{1, 2}};
+              j.simulation.slow_links = {{.node = 1, .factor = 2}};
             })),
             Fields{});
   EXPECT_EQ(fields(with([](Job& j) {
               j.simulation.slow_ranks = {{16, 2}};
-              j.simulation.slow_links = {{2, 2}};
+              j.simulation.slow_links = {{.node = 2, .factor = 2}};
             })),
             (Fields{"simulation.slow_ranks", "simulation.slow_links"}));
 }

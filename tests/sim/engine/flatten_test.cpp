@@ -61,13 +61,22 @@ TEST(Flatten, ASlowRankUnfoldsTheJobAndIsRecorded) {
 }
 
 TEST(Flatten, ASlowLinkSlowsTheRanksOfItsNode) {
-  // 16 ranks are two nodes of 8.
-  const Flat flat(toy::job({.tp = 2, .dp = 8, .microbatches = 1}, [](spec::Job& j) {
-    j.simulation.slow_links = {{1, 2.0}};
-  }));
-  for (const sim::Instance& instance : flat.in.instances) {
-    EXPECT_EQ(instance.network_factor, instance.rank >= 8 ? 2 : 1) << instance.rank;
+  // 16 ranks are two nodes of 8. Rank by rank, those of node 1 take the second variant of the steps; folded, the one
+  // instance of the stage takes the slower of both.
+  const auto input = [](bool unfold, const plan::Plan& plan, const spec::Job& job) {
+    spec::Job other = job;
+    other.simulation.unfold = unfold;
+    return sim::priced(plan, other);
+  };
+  const spec::Job job = toy::job({.tp = 2, .dp = 8, .microbatches = 1},
+                                 [](spec::Job& j) { j.simulation.slow_links = {{.node = 1, .factor = 2}}; });
+  const plan::Plan plan = plan::build(job);
+  for (const sim::Instance& instance : input(true, plan, job).instances) {
+    EXPECT_EQ(instance.variant, instance.rank >= 8 ? 1 : 0) << instance.rank;
   }
+  const sim::EngineInput folded = input(false, plan, job);
+  ASSERT_EQ(folded.instances.size(), 1u);
+  EXPECT_TRUE(folded.folded);
 }
 
 TEST(Flatten, ChannelsJoinTheRanksThatTheirAxesName) {
