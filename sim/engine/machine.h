@@ -28,7 +28,8 @@ inline int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 <
 inline constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int8_t kNothing = -1, kHost = -2;  // Span::waited_for, besides streams
 
-enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
+/// starting, leaving: its meeting told when it begins or is over.
+enum class State : std::uint8_t { idle, blocked, unissued, meeting, starting, running, parting, leaving };
 
 /// An issued operator in its stream's queue: one cache line with all that running it needs.
 struct alignas(64) Entry {
@@ -73,7 +74,7 @@ struct Machine {
   bool host_waits = false, full = false;
   bool plain = true;  // kernels take their prices
   bool recorded = true;
-  std::int32_t instance = 0;
+  std::int32_t instance = 0, island = 0, seat = 0;
   Ticks host = 0;
   Entry* entries = nullptr;                   // kLaunchQueue of them
   const std::int32_t* meeting_of = nullptr;   // by channel
