@@ -56,7 +56,7 @@ class Run {
   const EngineInput& in_;
   const Islands islands_;
   std::vector<Machine> machines_;     // in the islands' order
-  std::unique_ptr<Entry[]> entries_;  // kLaunchQueue for each machine
+  std::unique_ptr<Entry[]> entries_;  // kEntries for each machine
   std::vector<Meeting> meetings_;
   std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
   std::vector<Tournament> clocks_;         // of each island's instances
@@ -71,7 +71,7 @@ Run::Run(const EngineInput& in, Islands islands)
     : in_(in),
       islands_(std::move(islands)),
       machines_(in.instances.size()),
-      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kLaunchQueue)),
+      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kEntries)),
       meetings_(in.meeting_size.size()),
       open_(islands_.count()),
       horizon_(islands_.count()) {
@@ -96,7 +96,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.instance = i;
   m.island = islands_.of[i];
   m.seat = static_cast<std::int32_t>(&m - &machines_[islands_.begin[m.island]]);
-  m.entries = &entries_[static_cast<std::size_t>(i) * kLaunchQueue];
+  m.entries = &entries_[static_cast<std::size_t>(i) * kEntries];
   m.meeting_of = in_.meeting_of.data() + i * in_.plan->channels.size();
   m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
@@ -177,6 +177,7 @@ void Run::push(Machine& m, std::int32_t index) {
 void Run::consider(Machine& m, int s, std::int8_t cause) {
   StreamState& stream = m.streams[s];
   const Entry& e = m.entries[stream.head];
+  __builtin_prefetch(&m.entries[std::max<std::int16_t>(e.next, 0)]);  // in the cache when it gets its turn
   for (int w = 0; w < e.waits; ++w) {
     StreamState& other = m.streams[e.stream[w]];
     if (other.completed > e.sequence[w]) continue;

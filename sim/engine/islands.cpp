@@ -48,10 +48,19 @@ std::vector<std::int32_t> busiest_first(const EngineInput& in) {
   return order;
 }
 
+Islands whole(std::size_t instances) {
+  Islands out{.of = std::vector<std::int32_t>(instances, 0),
+              .order = std::vector<std::int32_t>(instances),
+              .begin = {0, static_cast<std::int32_t>(instances)}};
+  std::iota(out.order.begin(), out.order.end(), 0);
+  return out;
+}
+
 }  // namespace
 
 Islands islands_of(const EngineInput& in, int largest) {
   const std::size_t instances = in.instances.size(), channels = in.plan->channels.size();
+  if (instances <= static_cast<std::size_t>(largest)) return whole(instances);
   Sets sets(instances);
   std::vector<std::int32_t> first(in.meeting_size.size(), -1);  // to come to each meeting
   for (const std::int32_t channel : busiest_first(in)) {

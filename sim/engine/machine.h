@@ -59,6 +59,9 @@ struct alignas(64) StreamState {
 
 static_assert(sizeof(StreamState) == 64);
 
+/// Entries of a rank. Not a power of two: ranks that do the same would meet in the same few lines of a cache.
+inline constexpr int kEntries = kLaunchQueue + 13;
+
 /// The operator that recorded an event.
 struct Recorded {
   std::int32_t sequence = -1;
@@ -76,7 +79,7 @@ struct Machine {
   bool recorded = true;
   std::int32_t instance = 0, island = 0, seat = 0;
   Ticks host = 0;
-  Entry* entries = nullptr;                   // kLaunchQueue of them
+  Entry* entries = nullptr;                   // kEntries of them
   const std::int32_t* meeting_of = nullptr;   // by channel
   std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;
