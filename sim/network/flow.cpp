@@ -3,12 +3,21 @@
 #include "sim/network/flow.h"
 
 #include <cassert>
+#include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/network/simgrid.h"
 
 namespace sim {
+namespace {
+
+// Folding goes on for as many rounds as differences need to travel from link to link: too long where a ring of a
+// hundred thousand GPUs does not repeat with the switches.
+constexpr std::size_t kTooManyToFold = 8192;
+
+}  // namespace
 
 Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
   Fluid fluid;
@@ -33,7 +42,11 @@ Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) 
 base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
   const spec::Node& node = cluster().node;
   const base::ByteRate unit = node.nic.count > 0 ? node.nic.bandwidth : node.pcie.bandwidth;
-  return unit / last_end(folded(fluid_of(traffic, wires_, unit)));
+  const Fluid fluid = fluid_of(traffic, wires_, unit);
+  if (fluid.flows() >= kTooManyToFold) {
+    if (const std::optional<double> end = last_end_by_bounds(fluid)) return unit / *end;
+  }
+  return unit / last_end(folded(fluid));
 }
 
 base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pattern pattern) const {

@@ -120,4 +120,27 @@ Fluid folded(const Fluid& fluid) {
   return out;
 }
 
+std::optional<double> last_end_by_bounds(const Fluid& fluid) {
+  const std::size_t links = fluid.capacities.size();
+  std::vector<double> load(links, 0), crossings(links, 0);
+  const auto for_each_crossing = [&](auto visit) {
+    for (std::size_t f = 0; f < fluid.flows(); ++f) {
+      for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
+        visit(fluid.volumes[f], static_cast<std::size_t>(fluid.routes[i]));
+      }
+    }
+  };
+  for_each_crossing([&](double volume, std::size_t l) {
+    load[l] += volume;
+    ++crossings[l];
+  });
+  double soonest = 0, latest = 0;
+  for_each_crossing([&](double volume, std::size_t l) {
+    soonest = std::max(soonest, load[l] / fluid.capacities[l]);
+    latest = std::max(latest, volume * crossings[l] / fluid.capacities[l]);
+  });
+  if (latest > soonest * (1 + 1e-9)) return std::nullopt;
+  return soonest;
+}
+
 }  // namespace sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -28,5 +29,10 @@ struct Fluid {
 /// flows keep one rate for ever, so all links of a class become one link of their capacity together, and as many of its
 /// flows as the classes that meet on links have no common divisor for.
 Fluid folded(const Fluid&);
+
+/// The instant of the last end without running the flows, where two bounds meet: no link is done before it has carried
+/// its load, and no flow ever has less than an even share of each link that it crosses, whoever else ends. They meet
+/// whenever all volumes are equal. Nothing where they do not.
+std::optional<double> last_end_by_bounds(const Fluid&);
 
 }  // namespace sim
