@@ -161,6 +161,7 @@ void read_cluster(const Value& value, const Catalogue& catalogue, spec::Job& job
     map.fault("fabric", "is missing, and the node has no fabric of its own",
               "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
   }
+  spec::plug_in(job.cluster);
   map.finish();
 }
 
