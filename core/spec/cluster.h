@@ -29,7 +29,7 @@ struct Nic {
   base::ByteRate bandwidth;  // one card
   int count = 0;             // cards a node; fewer cards than GPUs are shared by neighbours
   NicKind kind = NicKind::none;
-  base::ByteRate rated;  // what the card itself could do where the fabric's ports are slower; 0: its bandwidth
+  base::ByteRate rated{};  // what the card itself could do where the fabric's ports are slower; 0: its bandwidth
 };
 struct Pcie {
   base::ByteRate bandwidth;
