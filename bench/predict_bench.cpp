@@ -14,6 +14,7 @@
 #include "core/plan/build.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/flatten.h"
+#include "sim/network/simgrid.h"
 #include "sim/predict.h"
 #include "sim/prices.h"
 
@@ -38,7 +39,7 @@ double peak_rss_mib() {
 
 void predict(benchmark::State& state, const spec::Job& job, double target_ms,
              sim::Detail detail = sim::Detail::chains) {
-  sim::predict(job, detail);  // warm
+  if (state.max_iterations > 1) sim::predict(job, detail);  // warm, unless it takes seconds
   double seconds = 0;
   std::int64_t operators = 0;
   for (auto _ : state) {
@@ -70,6 +71,23 @@ BENCHMARK(TraceDefaultJob)->Unit(benchmark::kMillisecond);
 void PredictFolded16384(benchmark::State& state) { predict(state, catalogue_job("llama3.1-405b-16384xh100"), 50); }
 BENCHMARK(PredictFolded16384)->Unit(benchmark::kMillisecond);
 
+/// The same cut over 100,096: tp 8, pp 16, dp 782, which divides neither leaves nor nodes evenly.
+const Settings kHundredThousand{{"cluster.nodes", "12512"}, {"strategy.dp", "782"}, {"training.global_batch", "12512"}};
+
+void PredictFolded100096(benchmark::State& state) {
+  predict(state, catalogue_job("llama3.1-405b-16384xh100", kHundredThousand), 100);
+}
+BENCHMARK(PredictFolded100096)->Unit(benchmark::kMillisecond);
+
+/// Each axis priced by the flows of all its groups on oversubscribed leaves.
+void PredictFlows100096(benchmark::State& state) {
+  if (!sim::has_simgrid()) return state.SkipWithError("built without SimGrid");
+  Settings settings = kHundredThousand;
+  settings.insert(settings.end(), {{"network.fidelity", "flow"}, {"cluster.fabric", "fat-tree-4to1"}});
+  predict(state, catalogue_job("llama3.1-405b-16384xh100", settings), 100);
+}
+BENCHMARK(PredictFlows100096)->Unit(benchmark::kMillisecond);
+
 /// DeepSeek-V3 on 2,048 H800: 16 stages, each two chunks of experts, fed from both ends.
 void PredictExperts2048(benchmark::State& state) { predict(state, catalogue_job("deepseek-v3-2048xh800"), 20); }
 BENCHMARK(PredictExperts2048)->Unit(benchmark::kMillisecond);
@@ -84,6 +102,14 @@ void PredictUnfolded1024(benchmark::State& state) {
           5000);
 }
 BENCHMARK(PredictUnfolded1024)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+/// Llama 3.1 405B with every one of 16,384 ranks run by itself: 190 million operators. Its memory has a target as well.
+void PredictUnfolded16384(benchmark::State& state) {
+  constexpr double kTargetMib = 8 * 1024;
+  predict(state, catalogue_job("llama3.1-405b-16384xh100", {{"simulation.unfold", "true"}}), 60'000);
+  state.counters["memory_of_target"] = peak_rss_mib() / kTargetMib;
+}
+BENCHMARK(PredictUnfolded16384)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 // ---- where a prediction's time goes ----
 

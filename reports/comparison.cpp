@@ -78,16 +78,18 @@ class Table {
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       const Prediction& p = c_.rows[i].prediction;
       if (c_.rows[i].status != Status::fits) continue;
-      out += fmt::format("{:>4}  {}{:>10}{:>14}{:>9}{:>10}{:>8}{:>9}\n", ++rank, padded(labels_[i]),
+      out += fmt::format("{:>4}  {}{:>10}{:>9}{:>14}{:>9}{:>9}{:>10}{:>8}{:>9}\n", ++rank, padded(labels_[i]),
                          base::human(base::Seconds(p.step_time_s)),
-                         base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu), bytes(p.peak_bytes),
-                         memory_share(p), percent(p.bubble_fraction));
+                         fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
+                         base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu),
+                         percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
+                         percent(p.bubble_fraction));
     }
     if (out.empty()) return "Nothing fits.\n";
     const bool by_time = c_.order == Comparison::Order::step_time;
-    return fmt::format("Best first, by {}\n\n{:>4}  {}{:>10}{:>14}{:>9}{:>10}{:>8}{:>9}\n",
+    return fmt::format("Best first, by {}\n\n{:>4}  {}{:>10}{:>9}{:>14}{:>9}{:>9}{:>10}{:>8}{:>9}\n",
                        by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", "", padded(""),
-                       "step time", "tokens/s/GPU", "MFU", "peak", "of GPU", "bubble") +
+                       "step time", "of best", "tokens/s/GPU", "MFU", "exposed", "peak", "of GPU", "bubble") +
            out;
   }
 
@@ -97,6 +99,15 @@ class Table {
   }
   std::string refused() const {
     return listed(Status::refused, "\nRefused\n", [](const ComparisonRow& row) { return row.refusal; });
+  }
+  std::string notes() const {
+    std::string out;
+    for (std::size_t i = 0; i < c_.rows.size(); ++i) {
+      for (const std::string& warning : result::own_warnings(c_, c_.rows[i])) {
+        out += paragraph("      " + padded(labels_[i]) + "  ", warning);
+      }
+    }
+    return out.empty() ? "" : "\nTo know\n" + out;
   }
 
  private:
@@ -127,7 +138,7 @@ class Table {
 
 std::string text(const Comparison& c) {
   const Table table(c);
-  return table.fitting() + table.too_large() + table.refused();
+  return table.fitting() + table.too_large() + table.refused() + table.notes();
 }
 
 }  // namespace reports

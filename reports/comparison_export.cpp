@@ -17,7 +17,7 @@ using result::ComparisonRow;
 using result::Prediction;
 using Status = ComparisonRow::Status;
 
-Json row_json(const ComparisonRow& row) {
+Json row_json(const Comparison& c, const ComparisonRow& row) {
   Json out{{"status", result::name(row.status)}, {"job", row.job}, {"varied", object_of(row.varied)}};
   if (row.status == Status::refused) {
     out["refusal"] = row.refusal;
@@ -35,6 +35,8 @@ Json row_json(const ComparisonRow& row) {
   out["hfu"] = p.hfu;
   out["bubble_fraction"] = p.bubble_fraction;
   out["breakdown_s"] = object_of(p.breakdown_s);
+  out["exposed_s"] = result::exposed_s(p);
+  out["slowdown"] = result::slowdown(c, row);
   out["fits"] = p.fits;
   out["peak_bytes"] = p.peak_bytes;
   out["capacity_bytes"] = p.capacity_bytes;
@@ -71,7 +73,7 @@ std::string json(const Comparison& c) {
   out["schema"] = kSchema;
   out["order"] = c.order == Comparison::Order::step_time ? "step_time_s" : "tokens_per_s_per_gpu";
   out["rows"] = Json::array();
-  for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(row));
+  for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(c, row));
   return text_of(out);
 }
 
@@ -79,7 +81,9 @@ std::string csv(const Comparison& c) {
   const std::vector<std::string> paths = varied_paths(c);
   std::string out = "status,job";
   for (const std::string& path : paths) out += ',' + cell(path);
-  out += ",gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,peak_bytes,capacity_bytes,reason\r\n";
+  out +=
+      ",gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,peak_bytes,capacity_bytes,reason,"
+      "exposed_s,slowdown\r\n";
   for (const ComparisonRow& row : c.rows) {
     out += std::string(result::name(row.status)) + ',' + cell(row.job);
     for (const std::string& path : paths) {
@@ -89,10 +93,11 @@ std::string csv(const Comparison& c) {
     }
     const Prediction& p = row.prediction;
     if (row.status == Status::refused) {
-      out += ",,,,,,,,," + cell(row.refusal);
+      out += ",,,,,,,,," + cell(row.refusal) + ",,";
     } else {
-      out += fmt::format(",{},{},{},{},{},{},{},{},{}", p.gpus, p.step_time_s, p.tokens_per_s, p.tokens_per_s_per_gpu,
-                         p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes, cell(p.attack));
+      out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", p.gpus, p.step_time_s, p.tokens_per_s,
+                         p.tokens_per_s_per_gpu, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes,
+                         cell(p.attack), result::exposed_s(p), result::slowdown(c, row));
     }
     out += "\r\n";
   }

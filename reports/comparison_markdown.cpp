@@ -2,6 +2,7 @@
 // moves. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/base/text.h"
@@ -16,22 +17,16 @@ using result::ComparisonRow;
 using result::Prediction;
 using Status = ComparisonRow::Status;
 
-/// "workloads/jobs/strategies/tp8.yaml" as "tp8"; with what was varied behind it.
-std::string name_of(const ComparisonRow& row) {
-  std::string out = std::filesystem::path(row.job).stem().string();
+/// "workloads/jobs/strategies/tp8.yaml" as "tp8", with what was varied behind it; that alone where the job is one.
+std::string name_of(const Comparison& c, const ComparisonRow& row) {
+  const bool several =
+      std::any_of(c.rows.begin(), c.rows.end(), [&](const ComparisonRow& other) { return other.job != row.job; });
+  std::string out;
+  if (several || row.varied.empty()) out = std::filesystem::path(row.job).stem().string();
   for (const auto& [path, value] : row.varied) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", path.substr(path.rfind('.') + 1), value);
   }
   return out.empty() ? row.prediction.job : out;
-}
-
-/// Time that communication adds to the step, of all axes.
-double exposed(const Prediction& p) {
-  double sum = 0;
-  for (const auto& [name, seconds] : p.breakdown_s) {
-    if (name.starts_with("exposed_")) sum += seconds;
-  }
-  return sum;
 }
 
 /// "tp 12.1 GB, dp 3.2 GB": payload of one rank in a step.
@@ -54,21 +49,29 @@ std::string cell(std::string text) {
 
 std::string markdown(const Comparison& c) {
   std::string out =
-      "| job | step | tokens/s/GPU | exposed communication | bubble | peak memory | moved by one GPU in a step |\n"
-      "|---|---|---|---|---|---|---|\n";
+      "| job | step | against the best | tokens/s/GPU | exposed communication | bubble | peak memory | moved by one "
+      "GPU in a step |\n"
+      "|---|---|---|---|---|---|---|---|\n";
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused) {
-      out += fmt::format("| {} | refused: {} | | | | | |\n", cell(name_of(row)), cell(row.refusal));
+      out += fmt::format("| {} | refused: {} | | | | | | |\n", cell(name_of(c, row)), cell(row.refusal));
       continue;
     }
     const Prediction& p = row.prediction;
-    out += fmt::format(
-        "| {} | {} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", cell(name_of(row)),
-        base::human(base::Seconds(p.step_time_s)), base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
-        100 * exposed(p) / p.step_time_s, 100 * p.bubble_fraction,
-        base::human(base::Bytes(static_cast<double>(p.peak_bytes))), p.fits ? "" : ", does not fit", moved(p));
+    out += fmt::format("| {} | {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", cell(name_of(c, row)),
+                       base::human(base::Seconds(p.step_time_s)), result::slowdown(c, row),
+                       base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
+                       100 * result::exposed_s(p) / p.step_time_s, 100 * p.bubble_fraction,
+                       base::human(base::Bytes(static_cast<double>(p.peak_bytes))), p.fits ? "" : ", does not fit",
+                       moved(p));
   }
-  return out;
+  std::string notes;
+  for (const ComparisonRow& row : c.rows) {
+    for (const std::string& warning : result::own_warnings(c, row)) {
+      notes += fmt::format("- {}: {}\n", name_of(c, row), warning);
+    }
+  }
+  return notes.empty() ? out : out + "\n" + notes;
 }
 
 }  // namespace reports

@@ -100,6 +100,7 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
   }
   map.require("hop_latency", fabric.hop_latency);
   map.read("nic_kind", fabric.nic_kind, kNicKinds);
+  map.read("port", fabric.port);
   map.read("in_switch_reduction", fabric.in_switch_reduction);
   map.ignore("calibration");
   map.finish();

@@ -163,6 +163,7 @@ void read_cluster(const Value& value, const Catalogue& catalogue, spec::Job& job
               "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
   }
   map.read("hosts", job.cluster.hosts, 0, kMostNodes);
+  spec::plug_in(job.cluster);
   map.finish();
 }
 

@@ -35,4 +35,14 @@ struct Comparison {
       rows;  // those that fit, best first; those that do not, fewest bytes too many first; refused ones
 };
 
+/// Time that communication adds to a step, of all axes, in seconds.
+double exposed_s(const Prediction&);
+
+/// How many times as long a row takes as the best one that fits (as the best of all where none fits), by what the rows
+/// are ordered by; 1 is as good. 0: refused.
+double slowdown(const Comparison&, const ComparisonRow&);
+
+/// What a row is warned of and not every other one is.
+std::vector<std::string> own_warnings(const Comparison&, const ComparisonRow&);
+
 }  // namespace result

@@ -29,6 +29,7 @@ struct Nic {
   base::ByteRate bandwidth;  // one card
   int count = 0;             // cards a node; fewer cards than GPUs are shared by neighbours
   NicKind kind = NicKind::none;
+  base::ByteRate rated{};  // what the card itself could do where the fabric's ports are slower; 0: its bandwidth
 };
 struct Pcie {
   base::ByteRate bandwidth;
@@ -83,6 +84,7 @@ struct Fabric {
   base::ByteRate link;        // torus: between neighbours, one direction
   base::Seconds hop_latency;  // one switch hop
   NicKind nic_kind = NicKind::infiniband;
+  base::ByteRate port;               // of a switch, one direction; a faster card runs at it. 0: as fast as any card
   bool in_switch_reduction = false;  // switches add up (SHARP) and NCCL is told to use it (NCCL_COLLNET_ENABLE=1)
   NetworkCalibration calibration;    // of collectives that cross it
 };
@@ -109,6 +111,10 @@ struct Cluster {
   int kind_of_rank(int rank) const;
   Cluster of_kind(int kind) const;  // as if all nodes were of that kind
 };
+
+/// A card is as fast as the port that it is plugged into: lowers the cards' bandwidth where the fabric's ports are
+/// slower, and keeps what they are rated.
+void plug_in(Cluster&);
 
 std::string nodes_text(const Cluster&);  // "8 x dgx-h100", "4 x dgx-h100 + 4 x dgx-a100-80gb"
 

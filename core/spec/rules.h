@@ -13,6 +13,8 @@ namespace spec {
 
 inline constexpr std::int64_t kDegree = 1'000'000, kSequence = 100'000'000, kBatch = 10'000'000, kWidth = 100'000'000;
 
+std::vector<std::string> port_warnings(const Cluster&);  // cards and ports of different rates
+
 inline std::string text(std::int64_t value) { return std::to_string(value); }
 
 /// a * b, stopping at 10^18: no cluster has so many ranks, and no product of the ranges above passes it by one step.

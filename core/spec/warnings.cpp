@@ -27,6 +27,7 @@ std::vector<std::string> warnings(const Job& job) {
   if (!job.training.fp8_recipe.empty() && job.training.precision != Dtype::fp8) {
     out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
   }
+  for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;
 }

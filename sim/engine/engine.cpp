@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/islands.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/machine.h"
 #include "sim/engine/tournament.h"
@@ -17,20 +18,28 @@ namespace {
 
 using namespace machine;
 
+struct Member {
+  Machine* machine;
+  int stream;
+};
+
 struct Meeting {
   std::int32_t size = 0, arrived = 0, ended = 0;
-  std::vector<std::pair<Machine*, int>> members;  // and the stream
+  bool abroad = false;  // its members are on several islands
+  Ticks latest = 0;     // that any of them arrived or ended
+  std::vector<Member> members;
 };
 
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
 class Run {
  public:
-  explicit Run(const EngineInput& in);
+  Run(const EngineInput& in, Islands islands);
   EngineOutput run();
 
  private:
   void prepare(Machine&, std::int32_t instance);
+  void visit(std::int32_t island);
   void issue(Machine&);
   void push(Machine&, std::int32_t index);
   void consider(Machine&, int s, std::int8_t cause);
@@ -38,29 +47,44 @@ class Run {
   void start(Machine&, int s);
   void end(Machine&, int s);
   void complete(Machine&, int s);
+  void go_on(const Meeting&, const std::vector<Member>&, State);
   void restretch(Machine&);
   void advance(Machine&, int s);
-  void refresh(const Machine& m) { clocks_.set(m.instance, next_event(m)); }
+  void refresh(const Machine&);
   Ticks varied(Machine&, const Entry&, int s);
 
   const EngineInput& in_;
-  std::vector<Machine> machines_;
-  std::unique_ptr<Entry[]> entries_;  // kLaunchQueue for each machine
+  const Islands islands_;
+  std::vector<Machine> machines_;     // in the islands' order
+  std::unique_ptr<Entry[]> entries_;  // kEntries for each machine
   std::vector<Meeting> meetings_;
   std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
-  Tournament clocks_;
-  Ticks now_ = 0;
+  std::vector<Tournament> clocks_;         // of each island's instances
+  std::vector<std::int32_t> open_;         // on each island, members of meetings that wait for members on others
+  Tournament horizon_;                     // the earliest of each island but the one that is visited
+  std::int32_t visited_ = -1;              // that island
+  Ticks now_ = 0;                          // there
   EngineOutput out_;
 };
 
-Run::Run(const EngineInput& in)
+Run::Run(const EngineInput& in, Islands islands)
     : in_(in),
+      islands_(std::move(islands)),
       machines_(in.instances.size()),
-      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kLaunchQueue)),
+      entries_(std::make_unique_for_overwrite<Entry[]>(in.instances.size() * kEntries)),
       meetings_(in.meeting_size.size()),
-      clocks_(in.instances.size()) {
+      open_(islands_.count()),
+      horizon_(islands_.count()) {
+  for (std::size_t i = 0; i < islands_.count(); ++i) clocks_.emplace_back(islands_.begin[i + 1] - islands_.begin[i]);
   out_.spans.resize(in.instances.size() * kStreams);
   for (std::size_t m = 0; m < meetings_.size(); ++m) meetings_[m].size = in.meeting_size[m];
+  std::vector<std::int32_t> home(meetings_.size(), -1);
+  for (std::size_t i = 0; i < in.meeting_of.size(); ++i) {
+    const std::int32_t meeting = in.meeting_of[i], island = islands_.of[i / in.plan->channels.size()];
+    if (meeting < 0) continue;
+    if (home[meeting] < 0) home[meeting] = island;
+    meetings_[meeting].abroad |= home[meeting] != island;
+  }
   if (in.jitter == 0 || !in.folded) return;
   for (const Step& step : in.steps) {
     if (const auto [it, fresh] = maxima_.try_emplace(step.members); fresh) it->second = expected_maximum(step.members);
@@ -70,7 +94,9 @@ Run::Run(const EngineInput& in)
 void Run::prepare(Machine& m, std::int32_t i) {
   const Instance& instance = in_.instances[i];
   m.instance = i;
-  m.entries = &entries_[static_cast<std::size_t>(i) * kLaunchQueue];
+  m.island = islands_.of[i];
+  m.seat = static_cast<std::int32_t>(&m - &machines_[islands_.begin[m.island]]);
+  m.entries = &entries_[static_cast<std::size_t>(i) * kEntries];
   m.meeting_of = in_.meeting_of.data() + i * in_.plan->channels.size();
   m.spans = &out_.spans[static_cast<std::size_t>(i) * kStreams];
   m.next.fill(kNever);
@@ -151,6 +177,7 @@ void Run::push(Machine& m, std::int32_t index) {
 void Run::consider(Machine& m, int s, std::int8_t cause) {
   StreamState& stream = m.streams[s];
   const Entry& e = m.entries[stream.head];
+  __builtin_prefetch(&m.entries[std::max<std::int16_t>(e.next, 0)]);  // in the cache when it gets its turn
   for (int w = 0; w < e.waits; ++w) {
     StreamState& other = m.streams[e.stream[w]];
     if (other.completed > e.sequence[w]) continue;
@@ -176,13 +203,27 @@ void Run::arrive(Machine& m, int s) {
   stream.meeting = channel < 0 ? -1 : m.meeting_of[channel];
   if (stream.meeting < 0) return start(m, s);
   Meeting& meeting = meetings_[stream.meeting];
-  meeting.members.emplace_back(&m, s);
+  meeting.members.push_back({&m, s});
+  meeting.latest = std::max(meeting.latest, now_);
   stream.state = State::meeting;
   m.next[s] = kNever;
+  open_[m.island] += meeting.abroad;
   if (++meeting.arrived < meeting.size) return;
-  for (const auto& [member, on] : meeting.members) {
-    start(*member, on);
-    if (member != &m) refresh(*member);
+  go_on(meeting, meeting.members, State::starting);
+}
+
+/// All members of a meeting go on when the last of them has come: here at once, elsewhere or later by an event.
+inline void Run::go_on(const Meeting& meeting, const std::vector<Member>& members, State next) {
+  const Ticks when = meeting.latest;
+  for (const auto& [machine, s] : members) {
+    open_[machine->island] -= meeting.abroad;
+    if (machine->island == visited_ && when == now_) {
+      next == State::starting ? start(*machine, s) : complete(*machine, s);
+    } else {
+      machine->streams[s].state = next;
+      machine->next[s] = event_at(when, s);
+    }
+    refresh(*machine);
   }
 }
 
@@ -245,14 +286,13 @@ inline void Run::end(Machine& m, int s) {
   Meeting& meeting = meetings_[stream.meeting];
   stream.state = State::parting;
   m.next[s] = kNever;
+  meeting.latest = std::max(meeting.latest, now_);
+  open_[m.island] += meeting.abroad;
   if (++meeting.ended < meeting.size) return;
   const auto members = std::move(meeting.members);
   meeting.members.clear();
   meeting.arrived = meeting.ended = 0;
-  for (const auto& [member, on] : members) {
-    complete(*member, on);
-    if (member != &m) refresh(*member);
-  }
+  go_on(meeting, members, State::leaving);
 }
 
 inline void Run::complete(Machine& m, int s) {
@@ -270,7 +310,7 @@ inline void Run::complete(Machine& m, int s) {
   }
   ++stream.completed;
   out_.completed += e.operators;
-  out_.end = now_;  // time never runs back
+  out_.end = std::max(out_.end, now_);
   stream.head = e.next;
   e.next = m.free;
   m.free = done;
@@ -300,27 +340,48 @@ inline void Run::complete(Machine& m, int s) {
 /// Lets happen to an instance what happens now, from stream `s` on.
 void Run::advance(Machine& m, int s) {
   for (;;) {
-    if (m.streams[s].state == State::running) {
-      end(m, s);
-    } else {
-      consider(m, s, kHost);
+    switch (m.streams[s].state) {
+      case State::running: end(m, s); break;
+      case State::starting: start(m, s); break;
+      case State::leaving: complete(m, s); break;
+      default: consider(m, s, kHost);
     }
     const std::int64_t next = next_event(m);
-    if (instant_of(next) > now_) return clocks_.set(m.instance, next);
+    if (instant_of(next) > now_) return clocks_[m.island].set(m.seat, next);
     s = stream_of(next);
   }
 }
 
+void Run::refresh(const Machine& m) {
+  Tournament& clocks = clocks_[m.island];
+  clocks.set(m.seat, next_event(m));
+  if (m.island != visited_) horizon_.set(m.island, clocks.earliest());
+}
+
+/// Lets happen on an island what comes next, and what follows for as long as no other can have a say in it: where no
+/// meeting waits for others, or before anything can happen there.
+void Run::visit(std::int32_t island) {
+  visited_ = island;
+  horizon_.set(island, kNever);
+  const Tournament& clocks = clocks_[island];
+  Machine* machines = &machines_[islands_.begin[island]];
+  do {
+    now_ = instant_of(clocks.earliest());
+    advance(machines[clocks.winner()], stream_of(clocks.earliest()));
+  } while (clocks.earliest() < kNever && (open_[island] == 0 || clocks.earliest() < horizon_.earliest()));
+  visited_ = -1;
+  horizon_.set(island, clocks.earliest());
+}
+
 EngineOutput Run::run() {
-  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], islands_.order[i]);
   for (Machine& m : machines_) {
+    visited_ = m.island;
     issue(m);
+    visited_ = -1;
     refresh(m);
   }
-  while (clocks_.earliest() < kNever) {
-    now_ = instant_of(clocks_.earliest());
-    advance(machines_[clocks_.winner()], stream_of(clocks_.earliest()));
-  }
+  while (horizon_.earliest() < kNever) visit(horizon_.winner());
   for (const Machine& m : machines_) out_.deadlocked |= m.outstanding > 0;
   return std::move(out_);
 }
@@ -331,6 +392,6 @@ const Instance& EngineInput::instance_of(int rank) const {
   return *std::find_if(instances.begin(), instances.end(), [rank](const Instance& i) { return i.rank == rank; });
 }
 
-EngineOutput run(const EngineInput& in) { return Run(in).run(); }
+EngineOutput run(const EngineInput& in, int island) { return Run(in, islands_of(in, island)).run(); }
 
 }  // namespace sim

@@ -86,6 +86,10 @@ struct EngineOutput {
   bool deadlocked = false;                      // operators were left that nothing could start: a fault of the plan
 };
 
-EngineOutput run(const EngineInput&);
+/// Instances whose state, some 16 KiB each, fits into a second-level cache.
+inline constexpr int kLargestIsland = 128;
+
+/// Instances that meet often are run together, as many as `island` (islands.h): the same run whatever it is.
+EngineOutput run(const EngineInput&, int island = kLargestIsland);
 
 }  // namespace sim

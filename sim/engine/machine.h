@@ -28,7 +28,8 @@ inline int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 <
 inline constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int8_t kNothing = -1, kHost = -2;  // Span::waited_for, besides streams
 
-enum class State : std::uint8_t { idle, blocked, unissued, meeting, running, parting };
+/// starting, leaving: its meeting told when it begins or is over.
+enum class State : std::uint8_t { idle, blocked, unissued, meeting, starting, running, parting, leaving };
 
 /// An issued operator in its stream's queue: one cache line with all that running it needs.
 struct alignas(64) Entry {
@@ -58,6 +59,9 @@ struct alignas(64) StreamState {
 
 static_assert(sizeof(StreamState) == 64);
 
+/// Entries of a rank. Not a power of two: ranks that do the same would meet in the same few lines of a cache.
+inline constexpr int kEntries = kLaunchQueue + 13;
+
 /// The operator that recorded an event.
 struct Recorded {
   std::int32_t sequence = -1;
@@ -73,9 +77,9 @@ struct Machine {
   bool host_waits = false, full = false;
   bool plain = true;  // kernels take their prices
   bool recorded = true;
-  std::int32_t instance = 0;
+  std::int32_t instance = 0, island = 0, seat = 0;
   Ticks host = 0;
-  Entry* entries = nullptr;                   // kLaunchQueue of them
+  Entry* entries = nullptr;                   // kEntries of them
   const std::int32_t* meeting_of = nullptr;   // by channel
   std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;

@@ -3,6 +3,7 @@
 #include "sim/network/flow.h"
 
 #include <cassert>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "sim/network/simgrid.h"
 
 namespace sim {
+namespace {
+
+// Folding goes on for as many rounds as differences need to travel from link to link: too long where a ring of a
+// hundred thousand GPUs does not repeat with the switches.
+constexpr std::size_t kTooManyToFold = 8192;
+
+}  // namespace
 
 Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
   Fluid fluid;
@@ -36,7 +44,7 @@ base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
   const base::ByteRate unit = node.nic.count > 0 ? node.nic.bandwidth : node.pcie.bandwidth;
   const Fluid fluid = fluid_of(traffic, wires_, unit);
   // No two links are alike where hosts, hashes or faults make them differ: there is little to fold, and much to run.
-  if (uneven_) {
+  if (uneven_ || fluid.flows() >= kTooManyToFold) {
     if (const std::optional<double> end = last_end_by_bounds(fluid)) return unit / *end;
   }
   return unit / last_end(folded(fluid));

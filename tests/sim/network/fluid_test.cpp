@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -95,6 +96,37 @@ TEST(Fold, KeepsTheLastEndOfRandomFlows) {
     ASSERT_NEAR(oracle::last_end(small) / oracle::last_end(fluid), 1, 1e-9) << i;
   }
   EXPECT_LT(after, before);
+}
+
+TEST(LastEndByBounds, EqualVolumesEndWithTheFullestLink) {
+  // Three flows of 2 on a link of 4: 6 / 4. A fourth on a link of its own ends before.
+  Fluid fluid;
+  fluid.capacities = {4, 10};
+  for (int link : {0, 0, 0, 1}) fluid.add(2, {link});
+  EXPECT_DOUBLE_EQ(sim::last_end_by_bounds(fluid).value(), 1.5);
+}
+
+TEST(LastEndByBounds, SaysNothingWhereVolumesOfAFullLinkDiffer) {
+  Fluid fluid;
+  fluid.capacities = {1};
+  fluid.add(1, {0});
+  fluid.add(2, {0});
+  EXPECT_FALSE(sim::last_end_by_bounds(fluid).has_value());
+}
+
+TEST(LastEndByBounds, IsTheLastEndOfRandomFlowsWhereItSaysSo) {
+  std::mt19937 random(4);
+  int said = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Fluid fluid = random_fluid(random, 30);
+    if (i % 2 == 0) fluid.volumes.assign(fluid.flows(), 2);
+    const std::optional<double> end = sim::last_end_by_bounds(fluid);
+    ASSERT_TRUE(end.has_value() || i % 2 == 1);
+    if (!end) continue;
+    ++said;
+    ASSERT_NEAR(*end / oracle::last_end(fluid), 1, 1e-9) << i;
+  }
+  EXPECT_GT(said, 1000);
 }
 
 TEST(SimGrid, AgreesWithTheOracleOnRandomFlows) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/comparison.h"
+
+#include <algorithm>
+
+namespace result {
+namespace {
+
+using Status = ComparisonRow::Status;
+
+/// Seconds of a step, or GPU-seconds of a token.
+double cost(const Comparison& c, const Prediction& p) {
+  return c.order == Comparison::Order::step_time ? p.step_time_s : 1 / p.tokens_per_s_per_gpu;
+}
+
+}  // namespace
+
+double exposed_s(const Prediction& p) {
+  double sum = 0;
+  for (const auto& [name, seconds] : p.breakdown_s) {
+    if (name.starts_with("exposed_")) sum += seconds;
+  }
+  return sum;
+}
+
+double slowdown(const Comparison& c, const ComparisonRow& row) {
+  if (row.status == Status::refused) return 0;
+  const bool any_fits =
+      std::any_of(c.rows.begin(), c.rows.end(), [](const ComparisonRow& r) { return r.status == Status::fits; });
+  double best = cost(c, row.prediction);
+  bool found = false;
+  for (const ComparisonRow& r : c.rows) {
+    if (r.status != (any_fits ? Status::fits : Status::does_not_fit)) continue;
+    best = found ? std::min(best, cost(c, r.prediction)) : cost(c, r.prediction);
+    found = true;
+  }
+  return cost(c, row.prediction) / best;
+}
+
+std::vector<std::string> own_warnings(const Comparison& c, const ComparisonRow& row) {
+  std::vector<std::string> out;
+  for (const std::string& warning : row.prediction.warnings) {
+    const bool shared = std::all_of(c.rows.begin(), c.rows.end(), [&](const ComparisonRow& r) {
+      const std::vector<std::string>& all = r.prediction.warnings;
+      return r.status == Status::refused || std::find(all.begin(), all.end(), warning) != all.end();
+    });
+    if (!shared) out.push_back(warning);
+  }
+  return out;
+}
+
+}  // namespace result
