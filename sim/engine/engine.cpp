@@ -24,12 +24,18 @@ struct Meeting {
 
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
-class Run {
+class Run final : private Rider {
  public:
   explicit Run(const EngineInput& in);
   EngineOutput run();
 
  private:
+  Ticks begin(Ship) override;
+  Ticks resume(Ticks now) override;
+  Ticks delivered(Ticks now, std::int32_t ticket) override;
+  void run_before(std::int64_t event);
+  Ticks next_instant() const;
+  void ship(Machine&, int s, Ticks late);
   void prepare(Machine&, std::int32_t instance);
   void issue(Machine&);
   void push(Machine&, std::int32_t index);
@@ -50,6 +56,8 @@ class Run {
   std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
   Tournament clocks_;
   Ticks now_ = 0;
+  Ship ship_;                // of the carrier
+  std::vector<Ticks> tail_;  // [instance * streams + stream]: of its load under way
   EngineOutput out_;
 };
 
@@ -78,6 +86,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.segments = in_.segments_of(instance.variant);
   m.plain = in_.jitter == 0 && instance.compute_factor == 1 && instance.network_factor == 1;
   m.recorded = instance.recorded;
+  if (in_.carrier) m.loads = in_.loads.data() + static_cast<std::size_t>(i) * in_.crossings;
   m.host = in_.host_start;
   if (!m.recorded) return;
   std::array<std::size_t, kStreams> count{};
@@ -232,10 +241,28 @@ inline void Run::start(Machine& m, int s) {
     stretch = m.holders.stretch(e.resources, in_);
   }
   m.next[s] = event_at(stream.progress.begin(now_, alone, stretch), s);
+  if (m.loads != nullptr) ship(m, s, alone - e.duration);
+}
+
+/// Puts the load of what starts on the network. `late`: how much later than priced it ends, by jitter.
+void Run::ship(Machine& m, int s, Ticks late) {
+  const std::int16_t crossing = in_.steps[m.entries[m.streams[s].head].step].crossing;
+  if (crossing < 0 || m.loads[crossing].set < 0) return;
+  const std::int32_t ticket = m.instance * kStreams + s;
+  m.carried = static_cast<std::uint16_t>(m.carried | 1u << s);
+  tail_[ticket] = m.loads[crossing].tail + std::max<Ticks>(0, late);
+  ship_(m.loads[crossing], ticket);
 }
 
 inline void Run::end(Machine& m, int s) {
   StreamState& stream = m.streams[s];
+  if ((m.carried >> s & 1u) != 0) {  // its flows are under way
+    m.sharing =
+        static_cast<std::uint16_t>(m.sharing & ~(1u << s));  // no pace changes its end now; it still slows others
+    stream.state = State::carried;
+    m.next[s] = kNever;
+    return;
+  }
   if (const std::uint8_t resources = m.entries[stream.head].resources; resources != 0) {
     m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
     m.holders.leave(resources);
@@ -311,15 +338,53 @@ void Run::advance(Machine& m, int s) {
   }
 }
 
-EngineOutput Run::run() {
-  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], static_cast<std::int32_t>(i));
+Ticks Run::begin(Ship ship) {
+  ship_ = std::move(ship);
   for (Machine& m : machines_) {
     issue(m);
     refresh(m);
   }
-  while (clocks_.earliest() < kNever) {
+  return next_instant();
+}
+
+void Run::run_before(std::int64_t event) {
+  while (clocks_.earliest() < event) {
     now_ = instant_of(clocks_.earliest());
     advance(machines_[clocks_.winner()], stream_of(clocks_.earliest()));
+  }
+}
+
+Ticks Run::next_instant() const { return clocks_.earliest() < kNever ? instant_of(clocks_.earliest()) : kNoInstant; }
+
+Ticks Run::resume(Ticks now) {
+  run_before(event_at(now + 1, 0));
+  return next_instant();
+}
+
+Ticks Run::delivered(Ticks now, std::int32_t ticket) {
+  now_ = std::max(now_, std::min(now, instant_of(clocks_.earliest())));
+  const int s = ticket % kStreams;
+  Machine& m = machines_[static_cast<std::size_t>(ticket / kStreams)];
+  StreamState& stream = m.streams[s];
+  m.carried = static_cast<std::uint16_t>(m.carried & ~(1u << s));
+  m.next[s] = event_at(stream.progress.extend(now_, tail_[ticket]), s);
+  if (stream.state == State::carried && m.entries[stream.head].resources != 0) {
+    m.sharing = static_cast<std::uint16_t>(m.sharing | 1u << s);
+    restretch(m);
+  }
+  stream.state = State::running;
+  refresh(m);
+  return resume(now_);
+}
+
+EngineOutput Run::run() {
+  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], static_cast<std::int32_t>(i));
+  if (in_.carrier) {
+    tail_.resize(machines_.size() * kStreams);
+    in_.carrier->run(*this);
+  } else {
+    begin({});
+    run_before(kNever);
   }
   for (const Machine& m : machines_) out_.deadlocked |= m.outstanding > 0;
   return std::move(out_);

@@ -24,7 +24,7 @@ class AlphaBeta final : public Network {
 }  // namespace
 
 std::unique_ptr<Network> make_network(const spec::Cluster& cluster, const spec::Network& network) {
-  if (network.fidelity != "flow") return std::make_unique<AlphaBeta<Paths>>(cluster, network.algorithm);
+  if (network.fidelity == "closed_form") return std::make_unique<AlphaBeta<Paths>>(cluster, network.algorithm);
   if (!has_simgrid()) {
     throw base::InputError({{"network.fidelity", "this forerun was built without SimGrid, which runs the flows",
                              "install SimGrid and build again, or write fidelity: closed_form"}});

@@ -102,11 +102,11 @@ void all_to_all(const std::vector<Run>& runs, Collector& out) {
 
 }  // namespace
 
-Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster) {
+Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster, bool whole) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
   const int island = island_gpus(cluster.node);
   Collector out;
-  for_each_group(group, ranks_looked_at(group.layout, period_of(cluster)), [&](int first) {
+  for_each_group(group, whole ? group.layout.ranks : ranks_looked_at(group.layout, period_of(cluster)), [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
       for (int i = 0; i < (pattern == Pattern::send ? 1 : group.size); ++i) {
         const int from = first + i * group.layout.stride, to = first + (i + 1) % group.size * group.layout.stride;

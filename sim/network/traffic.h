@@ -32,8 +32,8 @@ struct Traffic {
 };
 
 /// Flows between islands. Where the layout repeats with the switches, only its first period: the rest are copies on
-/// links of their own. REQUIRES: group.layout is told (ranks > 0), and lies within the cluster.
-Traffic traffic_between(Pattern, const plan::GroupShape&, const spec::Cluster&);
+/// links of their own; `whole`: all of them. REQUIRES: group.layout is told (ranks > 0), and lies within the cluster.
+Traffic traffic_between(Pattern, const plan::GroupShape&, const spec::Cluster&, bool whole = false);
 Traffic traffic_inside(const plan::GroupShape&, const spec::Cluster&);
 
 }  // namespace sim
