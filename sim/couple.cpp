@@ -109,10 +109,18 @@ class Coupler {
   std::map<std::pair<Pattern, plan::GroupShape>, std::map<int, int>> shares_;  // by sender
 };
 
-/// The time it takes at least, alone on an idle fabric that no switch narrows.
-base::Seconds alone(const Crossing& c, const spec::Cluster& cluster) {
+/// The time its flows take at least: on an idle fabric that no switch narrows.
+base::Seconds flowing(const Crossing& c, const spec::Cluster& cluster) {
   const bool of_one = c.pattern == Pattern::send || c.pattern == Pattern::shift;
-  return c.start + std::max(c.inside, c.wire / nic_rate(cluster, of_one ? 1 : c.group.per_domain, 1));
+  return c.wire / nic_rate(cluster, of_one ? 1 : c.group.per_domain, 1);
+}
+
+/// Of the latency: bytes that take less are not worth their flows. A gradient norm's four bytes, all-reduced by every
+/// rank in trees that treat no two nodes alike, would keep all flows of the step from being folded.
+constexpr double kNegligible = 1e-3;
+
+bool flows(const Crossing& c, const spec::Cluster& cluster) {
+  return c.group.layout.ranks > 0 && c.wire.si() > 0 && flowing(c, cluster) > c.start * kNegligible;
 }
 
 }  // namespace
@@ -126,10 +134,10 @@ void couple(EngineInput& in, const spec::Job& job, const std::vector<Crossing>& 
   for (std::size_t i = 0; i < in.steps.size(); ++i) {
     const plan::Operator& op = *operators[i % operators.size()];
     const Crossing& crossing = crossings[static_cast<std::size_t>(op.work)];
-    if (op.channel < 0 || crossing.wire.si() <= 0 || crossing.group.layout.ranks < 1) continue;
+    if (op.channel < 0 || !flows(crossing, job.cluster)) continue;
     Step& step = in.steps[i];
     step.crossing = known.try_emplace({op.work, op.channel}, static_cast<std::int16_t>(known.size())).first->second;
-    step.duration = to_ticks(alone(crossing, job.cluster));
+    step.duration = to_ticks(crossing.start + std::max(crossing.inside, flowing(crossing, job.cluster)));
     step.resources = static_cast<std::uint8_t>(step.resources & ~(resource::kNicIn | resource::kNicOut));
   }
   if (known.empty()) return;
