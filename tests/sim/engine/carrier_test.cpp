@@ -13,9 +13,9 @@
 
 namespace {
 
-using rig::Step;
 using rig::op;
 using rig::spans;
+using rig::Step;
 using sim::Load;
 
 constexpr trace::Ticks kMs = 1'000'000'000;
@@ -79,7 +79,8 @@ TEST_P(Carried, OperatorsOfTwoRanksShareALinkWhileTheyOverlap) {
 }
 
 TEST_P(Carried, WhatStartsInMidFlowTakesItsShareFromThen) {
-  // The second of 80 MB starts at 4 ms: the first has 4 ms left and takes 8, to 12; then the second has 4 of 8 left: 16.
+  // The second of 80 MB starts at 4 ms: the first has 4 ms left and takes 8, to 12; then the second has 4 of 8
+  // left: 16.
   rig::Programs p({{crossing(op(rig::Stream::dp, 0), 0)},
                    {op(rig::Stream::compute, 4 * kMs),
                     crossing(op(rig::Stream::dp, 0, {plan::event_of(rig::Stream::compute)}), 0)}});
