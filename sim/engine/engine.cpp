@@ -35,7 +35,7 @@ class Run final : private Rider {
   Ticks delivered(Ticks now, std::int32_t ticket) override;
   void run_before(std::int64_t event);
   Ticks next_instant() const;
-  void ship(Machine&, int s, Ticks late);
+  [[gnu::noinline]] void ship(Machine&, int s, Ticks late);  // out of start(), which is worth inlining
   void prepare(Machine&, std::int32_t instance);
   void issue(Machine&);
   void push(Machine&, std::int32_t index);
