@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
-#include <variant>
 
-#include "core/plan/kinds.h"
 #include "sim/engine/flatten.h"
 #include "sim/network/cargo.h"
 #include "sim/network/traffic.h"

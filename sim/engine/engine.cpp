@@ -256,9 +256,8 @@ void Run::ship(Machine& m, int s, Ticks late) {
 
 inline void Run::end(Machine& m, int s) {
   StreamState& stream = m.streams[s];
-  if ((m.carried >> s & 1u) != 0) {  // its flows are under way
-    m.sharing =
-        static_cast<std::uint16_t>(m.sharing & ~(1u << s));  // no pace changes its end now; it still slows others
+  if ((m.carried >> s & 1u) != 0) {  // its flows are under way: no pace changes its end now, but it slows others
+    m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
     stream.state = State::carried;
     m.next[s] = kNever;
     return;

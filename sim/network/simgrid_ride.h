@@ -29,13 +29,12 @@ class Ride {
 
  private:
   using Timer = simgrid::kernel::timer::Timer;
-  // SimGrid's second is our millisecond and its byte a thousandth of ours: it tells instants apart to 15 ps there
-  // (Pool::settle) and amounts are whole numbers.
+  // SimGrid's second is our millisecond, where instants lie 15 ps apart (Pool::settle), and its byte, which is whole, a
+  // thousandth of ours.
   static constexpr double kUnits = 1e3, kAmount = 1e3;
   static constexpr double kTicks = trace::kTicksPerSecond / kUnits;
 
   void ship(const Load& load, std::int32_t ticket) {
-    ended_.clear();
     const auto set = static_cast<std::size_t>(load.set);
     const std::size_t first = cargo_.begin[set], last = cargo_.begin[set + 1];
     left_[ticket] = last - first;
@@ -49,7 +48,7 @@ class Ride {
   void ended(const s4u::Activity& flow) {
     const auto at = flows_.find(&flow);
     const std::int32_t ticket = at->second.second;
-    ended_.push_back(std::move(at->second.first));  // 3.32 wants it alive until after this call
+    ended_.push_back(std::move(at->second.first));
     flows_.erase(at);
     if (--left_[ticket] > 0) return;
     wake(rider_.delivered(std::llround((s4u::Engine::get_clock() - start_) * kTicks), ticket));
@@ -62,6 +61,7 @@ class Ride {
     if (next == Rider::kNoInstant) return;
     const double date = start_ + static_cast<double>(next) / kTicks;
     timer_ = Timer::set(std::max(date, s4u::Engine::get_clock()), [this] {
+      ended_.clear();
       const trace::Ticks now = std::exchange(due_, Rider::kNoInstant);
       wake(rider_.resume(now));
     });
@@ -93,7 +93,7 @@ class Ride {
   Timer* timer_ = nullptr;
   std::unordered_map<const s4u::Activity*, std::pair<s4u::CommPtr, std::int32_t>> flows_;  // and their loads' tickets
   std::unordered_map<std::int32_t, std::size_t> left_;                                     // flows of each load
-  std::vector<s4u::CommPtr> ended_;
+  std::vector<s4u::CommPtr> ended_;  // since the last timer: 3.32 wants them alive until after their call
 };
 
 }  // namespace sim
