@@ -119,8 +119,8 @@ TEST_F(Coupled, TransfersBetweenStagesShareCardsWithDataParallelRings) {
     const trace::Trace trace = pipe.run(job);
     for (int s = 0; s < 8; ++s) {
       EXPECT_NEAR(end_of(trace, s, plan::Stream::dp), 43, 1e-4) << s;
-      if (s < 7) EXPECT_NEAR(end_of(trace, s, plan::Stream::send_next), oversubscription == 1 ? 16 : 32, 1e-4) << s;
-      if (s > 0) EXPECT_NEAR(end_of(trace, s, plan::Stream::recv_prev), oversubscription == 1 ? 16 : 32, 1e-4) << s;
+      const plan::Stream end = s < 7 ? plan::Stream::send_next : plan::Stream::recv_prev;
+      EXPECT_NEAR(end_of(trace, s, end), oversubscription == 1 ? 16 : 32, 1e-4) << s;
     }
   }
 }
