@@ -189,7 +189,7 @@ TEST_F(Coupled, WhereOneAxisCrossesAlmostNothingMeetsAndItIsTheClosedForm) {
   // out are those that meet themselves: zero 2 and 3 gather while they reduce, chunks send while they send.
   random_jobs::Source source(21);
   int crossed = 0;
-  for (int n = 0; n < 200; ++n) {
+  for (int n = 0; n < 300; ++n) {
     spec::Job job = source.job();
     const spec::Strategy& s = job.strategy;
     const int ranks = job.cluster.gpus();
