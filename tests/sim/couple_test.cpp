@@ -171,6 +171,32 @@ TEST_F(Coupled, TwoAxesOfOneStageThatOverlapInPartShareOnlyThen) {
   EXPECT_NEAR(end_of(trace, 0, plan::Stream::gather), 70, 1e-3);
 }
 
+TEST_F(Coupled, AnExchangeOfExpertsHasAShareForEachPeer) {
+  // Four nodes of one GPU. Each sends 100 MB to each of three others, 30 ms alone; beside it a ring of 150 MB a card,
+  // 15 ms alone. Four flows on a card have 2.5 GB/s each: the exchange ends at 40 ms, when the ring has 50 MB left: 45.
+  spec::Job job = toy::job();
+  job.cluster = toy::cluster(4);
+  job.cluster.nodes = 4;
+  job.cluster.node.gpus = job.cluster.node.nvlink.domain = job.cluster.node.nic.count = 1;
+  job.network.fidelity = "coupled";
+  const plan::GroupShape all = plan::group_shape(1, 4, job.cluster, 4);
+  plan::Plan plan;
+  plan.axes.ranks = 4;
+  plan.axes.shapes[static_cast<int>(plan::Axis::dp)] = plan.axes.shapes[static_cast<int>(plan::Axis::ep)] = {1, 4};
+  plan.works = {plan::Collective{plan::CollectiveKind::all_to_all, 400'000'000, all},
+                plan::Collective{plan::CollectiveKind::all_gather, 200'000'000, all}};
+  plan.names = {"operator"};
+  plan.channels = {{plan::Channel::Kind::group, plan::Axis::ep}, {plan::Channel::Kind::group, plan::Axis::dp}};
+  plan.segments.emplace_back().operators = {operator_on(plan::Stream::ep, 0, 0), operator_on(plan::Stream::dp, 1, 1)};
+  plan::Role role;
+  role.ranks = 4;
+  role.calls = {{0, 0, 0}};
+  plan.roles = {role};
+  const trace::Trace trace = sim::simulate(plan, sim::priced(plan, job));
+  EXPECT_NEAR(end_of(trace, 0, plan::Stream::ep), 40, 1e-4);
+  EXPECT_NEAR(end_of(trace, 0, plan::Stream::dp), 45, 1e-4);
+}
+
 /// Latency, ramps and inefficiency on the fabric, kernels that hinder communication.
 void roughen(spec::Job& job) {
   spec::NetworkCalibration& far = job.cluster.fabric.calibration;
