@@ -1,5 +1,5 @@
-# Looks for SimGrid, which runs the flows of `network.fidelity: flow`. Sets FORERUN_HAVE_SIMGRID and SimGrid::SimGrid;
-# without it everything else is built, and that fidelity is refused by name. Debian's package has no CMake files.
+# Looks for SimGrid, which runs the flows of `network.fidelity: flow` and `coupled`. Sets FORERUN_HAVE_SIMGRID and
+# SimGrid::SimGrid; without it everything else is built, and these are refused by name. Debian's package has no CMake files.
 # SPDX-License-Identifier: Apache-2.0
 
 find_path(SIMGRID_INCLUDE_DIR simgrid/s4u.hpp)
@@ -13,5 +13,5 @@ if(SIMGRID_INCLUDE_DIR AND SIMGRID_LIBRARY)
   message(STATUS "SimGrid: found (${SIMGRID_LIBRARY})")
 else()
   set(FORERUN_HAVE_SIMGRID OFF)
-  message(STATUS "SimGrid not found: network.fidelity flow is left out (install libsimgrid-dev)")
+  message(STATUS "SimGrid not found: network.fidelity flow and coupled are left out (install libsimgrid-dev)")
 endif()

@@ -7,13 +7,16 @@
 
 #include "sim/conditions.h"
 #include "sim/cost/price.h"
+#include "sim/couple.h"
 #include "sim/engine/flatten.h"
 #include "sim/network/network.h"
 
 namespace sim {
+namespace {
 
-std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
-                                     const spec::Outages& outages) {
+/// `crossings`: as many as works, or none is wanted.
+Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
+                 const spec::Outages& outages, std::vector<Crossing>* crossings) {
   const std::unique_ptr<Network> network = make_network(cluster, how, outages);
   const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
   std::vector<base::Seconds> out;
@@ -27,7 +30,9 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
           } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
             return base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate));
           } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
-            return network->price(w).time;
+            const NetworkPrice price = network->price(w);
+            if (crossings != nullptr) (*crossings)[out.size()] = price.crossing;
+            return price.time;
           } else {
             return price(w, device).time;
           }
@@ -37,9 +42,22 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
   return out;
 }
 
+}  // namespace
+
+std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
+                                     const spec::Outages& outages) {
+  return price_all(plan, cluster, how, outages, nullptr);
+}
+
 EngineInput priced(const plan::Plan& plan, const spec::Job& job) {
   const spec::Cluster& cluster = job.cluster;
   const spec::Outages none{.seed = job.simulation.seed};
+  if (job.network.fidelity == "coupled") {  // what is slow or lost is so on the wires
+    std::vector<Crossing> crossings(plan.works.size());
+    EngineInput in = flatten(plan, price_all(plan, cluster, job.network, none, &crossings), job);
+    couple(in, job, crossings);
+    return in;
+  }
   std::vector<Prices> by_kind;
   for (int kind = 0; kind < cluster.kinds(); ++kind) {
     by_kind.push_back(prices_of(plan, cluster.mixed() ? cluster.of_kind(kind) : cluster, job.network, none));

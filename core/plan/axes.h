@@ -38,6 +38,7 @@ struct Axes {
   int place_of(int rank) const {
     return stage_stride > 0 ? rank / (hop() * stages) * hop() + rank % hop() : rank % ranks;
   }
+  int stage_of(int rank) const { return stage_stride > 0 ? rank / hop() % stages : rank / ranks; }
   /// Between members of a group in rank numbers.
   int rank_stride(Axis axis) const { return (*this)[axis].stride * ((*this)[axis].stride < hop() ? 1 : stages); }
   const AxisShape& operator[](Axis axis) const { return shapes[static_cast<int>(axis)]; }

@@ -22,11 +22,6 @@ class Outage : Rules {
             "leave it out, or name one kind of node");
       return std::move(faults_);
     }
-    if (job_.network.fidelity == "coupled") {
-      fault(first_key(),
-            "a slow or lost link where each transfer is a flow of its own is not supported by this version",
-            "write network.fidelity: flow or closed_form");
-    }
     for (const LinkFault& link : job_.simulation.slow_links) exists(link, "simulation.slow_links");
     for (const LinkFault& link : job_.simulation.dead_links) exists(link, "simulation.dead_links");
     for (const LostNics& lost : job_.simulation.lost_nics) exists(lost);

@@ -10,6 +10,9 @@ struct Refusal {
   const char *field, *what, *mend;
 };
 
+/// SimGrid 3.32 looks at every flow under way whenever one ends.
+constexpr int kMostCoupledRanks = 1024;
+
 }  // namespace
 
 std::vector<base::Fault> unsupported(const Job& job) {
@@ -17,6 +20,9 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Training& t = job.training;
   const bool expert = !t.serves() && s.ep > 1 && s.overlap.expert.value_or(false);
   const bool paired = !t.serves() && s.pairs_passes();
+  const bool coupled = job.network.fidelity == "coupled";
+  const Simulation& run = job.simulation;
+  const bool each_rank = run.unfold || !run.slow_ranks.empty();
   const Refusal refusals[] = {
       {t.mode == Mode::decode && s.cp > 1 && job.model.moe && s.ep * s.etp > 1, "strategy.cp",
        "decoding with experts and context cut over the same ranks", "write cp: 1, or ep: 1 and etp: 1"},
@@ -45,8 +51,11 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {s.zero >= 2 && (s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream),
        "strategy.schedule", "a schedule with weight gradients apart, two copies or no flush under zero 2 and 3",
        "write schedule: 1f1b or interleaved, or zero: 1"},
-      {job.network.fidelity == "coupled", "network.fidelity", "a step whose every transfer is a flow",
+      {coupled && job.cluster.mixed(), "network.fidelity", "a fabric of flows between several kinds of node",
        "write fidelity: flow or closed_form"},
+      {coupled && each_rank && job.cluster.gpus() > kMostCoupledRanks, "network.fidelity",
+       "a fabric of flows of more than 1,024 ranks, each run by itself,",
+       "write unfold: false and slow_ranks: [], or fidelity: flow"},
   };
   std::vector<base::Fault> faults;
   for (const Refusal& refusal : refusals) {

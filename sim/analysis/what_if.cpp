@@ -27,7 +27,9 @@ Ticks length_without(EngineInput in, const std::vector<std::string>& categories,
   if (free == kHost) in.host_start = 0;
   for (std::size_t i = 0; i < in.steps.size(); ++i) {
     if (free == kHost) in.steps[i].host = 0;
-    if (categories[i % categories.size()] == free) in.steps[i].duration = 0;
+    if (categories[i % categories.size()] != free) continue;
+    in.steps[i].duration = 0;
+    in.steps[i].crossing = -1;
   }
   for (Instance& instance : in.instances) instance.recorded = false;  // the length is all that is asked
   chain(in);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -32,13 +33,19 @@ struct Meeting {
 
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
-class Run {
+class Run final : private Rider {
  public:
   Run(const EngineInput& in, Islands islands);
   EngineOutput run();
 
  private:
+  Ticks begin(Ship) override;
+  Ticks resume(Ticks now) override;
+  Ticks delivered(Ticks now, std::int32_t ticket) override;
+  Ticks next_instant() const;
+  [[gnu::noinline]] void ship(Machine&, int s, Ticks late);  // out of start(), which is worth inlining
   void prepare(Machine&, std::int32_t instance);
+  void issue_all();
   void visit(std::int32_t island);
   void issue(Machine&);
   void push(Machine&, std::int32_t index);
@@ -62,8 +69,10 @@ class Run {
   std::vector<Tournament> clocks_;         // of each island's instances
   std::vector<std::int32_t> open_;         // on each island, members of meetings that wait for members on others
   Tournament horizon_;                     // the earliest of each island but the one that is visited
-  std::int32_t visited_ = -1;              // that island
+  std::int32_t visited_ = -1;              // that island; beside a carrier there is one, and it always is
   Ticks now_ = 0;                          // there
+  Ship ship_;                              // of the carrier
+  std::vector<Ticks> tail_;                // [instance * streams + stream]: of its load under way
   EngineOutput out_;
 };
 
@@ -104,6 +113,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.segments = in_.segments_of(instance.variant);
   m.plain = in_.jitter == 0 && instance.compute_factor == 1 && instance.network_factor == 1;
   m.recorded = instance.recorded;
+  if (in_.carrier) m.loads = in_.loads.data() + static_cast<std::size_t>(i) * in_.crossings;
   m.host = in_.host_start;
   if (!m.recorded) return;
   std::array<std::size_t, kStreams> count{};
@@ -273,10 +283,27 @@ inline void Run::start(Machine& m, int s) {
     stretch = m.holders.stretch(e.resources, in_);
   }
   m.next[s] = event_at(stream.progress.begin(now_, alone, stretch), s);
+  if (m.loads != nullptr) ship(m, s, alone - e.duration);
+}
+
+/// Puts the load of what starts on the network. `late`: how much later than priced it ends, by jitter.
+void Run::ship(Machine& m, int s, Ticks late) {
+  const std::int16_t crossing = in_.steps[m.entries[m.streams[s].head].step].crossing;
+  if (crossing < 0 || m.loads[crossing].set < 0) return;
+  const std::int32_t ticket = m.instance * kStreams + s;
+  m.carried = static_cast<std::uint16_t>(m.carried | 1u << s);
+  tail_[ticket] = m.loads[crossing].tail + std::max<Ticks>(0, late);
+  ship_(m.loads[crossing], ticket);
 }
 
 inline void Run::end(Machine& m, int s) {
   StreamState& stream = m.streams[s];
+  if ((m.carried >> s & 1u) != 0) {  // its flows are under way: no pace changes its end now, but it slows others
+    m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
+    stream.state = State::carried;
+    m.next[s] = kNever;
+    return;
+  }
   if (const std::uint8_t resources = m.entries[stream.head].resources; resources != 0) {
     m.sharing = static_cast<std::uint16_t>(m.sharing & ~(1u << s));
     m.holders.leave(resources);
@@ -373,15 +400,61 @@ void Run::visit(std::int32_t island) {
   horizon_.set(island, clocks.earliest());
 }
 
-EngineOutput Run::run() {
-  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], islands_.order[i]);
+void Run::issue_all() {
   for (Machine& m : machines_) {
     visited_ = m.island;
     issue(m);
     visited_ = -1;
     refresh(m);
   }
-  while (horizon_.earliest() < kNever) visit(horizon_.winner());
+}
+
+Ticks Run::begin(Ship ship) {
+  ship_ = std::move(ship);
+  tail_.resize(machines_.size() * kStreams);
+  issue_all();
+  visited_ = 0;
+  return next_instant();
+}
+
+Ticks Run::next_instant() const {
+  const std::int64_t next = clocks_.front().earliest();
+  return next < kNever ? instant_of(next) : kNoInstant;
+}
+
+Ticks Run::resume(Ticks now) {
+  const Tournament& clocks = clocks_.front();
+  while (clocks.earliest() < event_at(now + 1, 0)) {
+    now_ = instant_of(clocks.earliest());
+    advance(machines_[clocks.winner()], stream_of(clocks.earliest()));
+  }
+  return next_instant();
+}
+
+Ticks Run::delivered(Ticks now, std::int32_t ticket) {
+  now_ = std::max(now_, std::min(now, instant_of(clocks_.front().earliest())));
+  const int s = ticket % kStreams;
+  Machine& m = machines_[static_cast<std::size_t>(ticket / kStreams)];
+  StreamState& stream = m.streams[s];
+  m.carried = static_cast<std::uint16_t>(m.carried & ~(1u << s));
+  m.next[s] = event_at(stream.progress.extend(now_, tail_[ticket]), s);
+  if (stream.state == State::carried && m.entries[stream.head].resources != 0) {
+    m.sharing = static_cast<std::uint16_t>(m.sharing | 1u << s);
+    restretch(m);
+  }
+  stream.state = State::running;
+  refresh(m);
+  return resume(now_);
+}
+
+EngineOutput Run::run() {
+  for (std::size_t i = 0; i < machines_.size(); ++i) prepare(machines_[i], islands_.order[i]);
+  if (in_.carrier) {
+    in_.carrier->run(*this);
+  } else {
+    issue_all();
+    while (horizon_.earliest() < kNever) visit(horizon_.winner());
+  }
   for (const Machine& m : machines_) out_.deadlocked |= m.outstanding > 0;
   return std::move(out_);
 }
@@ -392,6 +465,9 @@ const Instance& EngineInput::instance_of(int rank) const {
   return *std::find_if(instances.begin(), instances.end(), [rank](const Instance& i) { return i.rank == rank; });
 }
 
-EngineOutput run(const EngineInput& in, int island) { return Run(in, islands_of(in, island)).run(); }
+EngineOutput run(const EngineInput& in, int island) {
+  constexpr int kAll = std::numeric_limits<int>::max();  // beside a carrier all ranks keep to its clock
+  return Run(in, islands_of(in, in.carrier ? kAll : island)).run();
+}
 
 }  // namespace sim

@@ -8,10 +8,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/trace/trace.h"
+#include "sim/engine/carrier.h"
 
 namespace sim {
 
@@ -40,6 +42,7 @@ struct Step {
   std::uint16_t operators = 1;  // that it stands for
   std::int32_t members = 1;     // ranks of its collective, for the expected maximum under jitter
   std::int16_t channel = -1;
+  std::int16_t crossing = -1;  // which of an instance's loads it puts on the network; -1: none
   std::uint8_t stream = 0;
   std::uint8_t resources = 0;
   bool synchronizes = false;  // the host waits for it before it issues more
@@ -66,7 +69,10 @@ struct EngineInput {
   std::vector<Instance> instances;
   std::vector<std::int32_t> meeting_of;    // [instance * channels + channel]: where its members meet; -1: alone
   std::vector<std::int32_t> meeting_size;  // instances that meet there
-  Ticks host_start = 0;                    // before the host issues the first operator
+  std::shared_ptr<const Carrier> carrier;  // null: no operator has a load
+  std::vector<Load> loads;                 // [instance * crossings + crossing]
+  std::int32_t crossings = 0;
+  Ticks host_start = 0;  // before the host issues the first operator
   double compute_slowdown = 1, communication_slowdown = 1;
   double jitter = 0;   // relative standard deviation of a kernel's time
   bool folded = true;  // jitter: expected maximum over members instead of samples

@@ -28,8 +28,8 @@ inline int stream_of(std::int64_t event) { return static_cast<int>(event & ((1 <
 inline constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int8_t kNothing = -1, kHost = -2;  // Span::waited_for, besides streams
 
-/// starting, leaving: its meeting told when it begins or is over.
-enum class State : std::uint8_t { idle, blocked, unissued, meeting, starting, running, parting, leaving };
+/// starting, leaving: its meeting told when it begins or is over; carried: only its flows are under way (carrier.h).
+enum class State : std::uint8_t { idle, blocked, unissued, meeting, starting, running, carried, parting, leaving };
 
 /// An issued operator in its stream's queue: one cache line with all that running it needs.
 struct alignas(64) Entry {
@@ -74,6 +74,7 @@ struct Machine {
   std::array<Recorded, plan::kEvents> events;
   Holders holders;
   std::uint16_t sharing = 0;  // streams whose running operator holds something, as bits
+  std::uint16_t carried = 0;  // streams whose running operator has flows under way, as bits
   bool host_waits = false, full = false;
   bool plain = true;  // kernels take their prices
   bool recorded = true;
@@ -81,6 +82,7 @@ struct Machine {
   Ticks host = 0;
   Entry* entries = nullptr;                   // kEntries of them
   const std::int32_t* meeting_of = nullptr;   // by channel
+  const Load* loads = nullptr;                // by crossing; null: prices hold
   std::vector<trace::Span>* spans = nullptr;  // by stream
   const std::vector<plan::Call>* program = nullptr;
   const std::int32_t* segments = nullptr;          // the first step of each, and the end

@@ -60,6 +60,12 @@ class Progress {
     stretch_ = stretch;
     return end();
   }
+  /// At least so much is left, alone. The new end.
+  Ticks extend(Ticks now, Ticks least) {
+    left_ = std::max(left_ - static_cast<double>(now - since_) / stretch_, static_cast<double>(least));
+    since_ = now;
+    return end();
+  }
 
  private:
   /// To the nearest picosecond; halves go up, also those that lost their last bits.

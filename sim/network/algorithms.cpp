@@ -41,6 +41,13 @@ NetworkPrice priced(Streamed s, Algorithm by, const PathCurve& rules) {
   return {s.time, by, s.protocol, &rules, rules.residual};
 }
 
+NetworkPrice crossed(Streamed s, Algorithm by, const PathCurve& rules, const Ground& at, Pattern pattern) {
+  NetworkPrice out = priced(s, by, rules);
+  const base::Seconds bytes = std::max(s.first, s.second);
+  out.crossing = {pattern, at.group, at.between(pattern) * s.first, s.time - bytes, s.second};
+  return out;
+}
+
 base::ByteRate rate_between(const PathCurve& far, const Ground& at, Pattern pattern) {
   return at.between(pattern) * decay(far, at.domains);
 }
@@ -54,7 +61,7 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
   const Leg inside{&near, at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::ring, near);
   const Leg between{&far, rate_between(far, at, Pattern::ring), far_steps, sent, at.own};
-  return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far);
+  return crossed(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far, at, Pattern::ring);
 }
 
 // What a node's NICs carry in a double binary tree: with two domains each half of the buffer crosses once each way.
@@ -68,7 +75,8 @@ NetworkPrice tree(const Ground& at) {
   const PathCurve& near = at.near().all_reduce;
   const Leg chain{&near, at.inside * decay(near, at.members), 2.0 * (at.members - 1), at.bytes * 2.0, {}};
   if (at.domains == 1) return priced(streamed(chain), Algorithm::tree, near);
-  return priced(streamed(tree_leg(at), at.members > 1 ? chain : Leg{}), Algorithm::tree, at.far().tree);
+  const Streamed both = streamed(tree_leg(at), at.members > 1 ? chain : Leg{});
+  return crossed(both, Algorithm::tree, at.far().tree, at, Pattern::tree);
 }
 
 Leg nvls_leg(const Ground& at) {
@@ -85,14 +93,14 @@ NetworkPrice collnet(const Ground& at, bool multicast) {
     const double share = 2.0 * (at.members - 1) / at.members;
     inside = multicast ? nvls_leg(at) : Leg{&near, at.inside * decay(near, at.members), 2, at.bytes * share, at.own};
   }
-  return priced(streamed(between, inside), Algorithm::collnet, far);
+  return crossed(streamed(between, inside), Algorithm::collnet, far, at, Pattern::tree);
 }
 
 NetworkPrice pat(CollectiveKind kind, const Ground& at) {
   const PathCurve& far = at.far().pat;
   const double steps = levels(at.domains);
   const Leg between{&far, rate_between(far, at, Pattern::ring), steps, at.bytes * bus_factor(kind, at.size), at.own};
-  return priced(streamed(between), Algorithm::pat, far);
+  return crossed(streamed(between), Algorithm::pat, far, at, Pattern::ring);
 }
 
 /// `crossing`: see plan::Collective; then all of `bytes` arrive at a rank over NVLink, handed on by the one that took
@@ -108,7 +116,8 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const double peers = at.members == 1 || at.nvlink ? at.domains - 1.0 : at.size - at.members;
   const base::ByteRate of_a_rank = rate_between(far, at, Pattern::all_to_all) / at.members;
   const Leg between{&far, of_a_rank, peers, out, at.own};
-  return priced(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::direct, far);
+  const Streamed both = streamed(between, at.members > 1 ? inside : Leg{});
+  return crossed(both, Algorithm::direct, far, at, Pattern::all_to_all);
 }
 
 // Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
@@ -122,9 +131,12 @@ NetworkPrice shift(const Ground& at) {
   }
   if (at.domains == 1) return inside;
   const PathCurve& far = at.far().send;
-  const NetworkPrice between =
-      priced(streamed({&far, at.between(Pattern::shift), 1, at.bytes, {}}), Algorithm::direct, far);
-  return between.time < inside.time ? inside : between;
+  const Streamed alone = streamed({&far, at.between(Pattern::shift), 1, at.bytes, {}});
+  NetworkPrice both = crossed(alone, Algorithm::direct, far, at, Pattern::shift);
+  both.crossing.inside = std::max(base::Seconds(), inside.time - both.crossing.start);
+  if (!(both.time < inside.time)) return both;
+  inside.crossing = both.crossing;
+  return inside;
 }
 
 NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
@@ -139,7 +151,11 @@ NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
     const NetworkPrice part = price(plan::Collective{kind, bytes, group}, at.paths);
     sum.time += part.time;
     sum.residual = std::max(sum.residual, part.residual);
-    if (&group == &rail) sum.curve = part.curve, sum.protocol = part.protocol;
+    if (&group != &rail) return;
+    sum.curve = part.curve;
+    sum.protocol = part.protocol;
+    sum.crossing = part.crossing;
+    sum.crossing.start = sum.crossing.start - part.time;  // of all phases, once their sum is there
   };
   const std::int64_t part = std::max<std::int64_t>(1, c.bytes / at.members);
   switch (c.kind) {
@@ -164,6 +180,7 @@ NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
       break;
     case CollectiveKind::shift: break;
   }
+  sum.crossing.start += sum.time;
   return sum;
 }
 
@@ -187,7 +204,7 @@ std::optional<NetworkPrice> price_by(Algorithm by, const plan::Collective& c, co
       break;
     case Algorithm::nvls_tree:
       if (reduces && multicast && across && at.far().tree.offered()) {
-        return priced(streamed(tree_leg(at), nvls_leg(at)), by, at.far().tree);
+        return crossed(streamed(tree_leg(at), nvls_leg(at)), by, at.far().tree, at, Pattern::tree);
       }
       break;
     case Algorithm::collnet:
@@ -219,8 +236,12 @@ NetworkPrice price_send(const plan::Transfer& t, const Paths& paths) {
   const base::Bytes sent{static_cast<double>(t.bytes)};
   if (t.crosses_domain && t.sharing > 0) {
     const PathCurve& far = cluster.fabric.calibration.send;
-    const base::ByteRate rate = paths.between({2, 1, 2, t.sharing, t.layout}, 1, Pattern::send);
-    return priced(streamed({&far, rate, 1, sent, {}}), Algorithm::direct, far);
+    const plan::GroupShape pair{2, 1, 2, t.sharing, t.layout};
+    const base::ByteRate rate = paths.between(pair, 1, Pattern::send);
+    const Streamed alone = streamed({&far, rate, 1, sent, {}});
+    NetworkPrice out = priced(alone, Algorithm::direct, far);
+    out.crossing = {Pattern::send, pair, rate * alone.first, alone.time - alone.first, {}};
+    return out;
   }
   const PathCurve& near = cluster.node.links.send;
   const bool nvlink = !t.crosses_domain && joined_by_nvlink(cluster.node, 2);

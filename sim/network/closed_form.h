@@ -24,12 +24,24 @@
 
 namespace sim {
 
+/// What of a price goes over the fabric: flows of `pattern` in which the island of a group that sends most sends
+/// `wire` (shift and send: one member). What the protocol loses is counted as bytes, so that at the rate that was
+/// priced with, they take their part of the time.
+struct Crossing {
+  Pattern pattern = Pattern::ring;
+  plan::GroupShape group;
+  base::Bytes wire;      // 0: nothing leaves an island
+  base::Seconds start;   // latency and steps, besides the bytes
+  base::Seconds inside;  // of the bytes that move inside islands at the same time
+};
+
 struct NetworkPrice {
   base::Seconds time;
   spec::Algorithm algorithm = spec::Algorithm::automatic;  // the one that was chosen; automatic when nothing moves
   Protocol protocol = Protocol::none;
   const spec::PathCurve* curve = nullptr;  // that rules: the fabric's where the group leaves its domain; of the cluster
   double residual = 0;                     // of that curve
+  Crossing crossing = {};
 };
 
 /// Time of one collective among `group`, all groups of its axis running at once (GroupShape::sharing), nothing else on

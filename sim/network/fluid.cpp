@@ -42,6 +42,7 @@ struct Partition {
 Partition refined(const Fluid& fluid) {
   Colours flows(fluid.flows()), links(fluid.capacities.size());
   for (std::size_t f = 0; f < flows.size(); ++f) flows[f] = mixed(std::bit_cast<std::uint64_t>(fluid.volumes[f]));
+  for (std::size_t f = 0; f < fluid.kinds.size(); ++f) flows[f] ^= mixed(static_cast<std::uint64_t>(fluid.kinds[f]));
   for (std::size_t l = 0; l < links.size(); ++l) links[l] = mixed(std::bit_cast<std::uint64_t>(fluid.capacities[l]));
   for (std::size_t before = 0, now = distinct(flows) + distinct(links); now != before;) {
     Colours on_link(links.size(), 0);
@@ -109,7 +110,10 @@ Fluid folded(const Fluid& fluid) {
   for (std::size_t c = 0; c < flow_classes; ++c) {
     links.clear();
     for (std::size_t i = fluid.starts[sample[c]]; i < fluid.starts[sample[c] + 1]; ++i) links.push_back(link_class(i));
-    for (std::int64_t copy = members[c] / divisor[part(c)]; copy > 0; --copy) out.add(fluid.volumes[sample[c]], links);
+    for (std::int64_t copy = members[c] / divisor[part(c)]; copy > 0; --copy) {
+      out.add(fluid.volumes[sample[c]], links);
+      if (!fluid.kinds.empty()) out.kinds.push_back(fluid.kinds[sample[c]]);
+    }
   }
   return out;
 }

@@ -15,6 +15,7 @@ struct Fluid {
   std::vector<double> volumes;            // of each flow
   std::vector<int> routes;                // links, flow after flow
   std::vector<std::size_t> starts = {0};  // one more than flows
+  std::vector<int> kinds;                 // of each flow, or empty; those of different kinds start at different times
 
   std::size_t flows() const { return volumes.size(); }
   void add(double volume, const std::vector<int>& links) {
@@ -24,10 +25,10 @@ struct Fluid {
   }
 };
 
-/// The same instant of the last end with far fewer flows. Flows are alike when they have one volume and cross alike
-/// links; links are alike when they have one capacity and carry alike flows (the coarsest equitable partition). Alike
-/// flows keep one rate for ever, so all links of a class become one link of their capacity together, and as many of its
-/// flows as the classes that meet on links have no common divisor for.
+/// The same instant of the last end with far fewer flows. Flows are alike when they have one volume and kind and cross
+/// alike links; links are alike when they have one capacity and carry alike flows (the coarsest equitable partition).
+/// Alike flows keep one rate for ever, so all links of a class become one link of their capacity together, and as many
+/// of its flows as the classes that meet on links have no common divisor for.
 Fluid folded(const Fluid&);
 
 /// The instant of the last end without running the flows, where two bounds meet: no link is done before it has carried

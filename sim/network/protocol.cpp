@@ -16,10 +16,15 @@ base::Seconds simple_bytes(const Leg& leg) {
   return (leg.sent + filling + leg.own * c.local) / (leg.rate * c.efficiency);
 }
 
-base::Seconds simple(const Leg& first, const Leg& second) {
+Streamed together(base::Seconds start, base::Seconds first, base::Seconds second, Protocol by) {
+  return {start + std::max(first, second), by, first, second};
+}
+
+Streamed simple(const Leg& first, const Leg& second) {
   const base::Seconds start = first.curve->latency + first.curve->hop * first.steps;
-  if (!second.curve) return start + simple_bytes(first);
-  return start + second.curve->hop * second.steps + std::max(simple_bytes(first), simple_bytes(second));
+  if (!second.curve) return together(start, simple_bytes(first), {}, Protocol::simple);
+  return together(start + second.curve->hop * second.steps, simple_bytes(first), simple_bytes(second),
+                  Protocol::simple);
 }
 
 /// A curve with LL and LL128 fitted as one stands for either.
@@ -35,12 +40,12 @@ base::Seconds flagged_bytes(const Leg& leg, Flags flags) {
   return (leg.sent + leg.own * leg.curve->local) / (leg.rate * of(leg, flags).efficiency);
 }
 
-base::Seconds flagged(const Leg& first, const Leg& second, Flags flags) {
+Streamed flagged(const Leg& first, const Leg& second, Flags flags, Protocol by) {
   const spec::LowLatency& p = of(first, flags);
   const base::Seconds start = p.latency + p.hop * first.steps;
-  if (!second.curve) return start + flagged_bytes(first, flags);
-  return start + of(second, flags).hop * second.steps +
-         std::max(flagged_bytes(first, flags), flagged_bytes(second, flags));
+  if (!second.curve) return together(start, flagged_bytes(first, flags), {}, by);
+  return together(start + of(second, flags).hop * second.steps, flagged_bytes(first, flags),
+                  flagged_bytes(second, flags), by);
 }
 
 }  // namespace
@@ -51,10 +56,10 @@ std::string_view name(Protocol protocol) {
 }
 
 Streamed streamed(const Leg& first, const Leg& second) {
-  Streamed best{simple(first, second), Protocol::simple};
+  Streamed best = simple(first, second);
   const auto consider = [&](Flags flags, Protocol protocol) {
     if (!offered(first, flags) || !offered(second, flags)) return;
-    if (const base::Seconds time = flagged(first, second, flags); time < best.time) best = {time, protocol};
+    if (const Streamed by = flagged(first, second, flags, protocol); by.time < best.time) best = by;
   };
   const bool two = apart(first) || apart(second);
   consider(&spec::PathCurve::low_latency, two ? Protocol::ll : Protocol::low_latency);

@@ -27,6 +27,7 @@ struct Leg {
 struct Streamed {
   base::Seconds time;
   Protocol protocol = Protocol::none;
+  base::Seconds first, second;  // of it the bytes of each leg, both at the same time
 };
 
 /// An algorithm whose legs stream at the same time: the slowest leg's bytes, every leg's steps, the start-up of the

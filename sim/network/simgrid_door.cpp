@@ -9,24 +9,36 @@
 namespace sim {
 namespace {
 
-using LastEnd = double (*)(const Fluid&);
+struct Module {
+  double (*last_end)(const Fluid&) = nullptr;
+  void (*ride)(const Cargo&, Rider&) = nullptr;
+};
 
-// Null where this build has no such module, or SimGrid itself is not installed.
-LastEnd module() {
-  static const auto entry = [] {
+// Empty where this build has no such module, or SimGrid itself is not installed.
+const Module& module() {
+  static const Module entries = [] {
+    Module out;
     void* const handle = dlopen("libforerun_simgrid.so", RTLD_NOW | RTLD_LOCAL);
-    return handle == nullptr ? nullptr : reinterpret_cast<LastEnd>(dlsym(handle, "forerun_last_end"));
+    if (handle == nullptr) return out;
+    out.last_end = reinterpret_cast<decltype(out.last_end)>(dlsym(handle, "forerun_last_end"));
+    out.ride = reinterpret_cast<decltype(out.ride)>(dlsym(handle, "forerun_ride"));
+    return out;
   }();
-  return entry;
+  return entries;
 }
 
 }  // namespace
 
-bool has_simgrid() { return module() != nullptr; }
+bool has_simgrid() { return module().last_end != nullptr; }
 
 double last_end(const Fluid& fluid) {
   assert(has_simgrid());
-  return module()(fluid);
+  return module().last_end(fluid);
+}
+
+void ride(const Cargo& cargo, Rider& rider) {
+  assert(has_simgrid());
+  module().ride(cargo, rider);
 }
 
 }  // namespace sim

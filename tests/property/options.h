@@ -140,7 +140,7 @@ inline void add_kernels(List& list) {
 
 inline void add_simulation(List& list) {
   list.key("n:algorithm", {"ring", "tree", "nvls", "nvls_tree", "collnet", "pat", "direct", "hierarchical"});
-  list.key("n:fidelity", {"flow"});
+  list.key("n:fidelity", {"flow", "coupled"});
   list.key("i:unfold", {"true"});
   list.key("i:jitter", {"0.1"});
   list.set({{"i:slow_ranks", "[{rank: 3, factor: 1.5}]"}});
@@ -152,12 +152,15 @@ inline void add_simulation(List& list) {
   list.key("c:node", {"wide-8", "rack-4", "pcie-8", "old-8"});
   const std::string thin = "{base: flat, kind: fat_tree, leaf_nodes: 1, oversubscription: 4}";
   list.key("c:fabric", {"slow", thin, "{base: flat, leaf_nodes: 1, upper_tiers: [{nodes: 2, oversubscription: 2}]}"});
-  list.set({{"n:fidelity", "flow"}, {"c:fabric", thin}});
-  list.set({{"i:slow_links", "[{leaf: 1, factor: 2}]"}, {"n:fidelity", "flow"}, {"c:fabric", thin}});
-  list.set({{"i:dead_links", "[{leaf: 0, uplinks: 1}]"}, {"n:fidelity", "flow"}, {"c:fabric", thin}});
+  for (const char* fidelity : {"flow", "coupled"}) {
+    list.set({{"n:fidelity", fidelity}, {"c:fabric", thin}});
+    list.set({{"i:slow_links", "[{leaf: 1, factor: 2}]"}, {"n:fidelity", fidelity}, {"c:fabric", thin}});
+    list.set({{"i:dead_links", "[{leaf: 0, uplinks: 1}]"}, {"n:fidelity", fidelity}, {"c:fabric", thin}});
+  }
   const std::string hashed = "{base: flat, kind: fat_tree, leaf_nodes: 1, nodes: 8, routing: ecmp}";
   list.set({{"c:fabric", hashed}, {"n:fidelity", "flow"}});
   list.set({{"c:hosts", "[5, 2]"}, {"c:fabric", hashed}, {"n:fidelity", "flow"}});
+  list.set({{"c:hosts", "[5, 2]"}, {"c:fabric", hashed}, {"n:fidelity", "coupled"}});
   list.key("model", {"gqa", "gpt", "experts", "latent", "windowed", "encoder", "convolutions"});
 }
 

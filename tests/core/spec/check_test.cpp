@@ -259,7 +259,13 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
               j.model.parallel_block = true;
             }),
             "model.moe");
-  EXPECT_EQ(refused([](Job& j) { j.network.fidelity = "coupled"; }), "network.fidelity");
+  EXPECT_EQ(refused([](Job& j) {
+              j.network.fidelity = "coupled";
+              j.simulation.unfold = true;
+              j.cluster.nodes = 1025;
+              j.cluster.node.gpus = 1;
+            }),
+            "network.fidelity");
 }
 
 TEST(Check, TokensTravelBesideAnotherMicrobatchWhereAForwardIsPairedWithAWholeBackward) {
