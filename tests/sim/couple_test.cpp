@@ -298,19 +298,22 @@ TEST_F(Coupled, ChainsOfKernelsChangeNothing) {
   }
 }
 
-TEST_F(Coupled, ASlowLinkSlowsTheFlowsThroughItsCards) {
-  // Two nodes, one ring; the second's cards at a third: everything that crosses takes three times as long.
-  const auto exchanged = [](std::vector<spec::SlowLink> slow) {
+TEST_F(Coupled, WhatIsSlowOrLostIsSoOnTheWires) {
+  // Two nodes of 8, one ring over both by all cards. The second's at a third: everything that crosses takes three times
+  // as long. Four of its eight lost: half of the rate is left.
+  const auto exchanged = [](const spec::Outages& outages) {
     const spec::Job job = toy::job({.dp = 16}, [&](spec::Job& j) {
       j.network.fidelity = "coupled";
-      j.simulation.slow_links = std::move(slow);
+      static_cast<spec::Outages&>(j.simulation) = outages;
     });
     for (const result::Communication& axis : sim::predict(job).prediction.communication) {
       if (axis.axis == "dp") return axis.time_s;
     }
     return 0.0;
   };
-  EXPECT_NEAR(exchanged({{1, 3}}), 3 * exchanged({}), 1e-3 * exchanged({}));
+  const double whole = exchanged({});
+  EXPECT_NEAR(exchanged({.slow_links = {{.node = 1, .factor = 3}}}), 3 * whole, 1e-3 * whole);
+  EXPECT_NEAR(exchanged({.lost_nics = {{.node = 1, .count = 4}}}), 2 * whole, 1e-3 * whole);
 }
 
 TEST_F(Coupled, WhatIfOneAxisWereFreeItsFlowsLeaveTheFabric) {
