@@ -172,7 +172,7 @@ TEST(Serving, ContextParallelPrefillIsTheForwardOfTraining) {
 }
 
 TEST(Serving, TheContextIsTheMiddleOfTheOutputUnlessTheJobSays) {
-  spec::Training t;
+  spec::Training t{};
   t.mode = spec::Mode::decode;
   t.sequence = 1000;
   EXPECT_EQ(t.attended(), 1001);
