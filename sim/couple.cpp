@@ -9,6 +9,7 @@
 #include "sim/engine/flatten.h"
 #include "sim/network/cards.h"
 #include "sim/network/cargo.h"
+#include "sim/network/flow.h"
 #include "sim/network/traffic.h"
 #include "sim/network/wires.h"
 
@@ -26,13 +27,13 @@ class Coupler {
         cluster_(job.cluster),
         cards_(cluster_, job.simulation),
         wires_(cluster_, job.simulation),
-        number_(static_cast<std::size_t>(wires_.links()), -1) {}
+        piping_(wires_, base::ByteRate(1)) {}
 
   /// -1: all that it sends stays inside islands.
   int set_of(const Instance& sender, const Crossing& crossing, const Channel& channel) {
     return crossing.pattern == Pattern::send ? transfer(sender, channel) : share_of(sender, crossing);
   }
-  Cargo stowed() const { return sim::stowed(fluid_, sets_); }
+  Cargo stowed() const { return sim::stowed(piping_.fluid, sets_); }
 
  private:
   /// Instances are told apart by their stage, or unfolded by their rank.
@@ -65,23 +66,13 @@ class Coupler {
 
   int add(const std::vector<Flow>& flows, double busiest) {
     const int island = island_gpus(cluster_.node);
-    const std::size_t before = fluid_.flows();
+    const std::size_t before = piping_.fluid.flows();
     for (const Flow& flow : flows) {
       if (flow.source / island == flow.target / island) continue;
-      route_.clear();
-      wires_.route(flow.source, flow.target, route_);
-      for (Wires::Link& link : route_) {
-        int& number = number_[static_cast<std::size_t>(link)];
-        if (number < 0) {
-          number = static_cast<int>(fluid_.capacities.size());
-          fluid_.capacities.push_back(wires_.capacity(link).si());
-        }
-        link = number;
-      }
-      fluid_.add(flow.volume / busiest, route_);
-      fluid_.kinds.push_back(sets_);
+      piping_.add(flow, flow.volume / busiest);
+      piping_.fluid.kinds.push_back(sets_);
     }
-    return fluid_.flows() == before ? -1 : sets_++;
+    return piping_.fluid.flows() == before ? -1 : sets_++;
   }
 
   const EngineInput& in_;
@@ -89,9 +80,7 @@ class Coupler {
   const spec::Cluster& cluster_;
   const Cards cards_;
   const Wires wires_;
-  std::vector<int> number_;  // of a link, among those that are crossed
-  std::vector<Wires::Link> route_;
-  Fluid fluid_;
+  Piping piping_;
   int sets_ = 0;
   std::map<std::pair<int, int>, int> transfers_;                               // sender, receiving stage
   std::map<std::pair<Pattern, plan::GroupShape>, std::map<int, int>> shares_;  // by sender

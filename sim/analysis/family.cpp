@@ -24,14 +24,11 @@ std::string name_of(const plan::MemoryBound& w) {
   return std::string(spec::kMemoryKindNames[static_cast<int>(w.kind)]) + " kernels";
 }
 
-std::string over(const std::string& op, const spec::NetworkCalibration& path) {
-  return op + " over " + (path.name.empty() ? "unnamed links" : path.name);
-}
 std::string name_of(const plan::Collective& w, const spec::Cluster& cluster) {
-  return over(std::string(name(w.kind)), w.group.domains > 1 ? cluster.fabric.calibration : cluster.node.links);
+  return name(w.kind, w.group.domains > 1 ? cluster.fabric.calibration : cluster.node.links);
 }
 std::string name_of(const plan::Transfer& w, const spec::Cluster& cluster) {
-  return over("send", w.crosses_domain ? cluster.fabric.calibration : cluster.node.links);
+  return name(plan::CollectiveKind::shift, w.crosses_domain ? cluster.fabric.calibration : cluster.node.links);
 }
 
 bool outside(const plan::Matmul& w) { return std::min({w.m, w.n, w.k}) < kLeastSide; }

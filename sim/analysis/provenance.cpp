@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/base/text.h"
+#include "sim/network/algorithms.h"
 #include "sim/network/collective_table.h"
 
 namespace sim {
@@ -16,19 +17,6 @@ namespace {
 
 result::Provenance of(std::string what, bool measured, const std::string& source) {
   return {std::move(what), measured ? "measured" : "assumed", source};
-}
-
-const spec::PathCurve& curve_of(const spec::NetworkCalibration& path, plan::CollectiveKind kind) {
-  switch (kind) {
-    case plan::CollectiveKind::all_gather: return path.all_gather;
-    case plan::CollectiveKind::reduce_scatter: return path.reduce_scatter;
-    case plan::CollectiveKind::all_to_all: return path.all_to_all;
-    case plan::CollectiveKind::shift: return path.send;
-    case plan::CollectiveKind::broadcast:
-    case plan::CollectiveKind::reduce: return path.broadcast.offered() ? path.broadcast : path.all_gather;
-    case plan::CollectiveKind::all_reduce: break;
-  }
-  return path.all_reduce;
 }
 
 const std::string& key_of(const result::Provenance& number) { return number.what; }
@@ -40,8 +28,6 @@ void add_new(std::vector<T>& all, T one) {
   const auto same = [&](const T& known) { return key_of(known) == key_of(one); };
   if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(one));
 }
-
-constexpr const char* kKernelNames[] = {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"};
 
 class Collector {
  public:
@@ -71,8 +57,7 @@ class Collector {
   }
   void add(const plan::Attention& w) {
     const spec::AttentionCurve& curve = node_.calibration.attention[static_cast<int>(w.kernel)];
-    note(of(std::string("attention ") + kKernelNames[static_cast<int>(w.kernel)] + on_gpu(), curve.from.measured,
-            curve.from.source));
+    note(of("attention " + std::string(spec::name(w.kernel)) + on_gpu(), curve.from.measured, curve.from.source));
   }
   void add(const plan::MemoryBound& w) {
     const int kind = static_cast<int>(w.kind);
@@ -103,7 +88,7 @@ class Collector {
   }
   void note_path(const spec::NetworkCalibration& path, plan::CollectiveKind kind, std::int64_t bytes) {
     const spec::PathCurve& curve = curve_of(path, kind);
-    const std::string what = std::string(name(kind)) + " over " + (path.name.empty() ? "unnamed links" : path.name);
+    const std::string what = name(kind, path);
     note(of(what, curve.measured, curve.source));
     if (outside(curve, bytes)) beyond_.emplace(what, curve.covered);
   }

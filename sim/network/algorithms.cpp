@@ -14,21 +14,6 @@ using plan::CollectiveKind;
 using spec::Algorithm;
 using spec::PathCurve;
 
-const PathCurve& ring_curve(const spec::NetworkCalibration& of, CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_reduce: return of.all_reduce;
-    case CollectiveKind::reduce_scatter: return of.reduce_scatter;
-    case CollectiveKind::all_to_all: return of.all_to_all;
-    case CollectiveKind::shift: return of.send;
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce:  // streams as a broadcast does, the other way
-      if (of.broadcast.offered()) return of.broadcast;
-      break;
-    case CollectiveKind::all_gather: break;
-  }
-  return of.all_gather;
-}
-
 double decay(const PathCurve& c, int members) { return members > 2 ? std::pow(members / 2.0, -c.decay) : 1.0; }
 
 int levels(int members) {
@@ -53,8 +38,8 @@ base::ByteRate rate_between(const PathCurve& far, const Ground& at, Pattern patt
 }
 
 NetworkPrice ring(CollectiveKind kind, const Ground& at) {
-  const PathCurve& near = ring_curve(at.near(), kind);
-  const PathCurve& far = ring_curve(at.far(), kind);
+  const PathCurve& near = curve_of(at.near(), kind);
+  const PathCurve& far = curve_of(at.far(), kind);
   const double laps = kind == CollectiveKind::all_reduce ? 2 : 1;
   const base::Bytes sent = at.bytes * bus_factor(kind, at.size);
   const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0;
@@ -185,6 +170,21 @@ NetworkPrice hierarchical(const plan::Collective& c, const Ground& at) {
 }
 
 }  // namespace
+
+const PathCurve& curve_of(const spec::NetworkCalibration& path, CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce: return path.all_reduce;
+    case CollectiveKind::reduce_scatter: return path.reduce_scatter;
+    case CollectiveKind::all_to_all: return path.all_to_all;
+    case CollectiveKind::shift: return path.send;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:  // streams as a broadcast does, the other way
+      if (path.broadcast.offered()) return path.broadcast;
+      break;
+    case CollectiveKind::all_gather: break;
+  }
+  return path.all_gather;
+}
 
 std::optional<NetworkPrice> price_by(Algorithm by, const plan::Collective& c, const Ground& at) {
   const bool reduces = c.kind == CollectiveKind::all_reduce;

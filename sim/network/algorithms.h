@@ -29,6 +29,9 @@
 
 namespace sim {
 
+/// The curve of a collective's ring over that path, or of its direct sends where it has no ring.
+const spec::PathCurve& curve_of(const spec::NetworkCalibration&, plan::CollectiveKind);
+
 /// The price by this algorithm; empty when the collective or the group's path does not have it. REQUIRES: not
 /// automatic, at least two ranks.
 std::optional<NetworkPrice> price_by(spec::Algorithm, const plan::Collective&, const Ground&);

@@ -37,6 +37,10 @@ std::string_view name(CollectiveKind kind) {
   return "send";
 }
 
+std::string name(CollectiveKind kind, const spec::NetworkCalibration& path) {
+  return std::string(name(kind)) + " over " + (path.name.empty() ? "unnamed links" : path.name);
+}
+
 std::optional<CollectiveKind> collective_named(std::string_view word) {
   for (const CollectiveKind kind : kKinds) {
     if (name(kind) == word) return kind;

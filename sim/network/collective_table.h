@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace sim {
 
 /// "all_reduce" ... "broadcast", "send" (CollectiveKind::shift).
 std::string_view name(plan::CollectiveKind);
+/// "all_reduce over nvlink4".
+std::string name(plan::CollectiveKind, const spec::NetworkCalibration&);
 std::optional<plan::CollectiveKind> collective_named(std::string_view);
 std::vector<std::string> collective_names();
 

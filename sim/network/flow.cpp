@@ -19,24 +19,27 @@ constexpr std::size_t kTooManyToFold = 8192;
 
 }  // namespace
 
-Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
-  Fluid fluid;
-  std::vector<int> number(static_cast<std::size_t>(wires.links()), -1);  // of a link, among those that are crossed
-  std::vector<Wires::Link> route;
-  for (const Flow& flow : traffic.flows) {
-    route.clear();
-    wires.route(flow.source, flow.target, route);
-    for (Wires::Link& link : route) {
-      int& seen = number[static_cast<std::size_t>(link)];
-      if (seen < 0) {
-        seen = static_cast<int>(fluid.capacities.size());
-        fluid.capacities.push_back(wires.capacity(link) / unit);
-      }
-      link = seen;
+Piping::Piping(const Wires& wires, base::ByteRate unit)
+    : wires_(wires), unit_(unit), number_(static_cast<std::size_t>(wires.links()), -1) {}
+
+void Piping::add(const Flow& flow, double volume) {
+  route_.clear();
+  wires_.route(flow.source, flow.target, route_);
+  for (Wires::Link& link : route_) {
+    int& number = number_[static_cast<std::size_t>(link)];
+    if (number < 0) {
+      number = static_cast<int>(fluid.capacities.size());
+      fluid.capacities.push_back(wires_.capacity(link) / unit_);
     }
-    fluid.add(flow.volume / traffic.busiest, route);
+    link = number;
   }
-  return fluid;
+  fluid.add(volume, route_);
+}
+
+Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
+  Piping piping(wires, unit);
+  for (const Flow& flow : traffic.flows) piping.add(flow, flow.volume / traffic.busiest);
+  return std::move(piping.fluid);
 }
 
 base::ByteRate FlowPaths::rate(const Traffic& traffic) const {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "sim/network/fluid.h"
 #include "sim/network/path.h"
@@ -33,6 +34,22 @@ class FlowPaths final : public Paths {
   bool uneven_;  // switches differ, so that no period of them stands for the others
   mutable std::map<std::pair<Pattern, plan::GroupShape>, base::ByteRate> between_;
   mutable std::map<plan::GroupShape, base::ByteRate> inside_;
+};
+
+/// Puts flows on the links that they cross, which get their numbers in the fluid as they are first met.
+class Piping {
+ public:
+  /// Capacities are in units of `unit`. The wires must outlive it.
+  Piping(const Wires&, base::ByteRate unit);
+  void add(const Flow&, double volume);
+
+  Fluid fluid;
+
+ private:
+  const Wires& wires_;
+  base::ByteRate unit_;
+  std::vector<int> number_;  // of a link; -1: not crossed yet
+  std::vector<Wires::Link> route_;
 };
 
 /// The flows on the links that they cross, in units of `unit` for capacities.
