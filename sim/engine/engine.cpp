@@ -111,7 +111,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.next.fill(kNever);
   m.program = &in_.plan->roles[instance.role].calls;
   m.segments = in_.segments_of(instance.variant);
-  m.plain = in_.jitter == 0 && instance.compute_factor == 1 && instance.network_factor == 1;
+  m.plain = in_.jitter == 0 && instance.compute_factor == 1;
   m.recorded = instance.recorded;
   if (in_.carrier) m.loads = in_.loads.data() + static_cast<std::size_t>(i) * in_.crossings;
   m.host = in_.host_start;
@@ -248,13 +248,12 @@ inline void Run::restretch(Machine& m) {
   }
 }
 
-/// The time alone of an operator on a slow rank or link, or under jitter.
+/// The time alone of an operator on a slow rank or under jitter.
 Ticks Run::varied(Machine& m, const Entry& e, int s) {
   const Instance& instance = in_.instances[m.instance];
   const bool kernel = (e.resources & resource::kCompute) != 0;
   double duration = static_cast<double>(e.duration);
   if (kernel) duration *= instance.compute_factor;
-  if ((e.resources & (resource::kNicIn | resource::kNicOut)) != 0) duration *= instance.network_factor;
   if (in_.jitter > 0 && in_.folded) {
     if (kernel) {
       for (double& v : m.variance) v += duration * duration;

@@ -55,7 +55,6 @@ struct Instance {
   int role = 0, rank = 0;
   int variant = 0;            // of the steps: their prices on its kind of node
   double compute_factor = 1;  // its kernels take this many times as long (a slow rank)
-  double network_factor = 1;  // its transfers through the NIC likewise (a slow link)
   bool recorded = true;       // its spans are kept
 };
 
