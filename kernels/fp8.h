@@ -1,0 +1,19 @@
+// kernels/fp8.h -- the two 8-bit floating point formats, on the CPU.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace kernels {
+
+/// e4m3: 4 bits of exponent, 3 of mantissa, largest 448, no infinity. e5m2: 5 and 2, largest 57344.
+/// Source: Micikevicius et al., "FP8 Formats for Deep Learning", 2022.
+enum class Fp8 { e4m3, e5m2 };
+
+constexpr double largest(Fp8 format) { return format == Fp8::e4m3 ? 448 : 57344; }
+
+/// Nearest code, to even where two are as near; beyond the largest finite value the largest. NaN stays NaN.
+std::uint8_t to_fp8(Fp8, double value);
+double from_fp8(Fp8, std::uint8_t code);
+
+}  // namespace kernels

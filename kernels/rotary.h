@@ -1,0 +1,35 @@
+// kernels/rotary.h -- rotary position embedding of query and key heads, in place.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/types.h"
+
+namespace kernels {
+
+/// Turns pair i of a head at position p by the angle p base^(-2 i / rotary_dim); elements from rotary_dim on are left
+/// alone. Source: Su et al., RoFormer, 2021.
+struct Rotary {
+  std::int64_t tokens = 0, heads = 0, head_dim = 0;
+  std::int64_t rotary_dim = 0;  // even, at most head_dim
+  std::int64_t token_stride =
+      0;  // elements from one token's first head to the next one's: heads may lie in a packed QKV
+  double base = 10000;
+  bool interleaved = false;  // pairs (2 i, 2 i + 1), else (i, i + rotary_dim / 2) as Llama has them
+};
+
+enum class Direction { forward, backward };
+
+namespace reference {
+
+/// heads: tokens of token_stride elements, changed in place. positions [tokens]: place of each token in its sequence,
+/// so that a shard of a sequence (context parallel, zigzag too) names its own. Backward turns the other way.
+void rotary(const Rotary&, Direction, Indices positions, Output heads);
+
+}  // namespace reference
+
+namespace gpu {
+
+void rotary(const Rotary&, Direction, Element element, const std::int32_t* positions, void* heads, Stream);
+
+}  // namespace gpu
+}  // namespace kernels

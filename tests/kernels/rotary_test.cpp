@@ -1,0 +1,56 @@
+// tests/kernels/rotary_test.cpp -- kernels/rotary.h. SPDX-License-Identifier: Apache-2.0
+#include "kernels/rotary.h"
+
+#include "tests/kernels/gradients.h"
+
+namespace {
+
+using kernels::Direction;
+using kernels::Rotary;
+using test::Values;
+
+const std::vector<std::int32_t> kPositions{0, 5, 2};
+
+TEST(RotaryKernel, TurnsByThePositionTimesTheFrequencyOfThePair) {
+  // base 100, 4 dimensions: frequencies 1 and 100^(-1/2) = 0.1. At position 5 pairs (0, 2) and (1, 3) turn by 5 and
+  // 0.5.
+  Values head{1, 1, 0, 0};
+  const std::vector<std::int32_t> five{5};
+  kernels::reference::rotary({1, 1, 4, 4, 4, 100}, Direction::forward, five, head);
+  const Values expected{std::cos(5), std::cos(0.5), std::sin(5), std::sin(0.5)};
+  EXPECT_LT(test::distance(head, expected), 1e-15);
+}
+
+TEST(RotaryKernel, AnInterleavedPairLiesSideBySide) {
+  Values head{1, 0, 1, 0};
+  const std::vector<std::int32_t> five{5};
+  kernels::reference::rotary({1, 1, 4, 4, 4, 100, true}, Direction::forward, five, head);
+  EXPECT_LT(test::distance(head, Values{std::cos(5), std::sin(5), std::cos(0.5), std::sin(0.5)}), 1e-15);
+}
+
+TEST(RotaryKernel, LeavesTheRestOfAHeadAndOfAPackedRowAlone) {
+  // 3 tokens of 12 elements, of which 2 heads of 5 are turned, 4 elements each.
+  const Values before = test::random_values(36, 1);
+  Values after = before;
+  kernels::reference::rotary({3, 2, 5, 4, 12}, Direction::forward, kPositions, after);
+  for (int token = 0; token < 3; ++token) {
+    for (int i : {4, 9, 10, 11}) EXPECT_EQ(after[12 * token + i], before[12 * token + i]);
+  }
+  EXPECT_NE(after[12], before[12]);
+  EXPECT_EQ(after[0], before[0]);  // position 0 turns by nothing
+}
+
+TEST(RotaryKernel, BackwardIsTheGradient) {
+  for (bool interleaved : {false, true}) {
+    const Rotary shape{3, 2, 6, 4, 12, 10000, interleaved};
+    const Values x = test::random_values(36, 1), dy = test::random_values(36, 2);
+    Values dx = dy;
+    kernels::reference::rotary(shape, Direction::backward, kPositions, dx);
+    test::expect_gradient(x, dx, [&](Values values) {
+      kernels::reference::rotary(shape, Direction::forward, kPositions, values);
+      return test::dot(values, dy);
+    });
+  }
+}
+
+}  // namespace
