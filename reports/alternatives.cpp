@@ -64,21 +64,38 @@ std::string spaced(std::string name) {
   return name;
 }
 
-/// The shares that any of the rows has; one column each.
-std::string shares(const std::vector<Row>& rows, int width) {
-  const auto& first = rows.front().step->breakdown_s;
-  std::vector<std::size_t> shown;
-  for (std::size_t k = 0; k < first.size(); ++k) {
+using Shown = std::vector<std::size_t>;  // indices into Prediction::breakdown_s
+
+/// Those that any of the rows has.
+Shown shown_shares(const std::vector<Row>& rows) {
+  Shown out;
+  for (std::size_t k = 0; k < rows.front().step->breakdown_s.size(); ++k) {
     const auto has = [&](const Row& row) { return row.step->breakdown_s[k].second > 0; };
-    if (std::any_of(rows.begin(), rows.end(), has)) shown.push_back(k);
+    if (std::any_of(rows.begin(), rows.end(), has)) out.push_back(k);
   }
-  std::string out = fmt::format("\n  {:<{}}", "where the time goes", width);
-  for (const std::size_t k : shown) out += fmt::format(" {:>10}", spaced(first[k].first));
-  for (const Row& row : rows) {
-    out += fmt::format("\n  {:<{}}", row.name, width);
-    for (const std::size_t k : shown) out += fmt::format(" {:>10}", seconds(row.step->breakdown_s[k].second));
+  return out;
+}
+
+/// One column a share, as many below one another as the screen is wide.
+std::string shares(const std::vector<Row>& rows, int width) {
+  constexpr int kColumn = 11;
+  const Shown shown = shown_shares(rows);
+  const auto most = static_cast<std::size_t>(std::max(1, (kColumns - 2 - width) / kColumn));
+  std::string out;
+  for (std::size_t begin = 0; begin < shown.size(); begin += most) {
+    const Shown part(shown.begin() + static_cast<std::ptrdiff_t>(begin),
+                     shown.begin() + static_cast<std::ptrdiff_t>(std::min(begin + most, shown.size())));
+    out += fmt::format("\n  {:<{}}", "where the time goes", width);
+    for (const std::size_t k : part) {
+      out += fmt::format("{:>{}}", spaced(rows.front().step->breakdown_s[k].first), kColumn);
+    }
+    for (const Row& row : rows) {
+      out += fmt::format("\n  {:<{}}", row.name, width);
+      for (const std::size_t k : part) out += fmt::format("{:>{}}", seconds(row.step->breakdown_s[k].second), kColumn);
+    }
+    out += '\n';
   }
-  return out + '\n';
+  return out;
 }
 
 std::string settings(const Alternatives& a) {

@@ -20,6 +20,7 @@ using result::InputEffect;
 using result::Sensitivity;
 
 constexpr double kLeastShown = 0.0005;  // of the step, at 10 % more: less shows as 0.0 %
+constexpr double kLeastBend = 0.01;
 constexpr std::size_t kMostSentences = 3;
 constexpr int kNameColumns = 34;
 
@@ -33,6 +34,13 @@ std::string seconds(double value) { return base::human(base::Seconds(value)); }
 std::string signed_seconds(double value) { return (value < 0 ? "-" : "") + seconds(std::abs(value)); }
 
 std::string origin(const InputEffect& e) { return e.kind == "datasheet" ? "data sheet" : e.kind; }
+
+/// Behind an elasticity: '?' where it is another to either side, '~' where it is not exact.
+char mark(const InputEffect& e) {
+  const double apart = std::abs(e.above - e.below);
+  if (apart > kLeastBend && apart > std::abs(e.elasticity) / 5) return '?';
+  return e.exact ? ' ' : '~';
+}
 
 std::string sentences(const Sensitivity& s) {
   std::string out;
@@ -48,8 +56,8 @@ std::string sentences(const Sensitivity& s) {
 std::string row(const Sensitivity& s, const InputEffect& e) {
   const std::string share = e.cause.empty() ? "" : fmt::format("{:.0f} %", e.interval_share * 100);
   return fmt::format("  {:<{}} {:>12} {:>10.3f}{} {:>6.1f} % {:>9} {:>7}  {}\n", e.input, kNameColumns,
-                     human(e.value, e.unit), e.elasticity, e.exact ? ' ' : '~', saved(s, e) * 100,
-                     signed_seconds(saved_s(s, e)), share, origin(e));
+                     human(e.value, e.unit), e.elasticity, mark(e), saved(s, e) * 100, signed_seconds(saved_s(s, e)),
+                     share, origin(e));
 }
 
 std::string counted(const Sensitivity& s, int small) {
@@ -90,9 +98,10 @@ std::string text(const Sensitivity& s) {
   const int all = static_cast<int>(s.effects.size());
   out += '\n' + paragraph("  Others: ", counted(s, small));
   out += paragraph("  ", fmt::format("Elasticities of {} inputs are exact, along the critical path; of {} (~) by "
-                                     "differences of whole steps.",
+                                     "differences of whole steps; ? where less and more of it differ.",
                                      exact, all - exact));
   out += paragraph("  ", kLegend);
+  if (!s.warnings.empty()) out += "\nWarnings\n";
   for (const std::string& line : s.warnings) out += paragraph("  - ", line);
   return out;
 }
@@ -126,12 +135,13 @@ std::string csv(const Sensitivity& s) {
     return '"' + text + '"';
   };
   std::string out =
-      "input,value,unit,elasticity,exact,step_time_with_10_percent_more_s,saved_s,kind,source,interval_cause,"
+      "input,value,unit,elasticity,elasticity_below,elasticity_above,exact,step_time_with_10_percent_more_s,saved_s,"
+      "kind,source,interval_cause,"
       "interval_share\n";
   for (const InputEffect& e : s.effects) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", quoted(e.input), e.value, e.unit, e.elasticity, e.exact,
-                       e.step_with_more_s, saved_s(s, e), e.kind, quoted(e.source), quoted(e.cause),
-                       e.cause.empty() ? "" : fmt::format("{}", e.interval_share));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", quoted(e.input), e.value, e.unit, e.elasticity,
+                       e.below, e.above, e.exact, e.step_with_more_s, saved_s(s, e), e.kind, quoted(e.source),
+                       quoted(e.cause), e.cause.empty() ? "" : fmt::format("{}", e.interval_share));
   }
   return out;
 }

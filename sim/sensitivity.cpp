@@ -36,6 +36,11 @@ struct Found {
   InputEffect effect;
 };
 
+/// Elasticities towards less and towards more.
+struct Slopes {
+  double below = 0, above = 0;
+};
+
 /// The step as it is, and what each change of an input makes of it.
 class Inquiry {
  public:
@@ -66,9 +71,12 @@ class Inquiry {
     e.source = input.source;
     e.cause = input.cause;
     e.step_with_more_s = seconds_of(static_cast<double>(more.length()));
-    const std::optional<double> exact = along_path(input);
+    const std::optional<Slopes> exact = along_path(input);
+    const Slopes slopes = exact ? *exact : by_differences(input);
     e.exact = exact.has_value();
-    e.elasticity = exact ? *exact : by_differences(input);
+    e.below = slopes.below;
+    e.above = slopes.above;
+    e.elasticity = (slopes.below + slopes.above) / 2;
     out.role = e.elasticity == 0 && e.step_with_more_s == seconds_of(length_) ? Role::hidden : Role::acts;
     return out;
   }
@@ -76,15 +84,15 @@ class Inquiry {
  private:
   double seconds_of(double ticks) const { return ticks / trace::kTicksPerSecond; }
 
-  double by_differences(const Input& input) const {
-    const auto length = [&](double factor) {
-      return static_cast<double>(Rerun(job_, plan_, input, input.value * factor).length());
+  Slopes by_differences(const Input& input) const {
+    const auto grown = [&](double factor) {
+      return static_cast<double>(Rerun(job_, plan_, input, input.value * factor).length()) - length_;
     };
-    return (length(1 + kNearby) - length(1 - kNearby)) / (2 * kNearby * length_);
+    return {-grown(1 - kNearby) / (kNearby * length_), grown(1 + kNearby) / (kNearby * length_)};
   }
 
   /// Nothing where the path is no plain sum, or the input acts by more than prices.
-  std::optional<double> along_path(const Input& input) const {
+  std::optional<Slopes> along_path(const Input& input) const {
     if (!counts_) return {};
     const Rerun up(job_, plan_, input, input.value * (1 + kNearby));
     const Rerun down(job_, plan_, input, input.value * (1 - kNearby));
@@ -92,19 +100,22 @@ class Inquiry {
     if (above.size() != costs_.size() || below.size() != costs_.size()) return {};  // works fell together
     const auto rest = static_cast<std::ptrdiff_t>(prices_.size());
     if (!std::equal(above.begin() + rest, above.end(), costs_.begin() + rest)) return {};
-    double change = 0;
+    double lost = 0, gained = 0;
     for (std::size_t w = 0; w < counts_->size(); ++w) {
-      change += static_cast<double>((*counts_)[w]) * (above[w] - below[w]);
+      const auto count = static_cast<double>((*counts_)[w]);
+      lost += count * (costs_[w] - below[w]);
+      gained += count * (above[w] - costs_[w]);
     }
-    return change / (2 * kNearby * seconds_of(length_));
+    const double per = kNearby * seconds_of(length_);
+    return Slopes{lost / per, gained / per};
   }
 
   const spec::Job& job_;
   plan::Plan plan_;
   EngineInput input_;
   result::Prediction prediction_;
-  double length_ = 0;  // ticks
-  std::vector<double> prices_, costs_;
+  double length_ = 0;                   // ticks
+  std::vector<double> prices_, costs_;  // prices first in costs
   std::optional<std::vector<std::int64_t>> counts_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <set>
 #include <string>
@@ -63,6 +64,24 @@ Amount read_amount(std::string_view text, InputUnit unit) {
   return read_value(text, unit);
 }
 
+/// In the unit's own digits: "4e+12 B/s".
+std::string text_of(const spec::Input& input) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%.6g", input.value);
+  const std::string_view unit = spec::symbol(input.unit);
+  return unit.empty() ? number : number + (' ' + std::string(unit));
+}
+
+/// Bytes are counted in 64 bits, whole numbers in 32; the rest has only to be a number that seconds come out of.
+double most_of(InputUnit unit) { return unit == InputUnit::bytes ? 1e18 : unit == InputUnit::count ? 1e6 : 1e24; }
+
+std::string problem_of(const spec::Input& input, double after) {
+  if (after == 0 && input.unit == InputUnit::seconds) return "";
+  if (!(after > 0)) return "zero or less";
+  if (after < input.least) return "less than it can be";
+  return after < most_of(input.unit) ? "" : "more than can be reckoned with";
+}
+
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   return first == text.npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
@@ -119,12 +138,12 @@ class Reader {
     }
     for (const spec::Input& input : group) {
       const double factor = amount.factor ? *amount.factor : *amount.value / lead.value;
-      const double after = lead.value > 0 ? input.value * factor : *amount.value;
+      double after = lead.value > 0 ? input.value * factor : *amount.value;
+      if (input.unit == InputUnit::count) after = std::round(after);
       if (input.value == 0 && after == 0) continue;
-      const bool free = input.unit == InputUnit::seconds && after == 0;
-      if (!free && (!(after > 0) || after < input.least || !std::isfinite(after))) {
-        return fault(name, "'" + text + "' would make it " + (after > 0 ? "less than it can be" : "zero or less"),
-                     "write a larger one");
+      if (const std::string problem = problem_of(input, after); !problem.empty()) {
+        return fault(name, "'" + text + "' would make it " + problem,
+                     "write a value nearer to that of today, " + text_of(input));
       }
       if (!set_.insert(input.name).second) return fault(name, "is changed twice", "keep one of the two");
       out.push_back({input.name, input.unit, input.value, after});

@@ -11,7 +11,8 @@ struct InputEffect {
   std::string input;            // "gpu.hbm", as spec::Input has it
   std::string unit;             // s B B/s FLOP/s W; empty: a ratio
   double value = 0;             // SI
-  double elasticity = 0;        // d log(step time) / d log(value)
+  double elasticity = 0;        // d log(step time) / d log(value): the mean of the next two
+  double below = 0, above = 0;  // the same towards less and towards more of it; apart where the step bends or jumps
   bool exact = false;           // from prices along the critical path; otherwise by differences of whole steps
   double step_with_more_s = 0;  // step time with 10 % more of it
   std::string kind, source;     // datasheet measured assumed stated

@@ -193,7 +193,7 @@ class Walk {
   }
 
   void framework(Framework& f) {
-    const Origin of{"framework.", "assumed", f.source, "host"};
+    const Origin of{"framework.", "assumed", "frameworks/" + f.name, "host"};
     figure(of, "launch", f.launch);
     figure(of, "backward_launch", f.backward_launch);
     figure(of, "compiled_launch", f.compiled_launch);
