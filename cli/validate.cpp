@@ -133,7 +133,7 @@ int run(const Arguments& args) {
   if (!faults.empty()) throw base::InputError(std::move(faults));
   if (args.has("--collectives")) return run_collectives(args);
 
-  const auto catalogue = config::Catalogue::find();
+  const auto catalogue = config::Catalogue::find().remembering();
   const bool holds_out = args.has("--holdout");
   const std::vector<config::Choice> choices = holds_out ? choices_of(args, catalogue) : std::vector<config::Choice>{};
   std::vector<config::CaseFile> files = read(args.operands(), catalogue);

@@ -16,6 +16,9 @@ using result::HoldoutGroup;
 
 std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 
+/// Alternatives may be less than a tenth of a percent apart.
+std::string fine(double share) { return fmt::format("{:.2f} %", share * 100); }
+
 std::string line(const std::string& name, const std::string& rows, const std::string& catalogue,
                  const std::string& in_sample, const std::string& held_out, const std::string& signed_error,
                  const std::string& inside, const std::string& without) {
@@ -48,8 +51,7 @@ std::string choice_lines(const HoldoutChoice& choice) {
                              : a == choice.present                       ? "catalogue"
                              : a == choice.in_sample                     ? "refit"
                                                                          : "";
-    out += fmt::format("  {:<30}{:>6}{:>11}   {}", one.name, one.rows, fmt::format("{:.2f} %", one.median_abs_error * 100),
-                       role);
+    out += fmt::format("  {:<30}{:>6}{:>11}{:>11}   {}", one.name, one.rows, fine(one.alone), fine(one.beside_refit), role);
     while (out.back() == ' ') out.pop_back();
     out += '\n';
   }
@@ -70,7 +72,7 @@ std::string holdout_text(const Holdout& holdout) {
                    "Median errors with the catalogue's choices, with those made on all groups and with those made on the "
                    "others, which are named below a group where they are not the catalogue's; mean signed error held out; "
                    "share of rows in the 80 % interval with its constants fitted with and without the group.");
-  out += fmt::format("\n{:<32}{:>6}{:>11}\n", "Each choice alone", "rows", "median");
+  out += fmt::format("\n{:<32}{:>6}{:>11}{:>11}\n", "Mean of medians by alternative", "rows", "catalogue", "in-sample");
   for (const HoldoutChoice& choice : holdout.choices) out += choice_lines(choice);
   return out;
 }

@@ -40,7 +40,7 @@ Json choice_json(const HoldoutChoice& choice) {
   Json alternatives = Json::array();
   for (const result::HoldoutAlternative& one : choice.alternatives) {
     alternatives.push_back(
-        {{"alternative", one.name}, {"rows", one.rows}, {"median_abs_error", one.median_abs_error}});
+        {{"alternative", one.name}, {"rows", one.rows}, {"alone", one.alone}, {"beside_refit", one.beside_refit}});
   }
   return {{"choice", choice.name},
           {"decides", choice.decides},

@@ -55,18 +55,22 @@ bool improve(std::size_t choice, std::size_t alternatives, Selection& at, double
   return at[choice] != before;
 }
 
-std::vector<result::HoldoutChoice> alone(const ChoiceSpace& space, const std::vector<RowGroup>& groups,
-                                         const ErrorsOf& errors_of) {
+/// Every alternative of every choice, the others as in the catalogue and as `refitted`.
+std::vector<result::HoldoutChoice> told_of(const ChoiceSpace& space, const Selection& refitted,
+                                           const std::vector<RowGroup>& groups, const ErrorsOf& errors_of) {
   std::vector<result::HoldoutChoice> out;
   const std::vector<double>& present = errors_of(space.present);
-  for (std::size_t c = 0; c < space.alternatives.size(); ++c) {
+  for (std::size_t c = 0; c < refitted.size(); ++c) {
     result::HoldoutChoice& choice = out.emplace_back();
     choice.present = space.present[c];
-    Selection at = space.present;
-    for (at[c] = 0; at[c] < space.alternatives[c]; ++at[c]) {
-      const std::vector<double>& errors = errors_of(at);
+    choice.in_sample = refitted[c];
+    Selection alone = space.present, beside = refitted;
+    for (std::size_t a = 0; a < space.alternatives[c]; ++a) {
+      alone[c] = beside[c] = a;
+      const std::vector<double>& errors = errors_of(alone);
       result::HoldoutAlternative& told = choice.alternatives.emplace_back();
-      told.median_abs_error = loss(groups, {}, errors);
+      told.alone = loss(groups, {}, errors);
+      told.beside_refit = loss(groups, {}, errors_of(beside));
       for (std::size_t row = 0; row < errors.size(); ++row) told.rows += errors[row] != present[row];
     }
   }
@@ -100,9 +104,8 @@ Selection refit(const ChoiceSpace& space, const std::vector<RowGroup>& groups, s
 
 result::Holdout hold_out(const ChoiceSpace& space, const std::vector<RowGroup>& groups, const ErrorsOf& errors_of) {
   result::Holdout out;
-  out.choices = alone(space, groups, errors_of);
   const Selection all = refit(space, groups, {}, errors_of);
-  for (std::size_t c = 0; c < all.size(); ++c) out.choices[c].in_sample = all[c];
+  out.choices = told_of(space, all, groups, errors_of);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Selection others = refit(space, groups, g, errors_of);
     result::HoldoutGroup& told = out.groups.emplace_back();

@@ -253,13 +253,19 @@ Catalogue Catalogue::noting(std::set<std::string>& entries) const {
   return out;
 }
 
+Catalogue Catalogue::remembering() const {
+  Catalogue out = *this;
+  out.read_before_ = std::make_shared<FileCache>();
+  return out;
+}
+
 Value Catalogue::entry(Kind kind, const std::string& file) const {
   return entry(shelf(kind).folder, shelf(kind).many, file);
 }
 
 /// A file elsewhere is nobody's entry, whatever its name.
 Value Catalogue::entry(const std::string& folder, std::string_view shelf, const std::string& file) const {
-  Value tree = load(file);
+  Value tree = read_before_ ? *read_before_->load(file) : load(file);
   const std::string name = fs::path(file).stem();
   if (file != file_of(fs::path(root_) / folder, name)) return tree;
   if (noted_) noted_->insert(std::string(shelf) + '.' + name);
@@ -325,7 +331,7 @@ spec::Framework Catalogue::framework(const Value& at, std::string_view field, Fa
 
 spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
   try {
-    return read_uncertainty(load(fs::path(root_) / kUncertaintyFile), faults);
+    return read_uncertainty(entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/config/document.h"
+#include "core/config/file_cache.h"
 #include "core/config/map_reader.h"
 #include "core/spec/job.h"
 
@@ -47,6 +49,8 @@ class Catalogue {
   Catalogue with(const Value& overlay) const;
   /// A copy that notes the entries it reads, as "frameworks.torch". REQUIRES: `entries` outlives it; one thread.
   Catalogue noting(std::set<std::string>& entries) const;
+  /// A copy that reads each file once; copies of it share what was read.
+  Catalogue remembering() const;
   const Value* job_defaults() const { return overlay_.find("job"); }
   std::vector<std::string> network_names() const;           // sorted
   std::string network_path(std::string_view name) const;    // empty when there is no such entry
@@ -60,6 +64,7 @@ class Catalogue {
   std::string root_;
   Value overlay_;
   std::set<std::string>* noted_ = nullptr;
+  std::shared_ptr<FileCache> read_before_;
 };
 
 }  // namespace config

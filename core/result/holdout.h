@@ -31,7 +31,7 @@ struct HoldoutGroup {
 struct HoldoutAlternative {
   std::string name;
   int rows = 0;                 // whose prediction it changes
-  double median_abs_error = 0;  // mean of groups, every other choice as the catalogue has it
+  double alone = 0, beside_refit = 0;  // mean of groups' median errors, the other choices as in the catalogue; refitted
 };
 
 struct HoldoutChoice {
