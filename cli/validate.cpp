@@ -1,6 +1,6 @@
 // cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
-// [--fit-interval] [--holdout KEY]; with --collectives the files hold measured collectives instead of steps. SPDX-License-Identifier:
-// Apache-2.0
+// [--fit-interval] [--holdout KEY]; with --collectives the files hold measured collectives instead of steps.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
 #include <ostream>
@@ -118,11 +118,15 @@ std::vector<config::Choice> choices_of(const Arguments& args, const config::Cata
   return config::read_choices(args.has("--choices") ? args.get("--choices") : usual, catalogue);
 }
 
-int run(const Arguments& args) {
+/// What the command line asks for.
+struct Request {
+  std::vector<std::string> keys;  // to group by
+  std::string held_out, tier;     // key, empty: nothing is left out
+};
+
+Request request_of(const Arguments& args) {
   std::vector<base::Fault> faults;
-  const std::vector<std::string> keys = keys_of("--group-by", args, faults);
-  const std::string held_out = holdout_key(args, faults);
-  const std::string tier = tier_of(args, faults);
+  Request request{keys_of("--group-by", args, faults), holdout_key(args, faults), tier_of(args, faults)};
   if (args.operands().empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
@@ -131,47 +135,55 @@ int run(const Arguments& args) {
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
-  if (args.has("--collectives")) return run_collectives(args);
+  return request;
+}
 
-  const auto catalogue = config::Catalogue::find().remembering();
-  const bool holds_out = args.has("--holdout");
-  const std::vector<config::Choice> choices = holds_out ? choices_of(args, catalogue) : std::vector<config::Choice>{};
-  std::vector<config::CaseFile> files = read(args.operands(), catalogue);
-  sim::keep_tier(tier, files);
+struct Answer {
   result::Validation validation;
+  std::vector<result::ValidationGrouping> groupings;
+  std::optional<result::Holdout> holdout;
+};
+
+Answer answer_to(const Request& request, const Arguments& args) {
+  const auto catalogue = config::Catalogue::find().remembering();
+  std::vector<config::Choice> choices;
+  if (!request.held_out.empty()) choices = choices_of(args, catalogue);
+  std::vector<config::CaseFile> files = read(args.operands(), catalogue);
+  sim::keep_tier(request.tier, files);
+  Answer out;
   {
     ProgressBar bar("cases");
-    validation = sim::validate(files, tier, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+    out.validation = sim::validate(files, "", [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }
-  std::optional<result::Holdout> holdout;
-  if (holds_out) {
+  for (const std::string& key : request.keys) out.groupings.push_back(sim::grouped(out.validation.files, key));
+  if (!request.held_out.empty()) {
     ProgressBar bar("cases under other choices");
-    holdout = sim::cross_validate(files, validation, choices, catalogue, held_out,
-                                  [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+    out.holdout = sim::cross_validate(files, out.validation, std::move(choices), catalogue, request.held_out,
+                                      [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }
-  std::vector<result::ValidationGrouping> groupings;
-  for (const std::string& key : keys) groupings.push_back(sim::grouped(validation.files, key));
+  return out;
+}
 
+std::string text_of(const Answer& answer, const Arguments& args) {
+  if (args.has("--markdown")) return reports::validation_markdown(answer.validation);
+  if (args.has("--fit-interval")) return reports::interval_fit_text(sim::fit_interval(answer.validation.files));
+  if (answer.holdout) return reports::holdout_text(*answer.holdout);
+  std::string text = reports::validation_text(answer.validation);
+  for (const result::ValidationGrouping& grouping : answer.groupings) text += reports::grouping_text(grouping);
+  return text;
+}
+
+int run(const Arguments& args) {
+  const Request request = request_of(args);
+  if (args.has("--collectives")) return run_collectives(args);
+  const Answer answer = answer_to(request, args);
   const std::string json = args.get("--json");
   if (args.has("--json")) {
-    write_to(json, "--json", [&](std::ostream& out) { out << reports::validation_json(validation, groupings, holdout ? &*holdout : nullptr); });
+    const result::Holdout* holdout = answer.holdout ? &*answer.holdout : nullptr;
+    write_to(json, "--json",
+             [&](std::ostream& out) { out << reports::validation_json(answer.validation, answer.groupings, holdout); });
   }
-  if (json == "-" || args.has("--quiet")) return kAnswered;
-  if (holdout) {
-    print(reports::holdout_text(*holdout));
-    return kAnswered;
-  }
-  if (args.has("--markdown")) {
-    print(reports::validation_markdown(validation));
-    return kAnswered;
-  }
-  if (args.has("--fit-interval")) {
-    print(reports::interval_fit_text(sim::fit_interval(validation.files)));
-    return kAnswered;
-  }
-  std::string text = reports::validation_text(validation);
-  for (const result::ValidationGrouping& grouping : groupings) text += reports::grouping_text(grouping);
-  print(text);
+  if (json != "-" && !args.has("--quiet")) print(text_of(answer, args));
   return kAnswered;
 }
 
@@ -187,8 +199,9 @@ const Command validate{
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
                 {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
-                {"--holdout", "KEY", "leave out each source (or gpu, framework ...), make the choices between models again "
-                                     "on the others, print the error on it"},
+                {"--holdout", "KEY",
+                 "leave out each source (or gpu, framework ...), make the choices between models again "
+                 "on the others, print the error on it"},
                 {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
                 {"--quiet", "", "no table: exit code and files only"}},
     .notes =

@@ -48,10 +48,11 @@ std::string choice_lines(const HoldoutChoice& choice) {
   for (std::size_t a = 0; a < choice.alternatives.size(); ++a) {
     const result::HoldoutAlternative& one = choice.alternatives[a];
     const std::string role = a == choice.present && a == choice.in_sample ? "catalogue, refit"
-                             : a == choice.present                       ? "catalogue"
-                             : a == choice.in_sample                     ? "refit"
-                                                                         : "";
-    out += fmt::format("  {:<30}{:>6}{:>11}{:>11}   {}", one.name, one.rows, fine(one.alone), fine(one.beside_refit), role);
+                             : a == choice.present                        ? "catalogue"
+                             : a == choice.in_sample                      ? "refit"
+                                                                          : "";
+    out += fmt::format("  {:<30}{:>6}{:>11}{:>11}   {}", one.name, one.rows, fine(one.alone), fine(one.beside_refit),
+                       role);
     while (out.back() == ' ') out.pop_back();
     out += '\n';
   }
@@ -61,17 +62,18 @@ std::string choice_lines(const HoldoutChoice& choice) {
 }  // namespace
 
 std::string holdout_text(const Holdout& holdout) {
-  std::string out = line("Left out, by " + holdout.key, "rows", "catalogue", "in-sample", "held out", "signed", "in 80%",
-                         "without");
+  std::string out =
+      line("Left out, by " + holdout.key, "rows", "catalogue", "in-sample", "held out", "signed", "in 80%", "without");
   for (const HoldoutGroup& group : holdout.groups) {
     out += line(group.name, std::to_string(group.rows), group) + changes(holdout, group);
   }
   out += line(fmt::format("mean of {}", holdout.groups.size()), "", holdout);
   out += fmt::format("\nHeld out over in-sample: {:.3f}\n\n", holdout.ratio);
-  out += paragraph("",
-                   "Median errors with the catalogue's choices, with those made on all groups and with those made on the "
-                   "others, which are named below a group where they are not the catalogue's; mean signed error held out; "
-                   "share of rows in the 80 % interval with its constants fitted with and without the group.");
+  out +=
+      paragraph("",
+                "Median errors with the catalogue's choices, with those made on all groups and with those made on the "
+                "others, which are named below a group where they are not the catalogue's; mean signed error held out; "
+                "share of rows in the 80 % interval with its constants fitted with and without the group.");
   out += fmt::format("\n{:<32}{:>6}{:>11}{:>11}\n", "Mean of medians by alternative", "rows", "catalogue", "in-sample");
   for (const HoldoutChoice& choice : holdout.choices) out += choice_lines(choice);
   return out;

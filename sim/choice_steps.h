@@ -19,9 +19,9 @@
 namespace sim {
 
 struct MeasuredJob {
-  config::Value job;               // as written
-  std::set<std::string> entries;   // of the catalogue that it reads (config::Case)
-  base::Seconds measured, present; // predicted with the catalogue as it is
+  config::Value job;                // as written
+  std::set<std::string> entries;    // of the catalogue that it reads (config::Case)
+  base::Seconds measured, present;  // predicted with the catalogue as it is
 };
 
 class ChoiceSteps {
@@ -50,7 +50,7 @@ class ChoiceSteps {
   std::vector<MeasuredJob> jobs_;
   Progress progress_;
   ChoiceSpace space_;
-  std::vector<std::vector<bool>> touched_;                // by Job and choice
+  std::vector<std::vector<bool>> touched_;                 // by Job and choice
   std::vector<std::map<Selection, base::Seconds>> steps_;  // by Job; choices that do not touch it are as present
   std::map<Selection, std::vector<double>> errors_;
   std::size_t done_ = 0, total_ = 0;

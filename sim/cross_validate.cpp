@@ -75,8 +75,8 @@ result::Holdout cross_validate(const std::vector<config::CaseFile>& files, const
                              {}}});
   }
   ChoiceSteps steps(choices, catalogue, std::move(jobs), progress);
-  result::Holdout out =
-      hold_out(steps.space(), groups, [&](const Selection& at) -> const std::vector<double>& { return steps.errors(at); });
+  result::Holdout out = hold_out(steps.space(), groups,
+                                 [&](const Selection& at) -> const std::vector<double>& { return steps.errors(at); });
   out.key = key;
   name(choices, out);
   if (key == "source") add_coverage(validation, out);

@@ -52,8 +52,8 @@ class Catalogue {
   /// A copy that reads each file once; copies of it share what was read.
   Catalogue remembering() const;
   const Value* job_defaults() const { return overlay_.find("job"); }
-  std::vector<std::string> network_names() const;           // sorted
-  std::string network_path(std::string_view name) const;    // empty when there is no such entry
+  std::vector<std::string> network_names() const;         // sorted
+  std::string network_path(std::string_view name) const;  // empty when there is no such entry
 
   /// The file as it is read: what was laid over it included.
   Value entry(Kind, const std::string& file) const;

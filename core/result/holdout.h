@@ -22,15 +22,15 @@ struct HoldoutChange {
 struct HoldoutGroup {
   std::string name;
   int rows = 0;
-  HoldoutFigures present;              // with the catalogue's choices
-  HoldoutFigures in_sample, held_out;  // with those made on all groups, and on all others
-  std::vector<HoldoutChange> changes;  // that the others make, held against the catalogue
+  HoldoutFigures present;                             // with the catalogue's choices
+  HoldoutFigures in_sample, held_out;                 // with those made on all groups, and on all others
+  std::vector<HoldoutChange> changes;                 // that the others make, held against the catalogue
   std::optional<double> inside_with, inside_without;  // share of rows in the 80 % interval, its constants fitted so
 };
 
 struct HoldoutAlternative {
   std::string name;
-  int rows = 0;                 // whose prediction it changes
+  int rows = 0;                        // whose prediction it changes
   double alone = 0, beside_refit = 0;  // mean of groups' median errors, the other choices as in the catalogue; refitted
 };
 
