@@ -118,6 +118,8 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
   map.read("accumulation", result.accumulation, 0, 1);
   map.ignore("accumulation_source");
+  map.read("unaligned_batches", result.unaligned_on_cuda_cores, {{"cuda_cores", true}, {"tensor_cores", false}});
+  map.ignore("unaligned_batches_source");
   map.require("compute_slowdown", result.compute_slowdown, 1, 10);
   map.require("comm_slowdown", result.comm_slowdown, 1, 10);
   map.ignore("interference_source");

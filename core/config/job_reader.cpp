@@ -234,8 +234,10 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
 
 }  // namespace
 
-spec::Job read_job(const Value& tree, const Catalogue& catalogue) {
+spec::Job read_job(const Value& written, const Catalogue& catalogue) {
   Faults faults;
+  const Value* defaults = catalogue.job_defaults();
+  const Value tree = defaults ? merged(*defaults, written) : written;
   spec::Job job = read_sections(tree, catalogue, faults);
   // Half-read fields would raise faults of their own in check(); what is unsupported can be told all the same.
   add_placed(tree, faults.empty() ? spec::check(job) : spec::unsupported(job), faults);

@@ -83,8 +83,9 @@ struct Calibration {
   std::array<MemoryCurve, kMemoryKinds> memory{};
   PowerState power;
   double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
-  double compute_slowdown = 1.08;  // of a kernel while a communication kernel holds SMs and memory bandwidth
-  double comm_slowdown = 1.05;     // of a communication kernel while a compute kernel runs
+  bool unaligned_on_cuda_cores = true;  // batched matmuls whose rows tensor cores cannot load; sim/cost/matmul.cpp
+  double compute_slowdown = 1.08;       // of a kernel while a communication kernel holds SMs and memory bandwidth
+  double comm_slowdown = 1.05;          // of a communication kernel while a compute kernel runs
   std::vector<std::string> sources;
 };
 
