@@ -63,6 +63,8 @@ struct Framework {
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
+  bool placeholders_of_fp8_gpus = false;    // fused accumulation leaves a 16-bit gradient a shape of a linear
+  bool loss_of_fp8_gpus = false;            // fused_kernels.cross_entropy on GPUs with fp8, whatever `fused` says
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;                       // of the figures above
 };

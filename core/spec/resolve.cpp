@@ -66,12 +66,20 @@ void fill_kernels(Job& job, Filler& of_framework) {
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
+  // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says has
+  // no fused norm has neither.
+  if (fused.norm == false) {
+    Filler of_norm(job, "as fused_kernels.norm");
+    of_norm.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
+    if (job.model.gated_mlp) of_norm.fill(fused.activation, false, "fused_kernels.activation");
+  }
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
-  of_framework.fill(fused.cross_entropy, usual.cross_entropy, "fused_kernels.cross_entropy");
+  const bool recipe = job.framework.loss_of_fp8_gpus && job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
+  of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
 }
 
