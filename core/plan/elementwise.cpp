@@ -132,8 +132,9 @@ bool softmax_is_one_kernel(const Context& c) {
 
 Chain softmax_forward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  return softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, e * share_read(c), e, 1)
-                                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  return softmax_is_one_kernel(c)
+             ? chain(Kind::softmax, scores, e * share_read(c), e, 1)
+             : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
 }
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {

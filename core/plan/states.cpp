@@ -11,8 +11,8 @@
 namespace plan {
 namespace {
 
-/// Bytes of the placeholders of a stage: one for each linear of a layer, of an expert and of the shared ones, since layers and
-/// experts are alike.
+/// Bytes of the placeholders of a stage: one for each linear of a layer, of an expert and of the shared ones, since
+/// layers and experts are alike.
 std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   bool dense = false, experts = false;
   for (const Chunk& chunk : chunks) {

@@ -26,9 +26,9 @@ struct Framework {
   bool whole_later_chunks = false;        // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
   bool scatter_gather_pipeline =
-      false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
-  bool fp16_gradients = false;    // under fp16, gradients are kept and reduced in fp16 where the job does not say
-  double dropout = 0;             // of models of GPT-2's recipe where the job does not say; see fill_dropout
+      false;                    // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
+  bool fp16_gradients = false;  // under fp16, gradients are kept and reduced in fp16 where the job does not say
+  double dropout = 0;           // of models of GPT-2's recipe where the job does not say; see fill_dropout
   bool sharded_gradients_in_16_bits = false;  // under bf16 with zero 1 to 3 and no pipeline; as fp16_gradients
   bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how

@@ -66,8 +66,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
-  // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says has
-  // no fused norm has neither.
+  // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
+  // has no fused norm has neither.
   if (fused.norm == false) {
     Filler of_norm(job, "as fused_kernels.norm");
     of_norm.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
@@ -84,7 +84,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
-/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025, whose trainers compile or fuse the loss.
+/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025, whose trainers compile or fuse the
+/// loss.
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   if (!f.own_models || job.strategy.zero < 2 || !job.model.gated_mlp || job.training.serves()) return;
@@ -96,8 +97,9 @@ void fill_model_code(Job& job, Filler& of_framework) {
                     "LLaMA's or Transformers' under zero " + std::to_string(job.strategy.zero));
 }
 
-/// Models of GPT-2's recipe (layer norm, GELU, learned positions or ALiBi) are trained with the framework's dropout; recipes
-/// since FlashAttention (LLaMA's, MLPerf's) switch it off, so it is filled in where attention writes its scores alone.
+/// Models of GPT-2's recipe (layer norm, GELU, learned positions or ALiBi) are trained with the framework's dropout;
+/// recipes since FlashAttention (LLaMA's, MLPerf's) switch it off, so it is filled in where attention writes its scores
+/// alone.
 void fill_dropout(Job& job, Filler& of_framework) {
   const Model& m = job.model;
   Training& t = job.training;

@@ -75,8 +75,8 @@ TEST(States, EachStageOfZeroHoldsLessThanTheOneBefore) {
 }
 
 TEST(States, FusedAccumulationLeavesAPlaceholderForEachShapeOfALinear) {
-  // One layer's weights whatever the number of layers, h = 256: q, k, v and projection 4 h h, feed-forward 8 h h; halved by
-  // tp 2; 2 bytes each.
+  // One layer's weights whatever the number of layers, h = 256: q, k, v and projection 4 h h, feed-forward 8 h h;
+  // halved by tp 2; 2 bytes each.
   const auto placeholders = [](int tp, double fp8, bool fused) {
     const spec::Job j = toy::job({.tp = tp}, [&](spec::Job& job) {
       job.framework.placeholders_of_fp8_gpus = true;
