@@ -60,8 +60,10 @@ std::vector<sim::Calibratable> shelf(const Catalogue& catalogue, const std::stri
   }
   if (std::none_of(out.begin(), out.end(), [](const sim::Calibratable& one) { return one.fitted; })) {
     const auto near = base::nearest(only, known);
-    faults.push_back({"--gpu", "no calibration '" + only + "' is fitted to tables",
-                      near ? "did you mean " + *near + "?" : "name a calibration with fitted_to", {}});
+    faults.push_back({"--gpu",
+                      "no calibration '" + only + "' is fitted to tables",
+                      near ? "did you mean " + *near + "?" : "name a calibration with fitted_to",
+                      {}});
   }
   return out;
 }
@@ -76,7 +78,8 @@ std::string comment_of(const std::string& path) {
   return out;
 }
 
-void write_calibrations(const std::vector<spec::Calibration>& all, const Catalogue& catalogue, const std::string& folder) {
+void write_calibrations(const std::vector<spec::Calibration>& all, const Catalogue& catalogue,
+                        const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);  // what is wrong with it, the first file tells
   for (const spec::Calibration& one : all) {
@@ -115,7 +118,8 @@ int from_data(const Arguments& args) {
 int run(const Arguments& args) {
   if (args.has("--from-data")) return from_data(args);
   if (!args.operands().empty()) {
-    throw base::InputError({{"PATH", "tables are named behind --from-data", "write forerun calibrate --from-data PATH...", {}}});
+    throw base::InputError(
+        {{"PATH", "tables are named behind --from-data", "write forerun calibrate --from-data PATH...", {}}});
   }
   std::cerr << "error: measuring kernels needs a GPU, and none is here; --from-data fits curves to tables\n";
   return kDeviceFailed;
@@ -127,13 +131,15 @@ const Command calibrate{
     .name = "calibrate",
     .summary = "Fits the curves that kernels are priced by.",
     .operands = {{"PATH", "more tables for --from-data", true}},
-    .options = {{"--from-data", "PATH", "a table of measured kernels (.csv, .jsonl, or either packed as .gz); repeatable", true},
+    .options = {{"--from-data", "PATH",
+                 "a table of measured kernels (.csv, .jsonl, or either packed as .gz); repeatable", true},
                 {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm"},
                 {"--out", "DIR", "write the calibration files there"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
-    .notes = "forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz --out topologies/calibrations\n"
-             "docs/prices.md has the layouts of the tables and what is fitted to which rows.\n",
+    .notes =
+        "forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz --out topologies/calibrations\n"
+        "docs/prices.md has the layouts of the tables and what is fitted to which rows.\n",
     .run = run,
 };
 

@@ -2,9 +2,9 @@
 #include "reports/kernel_calibration.h"
 
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
 
+#include "core/base/text.h"
 #include "reports/json_object.h"
 
 namespace reports {
@@ -23,19 +23,27 @@ std::string figures(const result::LogErrors& e) {
   return fmt::format("{:>8.3f}{:>+8.3f}{:>7.3f}{:>7.3f}", e.median_abs, e.median, e.p90_abs, e.spread);
 }
 
+std::string host(const result::CurveFit& one) {
+  return one.host_s > 0 ? ", less " + base::human(base::Seconds(one.host_s)) + " of the host" : "";
+}
+
 }  // namespace
 
 std::string kernel_calibration_text(const result::KernelCalibration& report) {
-  std::string out = "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square\n\n";
-  out += fmt::format("{:<12}{:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", "curve", "rows of", "rows", "   before",
-                     "   after");
+  std::string out =
+      "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square\n\n";
+  out += fmt::format("{:<12}{:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", "curve", "rows of", "rows",
+                     "   before", "   after");
   for (const result::CurveFit& one : report.curves) {
-    out += fmt::format("{:<12}{:<22}{:<31}{:>6}{}  {}  {}\n", one.calibration, one.family, one.source.substr(0, 30), one.rows,
-                       figures(one.before), figures(one.after), name(one.verdict));
+    out += fmt::format("{:<12}{:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, one.family, one.source.substr(0, 30),
+                       one.rows, figures(one.before), figures(one.after), name(one.verdict), host(one));
   }
-  out += "\nfitted: this curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows that\n"
-         "are not fitted\n";
-  if (!report.followed.empty()) out += fmt::format("\nassumed as another curve, and changed with it:\n  {}\n", fmt::join(report.followed, "\n  "));
+  out +=
+      "\nfitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows of "
+      "others,\n"
+      "not fitted\n";
+  if (!report.followed.empty())
+    out += fmt::format("\nassumed as another curve, and changed with it:\n  {}\n", fmt::join(report.followed, "\n  "));
   if (!report.left_out.empty()) out += "\nrows left out:\n";
   for (const auto& [why, rows] : report.left_out) out += fmt::format("{:>8}  {}\n", rows, why);
   return out;

@@ -19,7 +19,8 @@ std::string rows_of(const spec::Provenance& from) {
 }
 
 /// A part of a curve with its own source, below the curve and as far to the right as its first key.
-std::string part(std::string_view curve, std::string_view key, const std::string& numbers, const spec::Provenance& from) {
+std::string part(std::string_view curve, std::string_view key, const std::string& numbers,
+                 const spec::Provenance& from) {
   return fmt::format(",\n{:{}}{}: {{{}, kind: {}, {}}}", "", curve.size() + 5, key, numbers, kind(from.measured),
                      rows_of(from));
 }
@@ -31,7 +32,8 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
       name, kind(c.from.measured), c.ceiling, c.tile_m, c.tile_n, c.half_tile, c.quarter_tile, c.k_half, c.wave_share,
       c.memory, us(c.overhead), rows_of(c.from));
   if (!c.grouped_from.source.empty()) {
-    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, us(c.grouped_each)), c.grouped_from);
+    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, us(c.grouped_each)),
+                c.grouped_from);
   }
   if (!c.gradient_from.source.empty()) {
     out += part(name, "gradients", fmt::format("pace: {:.6g}", c.gradient_pace), c.gradient_from);
@@ -42,7 +44,8 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
 std::string attention(std::string_view name, const spec::AttentionCurve& c) {
   return fmt::format(
       "  {}: {{kind: {}, backward_kind: {}, forward: {:.6g}, backward: {:.6g}, ramp: {:.6g}, diagonal: {:.6g}, "
-      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, low_precision: {:.6g}, dropout: {:.6g}, overhead: {}, "
+      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, low_precision: {:.6g}, dropout: {:.6g}, overhead: "
+      "{}, "
       "{}}}\n",
       name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp, c.diagonal, c.causal,
       c.head_dim_64, c.head_dim_256, c.low_precision, c.dropout, us(c.overhead), rows_of(c.from));
@@ -54,8 +57,9 @@ std::string memory(std::string_view name, const spec::MemoryCurve& c) {
 }
 
 std::string power(const spec::PowerState& p) {
-  return fmt::format("power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  limit: {:.6g}W\n  source: {}\n",
-                     p.sustained, p.exponent, p.spread, p.power.si(), quoted(p.source));
+  return fmt::format(
+      "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  limit: {:.6g}W\n  source: {}\n",
+      p.sustained, p.exponent, p.spread, p.power.si(), quoted(p.source));
 }
 
 std::string fitted_to(const spec::Calibration& c) {
@@ -67,7 +71,8 @@ std::string fitted_to(const spec::Calibration& c) {
 
 std::string interference(const spec::Calibration& c) {
   std::string out;
-  if (c.accumulation > 0 || !c.accumulation_source.empty()) out += fmt::format("accumulation: {:.6g}\n", c.accumulation);
+  if (c.accumulation > 0 || !c.accumulation_source.empty())
+    out += fmt::format("accumulation: {:.6g}\n", c.accumulation);
   if (!c.accumulation_source.empty()) out += "accumulation_source: " + quoted(c.accumulation_source) + '\n';
   out += fmt::format("compute_slowdown: {:.6g}\ncomm_slowdown: {:.6g}\n", c.compute_slowdown, c.comm_slowdown);
   if (!c.interference_source.empty()) out += "interference_source: " + quoted(c.interference_source) + '\n';
@@ -88,9 +93,13 @@ std::string calibration_yaml(const spec::Calibration& c, const std::string& comm
       if (offered(curves[i])) out += write(names[i], curves[i]);
     }
   };
-  family("matmul", spec::kDtypeNames, c.matmul, [](const auto& one) { return one.ceiling > 0; }, matmul);
-  family("attention", spec::kAttentionKernelNames, c.attention, [](const auto& one) { return one.forward > 0; }, attention);
-  family("memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);
+  family(
+      "matmul", spec::kDtypeNames, c.matmul, [](const auto& one) { return one.ceiling > 0; }, matmul);
+  family(
+      "attention", spec::kAttentionKernelNames, c.attention, [](const auto& one) { return one.forward > 0; },
+      attention);
+  family(
+      "memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);
   out += interference(c);
   if (!c.sources.empty()) out += "sources:\n";
   for (const std::string& source : c.sources) out += "  - " + quoted(source) + '\n';

@@ -44,7 +44,8 @@ class Fields {
     const std::string_view text = texts_[i];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0)) {
-      lines_.fault(columns_[i], name_of(i), "'" + std::string(text) + "' is no number above 0", "write a number above 0");
+      lines_.fault(columns_[i], name_of(i), "'" + std::string(text) + "' is no number above 0",
+                   "write a number above 0");
     }
     return value;
   }
@@ -71,7 +72,8 @@ void read_matmul(const Fields& in, KernelTables& out) {
   const std::string_view dtype = in.text(1), kernel = in.text(2);
   if (dtype == "fp8_block") return void(++out.left_out["matmuls with block scales: no price has them"]);
   if (dtype == "nvfp4") return void(++out.left_out["nvfp4 matmuls of the sweep: not the library that training calls"]);
-  MatmulRow row{.m = in.positive<std::int64_t>(3), .n = in.positive<std::int64_t>(4), .k = in.positive<std::int64_t>(5)};
+  MatmulRow row{
+      .m = in.positive<std::int64_t>(3), .n = in.positive<std::int64_t>(4), .k = in.positive<std::int64_t>(5)};
   const base::Seconds time = base::us(in.positive<double>(6));
   if (kernel != kTorchFlow || (dtype != "bfloat16" && dtype != "fp8")) {
     return void(++out.left_out["matmuls of " + std::string(dtype) + " by " + std::string(kernel)]);

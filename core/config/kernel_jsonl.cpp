@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kHalf = 2;  // bytes of a 16-bit number
-constexpr double kUnstatedStream = 8.0 * (1LL << 30);  // bytes of a bandwidth test that tells no size: far beyond caches
+constexpr double kUnstatedStream =
+    8.0 * (1LL << 30);  // bytes of a bandwidth test that tells no size: far beyond caches
 
 int memory_kind(std::string_view name) {
   for (int i = 0; i < spec::kMemoryKinds; ++i) {
@@ -56,7 +57,8 @@ class Reader {
   std::optional<double> number(const Json& map, const char* key) const {
     const auto at = map.find(key);
     if (at == map.end() || at->is_null()) return std::nullopt;
-    if (!at->is_number() || at->get<double>() <= 0) fail(key, at->dump() + " is no number above 0", "write a number above 0");
+    if (!at->is_number() || at->get<double>() <= 0)
+      fail(key, at->dump() + " is no number above 0", "write a number above 0");
     return at->get<double>();
   }
   std::int64_t size(const char* key) const {
@@ -113,7 +115,8 @@ class Reader {
   void read_matmul() {
     const auto dtype = matmul_dtype();
     MatmulRow row{.m = size("m"), .n = size("n"), .k = size("k"), .batch = size("b", 1)};
-    if (source().starts_with("ai-dynamo/aiconfigurator")) return leave_out("matmuls of a sweep that has a table of its own");
+    if (source().starts_with("ai-dynamo/aiconfigurator"))
+      return leave_out("matmuls of a sweep that has a table of its own");
     if (!dtype) return leave_out("matmuls of " + text(row_, "dtype"));
     row.dtype = *dtype;
     row.accumulates = flag("accumulate");
@@ -125,7 +128,8 @@ class Reader {
   /// Tokens M of each of ng experts, weights [N, K]: forward C[M,N], its input's gradient C[M,K], its weights' C[N,K].
   void read_grouped() {
     const std::string stage = optional_text(shape_, "stage");
-    if (stage.empty() || text(row_, "dtype") != "bf16") return leave_out("grouped matmuls by other libraries or in 8 bits");
+    if (stage.empty() || text(row_, "dtype") != "bf16")
+      return leave_out("grouped matmuls by other libraries or in 8 bits");
     const std::int64_t m = size("M"), n = size("N"), k = size("K");
     MatmulRow row{.batch = size("ng"), .grouped = true};
     if (stage == "fwd") {
@@ -146,10 +150,14 @@ class Reader {
   bool read_kernel(AttentionRow& row) const {
     const std::string name = optional_text(row_, "impl");
     if (name.empty()) return true;
-    if (name == "FlashAttention-2") row.kernel = spec::AttentionKernel::flash2;
-    else if (name == "FlashAttention-3") row.kernel = spec::AttentionKernel::flash3;
-    else if (name == "cudnn" || name == "cuDNN 9") row.kernel = spec::AttentionKernel::cudnn;
-    else return false;
+    if (name == "FlashAttention-2")
+      row.kernel = spec::AttentionKernel::flash2;
+    else if (name == "FlashAttention-3")
+      row.kernel = spec::AttentionKernel::flash3;
+    else if (name == "cudnn" || name == "cuDNN 9")
+      row.kernel = spec::AttentionKernel::cudnn;
+    else
+      return false;
     return true;
   }
 
@@ -168,13 +176,18 @@ class Reader {
     row.kv_len = size("kv_seq", row.q_len);
     row.heads = static_cast<int>(shape_.contains("head_num") ? size("head_num") : size("heads"));
     row.kv_heads = static_cast<int>(shape_.contains("kv_head_num") ? size("kv_head_num") : size("kv_heads", row.heads));
-    const char* width = shape_.contains("qk_head_dim") ? "qk_head_dim" : shape_.contains("head_dim_qk") ? "head_dim_qk" : "head_dim";
+    const char* width = shape_.contains("qk_head_dim")   ? "qk_head_dim"
+                        : shape_.contains("head_dim_qk") ? "head_dim_qk"
+                                                         : "head_dim";
     row.head_dim = static_cast<int>(size(width));
     row.value_head_dim = static_cast<int>(size("v_head_dim", size("head_dim_v", row.head_dim)));
     row.causal = flag("causal") || (row_.contains("causal") && row_["causal"] == true);
-    // The convention of the tables that tell a rate: 4 s^2 d a head and sequence, 3.5 times with backward, half if causal.
+    // The convention of the tables that tell a rate: 4 s^2 d a head and sequence, 3.5 times with backward, half if
+    // causal.
     const double scores = static_cast<double>(row.q_len) * static_cast<double>(row.kv_len) * (row.causal ? 0.5 : 1.0);
-    const double of_pass = passes == AttentionRow::Passes::both ? 3.5 : passes == AttentionRow::Passes::backward ? 2.5 : 1;
+    const double of_pass = passes == AttentionRow::Passes::both       ? 3.5
+                           : passes == AttentionRow::Passes::backward ? 2.5
+                                                                      : 1;
     keep(row, 4 * scores * row.head_dim * row.heads * static_cast<double>(row.batch) * of_pass);
   }
 
@@ -188,7 +201,8 @@ class Reader {
     if (kind_ == "elementwise_softmax") return keep_memory("softmax", 2 * kHalf * real("m") * real("n"));
     if (kind_ == "norm_fwd" || kind_ == "norm_bwd") return read_norm();
     if (kind_ == "stream_copy" || kind_ == "stream_read" || kind_ == "stream_dot") return read_stream();
-    if (kind_ == "op_megatron_swiglu" || kind_ == "op_megatron_rms_norm" || kind_ == "op_embedding") return read_fused();
+    if (kind_ == "op_megatron_swiglu" || kind_ == "op_megatron_rms_norm" || kind_ == "op_embedding")
+      return read_fused();
     leave_out("kind " + kind_ + ": no curve is fitted to it");
   }
 

@@ -20,7 +20,9 @@ void read_kernels(const std::string& path, KernelTables& tables) {
   const std::string plain = path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
   if (plain.ends_with(".csv")) return read_kernel_csv(path, tables);
   if (plain.ends_with(".jsonl")) return read_kernel_jsonl(path, tables);
-  throw base::InputError({{"PATH", "is no table that can be read", "name files that end in .csv, .jsonl, .csv.gz or .jsonl.gz",
+  throw base::InputError({{"PATH",
+                           "is no table that can be read",
+                           "name files that end in .csv, .jsonl, .csv.gz or .jsonl.gz",
                            {path, 0, 0}}});
 }
 

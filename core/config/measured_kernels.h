@@ -27,7 +27,7 @@ struct MatmulRow {
 struct AttentionRow {
   enum class Passes : std::uint8_t { forward, backward, both };
   Passes passes = Passes::forward;
-  std::optional<spec::AttentionKernel> kernel;  // not told: the library's choice for the GPU
+  std::optional<spec::AttentionKernel> kernel;    // not told: the library's choice for the GPU
   std::int64_t batch = 0, q_len = 0, kv_len = 0;  // tokens
   int heads = 0, kv_heads = 0, head_dim = 0, value_head_dim = 0;
   bool causal = true;
@@ -59,8 +59,8 @@ struct KernelTables {
 /// Appends the rows of one table. `.jsonl`: one object a line with kind, gpu, dtype, shape, time_us or tflops or
 /// gb_per_s, source. `.csv`: sweeps of matmuls (gpu,dtype,kernel,m,n,k,latency_us,...) or attention forward
 /// (gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,...), told apart by their header. Either may be
-/// packed by gzip (`.gz`). Rows that no price is meant for are counted in `left_out`. Throws base::InputError with file,
-/// line and column: an unknown column, a row that cannot be read, another kind of file.
+/// packed by gzip (`.gz`). Rows that no price is meant for are counted in `left_out`. Throws base::InputError with
+/// file, line and column: an unknown column, a row that cannot be read, another kind of file.
 void read_kernels(const std::string& path, KernelTables&);
 
 }  // namespace config

@@ -20,7 +20,8 @@ TextLines::TextLines(std::string path) : path_(std::move(path)) {
   std::error_code error;
   const bool there = std::filesystem::is_regular_file(path_, error);
   if (there) file_.reset(gzopen(path_.c_str(), "rb"));
-  if (!file_) throw base::InputError({{"PATH", "there is no such file", "name a table of measured rows", {path_, 0, 0}}});
+  if (!file_)
+    throw base::InputError({{"PATH", "there is no such file", "name a table of measured rows", {path_, 0, 0}}});
 }
 
 bool TextLines::next(std::string& line) {

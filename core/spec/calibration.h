@@ -82,7 +82,7 @@ struct Calibration {
   std::array<AttentionCurve, kAttentionKernels> attention{};
   std::array<MemoryCurve, kMemoryKinds> memory{};
   PowerState power;
-  std::string gpu;                      // data sheet that the fractions are of; empty: none is fitted to rows
+  std::string gpu;                       // data sheet that the fractions are of; empty: none is fitted to rows
   std::vector<std::string> measured_as;  // names of that GPU in tables of measured kernels
   double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
   double compute_slowdown = 1.08;  // of a kernel while a communication kernel holds SMs and memory bandwidth

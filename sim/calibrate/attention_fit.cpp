@@ -52,12 +52,16 @@ std::vector<Knob> knobs_of(const Told& told, bool ratio_kept) {
     out.push_back({{"diagonal", 80, 1, 1000}, [](AttentionCurve& c, double v) { c.diagonal = v; }});
     out.push_back({{"causal", 0.95, 0.5, 1.2}, [](AttentionCurve& c, double v) { c.causal = v; }});
   }
-  if (told.narrow) out.push_back({{"head_dim_64", 0.85, 0.3, 1.2}, [](AttentionCurve& c, double v) { c.head_dim_64 = v; }});
-  if (told.wide) out.push_back({{"head_dim_256", 0.95, 0.1, 1.3}, [](AttentionCurve& c, double v) { c.head_dim_256 = v; }});
+  if (told.narrow)
+    out.push_back({{"head_dim_64", 0.85, 0.3, 1.2}, [](AttentionCurve& c, double v) { c.head_dim_64 = v; }});
+  if (told.wide)
+    out.push_back({{"head_dim_256", 0.95, 0.1, 1.3}, [](AttentionCurve& c, double v) { c.head_dim_256 = v; }});
   return out;
 }
 
-double passes_of(const config::MeasuredKernel& row) { return shape_of(row).passes == AttentionRow::Passes::both ? 2 : 1; }
+double passes_of(const config::MeasuredKernel& row) {
+  return shape_of(row).passes == AttentionRow::Passes::both ? 2 : 1;
+}
 
 /// The errors of rows that hold `host` in each pass.
 std::vector<double> errors_with(base::Seconds host, const MeasuredRows& rows, const Device& device) {

@@ -20,8 +20,8 @@ namespace {
 
 using What = Family::What;
 
-constexpr std::size_t kFewestRows = 5;  // of a curve with several constants
-constexpr double kLeastResidual = 0.02;  // rows of one session agree better than two machines do
+constexpr std::size_t kFewestRows = 5;    // of a curve with several constants
+constexpr double kLeastResidual = 0.02;   // rows of one session agree better than two machines do
 constexpr double kFewRowsResidual = 0.1;  // a single figure tells nothing of spread
 
 /// One calibration, family after family.
@@ -35,7 +35,7 @@ class Fitter {
     for (const auto& [family, rows] : families_) {
       const std::string largest = rows.largest();
       for (const auto& [repository, some] : rows.by_repository) {
-        if (repository == largest) fit(family, repository, some, rows.smallest);
+        if (repository == largest) fit(family, repository, some, rows.smallest.at(repository));
       }
       for (const auto& [repository, some] : rows.by_repository) {
         if (repository != largest) compare(family, repository, some);
@@ -82,8 +82,7 @@ class Fitter {
     const base::Seconds host = draw(trial, family, rows, smallest);
     Case& one = begin(family, repository, rows);
     if (host.si() > 0) take_out(host, one);
-    const std::vector<double> weights =
-        family.what == What::matmul ? matmul_weights(one.rows) : std::vector<double>();
+    const std::vector<double> weights = family.what == What::matmul ? matmul_weights(one.rows) : std::vector<double>();
     const std::vector<double> before = log_errors(one.rows, device_), after = log_errors(one.rows, trial);
     one.told.before = figures(log_errors(one.rows, original_));
     one.told.host_s = host.si();
@@ -100,8 +99,7 @@ class Fitter {
       case What::matmul: fit_matmul(device, static_cast<spec::Dtype>(family.which), rows); break;
       case What::grouped: fit_grouped(device, static_cast<spec::Dtype>(family.which), rows); break;
       case What::attention:
-      case What::narrow_attention:
-        return fit_attention(device, static_cast<spec::AttentionKernel>(family.which), rows);
+      case What::narrow_attention: return fit_attention(device, static_cast<spec::AttentionKernel>(family.which), rows);
     }
     return {};
   }
@@ -149,8 +147,10 @@ class Fitter {
     for (const config::MeasuredKernel* row : one.rows) used.insert(row->source);
     std::string out;
     for (const int source : used) out += (out.empty() ? "" : ", ") + tables_.sources[source];
-    if (family.what == What::matmul) out += "; sides of 256 and more, rows weigh 2 where all reach 1,024, 0.7 elsewhere";
-    if (family.what == What::matmul && one.rows.size() < 1000) out += "; constants that so few rows do not tell are kept";
+    if (family.what == What::matmul)
+      out += "; sides of 256 and more, rows weigh 2 where all reach 1,024, 0.7 elsewhere";
+    if (family.what == What::matmul && one.rows.size() < 1000)
+      out += "; constants that so few rows do not tell are kept";
     if (one.told.host_s > 0 || !one.changed.empty()) out += "; host time in each kernel found beside and left out";
     return out + "; fitted by forerun calibrate --from-data";
   }
@@ -210,7 +210,8 @@ FittedCalibrations calibrate_kernels(const config::KernelTables& tables, const s
   for (const Fitter& one : fitters) out.calibrations.push_back(one.calibration());
   out.report.followed = follow(before, out.calibrations);
   out.report.left_out = tables.left_out;
-  if (const int rows = nobodys(tables, before); rows > 0) out.report.left_out["kernels of GPUs that no calibration is fitted to"] = rows;
+  if (const int rows = nobodys(tables, before); rows > 0)
+    out.report.left_out["kernels of GPUs that no calibration is fitted to"] = rows;
   Residuals residuals;
   for (std::size_t i = 0; i < shelf.size(); ++i) {
     if (!shelf[i].fitted) continue;

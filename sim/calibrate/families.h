@@ -21,12 +21,14 @@ std::string name(const Family&);  // "matmul bf16"
 
 struct FamilyRows {
   std::map<std::string, MeasuredRows> by_repository;
-  base::Seconds smallest = base::s(1);  // of all rows, those that are not fitted too
+  std::map<std::string, base::Seconds> smallest;  // of all rows of a repository, those too that are not fitted
   /// Who has the most rows; of equals the first by name. Empty: no row.
   std::string largest() const;
 };
 
-/// The rows of the calibration's GPU that can be priced and are fit to fit a curve to; the others are counted by reason.
-std::map<Family, FamilyRows> families_of(const config::KernelTables&, const Device&, std::map<std::string, int>& left_out);
+/// The rows of the calibration's GPU that can be priced and are fit to fit a curve to; the others are counted by
+/// reason.
+std::map<Family, FamilyRows> families_of(const config::KernelTables&, const Device&,
+                                         std::map<std::string, int>& left_out);
 
 }  // namespace sim

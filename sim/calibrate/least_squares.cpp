@@ -8,10 +8,10 @@
 namespace sim {
 namespace {
 
-constexpr double kOutlier = 0.1;    // of the logarithm: beyond it a row pulls with constant force
-constexpr double kStep = 1e-4;      // of the numeric derivative, in the unknown's own scale
-constexpr double kSettled = 1e-9;   // share of the loss below which a gain ends the search
-constexpr double kStuck = 1e8;      // damping at which no step helps any more
+constexpr double kOutlier = 0.1;   // of the logarithm: beyond it a row pulls with constant force
+constexpr double kStep = 1e-4;     // of the numeric derivative, in the unknown's own scale
+constexpr double kSettled = 1e-9;  // share of the loss below which a gain ends the search
+constexpr double kStuck = 1e8;     // damping at which no step helps any more
 constexpr int kRounds = 60;
 
 double huber(double error) {
@@ -86,7 +86,8 @@ class Descent {
     normal_ = jacobian.transpose() * weight.asDiagonal() * jacobian;
     downhill_ = -(jacobian.transpose() * weight.cwiseProduct(here));
     for (Eigen::Index i = 0; i < scale_.size(); ++i) {  // what would leave its bounds rests
-      const bool leaves = (at_[i] >= scale_.most(i) && downhill_[i] > 0) || (at_[i] <= scale_.least(i) && downhill_[i] < 0);
+      const bool leaves =
+          (at_[i] >= scale_.most(i) && downhill_[i] > 0) || (at_[i] <= scale_.least(i) && downhill_[i] < 0);
       if (leaves || normal_(i, i) <= 0) {
         normal_.row(i).setZero();
         normal_.col(i).setZero();

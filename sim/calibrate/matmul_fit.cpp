@@ -8,8 +8,8 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kSweep = 1000;      // rows from which all constants can be told: thin and small ones are among them
-constexpr std::size_t kSeveral = 40;      // rows from which ramp and waves can be told
+constexpr std::size_t kSweep = 1000;  // rows from which all constants can be told: thin and small ones are among them
+constexpr std::size_t kSeveral = 40;  // rows from which ramp and waves can be told
 constexpr std::size_t kFirstLook = 1500;  // rows that a search begins with; all of them end it
 
 const config::MatmulRow& shape_of(const config::MeasuredKernel& row) { return std::get<config::MatmulRow>(row.shape); }
@@ -46,7 +46,8 @@ std::vector<Unknown> unknowns(const Start& start, std::size_t rows, bool with_ca
   return out;
 }
 
-void apply(const std::vector<double>& x, std::size_t rows, bool with_cast, spec::Dtype dtype, spec::Calibration& calibration) {
+void apply(const std::vector<double>& x, std::size_t rows, bool with_cast, spec::Dtype dtype,
+           spec::Calibration& calibration) {
   spec::MatmulCurve& curve = calibration.matmul[static_cast<int>(dtype)];
   curve.ceiling = x[0];
   curve.overhead = base::Seconds(x[1]);
@@ -79,7 +80,8 @@ std::vector<double> matmul_weights(const MeasuredRows& rows) {
 }
 
 void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
-  const bool with_cast = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return shape_of(*row).holds_cast; });
+  const bool with_cast =
+      std::any_of(rows.begin(), rows.end(), [](const auto* row) { return shape_of(*row).holds_cast; });
   Device trial = device;
   const auto problem = [&](std::vector<Unknown> start, const MeasuredRows& some) {
     return LeastSquares{std::move(start), matmul_weights(some), [&, some](const std::vector<double>& x) {
@@ -96,7 +98,8 @@ void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
     best = std::move(minimum);
     found = std::move(from);
   }
-  for (std::size_t i = 0; i < found.size(); ++i) found[i].start = std::clamp(best.values[i], found[i].least, found[i].most);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    found[i].start = std::clamp(best.values[i], found[i].least, found[i].most);
   best = minimise(problem(found, rows));
   std::vector<double> written;
   for (const double value : best.values) written.push_back(rounded(value));
@@ -111,12 +114,11 @@ void fit_grouped(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
     calibration.matmul[static_cast<int>(dtype)].grouped_pace = x[0];
     calibration.matmul[static_cast<int>(dtype)].grouped_each = base::Seconds(x[1]);
   };
-  const Minimum best = minimise({{{"pace", 0.9, 0.2, 1.2}, {"each", 2e-6, 1e-8, 2e-5}},
-                                 {},
-                                 [&](const std::vector<double>& x) {
-                                   apply_to(x, trial.calibration);
-                                   return log_errors(rows, trial);
-                                 }});
+  const Minimum best =
+      minimise({{{"pace", 0.9, 0.2, 1.2}, {"each", 2e-6, 1e-8, 2e-5}}, {}, [&](const std::vector<double>& x) {
+                  apply_to(x, trial.calibration);
+                  return log_errors(rows, trial);
+                }});
   apply_to({rounded(best.values[0]), rounded(best.values[1])}, device.calibration);
 }
 

@@ -13,8 +13,10 @@ base::Seconds fit_memory(Device& device, int kind, const MeasuredRows& rows, bas
   base::Seconds host;
   const auto apply = [&](const std::vector<double>& x) {
     curve.efficiency = x[0];
-    if (of_host) host = base::Seconds(x[1]);
-    else if (fixed_time) curve.overhead = base::Seconds(x[1]);
+    if (of_host)
+      host = base::Seconds(x[1]);
+    else if (fixed_time)
+      curve.overhead = base::Seconds(x[1]);
   };
   LeastSquares problem{{{"efficiency", 0.75, 0.02, 1.2}}, {}, [&](const std::vector<double>& x) {
                          apply(x);

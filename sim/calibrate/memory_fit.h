@@ -10,8 +10,8 @@ namespace sim {
 inline constexpr base::Seconds kHostBound = base::us(15);
 
 /// Draws efficiency and overhead of a kind to rows of it; of fewer than 3 rows the efficiency alone. Where `smallest`,
-/// the time of the smallest kernel of this kind, is above kHostBound, rows hold the host's time: the overhead that stands
-/// there is kept, and what more they hold is returned. REQUIRES: a row.
+/// the time of the smallest kernel of this kind, is above kHostBound, rows hold the host's time: the overhead that
+/// stands there is kept, and what more they hold is returned. REQUIRES: a row.
 base::Seconds fit_memory(Device&, int kind, const MeasuredRows&, base::Seconds smallest);
 
 }  // namespace sim
