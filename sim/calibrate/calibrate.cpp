@@ -128,7 +128,7 @@ class Fitter {
       case What::narrow_attention: break;  // one constant of a curve whose other rows speak for it
       case What::matmul:
         c.matmul[family.which].from = from;
-        if (holds_cast(one.rows)) {
+        if (cast_moved(device)) {
           from.source += "; the cast inside matmul rows, as 5 bytes an element of A in two kernels";
           from.residual = kCastResidual;
           c.memory[static_cast<int>(plan::MemoryBound::Kind::cast)].from = from;
@@ -136,10 +136,10 @@ class Fitter {
     }
   }
 
-  static bool holds_cast(const MeasuredRows& rows) {
-    return std::any_of(rows.begin(), rows.end(), [](const config::MeasuredKernel* row) {
-      return std::get<config::MatmulRow>(row->shape).holds_cast;
-    });
+  bool cast_moved(const Device& trial) const {
+    constexpr auto kCast = static_cast<std::size_t>(plan::MemoryBound::Kind::cast);
+    const spec::MemoryCurve &was = device_.calibration.memory[kCast], &is = trial.calibration.memory[kCast];
+    return was.efficiency != is.efficiency || was.overhead != is.overhead;
   }
 
   std::string source_of(const Family& family, const Case& one) const {

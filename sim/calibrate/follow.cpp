@@ -129,11 +129,41 @@ class Following {
   std::set<Place> followed_;
 };
 
+/// Groups are priced by a part of the dtype's curve, which may be another dtype's or another GPU's.
+void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<spec::Calibration>& now,
+                    std::vector<std::string>& told) {
+  const auto each = [](auto body) {
+    for (int dtype = 0; dtype < spec::kDtypes; ++dtype) body(dtype);
+  };
+  const auto label = [&](std::size_t file, int dtype) {
+    return before[file].name + " grouped " + std::string(spec::kDtypeNames[dtype]);
+  };
+  const std::vector<spec::Calibration> fitted = now;
+  for (std::size_t lead = 0; lead < now.size(); ++lead) {
+    each([&](int of) {
+      const MatmulCurve &was = before[lead].matmul[of], &is = fitted[lead].matmul[of];
+      const bool moved = was.grouped_pace != is.grouped_pace || was.grouped_each != is.grouped_each;
+      if (!was.grouped_from.measured || !moved) return;
+      for (std::size_t file = 0; file < now.size(); ++file) {
+        each([&](int dtype) {
+          const MatmulCurve& copy = before[file].matmul[dtype];
+          const bool assumed = !copy.grouped_from.source.empty() && !copy.grouped_from.measured;
+          if (!assumed || copy.grouped_pace != was.grouped_pace || copy.grouped_each != was.grouped_each) return;
+          now[file].matmul[dtype].grouped_pace = is.grouped_pace;
+          now[file].matmul[dtype].grouped_each = is.grouped_each;
+          told.push_back(label(file, dtype) + ": as " + label(lead, of));
+        });
+      }
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> follow(const std::vector<spec::Calibration>& before, std::vector<spec::Calibration>& now) {
   std::vector<std::string> told;
   Following(&spec::Calibration::matmul, "matmul", spec::kDtypeNames, before, now).run(told);
+  follow_grouped(before, now, told);
   Following(&spec::Calibration::attention, "attention", spec::kAttentionKernelNames, before, now).run(told);
   Following(&spec::Calibration::memory, "memory", spec::kMemoryKindNames, before, now).run(told);
   return told;

@@ -68,20 +68,8 @@ void apply(const std::vector<double>& x, std::size_t rows, bool with_cast, spec:
   cast.overhead = base::Seconds(x[x.size() - 1]);
 }
 
-}  // namespace
-
-std::vector<double> matmul_weights(const MeasuredRows& rows) {
-  std::vector<double> out;
-  for (const config::MeasuredKernel* row : rows) {
-    const config::MatmulRow& s = shape_of(*row);
-    out.push_back(std::min({s.m, s.n, s.k}) >= 1024 ? 2 : 0.7);
-  }
-  return out;
-}
-
-void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
-  const bool with_cast =
-      std::any_of(rows.begin(), rows.end(), [](const auto* row) { return shape_of(*row).holds_cast; });
+/// False: a constant of the cast went to its bound, and nothing was changed.
+bool draw(Device& device, spec::Dtype dtype, const MeasuredRows& rows, bool with_cast) {
   Device trial = device;
   const auto problem = [&](std::vector<Unknown> start, const MeasuredRows& some) {
     return LeastSquares{std::move(start), matmul_weights(some), [&, some](const std::vector<double>& x) {
@@ -98,12 +86,32 @@ void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
     best = std::move(minimum);
     found = std::move(from);
   }
-  for (std::size_t i = 0; i < found.size(); ++i)
+  for (std::size_t i = 0; i < found.size(); ++i) {
     found[i].start = std::clamp(best.values[i], found[i].least, found[i].most);
-  best = minimise(problem(found, rows));
+  }
+  const LeastSquares whole = problem(found, rows);
+  best = minimise(whole);
+  if (with_cast && (best.at_bound(whole, found.size() - 1) || best.at_bound(whole, found.size() - 2))) return false;
   std::vector<double> written;
   for (const double value : best.values) written.push_back(rounded(value));
   apply(written, rows.size(), with_cast, dtype, device.calibration);
+  return true;
+}
+
+}  // namespace
+
+std::vector<double> matmul_weights(const MeasuredRows& rows) {
+  std::vector<double> out;
+  for (const config::MeasuredKernel* row : rows) {
+    const config::MatmulRow& s = shape_of(*row);
+    out.push_back(std::min({s.m, s.n, s.k}) >= 1024 ? 2 : 0.7);
+  }
+  return out;
+}
+
+void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
+  const bool cast = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return shape_of(*row).holds_cast; });
+  if (!draw(device, dtype, rows, cast)) draw(device, dtype, rows, false);
 }
 
 void fit_grouped(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {

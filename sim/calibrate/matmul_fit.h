@@ -13,9 +13,9 @@ inline constexpr std::int64_t kLeastSide = 256;
 std::vector<double> matmul_weights(const MeasuredRows&);
 
 /// Draws the curve of a dtype to rows: ceiling and overhead, from 40 rows on ramp and wave share, too, and from 1,000
-/// on smaller tiles and memory; what they do not tell stays. Where rows hold a cast its curve is drawn with them. Tiles
-/// are 128 x 256. Starts do not depend on the curve that stands there, so that fitting again changes nothing.
-/// REQUIRES: at least 5 rows.
+/// on smaller tiles and memory; what they do not tell stays. Where rows hold a cast its curve is drawn with them,
+/// unless a constant of it goes to its bound: then the curve that stands there is taken. Tiles are 128 x 256. Starts do
+/// not depend on the curve that stands there, so that fitting again changes nothing. REQUIRES: at least 5 rows.
 void fit_matmul(Device&, spec::Dtype, const MeasuredRows&);
 
 /// The pace of grouped matmuls and their time a group, to rows of groups; the dtype's curve is left alone.

@@ -6,6 +6,11 @@
 #include "sim/calibrate/least_squares.h"
 
 namespace sim {
+namespace {
+
+constexpr base::Seconds kLeastHost = base::us(1);  // less is the fit's noise
+
+}  // namespace
 
 base::Seconds fit_memory(Device& device, int kind, const MeasuredRows& rows, base::Seconds smallest) {
   spec::MemoryCurve& curve = device.calibration.memory[kind];
@@ -31,7 +36,7 @@ base::Seconds fit_memory(Device& device, int kind, const MeasuredRows& rows, bas
   Minimum best = minimise(problem);
   for (double& value : best.values) value = rounded(value);
   apply(best.values);
-  return host;
+  return host > kLeastHost ? host : base::Seconds{};
 }
 
 }  // namespace sim
