@@ -18,7 +18,7 @@ std::vector<double> matmul_weights(const MeasuredRows&);
 /// not depend on the curve that stands there, so that fitting again changes nothing. REQUIRES: at least 5 rows.
 void fit_matmul(Device&, spec::Dtype, const MeasuredRows&);
 
-/// The pace of grouped matmuls and their time a group, to rows of groups; the dtype's curve is left alone.
+/// The pace of grouped matmuls, at most that of batched ones, and their time a group; the dtype's curve is left alone.
 void fit_grouped(Device&, spec::Dtype, const MeasuredRows&);
 
 }  // namespace sim
