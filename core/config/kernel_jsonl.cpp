@@ -29,6 +29,9 @@ int memory_kind(std::string_view name) {
 class Reader {
  public:
   Reader(const TextLines& lines, const Json& row, KernelTables& out) : lines_(lines), row_(row), out_(out) {
+    if (row_.contains("op") && !row_.contains("kind")) {
+      fail("op", "this table holds collectives, not kernels", "forerun import nccl-tests fits logs of collectives");
+    }
     kind_ = text(row_, "kind");
     if (!row_.contains("shape") || !row_["shape"].is_object()) fail("shape", "is missing", "write shape: {...}");
     shape_ = row_["shape"];
