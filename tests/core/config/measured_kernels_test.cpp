@@ -104,13 +104,17 @@ TEST_F(MeasuredKernels, ObjectsOfManyKindsBecomeShapes) {
   const std::string source = R"("source": {"repo": "a/b", "path": "c.json", "commit": "0123456789abcdef 2026-01-01"})";
   const KernelTables tables = read(
       "k.jsonl",
-      R"({"kind": "gemm", "gpu": "A", "dtype": "fp16", "shape": {"m": 1000, "n": 1000, "k": 1000}, "tflops": 2, "time_us": null, "convention": "sustained: long", )" +
+      R"({"kind": "gemm", "gpu": "A", "dtype": "fp16", "shape": {"m": 1000, "n": 1000, "k": 1000}, "tflops": 2, )"
+      R"("time_us": null, "convention": "sustained: long", )" +
           source + "}\n" +
-          R"({"kind": "grouped_gemm", "gpu": "A", "dtype": "bf16", "shape": {"ng": 8, "M": 64, "N": 512, "K": 1024, "stage": "bwd_grad_w", "accumulate": "True", "main_grad_dtype": "fp32"}, "time_us": 5, )" +
+          R"({"kind": "grouped_gemm", "gpu": "A", "dtype": "bf16", "shape": {"ng": 8, "M": 64, "N": 512, "K": 1024, )"
+          R"("stage": "bwd_grad_w", "accumulate": "True", "main_grad_dtype": "fp32"}, "time_us": 5, )" +
           source + "}\n" +
-          R"({"kind": "attention_fwd_bwd", "gpu": "A", "dtype": "fp16", "impl": "FlashAttention-2", "shape": {"batch": 2, "seq": 1000, "heads": 5, "head_dim": 100, "causal": true}, "tflops": 7, )" +
+          R"({"kind": "attention_fwd_bwd", "gpu": "A", "dtype": "fp16", "impl": "FlashAttention-2", "tflops": 7, )"
+          R"("shape": {"batch": 2, "seq": 1000, "heads": 5, "head_dim": 100, "causal": true}, )" +
           source + "}\n" +
-          R"({"kind": "norm_bwd", "gpu": "A", "dtype": "bf16", "impl": "cudnn", "shape": {"tokens": 100, "hidden": 10}, "time_us": 5, )" +
+          R"({"kind": "norm_bwd", "gpu": "A", "dtype": "bf16", "impl": "cudnn", "shape": {"tokens": 100, "hidden": 10}, )"
+          R"("time_us": 5, )" +
           source + "}\n" + R"({"kind": "nvme_io", "gpu": "A", "dtype": "-", "shape": {}, )" + source + "}\n");
   ASSERT_EQ(tables.rows.size(), 4u);
   EXPECT_EQ(tables.sources, std::vector<std::string>{"a/b c.json @ 012345678"});
