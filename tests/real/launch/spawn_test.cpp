@@ -20,7 +20,7 @@ TEST(Spawn, FourRanksMeetAndPassBigBuffersAllAtOnce) {
   testing::internal::CaptureStdout();
   EXPECT_TRUE(real::spawn(4, rank("big")).empty());
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "4 ranks by torchrun on 1 machine, 33554432 bytes from each to each\n");
+            "4 ranks by torchrun on 1 machine, 16777216 bytes from each to each\n");
 }
 
 TEST(Spawn, NamesTheRankThatFailedAndItsExitStatus) {

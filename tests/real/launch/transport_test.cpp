@@ -25,8 +25,8 @@ real::Blob bytes(std::initializer_list<int> values) {
 }
 
 TEST_P(Transport, RanksThatAllSendBigBuffersFirstDoNotBlockOneAnother) {
-  // 32 MB from each of 4 ranks to each: far beyond what sockets hold. ping() sends all before it receives.
-  const auto body = [](real::World& world) { real::ping(world, 32u << 20); };
+  // 16 MB from each of 4 ranks to each: far beyond what sockets hold. ping() sends all before it receives.
+  const auto body = [](real::World& world) { real::ping(world, 16u << 20); };
   EXPECT_THAT(worlds::run(GetParam(), 4, body, kLong), Each(""));
 }
 
