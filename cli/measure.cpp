@@ -1,5 +1,5 @@
-// cli/measure.cpp -- forerun measure [--gpus N]: checks this machine's GPUs for real runs, by a worker process for each.
-// SPDX-License-Identifier: Apache-2.0
+// cli/measure.cpp -- forerun measure [--gpus N]: checks this machine's GPUs for real runs, by a worker process for
+// each. SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -24,17 +24,18 @@ int gpus_of(const Arguments& arguments) {
   throw base::InputError({{"--gpus", "'" + text + "' is no number of GPUs", "give a whole number, 1 or more", {}}});
 }
 
-/// The worker's path: $FORERUN_WORKER, or beside this program. It is a program of its own so that forerun starts where NVIDIA's
-/// libraries are missing.
+/// The worker's path: $FORERUN_WORKER, or beside this program. It is a program of its own so that forerun starts where
+/// NVIDIA's libraries are missing.
 std::string worker() {
   namespace fs = std::filesystem;
   const char* const named = std::getenv("FORERUN_WORKER");
   std::error_code ignored;
-  const fs::path path = named ? fs::path(named) : fs::read_symlink("/proc/self/exe", ignored).parent_path() / "forerun-worker";
+  const fs::path path =
+      named ? fs::path(named) : fs::read_symlink("/proc/self/exe", ignored).parent_path() / "forerun-worker";
   if (fs::exists(path, ignored)) return path;
-  throw base::DeviceError(
-      "this build has no GPU part: there is no " + path.string() +
-      "\n  mend: install the CUDA Toolkit, NCCL, CUPTI and cuDNN and build again; -D FORERUN_CUDA=ON says what is missing");
+  throw base::DeviceError("this build has no GPU part: there is no " + path.string() +
+                          "\n  mend: install the CUDA Toolkit, NCCL, CUPTI and cuDNN and build again; -D "
+                          "FORERUN_CUDA=ON says what is missing");
 }
 
 /// What the first rank that failed means for this command.
@@ -43,7 +44,8 @@ int verdict(const real::Ended& first) {
     case real::kWorkerInputWrong: return kInputIsWrong;
     case real::kWorkerNoGpu: return kDeviceFailed;  // the worker has said why
     case real::kWorkerNotLoadable:
-      throw base::DeviceError("the GPU part cannot start: a library of NVIDIA's that it was built with is missing here (named above)");
+      throw base::DeviceError(
+          "the GPU part cannot start: a library of NVIDIA's that it was built with is missing here (named above)");
     default: throw base::DeviceError(real::to_string(first));
   }
 }
@@ -61,8 +63,10 @@ const Command measure{
     .summary = "check this machine's GPUs for real runs: memory, recording, NCCL",
     .operands = {},
     .options = {{"--gpus", "N", "how many ranks to start, one a GPU; 1 when not given"}},
-    .notes = "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share cards:\n"
-             "that shows that all works together, and its times mean nothing.\n",
+    .notes =
+        "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share "
+        "cards:\n"
+        "that shows that all works together, and its times mean nothing.\n",
     .run = run,
 };
 
