@@ -16,7 +16,7 @@ void check(ncclResult_t status, const char* call);
 
 class Communicator {
  public:
-  /// All ranks of `world`, each with the device that is current for its thread. Blocks until all have come.
+  /// All ranks of `world`, each with the device that is current for its thread. Blocks until all have come. Once a run.
   explicit Communicator(const World& world);
   Communicator(Communicator&& other) noexcept : comm_(std::exchange(other.comm_, nullptr)) {}
   Communicator& operator=(Communicator&& other) noexcept {

@@ -18,7 +18,7 @@ struct DeviceFacts {
   int index = 0;
   std::string name;
   std::string uuid;          // 16 bytes, the card's own: equal in all processes
-  std::string pci_bus_id;    // "00000000:0F:00.0", as NVML wants it
+  std::string pci_bus_id;    // "0000:0F:00.0", which NVML takes
   int major = 0, minor = 0;  // compute capability
   int sms = 0;
   base::Bytes memory;
