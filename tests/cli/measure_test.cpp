@@ -44,6 +44,24 @@ TEST(Measure, ARankThatFailsIsNamedWithItsExitStatus) {
   EXPECT_TRUE(contains(run.err, "ended with exit status 1")) << run.err;
 }
 
+/// A worker that ends at once with this status.
+Answer with_status(int status) {
+  const testing_support::ScratchFolder folder;
+  const std::string script = folder / "worker";
+  std::ofstream(script) << "#!/bin/sh\nexit " << status << "\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  return with_worker(script, "measure");
+}
+
+TEST(Measure, TheWorkersEndDecidesTheExitCode) {
+  EXPECT_EQ(with_status(0).exit_code, 0);
+  EXPECT_EQ(with_status(2).exit_code, 2);   // the worker has told the fault
+  EXPECT_EQ(with_status(77).exit_code, 3);  // no GPU, and the worker has told why
+  const Answer not_loaded = with_status(127);
+  EXPECT_EQ(not_loaded.exit_code, 3);
+  EXPECT_TRUE(contains(not_loaded.err, "error: the GPU part cannot start: a library of NVIDIA's")) << not_loaded.err;
+}
+
 TEST(Measure, ANumberOfGpusIsOne) {
   for (const char* text : {"0", "-1", "two", "1e9"}) {
     const Answer run = forerun(std::string("measure --gpus ") + text);
