@@ -36,7 +36,7 @@ TEST(MemoryLedger, TellsTheLargestFirst) {
   real::Ledger ledger;
   ledger.take(Category::parameters, 1'000'000'000);
   ledger.take(Category::activations, 3'000'000'000);
-  EXPECT_EQ(real::to_string(ledger.now()), "4 GB: activations 3 GB, parameters 1 GB");
+  EXPECT_EQ(real::to_string(ledger.now()), "4.00 GB: activations 3.00 GB, parameters 1.00 GB");
 }
 
 }  // namespace
