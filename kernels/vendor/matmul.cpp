@@ -48,6 +48,12 @@ void set(Description& description, cublasLtMatmulDescAttributes_t attribute, con
         "cublasLtMatmulDescSetAttribute");
 }
 
+template <class Value>
+void set(Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
 /// What is stored as `rows` x `columns` row-major.
 void describe(Layout& layout, Number number, std::int64_t rows, std::int64_t columns) {
   check(cublasLtMatrixLayoutCreate(&layout.handle, data_type(number), columns, rows, columns),
@@ -73,9 +79,12 @@ struct Plan {
   void choose(cublasLtHandle_t handle, const Matmul& p, std::size_t workspace) {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(&preference.handle), "cublasLtMatmulPreferenceCreate");
-    check(cublasLtMatmulPreferenceSetAttribute(preference.handle, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                               sizeof workspace),
-          "cublasLtMatmulPreferenceSetAttribute");
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    // Its own assumption of 256 would be wrong for tensors inside of flat buffers.
+    for (auto alignment : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      set(preference, alignment, std::uint32_t{16});
+    }
     int found = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle, description.handle, b.handle, a.handle, c.handle, c.handle, preference.handle, 1, &chosen, &found);

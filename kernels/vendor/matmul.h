@@ -19,7 +19,8 @@ struct MatmulTypes {
   int sms = 0;  // SMs that the kernel may count on; 0: all. Others may be held by communication.
 };
 
-/// Device pointers. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a residual, say.
+/// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a
+/// residual, say.
 struct MatmulOperands {
   const void *a = nullptr, *b = nullptr, *addend = nullptr;
   void* c = nullptr;

@@ -68,6 +68,17 @@ INSTANTIATE_TEST_SUITE_P(Models, CudnnAccepts, testing::Combine(testing::ValuesI
                                   std::get<1>(info.param).name;
                          });
 
+TEST(CudnnAttentionGraph, HeadsOf192AreTrainedFromHopperOn) {
+  // Latent attention: 192 elements of keys, 128 of values. cuDNN's backward for Ampere ends at 128, its forward does
+  // not.
+  const Attention latent{1, 2048, 2048, 16, 16, 192, 128, 0.072, true};
+  for (const Gpu& gpu : kGpus) {
+    EXPECT_GT(kernels::vendor::accepted_configurations(latent, Pass::forward, json(gpu)), 0) << gpu.name;
+    EXPECT_EQ(kernels::vendor::accepted_configurations(latent, Pass::backward, json(gpu)) > 0, gpu.capability >= 900)
+        << gpu.name;
+  }
+}
+
 TEST(CudnnAttentionGraph, RefusesByNameWhatItDoesNotHave) {
   Attention a{1, 64, 64, 2, 2, 64, 64, 0.125, true, 1};
   EXPECT_THROW(kernels::vendor::accepted_configurations(a, Pass::forward, json(kGpus[1])), kernels::DeviceError);

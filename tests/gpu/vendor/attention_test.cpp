@@ -24,6 +24,9 @@ class CudnnAttention : public testing::TestWithParam<Attention> {};
 
 TEST_P(CudnnAttention, AgreesForwardAndBackward) {
   const Attention a = GetParam();
+  int major = 0;
+  test::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (a.head_dim > 128 && major < 9) GTEST_SKIP() << "cuDNN has no backward for such heads on this GPU";
   const std::int64_t queries = a.batch * a.queries * a.heads, keys = a.batch * a.keys * a.kv_heads;
   const auto random = [](std::int64_t count, unsigned seed) {
     return test::random_elements(Element::bf16, count, seed);
