@@ -223,10 +223,12 @@ Job resolve(Job job) {
     of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
   }
   if (s.pp > 1) s.vpp = s.chunks_a_stage();
-  if (job.framework.experts_follow_tp && job.model.moe && !s.etp_given && s.ep == 1 && s.tp > 1 &&
-      job.model.moe->ffn % s.tp == 0) {
+  // Experts folded over ranks that ep x tp does not divide were never meant to be cut: check() would refuse them.
+  const std::int64_t ranks = std::int64_t{s.tp} * s.cp * *s.dp;
+  if (job.framework.experts_follow_tp && job.model.moe && !s.etp_given && s.tp > 1 && job.model.moe->ffn % s.tp == 0 &&
+      ranks % (std::int64_t{s.ep} * s.tp) == 0) {
     s.etp = s.tp;
-    of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where ep is left out");
+    of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where etp is left out");
   }
   if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split &&
       !s.spreads_vocab()) {

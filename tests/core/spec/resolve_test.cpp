@@ -44,11 +44,12 @@ TEST(Resolve, WhatWasWrittenStaysAndIsNotToldAgain) {
 }
 
 TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
-  const auto etp = [](bool follows, bool given, int ep, int ffn) {
+  const auto etp = [](bool follows, bool given, int ep, int ffn, int dp = 2) {
     Job job = small_job();
     job.framework.experts_follow_tp = follows;
     job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = ffn};
     job.strategy.tp = 4;
+    job.strategy.dp = dp;
     job.strategy.ep = ep;
     job.strategy.etp_given = given;
     return resolve(job).strategy.etp;
@@ -56,7 +57,8 @@ TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
   EXPECT_EQ(etp(true, false, 1, 64), 4);
   EXPECT_EQ(etp(false, false, 1, 64), 1);
   EXPECT_EQ(etp(true, true, 1, 64), 1);   // etp: 1 was written
-  EXPECT_EQ(etp(true, false, 2, 64), 1);  // experts are spread already
+  EXPECT_EQ(etp(true, false, 2, 64), 4);  // 2 x 4 are the 8 ranks of a stage
+  EXPECT_EQ(etp(true, false, 4, 64), 1);  // 4 x 4 does not divide them
   EXPECT_EQ(etp(true, false, 1, 66), 1);  // 66 columns do not divide by 4
 }
 
