@@ -31,4 +31,10 @@ struct InputError : std::runtime_error {
   std::vector<Fault> faults;
 };
 
+/// A device, its driver, or another rank of a run on real devices failed. Thrown by real/ and kernels/, caught in main:
+/// exit code 3.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace base

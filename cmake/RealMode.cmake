@@ -1,0 +1,4 @@
+# Real mode: `real/launch` is built everywhere; what needs the CUDA toolkit and NVIDIA's libraries only where these are found.
+# SPDX-License-Identifier: Apache-2.0
+
+forerun_floor(real_launch real/launch core_base)
