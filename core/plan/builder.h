@@ -108,6 +108,8 @@ class SegmentBuilder {
 
  private:
   Operator& append(const Work&, std::string_view name, Stream stream, int launches);
+  /// Leaves no more than `most` joined events to the next operator; the compute stream waits for the others now.
+  void await_joined(int most);
 
   Pool& pool_;
   Segment segment_;

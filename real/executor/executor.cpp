@@ -55,7 +55,7 @@ void Executor::find_last_calls() {
 }
 
 void Executor::begin_step() {
-  rank_.order.wait_for_all();
+  if (!rank_.plan.rolling) rank_.order.wait_for_all();
   rank_.values.clear();
   rank_.covered.clear();
   rank_.gathered.clear();
@@ -75,7 +75,8 @@ StepResult Executor::step() {
     const std::vector<double> losses = rank_.backend.download(rank_.loss.tensor);
     result.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
   }
-  if (rank_.norm) result.gradient_norm = std::sqrt(rank_.backend.download(rank_.norm.tensor).front());
+  result.gradient_norm = NAN;
+  if (rank_.c.barrier) result.gradient_norm = std::sqrt(rank_.backend.download(rank_.norm.tensor).front());
   return result;
 }
 
@@ -137,7 +138,10 @@ void Executor::forget_recomputed(const plan::Call& call) {
     if (op.phase == plan::Phase::recompute) again.insert({op.layer, op.name});
   }
   if (again.empty()) return;
-  const auto made_again = [&](const Site& site, const std::string&, const Value& value) {
+  // A core that is computed again for its own backward leaves its result to the projection behind it.
+  const bool keeps_attention = rank_.c.strategy.recompute.kind == spec::Recompute::Kind::selective;
+  const auto made_again = [&](const Site& site, const std::string& name, const Value& value) {
+    if (keeps_attention && name == "attention") return false;
     const Issued by = value.accesses.written.by;
     if (by.call < 0) return false;
     const plan::Call& maker = rank_.role().calls[by.call];

@@ -22,7 +22,7 @@ std::vector<base::Fault> unsupported(const spec::Job&, const plan::Plan&);
 /// the ranks of the last stage add up to the mean; 0 where another tensor-parallel rank tells it.
 struct StepResult {
   double loss = 0;
-  double gradient_norm = 0;  // of all gradients, before they are clipped
+  double gradient_norm = 0;  // of all gradients, before they are clipped; not a number where no stage learns it
 };
 
 class Executor {

@@ -44,8 +44,6 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "matmuls in pieces", "write tp: none or wgrad"},
       {s.schedule == spec::Schedule::pipedream, "strategy.schedule", "a pipeline without a flush",
        "write schedule: 1f1b"},
-      {!s.optimizer_barrier.value_or(true), "strategy.optimizer_barrier", "stages that clip by norms of their own",
-       "write optimizer_barrier: true"},
       {s.spreads_vocab(), "strategy.vocab_parallel", "a vocabulary over the stages", "write vocab_parallel: tensor"},
       {s.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out"},
       {s.offload_given, "strategy.offload", "offload", "leave offload out"},

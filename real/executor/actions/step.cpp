@@ -2,6 +2,7 @@
 // data-parallel collective makes, clipping by the norm of all gradients, the optimizer.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "real/executor/actions.h"
@@ -85,7 +86,10 @@ void reduce_norm(Task& task) {
 
 void clip_gradients(Task& task) {
   const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1);
-  task.backend.clip_factor(norm, task.rank.settings.clip, factor);
+  // Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
+  // 2401.10241, section 4, would take the step back where that was wrong).
+  const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
+  task.backend.clip_factor(norm, most, factor);
   for (Parameter& p : task.rank.parameters.all()) {
     const Tensor gradient = task.write(p.final_gradient(), p.name);
     if (task.rank.settings.keeps_gradients) {

@@ -70,6 +70,7 @@ struct Run {
 
 /// Writes a rank's part of a gradient to its place in the whole one.
 inline void place(const real::Parameter& p, const std::vector<double>& owned, std::vector<double>& whole) {
+  double apart = 0;  // of copies
   whole.resize(p.part.whole_rows * p.part.whole_columns, NAN);
   std::int64_t element = 0;
   for (const real::Range& rows : p.part.rows) {
@@ -79,13 +80,12 @@ inline void place(const real::Parameter& p, const std::vector<double>& owned, st
         if (at < 0 || at >= p.owned.length) continue;
         double& to = whole[row * p.part.whole_columns + p.part.columns.begin + i];
         // Copies agree.
-        if (!std::isnan(to)) {
-          EXPECT_NEAR(to, owned[at], 1e-12) << p.layer << ' ' << p.name;
-        }
+        if (!std::isnan(to)) apart = std::max(apart, std::abs(to - owned[at]));
         to = owned[at];
       }
     }
   }
+  EXPECT_LT(apart, 1e-12) << "copies of " << p.name << " in layer " << p.layer << " disagree";
 }
 
 inline Run run(const spec::Job& job, int steps = 2) {
@@ -122,7 +122,7 @@ inline double difference(const Run& a, const Run& b) {
     worst = std::max(worst, most / scale);
   };
   compare(a.losses, b.losses);
-  compare(a.norms, b.norms);
+  if (!std::isnan(a.norms.front()) && !std::isnan(b.norms.front())) compare(a.norms, b.norms);
   EXPECT_EQ(a.gradients.size(), b.gradients.size());
   for (const auto& [key, values] : a.gradients) {
     const auto other = b.gradients.find(key);
