@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
+#include "core/spec/context_rules.h"
 #include "real/executor/executor.h"
 
 namespace real {
@@ -44,6 +45,8 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "matmuls in pieces", "write tp: none or wgrad"},
       {s.schedule == spec::Schedule::pipedream, "strategy.schedule", "a pipeline without a flush",
        "write schedule: 1f1b"},
+      {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",
+       "heads that context-parallel ranks share unevenly", "choose a cp that divides the heads of a rank"},
       {s.spreads_vocab(), "strategy.vocab_parallel", "a vocabulary over the stages", "write vocab_parallel: tensor"},
       {s.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out"},
       {s.offload_given, "strategy.offload", "offload", "leave offload out"},

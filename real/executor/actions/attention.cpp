@@ -1,6 +1,6 @@
-// real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences.
+// real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences, and which core a job has.
 // SPDX-License-Identifier: Apache-2.0
-#include "real/executor/actions.h"
+#include "real/executor/actions/context_parallel.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 
@@ -35,11 +35,22 @@ void backward(Task& task) {
   join_heads(task, d, task.make(std::string("d ") + packed_name(task), packed.count));
 }
 
+AttentionCore core_of(const Task& task) {
+  if (task.c.cp == 1) return {forward, backward};
+  switch (task.c.strategy.cp_kind) {
+    case spec::CpKind::ring: return ring_core();
+    case spec::CpKind::all_gather: return gathered_core();
+    case spec::CpKind::ulysses: return ulysses_core();
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_attention_actions(Actions& actions) {
-  actions["attention"] = forward;
-  actions["attention gradient"] = backward;
+  actions["attention"] = [](Task& t) { core_of(t).forward(t); };
+  actions["attention gradient"] = [](Task& t) { core_of(t).backward(t); };
+  actions["attention gradients added"] = [](Task& t) { core_of(t).gradients_added(t); };
 }
 
 }  // namespace real

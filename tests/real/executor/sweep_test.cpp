@@ -17,6 +17,19 @@ void sweep(const char* label, const spec::Model& model, auto change, toy::Cut cu
   }
   fflush(stdout);
 }
+TEST(Sweep, Cp) {
+  for (const auto& m : {tiny::llama(2), tiny::gpt(2)}) {
+    for (int cp : {2, 4}) for (auto kind : {spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses})
+      for (bool zig : {true, false}) for (int batch : {1, 2}) for (auto rec : {spec::Recompute::Kind::none, spec::Recompute::Kind::selective}) for (int w : {0, 3}) {
+      auto mw = m; mw.window = w; if (w) mw.name += " windowed";
+      if (w && rec != spec::Recompute::Kind::none) continue;
+      sweep(("cp" + std::to_string(cp) + " kind " + std::to_string((int)kind) + (zig ? " zigzag" : "") + " batch " + std::to_string(batch) + " w " + std::to_string(w) + " r " + std::to_string((int)rec)).c_str(), mw, [&](spec::Job& j) {
+        j.strategy.cp = cp; j.strategy.cp_kind = kind; j.strategy.cp_balance = zig ? spec::CpBalance::zigzag : spec::CpBalance::none; j.training.micro_batch = batch;
+        j.strategy.recompute.kind = rec;
+        j.cluster = toy::cluster(cp); }, {});
+    }
+  }
+}
 TEST(Sweep, All) {
   auto none = [](spec::Job&) {};
   for (const auto& m : {tiny::llama(4), tiny::gpt(4)}) {
