@@ -59,6 +59,7 @@ void Executor::begin_step() {
   rank_.values.clear();
   rank_.covered.clear();
   rank_.gathered.clear();
+  rank_.routings.clear();
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens);
   rank_.backend.fill(rank_.loss.tensor, 0);

@@ -23,7 +23,7 @@ std::int64_t Part::row_count() const {
   return count;
 }
 
-void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, bool whole, bool partial) {
+void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, bool uncut, bool partial) {
   Parameter* known = find(unit.layer, name);
   if (known == nullptr) {
     Parameter& p = parameters_.emplace_back();
@@ -34,7 +34,7 @@ void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, b
     const bool of_expert = p.name.starts_with("expert ");
     p.copies = of_expert ? Axis::expert_dp : Axis::dp;
     p.shards = of_expert ? c_.expert_shard_axis : c_.shard_axis;
-    p.whole_over_tp = whole && !of_expert;
+    p.uncut = uncut;
     p.partial_over_tp = partial;
     const int ranks = place_.size(p.shards);
     p.sharded = c_.strategy.zero >= 1 && ranks > 1;
@@ -51,18 +51,17 @@ void ParameterTable::norm(Unit& unit, const std::string& name, std::int64_t widt
   add(unit, name + ".bias", whole_part(width, 1), Start::zero, true, partial);
 }
 
-void ParameterTable::linear(Unit& unit, const std::string& name, Part part, bool bias) {
-  const bool by_outputs = part.row_count() < part.whole_rows;
+void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part part, bool bias) {
   Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
   add(unit, name + ".weight", std::move(part), Start::normal, false);
-  if (bias) add(unit, name + ".bias", std::move(of_bias), Start::zero, !by_outputs);
+  if (bias) add(unit, name + ".bias", std::move(of_bias), Start::zero, cut == Cut::inputs);
 }
 
 void ParameterTable::add_embedding(Unit& unit) {
   add(unit, "embedding.weight", rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}}),
       Start::normal, false);
   const std::int64_t positions = spec::parameters(c_.model).positions / c_.hidden;
-  if (positions > 0) add(unit, "position embedding.weight", whole_part(positions, c_.hidden), Start::normal);
+  if (positions > 0) add(unit, "position embedding.weight", whole_part(positions, c_.hidden), Start::normal, true);
   if (c_.model.embedding_norm) norm(unit, "embedding norm", c_.hidden, c_.sp);
 }
 
@@ -71,18 +70,18 @@ void ParameterTable::add_layer(Unit& unit) {
   const int tp = place_.tp();
   norm(unit, "attention norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "attention post norm", c_.hidden, c_.sp);
-  linear(unit, "qkv", qkv_part(c_, tp), m.has_qkv_bias());
+  linear(unit, "qkv", Cut::outputs, qkv_part(c_, tp), m.has_qkv_bias());
   if (m.qk_norm) {
     norm(unit, "query norm", m.head_dim, c_.tp > 1);
     norm(unit, "key norm", m.head_dim, c_.tp > 1);
   }
-  linear(unit, "attention output", columns_part(c_.hidden, c_.q_width * c_.tp, {tp * c_.q_width, c_.q_width}),
-         m.has_proj_bias());
+  linear(unit, "attention output", Cut::inputs,
+         columns_part(c_.hidden, c_.q_width * c_.tp, {tp * c_.q_width, c_.q_width}), m.has_proj_bias());
   norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
   if (c_.experts_in(unit.layer)) return add_experts(unit);
-  linear(unit, "feed-forward up", up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
-  linear(unit, "feed-forward down", columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
+  linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
+  linear(unit, "feed-forward down", Cut::inputs, columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
 }
 
 void ParameterTable::add_experts(Unit& unit) {
@@ -92,20 +91,20 @@ void ParameterTable::add_experts(Unit& unit) {
   const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
   const std::int64_t ffn = moe.ffn / c_.strategy.etp;
   const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};
-  linear(unit, "expert up", repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local), bias);
-  linear(unit, "expert down", repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local), bias);
+  linear(unit, "expert up", Cut::outputs, repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local), bias);
+  linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local), bias);
   if (moe.shared_ffn == 0) return;
   const std::int64_t shared = moe.shared_ffn / c_.tp;
   const Range of_shared{place_.tp() * shared, shared};
-  linear(unit, "shared expert up", up_part(gated, moe.shared_ffn, c_.hidden, of_shared), bias);
-  linear(unit, "shared expert down", columns_part(c_.hidden, moe.shared_ffn, of_shared), bias);
+  linear(unit, "shared expert up", Cut::outputs, up_part(gated, moe.shared_ffn, c_.hidden, of_shared), bias);
+  linear(unit, "shared expert down", Cut::inputs, columns_part(c_.hidden, moe.shared_ffn, of_shared), bias);
 }
 
 void ParameterTable::add_head(Unit& unit) {
   norm(unit, "final norm", c_.hidden, c_.sp);
   Part rows = rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}});
   if (!c_.model.tied_embeddings) {
-    linear(unit, "output head", std::move(rows), c_.model.head_bias);
+    linear(unit, "output head", Cut::outputs, std::move(rows), c_.model.head_bias);
   } else if (!c_.placement.ends_meet()) {
     add(unit, "embedding.weight", std::move(rows), Start::normal, false);
   }

@@ -39,12 +39,12 @@ struct Parameter {
   std::string name;         // "qkv.weight"
   Part part;
   Start start = Start::normal;
-  plan::Axis copies = plan::Axis::dp;    // ranks that hold the same part: dp or expert_dp
-  plan::Axis shards = plan::Axis::dp;    // those that share one copy of its states
-  bool whole_over_tp = false;            // every tensor-parallel rank holds the same
-  bool partial_over_tp = false;          // and its gradient has seen this rank's tokens alone
-  bool sharded = false;                  // states: this rank has its `owned` range of them alone
-  Range owned;                           // of this rank's part
+  plan::Axis copies = plan::Axis::dp;  // ranks that hold the same part: dp or expert_dp
+  plan::Axis shards = plan::Axis::dp;  // those that share one copy of its states
+  bool uncut = false;            // every (expert) tensor-parallel rank holds the same
+  bool partial_over_tp = false;  // and its gradient has seen this rank's tokens or heads alone
+  bool sharded = false;          // this rank has its `owned` range of the states alone
+  Range owned;                   // of this rank's part
 
   std::int64_t count() const { return part.count(); }
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
@@ -81,9 +81,10 @@ class ParameterTable {
   void add_layer(Unit&);
   void add_experts(Unit&);
   void add_head(Unit&);
-  void add(Unit&, std::string name, Part, Start, bool whole_over_tp = true, bool partial_over_tp = false);
+  enum class Cut { outputs, inputs };  // of a linear layer: a bias is cut with the outputs
+  void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
-  void linear(Unit&, const std::string& name, Part, bool bias);
+  void linear(Unit&, const std::string& name, Cut, Part, bool bias);
 
   const plan::Context& c_;
   const Place& place_;

@@ -14,6 +14,7 @@
 #include "real/executor/backend.h"
 #include "real/executor/parameters.h"
 #include "real/executor/place.h"
+#include "real/executor/routing.h"
 #include "real/executor/tokens.h"
 #include "real/executor/values.h"
 
@@ -67,6 +68,8 @@ struct RankState {
   ParameterTable parameters;
   Values values;
   Order order;
+
+  std::map<Site, Routing> routings;  // of the layers of experts under way
 
   std::int64_t step = 0;  // from 0
   /// What operators that cover a tensor piece by piece have covered, by site and operator.

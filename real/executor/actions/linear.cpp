@@ -1,5 +1,5 @@
 // real/executor/actions/linear.cpp -- linear layers, cut over tensor-parallel ranks by outputs (column) or by inputs
-// (row), and the collectives around them. Weights are [out, in]; y = x W^T + b.
+// (row) or not at all (whole), and the collectives around them. Weights are [out, in]; y = x W^T + b.
 //
 // A row-parallel layer's bias is added by the first rank alone, in front of the reduction, so that it is added once.
 // Where a framework has a matmul for each part of the outputs (q, k, v), each operator covers the next part.
@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Matmul;
 
-enum class Side { column, row };
+enum class Side { column, row, whole };
 
 struct Linear {
   std::string name, source;  // and the tensor that it reads
@@ -38,6 +38,9 @@ struct Piece {
   bool last() const { return begin + width == of; }
   Tensor of_weight(const Tensor& w) const { return w.part(begin * in, width * in); }
 };
+
+/// A shared expert's result is added to that of the others first.
+bool ends_branch(const Linear& l) { return l.side == Side::row && l.name != "shared expert down"; }
 
 bool gathers(const Task& task, const Linear& l) { return l.side == Side::column && task.c.sp; }
 
@@ -69,7 +72,7 @@ void forward(Task& task, const Linear& l) {
   const Tensor result = piece.whole() ? y : task.backend.allocate(rows * piece.width);
   task.backend.matmul(Matmul{rows, piece.width, piece.in, false, true}, x, piece.of_weight(w), result);
   const Tensor bias = task.weight(l.bias());
-  if (bias && (l.side == Side::column || task.rank.place.tp() == 0)) {
+  if (bias && (l.side != Side::row || task.rank.place.tp() == 0)) {
     task.backend.add_rows(rows, bias.part(piece.begin, piece.width), result);
   }
   if (!piece.whole()) {
@@ -77,7 +80,7 @@ void forward(Task& task, const Linear& l) {
                               y.part(piece.begin, y.count - piece.begin));
   }
   if (!piece.last()) return;
-  if (l.side == Side::row) task.alias("branch", l.name);
+  if (ends_branch(l)) task.alias("branch", l.name);
   if (gathers(task, l) && !task.rank.job.framework.keeps_gathered) task.erase(l.gathered());
 }
 
@@ -102,7 +105,7 @@ Tensor reduced(Task& task, const Tensor& partial, std::string_view name, bool sc
 
 void reduce_output(Task& task, const Linear& l, bool scatters) {
   reduced(task, task.read(l.name), l.name, scatters);
-  task.alias("branch", l.name);
+  if (ends_branch(l)) task.alias("branch", l.name);
 }
 
 void gather_output_gradient(Task& task, const Linear& l) {
@@ -192,12 +195,13 @@ void bias_gradient(Task& task, const Linear& l) {
 }  // namespace
 
 void add_linear_actions(Actions& actions) {
-  const std::array<Linear, 7> linears{{{"qkv", "attention norm", Side::column},
+  const std::array<Linear, 8> linears{{{"qkv", "attention norm", Side::column},
                                        {"attention output", "attention", Side::row},
                                        {"feed-forward up", "feed-forward norm", Side::column},
                                        {"feed-forward down", "activation", Side::row},
                                        {"shared expert up", "feed-forward norm", Side::column},
                                        {"shared expert down", "shared expert activation", Side::row},
+                                       {"router", "feed-forward norm", Side::whole},
                                        {"output head", "final norm", Side::column}}};
   for (const Linear& l : linears) {
     actions[l.name] = [l](Task& t) { forward(t, l); };

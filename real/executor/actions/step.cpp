@@ -52,8 +52,8 @@ bool holds_same(const Task& task, const Parameter& p, const Place& other) {
   const auto equal = [&](Axis axis) { return other.coordinate(axis) == place.coordinate(axis); };
   if (other.stage() != place.stage()) return false;
   if (p.sharded && !equal(p.shards)) return false;
-  if (p.copies == Axis::expert_dp) return equal(Axis::etp) && equal(Axis::ep);
-  return p.whole_over_tp || equal(Axis::tp);
+  if (p.copies == Axis::expert_dp) return equal(Axis::ep) && (p.uncut || equal(Axis::etp));
+  return p.uncut || equal(Axis::tp);
 }
 
 /// Of all ranks whose sums of squares are added, the first that holds a gradient counts it; of stages that hold copies,

@@ -52,6 +52,21 @@ inline spec::Model gpt(int layers = 2) {
   return m;
 }
 
+/// The Llama with 4 experts in every second layer, of which a token visits 2, and one that all visit.
+inline spec::Model moe(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny moe";
+  spec::Moe experts;
+  experts.experts = 4;
+  experts.top_k = 2;
+  experts.ffn = 12;
+  experts.shared_experts = 1;
+  experts.shared_ffn = 8;
+  experts.every = 2;
+  m.moe = experts;
+  return m;
+}
+
 /// Before resolve(): sequences of 8 tokens, `global_batch` of them.
 inline spec::Job draft(const spec::Model& model, const toy::Cut& cut, std::int64_t global_batch = 8) {
   spec::Job job = toy::draft(cut);
