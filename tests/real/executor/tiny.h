@@ -103,13 +103,18 @@ inline void place(const real::Parameter& p, const std::vector<double>& owned, st
   EXPECT_LT(apart, 1e-12) << "copies of " << p.name << " in layer " << p.layer << " disagree";
 }
 
-inline Run run(const spec::Job& job, int steps = 2) {
-  const plan::Plan plan = plan::build(job);
+inline real::Settings settings() {
   real::Settings settings;
   settings.optimizer.learning_rate = 0.02;
   settings.keeps_gradients = true;
-  const real::Tokens tokens(job.model.vocab, 7);
-  const real::Patience patience{base::s(20), base::s(20), base::s(20)};
+  return settings;
+}
+
+inline real::Tokens tokens(const spec::Job& job) { return real::Tokens(job.model.vocab, 7); }
+
+/// REQUIRES: a Plan of the job, whole or with something taken out of it.
+inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, double patience = 60) {
+  const base::Seconds wait = base::s(patience);
   Run out;
   const auto visit = [&](const real::Executor& executor) {
     auto& state = const_cast<real::RankState&>(executor.state());
@@ -117,11 +122,13 @@ inline Run run(const spec::Job& job, int steps = 2) {
       place(p, state.kept_gradients.at({p.layer, p.name}), out.gradients[{p.layer, p.name}]);
     }
   };
-  const real::Trained trained = real::train_on_cpu(job, plan, tokens, settings, steps, patience, visit);
+  const real::Trained trained = real::train_on_cpu(job, plan, tokens(job), settings(), steps, {wait, wait, wait}, visit);
   out.losses = trained.losses;
   out.norms = trained.gradient_norms;
   return out;
 }
+
+inline Run run(const spec::Job& job, int steps = 2) { return run(job, plan::build(job), steps); }
 
 /// Largest difference between two runs, in losses, norms and gradients, over the largest number of its kind.
 inline double difference(const Run& a, const Run& b) {
