@@ -39,8 +39,8 @@ void Executor::start_parameters() {
     p.master.tensor = rank_.backend.allocate(p.owned.length);
     rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
     if (!rank_.c.fully_sharded || !p.sharded) p.weight.tensor = whole;
-    if (!rank_.c.scatters_gradients || !p.sharded) zeros(p.gradient, p.count());
-    if (p.sharded) zeros(p.reduced, p.owned.length);
+    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count());
+    if (p.reduced_apart) zeros(p.reduced, p.owned.length);
     zeros(p.m, p.owned.length);
     zeros(p.v, p.owned.length);
   }
