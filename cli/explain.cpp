@@ -1,4 +1,4 @@
-// cli/explain.cpp -- forerun explain [JOB] [flags] [--json FILE]
+// cli/explain.cpp -- forerun explain [JOB] [flags] [--sensitivity | --what-if CHANGES] [--json FILE] [--csv FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
@@ -6,21 +6,75 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "core/base/fault.h"
 #include "core/config/catalogue.h"
+#include "core/config/change_reader.h"
+#include "reports/alternatives.h"
 #include "reports/explanation.h"
+#include "reports/sensitivity.h"
+#include "sim/alternatives.h"
 #include "sim/explain.h"
+#include "sim/sensitivity.h"
 
 namespace cli {
 namespace {
 
-int run(const Arguments& args) {
-  const result::Explanation answer = sim::explain(job_from(args, config::Catalogue::find()));
+const char kWhatIf[] = "--what-if";
+
+void refuse_what_excludes(const Arguments& args) {
+  std::vector<base::Fault> faults;
+  if (args.has("--sensitivity") && args.has(kWhatIf)) {
+    faults.push_back({kWhatIf, "stands beside --sensitivity", "ask one of the two at a time", {}});
+  }
+  if (args.has("--csv") && !args.has("--sensitivity")) {
+    faults.push_back({"--csv", "is of --sensitivity alone", "add --sensitivity, or write --json FILE", {}});
+  }
+  if (args.get("--json") == "-" && args.get("--csv") == "-") {
+    faults.push_back({"--csv", "stdout is taken by --json -", "give one of the two a file", {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+/// The answer in the forms that were asked for: JSON, or else text.
+template <class Answer>
+void tell(const Answer& answer, const Arguments& args) {
   if (args.has("--json")) {
     write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
   }
-  if (args.get("--json") != "-") print(reports::text(answer));
+  if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer));
+}
+
+int run_sensitivity(const spec::Job& job, const Arguments& args) {
+  const result::Sensitivity answer = sim::sensitivity(job);
+  if (args.has("--csv")) {
+    write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  }
+  tell(answer, args);
   return answer.fits ? kAnswered : kDoesNotFit;
 }
+
+int run_what_if(const spec::Job& job, const Arguments& args) {
+  const result::Alternatives answer = sim::alternatives(job, config::read_changes(args.get(kWhatIf), job, kWhatIf));
+  tell(answer, args);
+  return answer.after.back().prediction.fits ? kAnswered : kDoesNotFit;
+}
+
+int run(const Arguments& args) {
+  refuse_what_excludes(args);
+  const spec::Job job = job_from(args, config::Catalogue::find());
+  if (args.has("--sensitivity")) return run_sensitivity(job, args);
+  if (args.has(kWhatIf)) return run_what_if(job, args);
+  const result::Explanation answer = sim::explain(job);
+  tell(answer, args);
+  return answer.fits ? kAnswered : kDoesNotFit;
+}
+
+const char kExamples[] =
+    "\nexamples:\n"
+    "  forerun explain llama3-70b-64xh100                                    the critical path\n"
+    "  forerun explain llama3-70b-64xh100 --sensitivity --csv inputs.csv     what 10 % more of each input buys\n"
+    "  forerun explain llama3-70b-64xh100 --what-if nic=2x,hbm=+30%,gpu.memory=141GB\n"
+    "  forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s      peaks of all dtypes, in proportion\n";
 
 }  // namespace
 
@@ -28,8 +82,16 @@ const Command explain{
     .name = "explain",
     .summary = "Tells what a step's time is made of along its critical path, and what would shorten it.",
     .operands = {job_operand()},
-    .options = with_job_flags({{"--json", "FILE", "write the result (docs/explain.md); - prints only it"}}),
-    .notes = job_notes() + "\nexit codes: 0 answered, 1 the step does not fit into memory, 2 the input is wrong\n",
+    .options = with_job_flags(
+        {{"--sensitivity", "", "how the step time follows from every figure of hardware, calibration and framework"},
+         {kWhatIf, "CHANGES",
+          "the step with other figures: nic=2x,hbm=+30%,gpu.peak=1.2PFLOP/s; names: hbm gpu.peak gpu.memory power "
+          "nvlink "
+          "nic pcie host nvme oversubscription launch, and every input of --sensitivity"},
+         {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
+         {"--csv", "FILE", "write the inputs of --sensitivity as a table; - prints only it"}}),
+    .notes = job_notes() + kExamples +
+             "\nexit codes: 0 answered, 1 the step does not fit into memory, 2 the input is wrong\n",
     .run = run,
 };
 

@@ -18,7 +18,7 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict, &compare, &explain, &validate, &import_logs, &list, &show};
+const std::array kCommands{&predict, &compare, &explain, &calibrate, &validate, &import_logs, &measure, &list, &show};
 
 std::string help() {
   std::string out =
@@ -81,6 +81,9 @@ int main(int argc, char** argv) {
   } catch (const base::InputError& error) {
     std::cerr << error.what() << '\n';
     return cli::kInputIsWrong;
+  } catch (const base::DeviceError& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return cli::kDeviceFailed;
   } catch (const std::bad_alloc&) {
     std::cerr
         << "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less\n";

@@ -1,7 +1,8 @@
 // cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
-// [--fit-interval]; with --collectives the files hold measured collectives instead of steps. SPDX-License-Identifier:
-// Apache-2.0
+// [--fit-interval] [--holdout KEY]; with --collectives the files hold measured collectives instead of steps.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <sstream>
 
@@ -12,11 +13,14 @@
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
+#include "core/config/choices_reader.h"
 #include "core/config/collective_case_reader.h"
 #include "reports/collectives.h"
+#include "reports/holdout.h"
 #include "reports/interval_fit.h"
 #include "reports/validation.h"
 #include "sim/accuracy.h"
+#include "sim/cross_validate.h"
 #include "sim/interval_fit.h"
 #include "sim/network/collective_accuracy.h"
 #include "sim/validate.h"
@@ -37,23 +41,38 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::vector<std::string> keys_to_group_by(const Arguments& args, std::vector<base::Fault>& faults) {
+std::vector<std::string> keys_of(const char* option, const Arguments& args, std::vector<base::Fault>& faults) {
   const std::vector<std::string> known = sim::grouping_keys();
-  const std::vector<std::string> keys = split(args.get("--group-by"), ',');
+  const std::vector<std::string> keys = split(args.get(option), ',');
   for (const std::string& key : keys) {
     for (const std::string& part : split(key, '+')) {
       if (std::find(known.begin(), known.end(), part) != known.end()) continue;
       const auto near = base::nearest(part, known);
-      faults.push_back({"--group-by",
+      faults.push_back({option,
                         "there is no key '" + part + "'",
                         near ? "did you mean " + *near + "?" : "known keys: " + joined(known),
                         {}});
     }
   }
-  if (args.has("--group-by") && keys.empty()) {
-    faults.push_back({"--group-by", "names no key", "known keys: " + joined(known), {}});
+  if (args.has(option) && keys.empty()) {
+    faults.push_back({option, "names no key", "known keys: " + joined(known), {}});
   }
   return keys;
+}
+
+std::string holdout_key(const Arguments& args, std::vector<base::Fault>& faults) {
+  const std::vector<std::string> keys = keys_of("--holdout", args, faults);
+  if (keys.size() > 1) {
+    faults.push_back({"--holdout", "names several keys", "write one, or tp+pp for groups by both at once", {}});
+  }
+  for (const char* option : {"--markdown", "--fit-interval"}) {
+    if (!args.has("--holdout") || !args.has(option)) continue;
+    faults.push_back({option, "is another table than --holdout's", "ask for one of them at a time", {}});
+  }
+  if (args.has("--choices") && !args.has("--holdout")) {
+    faults.push_back({"--choices", "is read by --holdout alone", "add --holdout source", {}});
+  }
+  return keys.empty() ? "" : keys.front();
 }
 
 std::string tier_of(const Arguments& args, std::vector<base::Fault>& faults) {
@@ -65,8 +84,7 @@ std::string tier_of(const Arguments& args, std::vector<base::Fault>& faults) {
 }
 
 /// Every broken file is told, not the first.
-std::vector<config::CaseFile> read(const std::vector<std::string>& paths) {
-  const auto catalogue = config::Catalogue::find();
+std::vector<config::CaseFile> read(const std::vector<std::string>& paths, const config::Catalogue& catalogue) {
   std::vector<config::CaseFile> files;
   std::vector<base::Fault> faults;
   for (const std::string& path : paths) {
@@ -95,45 +113,77 @@ int run_collectives(const Arguments& args) {
   return kAnswered;
 }
 
-int run(const Arguments& args) {
+std::vector<config::Choice> choices_of(const Arguments& args, const config::Catalogue& catalogue) {
+  const std::string usual = catalogue.root() + "/validation/choices.yaml";
+  return config::read_choices(args.has("--choices") ? args.get("--choices") : usual, catalogue);
+}
+
+/// What the command line asks for.
+struct Request {
+  std::vector<std::string> keys;  // to group by
+  std::string held_out, tier;     // key, empty: nothing is left out
+};
+
+Request request_of(const Arguments& args) {
   std::vector<base::Fault> faults;
-  const std::vector<std::string> keys = keys_to_group_by(args, faults);
-  const std::string tier = tier_of(args, faults);
+  Request request{keys_of("--group-by", args, faults), holdout_key(args, faults), tier_of(args, faults)};
   if (args.operands().empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
-  for (const char* option : {"--tier", "--group-by"}) {
+  for (const char* option : {"--tier", "--group-by", "--holdout"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
-  if (args.has("--collectives")) return run_collectives(args);
+  return request;
+}
 
+struct Answer {
   result::Validation validation;
+  std::vector<result::ValidationGrouping> groupings;
+  std::optional<result::Holdout> holdout;
+};
+
+Answer answer_to(const Request& request, const Arguments& args) {
+  const auto catalogue = config::Catalogue::find().remembering();
+  std::vector<config::Choice> choices;
+  if (!request.held_out.empty()) choices = choices_of(args, catalogue);
+  std::vector<config::CaseFile> files = read(args.operands(), catalogue);
+  sim::keep_tier(request.tier, files);
+  Answer out;
   {
     ProgressBar bar("cases");
-    validation =
-        sim::validate(read(args.operands()), tier, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+    out.validation = sim::validate(files, "", [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }
-  std::vector<result::ValidationGrouping> groupings;
-  for (const std::string& key : keys) groupings.push_back(sim::grouped(validation.files, key));
+  for (const std::string& key : request.keys) out.groupings.push_back(sim::grouped(out.validation.files, key));
+  if (!request.held_out.empty()) {
+    ProgressBar bar("cases under other choices");
+    out.holdout = sim::cross_validate(files, out.validation, std::move(choices), catalogue, request.held_out,
+                                      [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+  }
+  return out;
+}
 
+std::string text_of(const Answer& answer, const Arguments& args) {
+  if (args.has("--markdown")) return reports::validation_markdown(answer.validation);
+  if (args.has("--fit-interval")) return reports::interval_fit_text(sim::fit_interval(answer.validation.files));
+  if (answer.holdout) return reports::holdout_text(*answer.holdout);
+  std::string text = reports::validation_text(answer.validation);
+  for (const result::ValidationGrouping& grouping : answer.groupings) text += reports::grouping_text(grouping);
+  return text;
+}
+
+int run(const Arguments& args) {
+  const Request request = request_of(args);
+  if (args.has("--collectives")) return run_collectives(args);
+  const Answer answer = answer_to(request, args);
   const std::string json = args.get("--json");
   if (args.has("--json")) {
-    write_to(json, "--json", [&](std::ostream& out) { out << reports::validation_json(validation, groupings); });
+    const result::Holdout* holdout = answer.holdout ? &*answer.holdout : nullptr;
+    write_to(json, "--json",
+             [&](std::ostream& out) { out << reports::validation_json(answer.validation, answer.groupings, holdout); });
   }
-  if (json == "-" || args.has("--quiet")) return kAnswered;
-  if (args.has("--markdown")) {
-    print(reports::validation_markdown(validation));
-    return kAnswered;
-  }
-  if (args.has("--fit-interval")) {
-    print(reports::interval_fit_text(sim::fit_interval(validation.files)));
-    return kAnswered;
-  }
-  std::string text = reports::validation_text(validation);
-  for (const result::ValidationGrouping& grouping : groupings) text += reports::grouping_text(grouping);
-  print(text);
+  if (json != "-" && !args.has("--quiet")) print(text_of(answer, args));
   return kAnswered;
 }
 
@@ -149,6 +199,10 @@ const Command validate{
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
                 {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
+                {"--holdout", "KEY",
+                 "leave out each source (or gpu, framework ...), make the choices between models again "
+                 "on the others, print the error on it"},
+                {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
                 {"--quiet", "", "no table: exit code and files only"}},
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"

@@ -1,7 +1,42 @@
-# Real mode: `real/launch` is built everywhere; what needs the CUDA toolkit and NVIDIA's libraries only where these are found.
+# Real mode. What needs no CUDA is built everywhere: the launcher, the joining of records, the memory ledger. What does is one
+# executable of its own, forerun-worker, beside forerun: NVIDIA's libraries are shared ones, and a binary linked to them does not start
+# where they are missing. Sets FORERUN_HAVE_WORKER.
 # SPDX-License-Identifier: Apache-2.0
 
 forerun_floor(real_launch real/launch core_base)
 # The executor of a Plan and its CPU backend need no CUDA.
 forerun_floor(real_executor real/executor core_plan kernels)
 forerun_floor(real_cpu real/cpu real_executor real_launch)
+forerun_floor(real_memory real/memory core_plan)
+forerun_floor(real_trace real/trace core_trace)
+
+set(FORERUN_HAVE_WORKER OFF)
+if(NOT FORERUN_HAVE_CUDA)
+  return()
+endif()
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND)
+  include(cmake/NvidiaLibraries.cmake)
+else()
+  set(FORERUN_NVIDIA_MISSING "the CUDA toolkit's libraries")
+endif()
+if(FORERUN_NVIDIA_MISSING)
+  list(JOIN FORERUN_NVIDIA_MISSING ", " missing)
+  if(FORERUN_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "FORERUN_CUDA=ON, but not found: ${missing}. Install them, or set FORERUN_NVIDIA_SITE to the folder `nvidia` of a "
+                        "Python environment that has them; or configure with FORERUN_CUDA=AUTO")
+  endif()
+  message(STATUS "GPU worker: left out, not found: ${missing} (simulation works without it)")
+  return()
+endif()
+set(FORERUN_HAVE_WORKER ON)
+
+forerun_floor(real_cuda real/cuda real_launch real_memory CUDA::cudart_static nvidia::nccl ${CMAKE_DL_LIBS})
+forerun_floor(real_cupti real/cupti real_trace real_cuda nvidia::cupti)
+
+forerun_sources(worker_sources real/worker)
+add_executable(forerun-worker ${worker_sources})
+target_link_libraries(forerun-worker PRIVATE real_cupti real_cuda real_launch nvidia::cudnn nvidia::cublasLt)
+set_target_properties(forerun-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                      INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS forerun-worker)

@@ -30,7 +30,7 @@ void unpermute_backward(const Permute&, Indices rows, Input weights, Input sorte
 
 namespace gpu {
 
-/// As the references; weights and dweights are fp32. REQUIRES: experts <= 4096 (permute_plan).
+/// As the references; weights and dweights are fp32.
 void permute_plan(const Permute&, const std::int32_t* experts, std::int32_t* counts, std::int32_t* rows, Stream);
 void permute_forward(const Permute&, Element element, const std::int32_t* rows, const void* x, void* sorted, Stream);
 void permute_backward(const Permute&, Element element, const std::int32_t* rows, const void* dsorted, void* dx, Stream);

@@ -30,7 +30,7 @@ void router_backward(const Router&, Input probabilities, Indices experts, Indice
 
 namespace gpu {
 
-/// As the references, fp32 but for logits and dlogits. REQUIRES: top_k <= 32, experts <= 4096.
+/// As the references, fp32 but for logits and dlogits. REQUIRES: top_k <= 32.
 void router_forward(const Router&, Element element, const void* logits, float* probabilities, std::int32_t* experts,
                     float* weights, Stream);
 /// Adds to *loss, on the device.

@@ -7,13 +7,15 @@
 #include <span>
 #include <stdexcept>
 
+struct CUstream_st;  // of CUDA, declared here so that it is the global one
+
 namespace kernels {
 
 /// Type of the elements behind an untyped device pointer. Sums are always taken in fp32.
 enum class Element { f32, bf16 };
 
 /// A cudaStream_t, which this is a synonym of.
-using Stream = struct CUstream_st*;
+using Stream = CUstream_st*;
 
 /// The GPU or its driver refused a launch; the message names the kernel and the driver's reason.
 struct DeviceError : std::runtime_error {

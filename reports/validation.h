@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result/holdout.h"
 #include "core/result/validation.h"
 
 namespace reports {
@@ -22,7 +23,9 @@ std::string grouping_text(const result::ValidationGrouping&);
 /// The table alone, in Markdown, with each file's source.
 std::string validation_markdown(const result::Validation&);
 
-/// The keys of docs/validation.md, schema 1. `groupings` are told under "groups" when there are any.
-std::string validation_json(const result::Validation&, const std::vector<result::ValidationGrouping>& groupings = {});
+/// The keys of docs/validation.md, schema 1. `groupings` are told under "groups" when there are any, cross-validation
+/// under "holdout" when there is one.
+std::string validation_json(const result::Validation&, const std::vector<result::ValidationGrouping>& groupings = {},
+                            const result::Holdout* = nullptr);
 
 }  // namespace reports

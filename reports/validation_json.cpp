@@ -1,6 +1,7 @@
 // reports/validation_json.cpp -- a validation for programs. SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "reports/holdout.h"
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/validation.h"
@@ -74,7 +75,8 @@ Json file_json(const result::ValidationFile& file) {
 
 }  // namespace
 
-std::string validation_json(const result::Validation& v, const std::vector<result::ValidationGrouping>& groupings) {
+std::string validation_json(const result::Validation& v, const std::vector<result::ValidationGrouping>& groupings,
+                            const result::Holdout* holdout) {
   Json out;
   out["schema"] = kSchema;
   out["files"] = Json::array();
@@ -86,6 +88,7 @@ std::string validation_json(const result::Validation& v, const std::vector<resul
     Json& groups = out["groups"][grouping.key] = Json::object();
     for (const result::ValidationGroup& group : grouping.groups) groups[group.label] = summary_json(group.summary);
   }
+  if (holdout) out["holdout"] = holdout_json(*holdout);
   return text_of(out);
 }
 

@@ -15,7 +15,6 @@ using result::ValidationCase;
 using result::ValidationFile;
 using result::ValidationSummary;
 
-constexpr int kFewestRowsOfFile = 5;     // behind an average over files
 constexpr int kFewestRowsOfRanking = 4;  // behind a rank correlation
 constexpr std::array kKeys{"source",    "gpu",         "tp",       "pp",        "dp",     "cp",
                            "ep",        "zero",        "nodes",    "recompute", "kernel", "framework",
@@ -129,12 +128,12 @@ result::ValidationMacro macro_of(const std::vector<ValidationFile>& files) {
   };
   for (const Figure figure :
        {&F::mape, &F::median_abs_error, &F::mean_signed_error, &F::p90_abs_error, &F::coverage_80}) {
-    average(figure, &ValidationSummary::rows, kFewestRowsOfFile);
+    average(figure, &ValidationSummary::rows, kFewestRowsOfGroup);
   }
-  average(&F::memory_mape, &ValidationSummary::memory_rows, kFewestRowsOfFile);
-  average(&F::fits_right, &ValidationSummary::fits_rows, kFewestRowsOfFile);
+  average(&F::memory_mape, &ValidationSummary::memory_rows, kFewestRowsOfGroup);
+  average(&F::fits_right, &ValidationSummary::fits_rows, kFewestRowsOfGroup);
   average(&F::kendall_tau, &ValidationSummary::rankings, 1);
-  for (const ValidationFile& file : files) out.files += file.summary.rows >= kFewestRowsOfFile;
+  for (const ValidationFile& file : files) out.files += file.summary.rows >= kFewestRowsOfGroup;
   return out;
 }
 
@@ -157,7 +156,7 @@ std::vector<result::Ranking> rankings_of(const Rows& rows) {
 
 std::vector<std::string> grouping_keys() { return {kKeys.begin(), kKeys.end()}; }
 
-result::ValidationGrouping grouped(const std::vector<ValidationFile>& files, const std::string& key) {
+std::vector<std::pair<std::string, Rows>> rows_by(const std::vector<ValidationFile>& files, const std::string& key) {
   const std::vector<std::string> parts = split(key, '+');
   std::vector<std::pair<std::vector<std::string>, Rows>> groups;
   for (const ValidationCase* row : rows_of(files)) {
@@ -170,12 +169,18 @@ result::ValidationGrouping grouped(const std::vector<ValidationFile>& files, con
   std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
     return std::lexicographical_compare(a.first.begin(), a.first.end(), b.first.begin(), b.first.end(), before);
   });
-  result::ValidationGrouping out{key, {}};
-  for (const auto& [labels, rows] : groups) {
+  std::vector<std::pair<std::string, Rows>> out;
+  for (auto& [labels, rows] : groups) {
     std::string name;
     for (const std::string& label : labels) name += (name.empty() ? "" : " + ") + label;
-    out.groups.push_back({name, summary_of(rows)});
+    out.emplace_back(std::move(name), std::move(rows));
   }
+  return out;
+}
+
+result::ValidationGrouping grouped(const std::vector<ValidationFile>& files, const std::string& key) {
+  result::ValidationGrouping out{key, {}};
+  for (const auto& [name, rows] : rows_by(files, key)) out.groups.push_back({name, summary_of(rows)});
   std::stable_sort(out.groups.begin(), out.groups.end(), [](const auto& a, const auto& b) {
     return std::abs(a.summary.mean_signed_error.value_or(0)) > std::abs(b.summary.mean_signed_error.value_or(0));
   });

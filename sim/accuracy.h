@@ -25,12 +25,18 @@ result::ValidationMacro macro_of(const std::vector<result::ValidationFile>&);
 /// Groups of equal model and cluster with at least four rows, in order of first appearance.
 std::vector<result::Ranking> rankings_of(const Rows&);
 
+/// Rows behind a file's or a group's share in an average over them.
+inline constexpr int kFewestRowsOfGroup = 5;
+
 /// What rows can be grouped by: source gpu tp pp ...
 std::vector<std::string> grouping_keys();
 
-/// The rows by their label of `key`, the group whose mean error is farthest from zero first, equal ones by label with
-/// numbers in numeric order; "tp+pp" takes both at once. A case that could not be
-/// read has no labels and stands under "?". REQUIRES: every part of `key` is one of grouping_keys().
+/// The rows by their label of `key`, in order of labels, numbers in numeric order; "tp+pp" takes both at once and is
+/// labelled "4 + 2". A case that could not be read has no labels and stands under "?". REQUIRES: every part of `key` is
+/// one of grouping_keys().
+std::vector<std::pair<std::string, Rows>> rows_by(const std::vector<result::ValidationFile>&, const std::string& key);
+
+/// The same groups, the one whose mean error is farthest from zero first, equal ones by label.
 result::ValidationGrouping grouped(const std::vector<result::ValidationFile>&, const std::string& key);
 
 /// The value below which the share `q` of the sample lies, between two values by linear interpolation. REQUIRES: not

@@ -78,12 +78,14 @@ void run(config::Case& work) {
   work.job.reset();  // a thousand jobs hold calibrations of their own
 }
 
-void keep(const std::string& tier, std::vector<config::Case>& cases) {
-  if (tier.empty()) return;
-  std::erase_if(cases, [&](const config::Case& one) { return !one.row.tier.empty() && one.row.tier != tier; });
-}
-
 }  // namespace
+
+void keep_tier(const std::string& tier, std::vector<config::CaseFile>& files) {
+  if (tier.empty()) return;
+  for (config::CaseFile& file : files) {
+    std::erase_if(file.cases, [&](const config::Case& one) { return !one.row.tier.empty() && one.row.tier != tier; });
+  }
+}
 
 void compare(const result::Prediction& prediction, ValidationCase& row) {
   row.predicted_s = prediction.step_time_s;
@@ -103,9 +105,9 @@ void compare(const result::Prediction& prediction, ValidationCase& row) {
 }
 
 result::Validation validate(std::vector<config::CaseFile> files, const std::string& tier, const Progress& progress) {
+  keep_tier(tier, files);
   std::vector<config::Case*> all;
   for (config::CaseFile& file : files) {
-    keep(tier, file.cases);
     for (config::Case& work : file.cases) all.push_back(&work);
   }
   std::mutex guard;

@@ -16,6 +16,9 @@ namespace sim {
 /// Told after each case; calls never overlap, but come from several threads.
 using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
+/// Drops the cases of another tier; those whose tier could not be read stay. Empty keeps all.
+void keep_tier(const std::string& tier, std::vector<config::CaseFile>&);
+
 /// Runs the cases on all cores; same input, same answer. `tier` "A" or "B" keeps the cases of that tier and those whose
 /// tier could not be read; empty keeps all. A case that fails in any way is a row with an error_message.
 result::Validation validate(std::vector<config::CaseFile> files, const std::string& tier = "", const Progress& = {});

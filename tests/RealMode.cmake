@@ -1,6 +1,21 @@
-# What the tests of real/ need beside the test executable: a rank to start many times.
+# What the tests of real/ need beside the test executable: a rank to start many times, and where NVIDIA's libraries are found an
+# executable of its own for what links them.
 # SPDX-License-Identifier: Apache-2.0
 add_executable(forerun_test_rank ${CMAKE_CURRENT_SOURCE_DIR}/real/launch/rank_main.cpp)
 target_link_libraries(forerun_test_rank PRIVATE real_launch)
+target_link_libraries(forerun_tests PRIVATE real_memory real_trace)
 target_compile_definitions(forerun_tests PRIVATE FORERUN_TEST_RANK="$<TARGET_FILE:forerun_test_rank>")
 add_dependencies(forerun_tests forerun_test_rank)
+
+if(FORERUN_HAVE_WORKER)
+  file(GLOB cuda_test_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/real/cuda/*_test.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/real/cupti/*_test.cpp)
+  add_executable(forerun_cuda_tests ${cuda_test_sources})
+  target_link_libraries(forerun_cuda_tests PRIVATE real_cupti real_cuda GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME WorkerParts COMMAND forerun_cuda_tests --gtest_brief=1)
+  add_test(NAME WorkerVersions COMMAND forerun-worker --versions)
+  add_test(NAME WorkerPing COMMAND forerun-worker --ping)
+  add_test(NAME WorkerSmoke COMMAND forerun-worker --smoke)
+  set_tests_properties(WorkerSmoke PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
+  add_dependencies(forerun_tests forerun-worker)   # tests/cli/measure_test.cpp runs it through forerun
+endif()

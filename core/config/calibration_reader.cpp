@@ -78,14 +78,23 @@ void read_power(const Value& value, const std::string& path, spec::PowerState& p
   map.finish();
 }
 
-void read_sources(MapReader& map, std::vector<std::string>& sources) {
-  const Value* list = map.child("sources");
+void read_list(MapReader& map, std::string_view key, std::string_view one, std::vector<std::string>& into) {
+  const Value* list = map.child(key);
   if (list == nullptr) return;
   if (list->kind != Value::Kind::list) {
-    map.fault("sources", "is no list", "write one source a line, each after a dash");
+    map.fault(key, "is no list", "write one " + std::string(one) + " a line, each after a dash");
     return;
   }
-  for (const Value& item : list->items) sources.push_back(item.text);
+  for (const Value& item : list->items) into.push_back(item.text);
+}
+
+void read_measured_as(MapReader& map, spec::Calibration& result, Faults& faults) {
+  const Value* value = map.child("fitted_to");
+  if (value == nullptr) return;
+  MapReader part(*value, map.path_of("fitted_to"), faults);
+  part.require("gpu", result.gpu);
+  read_list(part, "names", "name", result.measured_as);
+  part.finish();
 }
 
 /// Reads each entry of `map[key]` whose name is in `names`; absent ones stay uncalibrated.
@@ -100,9 +109,6 @@ void read_family(MapReader& map, std::string_view key, const Names& names, Curve
   family.finish();
 }
 
-constexpr std::array<std::string_view, spec::kAttentionKernels> kKernelNames{"unfused", "fused_softmax", "flash1",
-                                                                             "flash2",  "flash3",        "cudnn"};
-
 }  // namespace
 
 spec::Calibration read_calibration(const Value& value, const std::string& name, Faults& faults) {
@@ -112,16 +118,19 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   if (!result.name.empty() && result.name != name) {
     map.fault("name", "'" + result.name + "' is not the file's name", "write name: " + name);
   }
+  read_measured_as(map, result, faults);
   if (const Value* power = map.child("power")) read_power(*power, "power", result.power, faults);
   read_family(map, "matmul", spec::kDtypeNames, result.matmul, read_matmul, faults);
-  read_family(map, "attention", kKernelNames, result.attention, read_attention, faults);
+  read_family(map, "attention", spec::kAttentionKernelNames, result.attention, read_attention, faults);
   read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
   map.read("accumulation", result.accumulation, 0, 1);
-  map.ignore("accumulation_source");
+  map.read("accumulation_source", result.accumulation_source);
+  map.read("unaligned_batches", result.unaligned_on_cuda_cores, {{"cuda_cores", true}, {"tensor_cores", false}});
+  map.read("unaligned_batches_source", result.unaligned_source);
   map.require("compute_slowdown", result.compute_slowdown, 1, 10);
   map.require("comm_slowdown", result.comm_slowdown, 1, 10);
-  map.ignore("interference_source");
-  read_sources(map, result.sources);
+  map.read("interference_source", result.interference_source);
+  read_list(map, "sources", "source", result.sources);
   map.finish();
   return result;
 }

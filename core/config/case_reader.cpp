@@ -71,7 +71,8 @@ Case read_case(const Value& value, std::size_t position, const Catalogue& catalo
     }
     if (const Value* job = map.child("job")) {
       try {
-        out.job = read_job(*job, catalogue);
+        out.job = read_job(*job, catalogue.noting(out.entries));
+        out.written = *job;
       } catch (const base::InputError& error) {
         faults.insert(faults.end(), error.faults.begin(), error.faults.end());
       }

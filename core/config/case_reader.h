@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace config {
 struct Case {
   result::ValidationCase row;
   std::optional<spec::Job> job;
+  Value written = {};                  // the Job's tree, to be read again under other values of the catalogue
+  std::set<std::string> entries = {};  // of the catalogue that the Job was read from, as "frameworks.torch"
 };
 
 struct CaseFile {

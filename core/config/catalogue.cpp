@@ -152,7 +152,7 @@ class Expander {
     }
     passed_.push_back(file);
     try {
-      Value tree = load(file);
+      Value tree = catalogue_.entry(kind_, file);
       if (tree.kind != Value::Kind::map) {
         faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one,
                            "write `key: value` entries", tree.where});
@@ -235,6 +235,45 @@ std::string Catalogue::path(Kind kind, std::string_view name) const {
   return file_of(fs::path(root_) / shelf(kind).folder, name);
 }
 
+std::vector<std::string> Catalogue::network_names() const { return names_in(fs::path(root_) / kNetworkFolder); }
+
+std::string Catalogue::network_path(std::string_view name) const {
+  return file_of(fs::path(root_) / kNetworkFolder, name);
+}
+
+Catalogue Catalogue::with(const Value& overlay) const {
+  Catalogue out = *this;
+  if (overlay.kind == Value::Kind::map) out.overlay_ = merged(overlay_, overlay);
+  return out;
+}
+
+Catalogue Catalogue::noting(std::set<std::string>& entries) const {
+  Catalogue out = *this;
+  out.noted_ = &entries;
+  return out;
+}
+
+Catalogue Catalogue::remembering() const {
+  Catalogue out = *this;
+  out.read_before_ = std::make_shared<FileCache>();
+  return out;
+}
+
+Value Catalogue::entry(Kind kind, const std::string& file) const {
+  return entry(shelf(kind).folder, shelf(kind).many, file);
+}
+
+/// A file elsewhere is nobody's entry, whatever its name.
+Value Catalogue::entry(const std::string& folder, std::string_view shelf, const std::string& file) const {
+  Value tree = read_before_ ? *read_before_->load(file) : load(file);
+  const std::string name = fs::path(file).stem();
+  if (file != file_of(fs::path(root_) / folder, name)) return tree;
+  if (noted_) noted_->insert(std::string(shelf) + '.' + name);
+  const Value* shelf_over = overlay_.find(shelf);
+  const Value* over = shelf_over ? shelf_over->find(name) : nullptr;
+  return over ? merged(tree, *over) : tree;
+}
+
 Value Catalogue::expanded(Kind kind, const Value& at, std::string_view field, Faults& faults) const {
   return Expander(*this, kind, std::string(field), faults).expand(at);
 }
@@ -292,7 +331,7 @@ spec::Framework Catalogue::framework(const Value& at, std::string_view field, Fa
 
 spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
   try {
-    return read_uncertainty(load(fs::path(root_) / kUncertaintyFile), faults);
+    return read_uncertainty(entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};
@@ -306,7 +345,7 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
     return {};
   }
   try {
-    return read_calibration(load(file), name, faults);
+    return read_calibration(entry(Kind::calibration, file), name, faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};
@@ -315,16 +354,16 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
 
 spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from,
                                                         Faults& faults) const {
-  const fs::path folder = fs::path(root_) / kNetworkFolder;
   const bool path = looks_like_path(name);
-  const std::string file = path ? file_at(name, from) : file_of(folder, name);
+  const std::string file = path ? file_at(name, from) : network_path(name);
   if (file.empty()) {
     faults.push_back(path ? no_file("calibration", name, std::move(from))
-                          : unknown("calibration", name, shelf(Kind::calibration), names_in(folder), std::move(from)));
+                          : unknown("calibration", name, shelf(Kind::calibration), network_names(), std::move(from)));
     return {};
   }
   try {
-    return read_network_calibration(load(file), path ? fs::path(file).stem().string() : name, faults);
+    return read_network_calibration(entry(kNetworkFolder, "networks", file),
+                                    path ? fs::path(file).stem().string() : name, faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/config/document.h"
+#include "core/config/file_cache.h"
 #include "core/config/map_reader.h"
 #include "core/spec/job.h"
 
@@ -39,8 +42,29 @@ class Catalogue {
   /// The tree of a value with every `base:` followed and merged; cyclic bases and unknown names are faults.
   Value expanded(Kind, const Value& at, std::string_view field, Faults&) const;
 
+  /// The same catalogue with other values laid over its files, and under Jobs; no file is changed.
+  /// `overlay`: {frameworks: {torch: {launch: 20us}}, calibrations: {b200: {power: {sustained: 0.9}}},
+  ///             networks: {efa: {send: {hop: 2us}}}, job: {simulation: {jitter: 0.02}}}
+  /// by the shelves of `forerun list`, `networks` for topologies/calibrations/network; a Job's own keys win over `job`.
+  Catalogue with(const Value& overlay) const;
+  /// A copy that notes the entries it reads, as "frameworks.torch". REQUIRES: `entries` outlives it; one thread.
+  Catalogue noting(std::set<std::string>& entries) const;
+  /// A copy that reads each file once; copies of it share what was read.
+  Catalogue remembering() const;
+  const Value* job_defaults() const { return overlay_.find("job"); }
+  std::vector<std::string> network_names() const;         // sorted
+  std::string network_path(std::string_view name) const;  // empty when there is no such entry
+
+  /// The file as it is read: what was laid over it included.
+  Value entry(Kind, const std::string& file) const;
+
  private:
+  Value entry(const std::string& folder, std::string_view shelf, const std::string& file) const;
+
   std::string root_;
+  Value overlay_;
+  std::set<std::string>* noted_ = nullptr;
+  std::shared_ptr<FileCache> read_before_;
 };
 
 }  // namespace config

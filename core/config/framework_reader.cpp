@@ -57,6 +57,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("fused_optimizer", framework.fused_optimizer);
   map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
   map.read("fp16_gradients", framework.fp16_gradients);
+  map.read("sharded_gradients_in_16_bits", framework.sharded_gradients_in_16_bits);
+  map.read("dropout", framework.dropout, 0.0, 0.99);
   map.read("synchronizes_p2p", framework.synchronizes_p2p);
   map.read("balances_stages", framework.balances_stages);
   map.read("fp32_shards", framework.fp32_shards);
@@ -77,6 +79,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("keeps_gathered", framework.keeps_gathered);
   map.read("expands_kv", framework.expands_kv);
   map.read("ring_gathers", framework.ring_gathers);
+  map.read("own_models", framework.own_models);
   map.read("separate_linears", framework.separate_linears);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
@@ -96,6 +99,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   if (const Value* overlap = map.child("overlap")) {
     framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
   }
+  map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
+  map.read("loss_of_fp8_gpus", framework.loss_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus, kTpOverlaps);
   map.finish();
   return framework;

@@ -85,8 +85,10 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
   map.read("gradient_dtype", t.gradient_dtype,
            {{"fp32", spec::Dtype::fp32}, {"bf16", spec::Dtype::bf16}, {"fp16", spec::Dtype::fp16}});
   if (const Value* packing = map.child("packing")) t.packing = read_packing(*packing, map.path_of("packing"), faults);
-  if (map.read("dropout", t.dropout, 0, 1) && t.dropout == 1) {
-    map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
+  double dropout = 0;
+  if (map.read("dropout", dropout, 0, 1)) {
+    if (dropout == 1) map.fault("dropout", "1 drops everything", "write a number from 0 to below 1");
+    t.dropout = dropout;
   }
   read_storage(map, t, faults);
   map.read("output_tokens", t.output_tokens, 1, 100'000'000);
@@ -234,8 +236,10 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
 
 }  // namespace
 
-spec::Job read_job(const Value& tree, const Catalogue& catalogue) {
+spec::Job read_job(const Value& written, const Catalogue& catalogue) {
   Faults faults;
+  const Value* defaults = catalogue.job_defaults();
+  const Value tree = defaults ? merged(*defaults, written) : written;
   spec::Job job = read_sections(tree, catalogue, faults);
   // Half-read fields would raise faults of their own in check(); what is unsupported can be told all the same.
   add_placed(tree, faults.empty() ? spec::check(job) : spec::unsupported(job), faults);

@@ -5,20 +5,12 @@
 
 #include <sstream>
 
+#include "core/config/quoted.h"
+
 namespace config {
 namespace {
 
 std::string us(base::Seconds time) { return fmt::format("{:.6g}us", time.si() * 1e6); }
-
-/// A double-quoted YAML scalar.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
 
 std::string protocol(const char* key, const spec::LowLatency& p) {
   if (p.efficiency <= 0) return "";

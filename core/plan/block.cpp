@@ -39,6 +39,10 @@ void Block::attention_core_forward(bool windowed) {
   out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
   const Chain softmax = softmax_forward(c_, scores);
   out_.compute(softmax.work, "attention softmax", softmax.launches);
+  if (c_.dropout) {
+    const Chain dropout = dropout_forward(c_, scores);
+    out_.compute(dropout.work, "attention dropout", dropout.launches);
+  }
   out_.compute(Matmul{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.storage, c_.storage, false},
                "attention values");
   const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
@@ -64,6 +68,10 @@ void Block::attention_core_backward(bool windowed) {
   out_.compute(copy.work, "attention transpose gradient", copy.launches);
   out_.compute(square, "attention values: scores gradient");
   out_.compute(values, "attention values: values gradient");
+  if (c_.dropout) {
+    const Chain dropout = dropout_backward(c_, scores);
+    out_.compute(dropout.work, "attention dropout gradient", dropout.launches);
+  }
   const Chain softmax = softmax_backward(c_, scores);
   out_.compute(softmax.work, "attention softmax gradient", softmax.launches);
   out_.compute(narrow, "attention scores: queries gradient");

@@ -56,7 +56,7 @@ Context::Context(const spec::Job& j)
   element = bytes_per(storage);
   gradient_element = bytes_per(job.training.gradients());
   kv_element = job.training.kv_cache_dtype ? bytes_per(*job.training.kv_cache_dtype) : element;
-  dropout = job.training.dropout > 0 && !serves;
+  dropout = job.training.drops() && !serves;
   const spec::FusedKernels& fused = strategy.fused_kernels;
   fused_norm = fused.norm.value_or(true);
   fused_rope = fused.rope.value_or(true);

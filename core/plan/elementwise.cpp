@@ -20,6 +20,12 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
 /// Nothing waits for a backward that never comes.
 bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inputs && !c.serves; }
 
+/// Megatron's fused softmax of a causal model reads no score above the diagonal and writes zeros there
+/// (scaled_upper_triang_masked_softmax.h).
+double share_read(const Context& c) {
+  return c.attention == spec::AttentionKernel::fused_softmax && c.model.causal ? 0.5 : 1;
+}
+
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
@@ -104,6 +110,11 @@ Chain residual_forward(const Context& c) {
   return chain(Kind::elementwise, elements, 3 * e, 2 * e + 1, 2);
 }
 
+Chain dropout_forward(const Context& c, std::int64_t elements) {
+  const double e = static_cast<double>(c.element);
+  return chain(Kind::elementwise, elements, e, e + 1, 1);
+}
+
 Chain dropout_backward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
   return chain(Kind::elementwise, elements, e + 1, e, 1);
@@ -121,29 +132,15 @@ bool softmax_is_one_kernel(const Context& c) {
 
 Chain softmax_forward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = softmax_is_one_kernel(c)
-                  ? chain(Kind::softmax, scores, e, e, 1)
-                  : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
-  if (c.dropout) {
-    out.work.read += static_cast<std::int64_t>(e) * scores;
-    out.work.written += static_cast<std::int64_t>(e + 1) * scores;
-    ++out.work.kernels;
-    ++out.launches;
-  }
-  return out;
+  return softmax_is_one_kernel(c)
+             ? chain(Kind::softmax, scores, e * share_read(c), e, 1)
+             : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
 }
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  Chain out = softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, 2 * e, e, 1)
-                                       : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
-  if (c.dropout) {
-    out.work.read += static_cast<std::int64_t>(e + 1) * scores;
-    out.work.written += static_cast<std::int64_t>(e) * scores;
-    ++out.work.kernels;
-    ++out.launches;
-  }
-  return out;
+  return softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, 2 * e * share_read(c), e, 1)
+                                  : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
 }
 
 Chain copy_of(const Context& c, std::int64_t elements) {

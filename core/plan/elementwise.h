@@ -34,10 +34,11 @@ Chain expand_kv(const Context&, bool backward);
 Chain gradient_sum(const Context&, std::int64_t elements, int parts);
 /// Residual addition, with bias and dropout where the job has it.
 Chain residual_forward(const Context&);
+Chain dropout_forward(const Context&, std::int64_t elements);
 Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual branch
 /// Sum of the gradients that meet where a residual branch left.
 Chain residual_backward(const Context&);
-/// Scale, mask, softmax (and dropout) over `scores` attention scores when attention is not one fused kernel.
+/// Scale, mask and softmax over `scores` attention scores when attention is not one fused kernel.
 /// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's; otherwise a chain in fp32.
 bool softmax_is_one_kernel(const Context&);
 Chain softmax_forward(const Context&, std::int64_t scores);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/elementwise.h"
+#include "core/plan/states.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -152,7 +153,10 @@ void logits_backward(const Context& c, SegmentBuilder& out) {
 }
 
 void head_product_backward(const Context& c, SegmentBuilder& out) {
+  const std::int64_t placeholder = has_placeholders(c) ? c.vocab * c.hidden * c.element : 0;
+  out.take(Category::gradients, placeholder);
   TensorParallel(c, out).column_backward(head_linear(c));
+  out.give(Category::gradients, placeholder);
 }
 
 }  // namespace plan

@@ -4,9 +4,33 @@
 #include <algorithm>
 
 #include "core/plan/data_parallel.h"
+#include "core/plan/mla.h"
+#include "core/plan/moe_shape.h"
 #include "core/plan/offload.h"
 
 namespace plan {
+namespace {
+
+/// Bytes of the placeholders of a stage: one for each linear of a layer, of an expert and of the shared ones, since
+/// layers and experts are alike.
+std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
+  bool dense = false, experts = false;
+  for (const Chunk& chunk : chunks) {
+    for (int i = 0; i < chunk.layers; ++i) (c.experts_in(chunk.first_layer + i) ? experts : dense) = true;
+  }
+  if (!dense && !experts) return 0;
+  std::int64_t parameters = c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_width + c.q_width);
+  if (dense) parameters += c.hidden * (c.up_width + c.ffn);
+  if (experts) parameters += expert_parameters(c) + shared_expert_parameters(c);
+  return parameters * c.element;
+}
+
+}  // namespace
+
+bool has_placeholders(const Context& c) {
+  return c.job.framework.placeholders_of_fp8_gpus && c.fused_accumulation && !c.scatters_gradients && !c.serves &&
+         !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.peak_of(spec::Dtype::fp8).si() > 0;
+}
 
 bool shards_masters(const Context& c) {
   return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
@@ -29,6 +53,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   if (!offload.updates_on_host()) {
     hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
   }
+  if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));
   if (!c.scatters_gradients) {
     hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
     return;

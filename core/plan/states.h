@@ -13,6 +13,9 @@ namespace plan {
 /// Whether zero 3's shards are the fp32 master weights themselves (PyTorch), which then are no optimizer state.
 bool shards_masters(const Context&);
 
+/// Whether fused accumulation of weight gradients leaves autograd a placeholder for them (Framework).
+bool has_placeholders(const Context&);
+
 /// Fills role.resident for `held` parameters. With P parameters, n ranks sharing a copy, bf16 storage, Adam and fp32
 /// gradients: zero 0 holds 2 P + 4 P + 12 P bytes, zero 1 2 P + 4 P + 12 P/n, zero 2 2 P + 4 P/n + 12 P/n and zero 3 18
 /// P/n (2 + 4 + 12; 4 + 4 + 8 = 16 where the shards are the masters). What is gathered or not yet scattered comes on

@@ -82,9 +82,13 @@ struct Calibration {
   std::array<AttentionCurve, kAttentionKernels> attention{};
   std::array<MemoryCurve, kMemoryKinds> memory{};
   PowerState power;
+  std::string gpu;                       // data sheet that the fractions are of; empty: none is fitted to rows
+  std::vector<std::string> measured_as;  // names of that GPU in tables of measured kernels
   double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
-  double compute_slowdown = 1.08;  // of a kernel while a communication kernel holds SMs and memory bandwidth
-  double comm_slowdown = 1.05;     // of a communication kernel while a compute kernel runs
+  bool unaligned_on_cuda_cores = true;  // batched matmuls whose rows tensor cores cannot load; sim/cost/matmul.cpp
+  double compute_slowdown = 1.08;       // of a kernel while a communication kernel holds SMs and memory bandwidth
+  double comm_slowdown = 1.05;          // of a communication kernel while a compute kernel runs
+  std::string accumulation_source, unaligned_source, interference_source;
   std::vector<std::string> sources;
 };
 

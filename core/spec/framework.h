@@ -26,8 +26,10 @@ struct Framework {
   bool whole_later_chunks = false;        // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
   bool scatter_gather_pipeline =
-      false;                      // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
-  bool fp16_gradients = false;    // under fp16, gradients are kept and reduced in fp16 where the job does not say
+      false;                    // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
+  bool fp16_gradients = false;  // under fp16, gradients are kept and reduced in fp16 where the job does not say
+  double dropout = 0;           // of models of GPT-2's recipe where the job does not say; see fill_dropout
+  bool sharded_gradients_in_16_bits = false;  // under bf16 with zero 1 to 3 and no pipeline; as fp16_gradients
   bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
   bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
@@ -49,6 +51,7 @@ struct Framework {
   bool keeps_gathered = false;       // under sp, gathered inputs of linears are kept for backward, not gathered again
   bool expands_kv = false;           // grouped K and V are copied to every query head before attention
   bool ring_gathers = false;         // context parallel by ring: K and V come at once, results are merged in fp32
+  bool own_models = false;           // zero 2 and 3 train the user's model code; see fill_model_code
   bool separate_linears = false;     // q, k, v and the halves of a gated feed-forward are matmuls of their own
   double norm_backward = 1;          // a fused norm's backward over a tuned kernel's time
   int optimizer_workspace = 0;       // bytes a parameter that the optimizer's step takes for itself
@@ -60,6 +63,8 @@ struct Framework {
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
+  bool placeholders_of_fp8_gpus = false;    // fused accumulation leaves a 16-bit gradient a shape of a linear
+  bool loss_of_fp8_gpus = false;            // fused_kernels.cross_entropy on GPUs with fp8, whatever `fused` says
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;                       // of the figures above
 };

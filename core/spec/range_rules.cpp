@@ -25,7 +25,7 @@ class Ranges : Rules {
     range("cluster.node.gpus", cluster_.node.gpus, 1, 1024);
     range("training.global_batch", t_.global_batch, 1, kBatch);
     range("training.micro_batch", t_.micro_batch, 1, kBatch);
-    if (!(t_.dropout >= 0 && t_.dropout < 1)) {
+    if (const double share = t_.dropout.value_or(0); !(share >= 0 && share < 1)) {
       fault("training.dropout", "the share of dropped activations is out of range", "write a number from 0 to below 1");
     }
     range("strategy.tp", s_.tp, 1, kDegree);

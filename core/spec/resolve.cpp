@@ -52,6 +52,10 @@ class Filler {
   std::string from_;
 };
 
+bool writes_scores(AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
+}
+
 void fill_kernels(Job& job, Filler& of_framework) {
   FusedKernels& fused = job.strategy.fused_kernels;
   if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
@@ -62,14 +66,49 @@ void fill_kernels(Job& job, Filler& of_framework) {
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
+  // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
+  // has no fused norm has neither.
+  if (fused.norm == false) {
+    Filler of_norm(job, "as fused_kernels.norm");
+    of_norm.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
+    if (job.model.gated_mlp) of_norm.fill(fused.activation, false, "fused_kernels.activation");
+  }
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
-  const AttentionKernel kernel = *job.strategy.attention_kernel;
-  const bool writes_scores = kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
-  of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax", writes_scores);
-  of_framework.fill(fused.cross_entropy, usual.cross_entropy, "fused_kernels.cross_entropy");
+  of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
+                    writes_scores(*job.strategy.attention_kernel));
+  const bool recipe = job.framework.loss_of_fp8_gpus && job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
+  of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
+}
+
+/// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
+/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025, whose trainers compile or fuse the
+/// loss.
+void fill_model_code(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  if (!f.own_models || job.strategy.zero < 2 || !job.model.gated_mlp || job.training.serves()) return;
+  const bool loss = job.cluster.node.gpu.generation != Generation::blackwell;
+  if (f.separate_linears && (f.separate_loss || !loss)) return;
+  f.separate_linears = true;
+  f.separate_loss |= loss;
+  of_framework.tell("model code", f.separate_loss ? "linears apart, fp32 loss" : "linears apart",
+                    "LLaMA's or Transformers' under zero " + std::to_string(job.strategy.zero));
+}
+
+/// Models of GPT-2's recipe (layer norm, GELU, learned positions or ALiBi) are trained with the framework's dropout;
+/// recipes since FlashAttention (LLaMA's, MLPerf's) switch it off, so it is filled in where attention writes its scores
+/// alone.
+void fill_dropout(Job& job, Filler& of_framework) {
+  const Model& m = job.model;
+  Training& t = job.training;
+  if (t.dropout || t.serves() || job.framework.dropout == 0 || m.is_list()) return;
+  const bool recipe = m.norm == Norm::layernorm && m.activation == Activation::gelu && !m.gated_mlp &&
+                      (m.position == Position::learned || m.position == Position::alibi);
+  if (!recipe || !writes_scores(*job.strategy.attention_kernel)) return;
+  t.dropout = job.framework.dropout;
+  of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
 }
 
 void fill_overlap(Job& job, Filler& of_framework) {
@@ -207,6 +246,8 @@ Job resolve(Job job) {
     of_framework.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
   }
   fill_kernels(job, of_framework);
+  fill_dropout(job, of_framework);
+  fill_model_code(job, of_framework);
   if (s.zero == 3 && s.pp > 1 && !s.fsdp_given && job.framework.keeps_pipeline_units) {
     s.fsdp.reshard = s.fsdp.sync_each_microbatch = false;
     of_framework.tell("fsdp", "{reshard: false, sync_each_microbatch: false}", framework + " with pp");
@@ -231,10 +272,12 @@ Job resolve(Job job) {
   }
   const bool trains = !t.serves();
   if (trains && !t.gradient_dtype) {
-    const bool halves = job.framework.fp16_gradients && t.precision == Dtype::fp16;
-    t.gradient_dtype = halves ? Dtype::fp16 : t.gradients();
+    const bool sharded = s.zero > 0 && s.pp == 1;
+    const bool halves = (job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
+                        (job.framework.sharded_gradients_in_16_bits && t.precision == Dtype::bf16 && sharded);
+    t.gradient_dtype = halves ? t.precision : t.gradients();
     of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
-                      halves ? job.framework.name + " under fp16" : "main gradients");
+                      halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
   }
   if (trains && !t.master_weights) {
     t.master_weights = t.keeps_master();

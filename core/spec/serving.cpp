@@ -65,7 +65,7 @@ std::vector<std::string> serving_warnings(const Job& job) {
   }
   idle(t.data.has_value(), "data");
   idle(t.checkpoint.has_value(), "checkpoint");
-  idle(t.dropout > 0, "dropout");
+  idle(t.drops(), "dropout");
   idle(t.fp8_activation_inputs, "fp8_activation_inputs");
   idle(t.moments_dtype != Dtype::fp32, "moments_dtype");
   idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");

@@ -34,8 +34,8 @@ struct Training {
   Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's momentum
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
-  double dropout = 0;
-  std::optional<Packing> packing;  // documents that share a sequence
+  std::optional<double> dropout;        // share of activations; default: see fill_dropout
+  std::optional<Packing> packing;       // documents that share a sequence
   std::optional<InputData> data;
   std::optional<Checkpoint> checkpoint;
   std::int64_t output_tokens = 1;       // prefill, decode: tokens generated behind each prompt of `sequence` tokens
@@ -47,6 +47,7 @@ struct Training {
   /// Tokens of each sequence that the KV cache has room for.
   std::int64_t cached() const { return std::max(attended(), sequence + output_tokens); }
   bool serves() const { return mode != Mode::train; }
+  bool drops() const { return dropout.value_or(0) > 0; }
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
   Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }

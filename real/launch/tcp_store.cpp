@@ -21,7 +21,8 @@ TcpStore::TcpStore(const Identity& identity, base::Seconds patience) : identity_
   const Deadline end = Deadline::in(patience);
   if (rank() == 0) server_ = std::make_unique<StoreServer>(identity.store_port, world(), identity.job);
   try {
-    connection_ = std::make_unique<Connection>(connect_to(identity.store_host, identity.store_port, end));
+    connection_ =
+        std::make_unique<Connection>(connect_to(server_ ? "127.0.0.1" : identity.store_host, identity.store_port, end));
   } catch (const base::DeviceError& error) {
     throw base::DeviceError(fmt::format("rank {} waited {} s for rank 0: {}", rank(), patience.si(), error.what()));
   }

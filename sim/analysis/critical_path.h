@@ -34,4 +34,8 @@ struct PathPart {
 /// work of another stage, and that work is what the path shows. REQUIRES: the trace is to_trace() of that input.
 std::vector<PathPart> critical_path(const trace::Trace&, const EngineInput&);
 
+/// Before the run: the path may lead to any rank, so all spans are kept unless they are too many for a machine of
+/// ordinary size.
+void keep_spans(EngineInput&);
+
 }  // namespace sim

@@ -51,15 +51,16 @@ base::Seconds accumulation(const plan::Matmul& w, const Device& device) {
 /// Rows of a batch that share a leading dimension with other batches (heads of packed queries, keys and values) start
 /// at any multiple of the row: unless that is 16 bytes, tensor cores cannot load them, and CUDA cores multiply in fp32.
 /// Experts do not: each one's tokens are whole rows, and their number only cuts the last tile.
-bool misses_tensor_cores(const plan::Matmul& w, const spec::Gpu& gpu) {
+bool misses_tensor_cores(const plan::Matmul& w, const Device& device) {
+  if (!device.calibration.unaligned_on_cuda_cores || device.gpu.peak_of(spec::Dtype::fp32).si() <= 0) return false;
   const bool half = spec::bytes_of(w.dtype) == 2;
-  return half && w.batch > 1 && !w.grouped && (w.n % 8 != 0 || w.k % 8 != 0) && gpu.peak_of(spec::Dtype::fp32).si() > 0;
+  return half && w.batch > 1 && !w.grouped && (w.n % 8 != 0 || w.k % 8 != 0);
 }
 
 /// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
 Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const bool in_memory = moved < 0;  // an implicit matmul's rows are gathered as it runs
-  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device.gpu) ? spec::Dtype::fp32 : w.dtype;
+  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device) ? spec::Dtype::fp32 : w.dtype;
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");

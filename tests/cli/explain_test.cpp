@@ -39,6 +39,52 @@ TEST(ExplainCommand, AStepThatDoesNotFitIsExplainedWithExitOne) {
   EXPECT_TRUE(contains(run.out, "does not fit")) << run.out;
 }
 
+TEST(ExplainCommand, SensitivityTellsTheSameStepAndAddsUp) {
+  const Answer run = forerun("explain" + kFlags + "--sensitivity --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);
+  const double step = json::parse(forerun("predict" + kFlags + "--json -").out)["step_time_s"];
+  EXPECT_NEAR(answer["step_time_s"].get<double>(), step, 1e-9);
+  double sum = 0;  // Euler: latencies less rates (docs/explain.md)
+  for (const json& one : answer["sensitivity"]) {
+    const std::string unit = one["unit"];
+    const double elasticity = one["elasticity"];
+    if (unit == "s") sum += elasticity;
+    if (unit == "B/s" || unit == "FLOP/s" || unit == "W") sum -= elasticity;
+  }
+  EXPECT_NEAR(sum, 1, 0.01);
+}
+
+TEST(ExplainCommand, SensitivityWritesATable) {
+  const Answer run = forerun("explain" + kFlags + "--sensitivity --csv -");
+  EXPECT_EQ(run.out.substr(0, 17), "input,value,unit,") << run.out;
+  EXPECT_TRUE(contains(run.out, "\"gpu.peak.bf16\",989400000000000,FLOP/s,")) << run.out;
+}
+
+TEST(ExplainCommand, WhatIfIsThePredictionOfTheChangedNode) {
+  // The same as a node with that HBM, given in the Job.
+  const Answer run = forerun("explain" + kFlags + "--what-if hbm=4TB/s,nvlink=2x --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json after = json::parse(run.out)["after"];
+  ASSERT_EQ(after.size(), 3u);
+  const std::string by_hand = " --set 'cluster.node={base: dgx-h100, gpu: {base: h100-sxm, hbm: 4TB/s}}' ";
+  const json step = json::parse(forerun("predict" + kFlags + by_hand + "--json -").out);
+  EXPECT_DOUBLE_EQ(after[0]["step_time_s"].get<double>(), step["step_time_s"].get<double>());
+  EXPECT_LT(after[2]["step_time_s"], after[0]["step_time_s"]);
+}
+
+TEST(ExplainCommand, WhatIfExitsByTheStepAfterAllChanges) {
+  EXPECT_EQ(forerun("explain" + kFlags + "--what-if gpu.memory=1GB").exit_code, 1);
+}
+
+TEST(ExplainCommand, RefusesUnknownInputsAndOptionsThatExcludeOneAnother) {
+  const Answer unknown = forerun("explain" + kFlags + "--what-if nicc=2x");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(contains(unknown.err, "did you mean nic?")) << unknown.err;
+  EXPECT_EQ(forerun("explain" + kFlags + "--what-if nic=2x --sensitivity").exit_code, 2);
+  EXPECT_EQ(forerun("explain" + kFlags + "--csv -").exit_code, 2);
+}
+
 TEST(ExplainCommand, WrongInputIsTold) {
   EXPECT_EQ(forerun("explain --tp 4").exit_code, 2);
   EXPECT_EQ(forerun("explain" + kFlags + "--nonsense").exit_code, 2);

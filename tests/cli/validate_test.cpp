@@ -101,6 +101,63 @@ TEST_F(Validate, FitsTheIntervalsConstants) {
   EXPECT_TRUE(contains(run.out, "\npaper ")) << run.out;
 }
 
+/// Two files of five rows each under torch, measured at twice and at half of each other.
+class ValidateHoldout : public Validate {
+ protected:
+  ValidateHoldout() {
+    for (const char* name : {"one", "two"}) {
+      std::ofstream out(folder_ / (std::string(name) + ".yaml"));
+      out << "cases:\n";
+      for (int i = 1; i <= 5; ++i) {
+        out << "- {id: " << name << i
+            << ", tier: A, job: {model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: "
+            << "1024, global_batch: " << 16 * i
+            << "}, strategy: {tp: 8, zero: 1, framework: torch}}, measured: {step_time: " << (name[0] == 'o' ? 1 : 4)
+            << "s}}\n";
+      }
+    }
+  }
+  Answer holdout(const std::string& flags) const {
+    return forerun("validate '" + (folder_ / "one.yaml") + "' '" + (folder_ / "two.yaml") + "' " + flags);
+  }
+};
+
+TEST_F(ValidateHoldout, LeavesEachSourceOut) {
+  const Answer run = holdout("--holdout source");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "Left out, by source ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\none ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "\nHeld out over in-sample: ")) << run.out;
+  const json told = json::parse(holdout("--holdout source --json -").out);
+  EXPECT_EQ(told["files"].size(), 2u);
+  EXPECT_EQ(told["holdout"]["groups"].size(), 2u);
+  EXPECT_EQ(told["holdout"]["catalogue"]["median_abs_error"], told["summary"]["macro"]["median_abs_error"]);
+}
+
+TEST_F(ValidateHoldout, ChoosesFromAnotherFile) {
+  std::ofstream(folder_ / "choices.yaml")
+      << "choices:\n- name: host\n  decides: launch\n  present: now\n  alternatives:\n"
+      << "    now: {source: s, overrides: {frameworks: {torch: {launch: 40us}}}}\n"
+      << "    slow: {source: s, overrides: {frameworks: {torch: {launch: 4ms}}}}\n";
+  const json told =
+      json::parse(holdout("--holdout source --choices '" + (folder_ / "choices.yaml") + "' --json -").out);
+  ASSERT_EQ(told["holdout"]["choices"].size(), 1u);
+  EXPECT_EQ(told["holdout"]["choices"][0]["alternatives"][1]["rows"], 10);
+}
+
+TEST_F(ValidateHoldout, RefusesWhatItCannotTell) {
+  const auto refused = [&](const std::string& flags, const char* why) {
+    const Answer run = holdout(flags);
+    EXPECT_EQ(run.exit_code, 2) << flags;
+    EXPECT_TRUE(contains(run.err, why)) << run.err;
+  };
+  refused("--holdout sorce", "error: --holdout: there is no key 'sorce'\n  mend: did you mean source?");
+  refused("--holdout source,gpu", "--holdout: names several keys");
+  refused("--holdout gpu", "no two groups by 'gpu' have 5 rows");  // all are H100
+  refused("--holdout source --markdown", "--markdown: is another table");
+  refused("--choices x.yaml", "--choices: is read by --holdout alone");
+}
+
 TEST_F(Validate, MarkdownIsATableAlone) {
   const Answer run = validate("--markdown");
   EXPECT_EQ(run.exit_code, 0);

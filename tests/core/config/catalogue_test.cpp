@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "tests/core/config/small_catalogue.h"
 
@@ -115,6 +116,15 @@ TEST(RealCatalogue, EveryFrameworkIsRead) {
     EXPECT_TRUE(faults.empty()) << base::to_string(faults.front());
     EXPECT_EQ(framework.name, name);
   }
+}
+
+TEST(CatalogueEntries, AreNotedAsAJobReadsThem) {
+  const SmallCatalogue small;
+  std::set<std::string> entries;
+  read_job(parse("{model: small, cluster: {node: box-8}, training: {sequence: 128, global_batch: 16}}", "job.yaml"),
+           small.catalogue().noting(entries));
+  EXPECT_EQ(entries, (std::set<std::string>{"fabrics.flat", "frameworks.megatron", "gpus.chip", "models.small",
+                                            "nodes.box-8", "topologies.uncertainty"}));
 }
 
 }  // namespace

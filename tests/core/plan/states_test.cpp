@@ -74,6 +74,26 @@ TEST(States, EachStageOfZeroHoldsLessThanTheOneBefore) {
   }
 }
 
+TEST(States, FusedAccumulationLeavesAPlaceholderForEachShapeOfALinear) {
+  // One layer's weights whatever the number of layers, h = 256: q, k, v and projection 4 h h, feed-forward 8 h h;
+  // halved by tp 2; 2 bytes each.
+  const auto placeholders = [](int tp, double fp8, bool fused) {
+    const spec::Job j = toy::job({.tp = tp}, [&](spec::Job& job) {
+      job.framework.placeholders_of_fp8_gpus = true;
+      job.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(fp8);
+      job.strategy.fused_kernels.grad_accumulation = fused;
+    });
+    const plan::Context c(j);
+    plan::Role role;
+    plan::hold_states(c, {}, plan::chunks_of(c)[0], role);
+    return held(role, Category::gradients);
+  };
+  EXPECT_EQ(placeholders(1, 2000, true), 12 * 256 * 256 * 2);
+  EXPECT_EQ(placeholders(2, 2000, true), 6 * 256 * 256 * 2);
+  EXPECT_EQ(placeholders(1, 0, true), 0);
+  EXPECT_EQ(placeholders(1, 2000, false), 0);
+}
+
 TEST(States, WithOneReplicaNothingIsShared) {
   for (const int zero : {2, 3}) {
     EXPECT_EQ(states(role_of(toy::job({.zero = zero}), {1000, 0})), 18'000);

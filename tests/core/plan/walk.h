@@ -167,7 +167,7 @@ inline std::string told(const spec::Job& j) {
          " microbatches " + std::to_string(spec::microbatches(j)) + " recompute " +
          std::to_string(static_cast<int>(s.recompute.kind)) + "/" + std::to_string(s.recompute.layers) +
          " overlap.tp " + std::to_string(static_cast<int>(*s.overlap.tp)) + " attention " +
-         std::string(spec::name(*s.attention_kernel)) + " dropout " + std::to_string(j.training.dropout) +
+         std::string(spec::name(*s.attention_kernel)) + " dropout " + std::to_string(j.training.dropout.value_or(0)) +
          " parallel " + std::to_string(j.model.parallel_block) + " embedding_in_split " +
          std::to_string(s.embedding_in_split);
 }

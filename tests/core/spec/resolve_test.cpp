@@ -189,6 +189,76 @@ TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {
   EXPECT_EQ(fused.grad_accumulation, false);
 }
 
+TEST(Resolve, WithoutAFusedNormRopeAndGatedActivationAreNotFusedEither) {
+  const auto fused = [](bool gated) {
+    Job job = small_job();
+    job.model.position = Position::rope;
+    job.model.gated_mlp = gated;
+    job.framework.fused.rope = job.framework.fused.activation = true;
+    job.strategy.fused_kernels.norm = false;
+    return resolve(job).strategy.fused_kernels;
+  };
+  EXPECT_EQ(fused(true).rope, false);
+  EXPECT_EQ(fused(true).activation, false);
+  EXPECT_EQ(fused(false).activation, true);  // a plain GELU had its kernel earlier
+}
+
+TEST(Resolve, ALossIsFusedByRecipesOfFp8GpusWhereTheFrameworkSaysSo) {
+  const auto loss = [](bool recipes, double fp8) {
+    Job job = small_job();
+    job.framework.fused.cross_entropy = false;
+    job.framework.loss_of_fp8_gpus = recipes;
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(fp8);
+    return *resolve(job).strategy.fused_kernels.cross_entropy;
+  };
+  EXPECT_TRUE(loss(true, 1979));
+  EXPECT_FALSE(loss(true, 0));
+  EXPECT_FALSE(loss(false, 1979));
+}
+
+/// The recipe of GPT-2 with an attention that writes its scores, under a framework whose default is 0.1.
+Job gpt2() {
+  Job job = small_job();
+  job.model.norm = Norm::layernorm;
+  job.model.activation = Activation::gelu;
+  job.model.gated_mlp = false;
+  job.model.position = Position::learned;
+  job.strategy.attention_kernel = AttentionKernel::fused_softmax;
+  job.framework.dropout = 0.1;
+  return job;
+}
+
+TEST(Resolve, ModelsOfGpt2sRecipeHaveTheFrameworksDropout) {
+  EXPECT_EQ(resolve(gpt2()).training.dropout, 0.1);
+  const auto without = [](auto change) {
+    Job job = gpt2();
+    change(job);
+    return !resolve(job).training.drops();
+  };
+  EXPECT_TRUE(without([](Job& j) { j.training.dropout = 0; }));  // written
+  EXPECT_TRUE(without([](Job& j) { j.framework.dropout = 0; }));
+  EXPECT_TRUE(without([](Job& j) { j.model.position = Position::rope; }));
+  EXPECT_TRUE(without([](Job& j) { j.model.norm = Norm::rmsnorm; }));
+  EXPECT_TRUE(without([](Job& j) { j.strategy.attention_kernel = AttentionKernel::flash2; }));
+}
+
+TEST(Resolve, ShardedGatedModelsAreTheUsersOwnCode) {
+  const auto code = [](int zero, bool gated, Generation generation) {
+    Job job = small_job();
+    job.model.gated_mlp = gated;
+    job.strategy.zero = zero;
+    job.framework.own_models = true;
+    job.cluster.node.gpu.generation = generation;
+    const Framework f = resolve(job).framework;
+    return std::pair(f.separate_linears, f.separate_loss);
+  };
+  EXPECT_EQ(code(3, true, Generation::hopper), std::pair(true, true));
+  EXPECT_EQ(code(2, true, Generation::ampere), std::pair(true, true));
+  EXPECT_EQ(code(3, true, Generation::blackwell), std::pair(true, false));  // software that compiles the loss
+  EXPECT_EQ(code(1, true, Generation::hopper), std::pair(false, false));
+  EXPECT_EQ(code(3, false, Generation::hopper), std::pair(false, false));
+}
+
 TEST(Resolve, AVocabularyIsPaddedForTensorParallelism) {
   Job job = small_job();
   job.strategy.tp = 8;
@@ -227,6 +297,21 @@ TEST(Resolve, GradientsStayInFp16WhereTheFrameworkKeepsThemSo) {
   EXPECT_EQ(gradients(true, Dtype::fp16), Dtype::fp16);
   EXPECT_EQ(gradients(true, Dtype::bf16), Dtype::fp32);
   EXPECT_EQ(gradients(false, Dtype::fp16), Dtype::fp32);
+}
+
+TEST(Resolve, ShardedGradientsStayInBf16WhereTheFrameworkKeepsThemSo) {
+  const auto gradients = [](int zero, int pp, Dtype precision) {
+    Job job = small_job();
+    job.framework.sharded_gradients_in_16_bits = true;
+    job.strategy.zero = zero;
+    job.strategy.pp = pp;
+    job.training.precision = precision;
+    return resolve(job).training.gradients();
+  };
+  EXPECT_EQ(gradients(1, 1, Dtype::bf16), Dtype::bf16);
+  EXPECT_EQ(gradients(0, 1, Dtype::bf16), Dtype::fp32);
+  EXPECT_EQ(gradients(1, 2, Dtype::bf16), Dtype::fp32);  // pipelines sum in fp32
+  EXPECT_EQ(gradients(1, 1, Dtype::fp16), Dtype::fp32);  // that is fp16_gradients
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ int run(const std::string& what, int odd) {
     // Each waits for the next but the one before the odd rank sends nothing either: only the store knows who is lost.
     world.transport->receive((id.rank + 1) % id.world, 1, base::s(30));
   }
-  const std::string line = real::ping(world, what == "big" ? 32u << 20 : 1000);
+  const std::string line = real::ping(world, what == "big" ? 16u << 20 : 1000);
   if (id.rank == 0) std::cout << line << std::endl;
   world.store->leave(world.patience.finish);
   return 0;

@@ -102,6 +102,13 @@ TEST(Matmul, BatchesWhoseRowsAreNotMultiplesOf16BytesMissTheTensorCores) {
   d.gpu.peak[static_cast<std::size_t>(spec::Dtype::fp32)] = {};  // a GPU without fp32 has no other way
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 64}, d), 128.512, 1e-3);
 }
+TEST(Matmul, ACalibrationMaySayThatUnalignedBatchesKeepTheTensorCores) {
+  // 64 x 1000 x 1000 x 1004 at 1 PFLOP/s: 128.512 us.
+  sim::Device d = toy_device();
+  d.gpu.hbm = base::GBps(1e9);  // free
+  d.calibration.unaligned_on_cuda_cores = false;
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 64}, d), 128.512, 1e-3);
+}
 TEST(Matmul, AccumulatingInFp32ReadsAndWritesC) {
   // k = 1: 2 (m + n) bytes of operands + 8 m n of C = 8,004,000 bytes, 8.004 us; math 0.002 us.
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1, .out = spec::Dtype::fp32, .accumulates = true}, toy_device()), 8.004,

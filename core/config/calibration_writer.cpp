@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/calibration_writer.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "core/config/quoted.h"
+
+namespace config {
+namespace {
+
+std::string us(base::Seconds time) { return fmt::format("{:.6g}us", time.si() * 1e6); }
+
+const char* kind(bool measured) { return measured ? "measured" : "assumed"; }
+
+std::string rows_of(const spec::Provenance& from) {
+  return fmt::format("rows: {}, residual: {:.4g}, source: {}", from.rows, from.residual, quoted(from.source));
+}
+
+/// A part of a curve with its own source, below the curve and as far to the right as its first key.
+std::string part(std::string_view curve, std::string_view key, const std::string& numbers,
+                 const spec::Provenance& from) {
+  return fmt::format(",\n{:{}}{}: {{{}, kind: {}, {}}}", "", curve.size() + 5, key, numbers, kind(from.measured),
+                     rows_of(from));
+}
+
+std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
+  std::string out = fmt::format(
+      "  {}: {{kind: {}, ceiling: {:.6g}, tile_m: {:.6g}, tile_n: {:.6g}, half_tile: {:.6g}, quarter_tile: {:.6g}, "
+      "k_half: {:.6g}, wave_share: {:.6g}, memory: {:.6g}, overhead: {}, {}",
+      name, kind(c.from.measured), c.ceiling, c.tile_m, c.tile_n, c.half_tile, c.quarter_tile, c.k_half, c.wave_share,
+      c.memory, us(c.overhead), rows_of(c.from));
+  if (!c.grouped_from.source.empty()) {
+    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, us(c.grouped_each)),
+                c.grouped_from);
+  }
+  if (!c.gradient_from.source.empty()) {
+    out += part(name, "gradients", fmt::format("pace: {:.6g}", c.gradient_pace), c.gradient_from);
+  }
+  return out + "}\n";
+}
+
+std::string attention(std::string_view name, const spec::AttentionCurve& c) {
+  return fmt::format(
+      "  {}: {{kind: {}, backward_kind: {}, forward: {:.6g}, backward: {:.6g}, ramp: {:.6g}, diagonal: {:.6g}, "
+      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, low_precision: {:.6g}, dropout: {:.6g}, overhead: "
+      "{}, "
+      "{}}}\n",
+      name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp, c.diagonal, c.causal,
+      c.head_dim_64, c.head_dim_256, c.low_precision, c.dropout, us(c.overhead), rows_of(c.from));
+}
+
+std::string memory(std::string_view name, const spec::MemoryCurve& c) {
+  return fmt::format("  {}: {{kind: {}, efficiency: {:.6g}, overhead: {}, {}}}\n", name, kind(c.from.measured),
+                     c.efficiency, us(c.overhead), rows_of(c.from));
+}
+
+std::string power(const spec::PowerState& p) {
+  return fmt::format(
+      "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  limit: {:.6g}W\n  source: {}\n",
+      p.sustained, p.exponent, p.spread, p.power.si(), quoted(p.source));
+}
+
+std::string fitted_to(const spec::Calibration& c) {
+  if (c.gpu.empty()) return "";
+  std::string names;
+  for (const std::string& one : c.measured_as) names += (names.empty() ? "" : ", ") + quoted(one);
+  return fmt::format("fitted_to: {{gpu: {}, names: [{}]}}\n", c.gpu, names);
+}
+
+std::string interference(const spec::Calibration& c) {
+  std::string out;
+  if (c.accumulation > 0 || !c.accumulation_source.empty())
+    out += fmt::format("accumulation: {:.6g}\n", c.accumulation);
+  if (!c.accumulation_source.empty()) out += "accumulation_source: " + quoted(c.accumulation_source) + '\n';
+  if (!c.unaligned_source.empty()) {
+    out += fmt::format("unaligned_batches: {}\n", c.unaligned_on_cuda_cores ? "cuda_cores" : "tensor_cores");
+    out += "unaligned_batches_source: " + quoted(c.unaligned_source) + '\n';
+  }
+  out += fmt::format("compute_slowdown: {:.6g}\ncomm_slowdown: {:.6g}\n", c.compute_slowdown, c.comm_slowdown);
+  if (!c.interference_source.empty()) out += "interference_source: " + quoted(c.interference_source) + '\n';
+  return out;
+}
+
+}  // namespace
+
+std::string calibration_yaml(const spec::Calibration& c, const std::string& comment) {
+  std::string out;
+  std::istringstream lines(comment);
+  for (std::string line; std::getline(lines, line);) out += "# " + line + '\n';
+  out += "name: " + c.name + '\n' + fitted_to(c);
+  if (!c.power.source.empty()) out += power(c.power);
+  const auto family = [&out](const char* key, const auto& names, const auto& curves, auto offered, auto write) {
+    out += fmt::format("{}:\n", key);
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      if (offered(curves[i])) out += write(names[i], curves[i]);
+    }
+  };
+  family(
+      "matmul", spec::kDtypeNames, c.matmul, [](const auto& one) { return one.ceiling > 0; }, matmul);
+  family(
+      "attention", spec::kAttentionKernelNames, c.attention, [](const auto& one) { return one.forward > 0; },
+      attention);
+  family(
+      "memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);
+  out += interference(c);
+  if (!c.sources.empty()) out += "sources:\n";
+  for (const std::string& source : c.sources) out += "  - " + quoted(source) + '\n';
+  return out;
+}
+
+}  // namespace config

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/kernel_csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "core/config/text_lines.h"
+
+namespace config {
+namespace {
+
+constexpr std::string_view kMatmulHeader = "gpu,dtype,kernel,m,n,k,latency_us,tflops,trtllm_version";
+constexpr std::string_view kAttentionHeader =
+    "gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,tflops_causal,trtllm_version";
+constexpr std::string_view kTorchFlow = "torch_flow";  // TensorRT-LLM's way through PyTorch and cuBLAS
+
+/// The fields of one line, with the columns of text at which they begin.
+class Fields {
+ public:
+  Fields(const TextLines& lines, std::string_view line, std::string_view header) : lines_(lines), header_(header) {
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t end = std::min(line.find(',', at), line.size());
+      if (count_ < texts_.size()) {
+        columns_[count_] = static_cast<int>(at) + 1;
+        texts_[count_] = line.substr(at, end - at);
+      }
+      ++count_;
+      at = end + 1;
+    }
+    const auto wanted = static_cast<std::size_t>(std::count(header.begin(), header.end(), ',')) + 1;
+    if (count_ != wanted) {
+      lines.fault(1, "", std::to_string(count_) + " fields where the header has " + std::to_string(wanted),
+                  "write one field for each column");
+    }
+  }
+
+  std::string_view text(std::size_t i) const { return texts_[i]; }
+
+  template <class T>
+  T positive(std::size_t i) const {
+    T value{};
+    const std::string_view text = texts_[i];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value > 0)) {
+      lines_.fault(columns_[i], name_of(i), "'" + std::string(text) + "' is no number above 0",
+                   "write a number above 0");
+    }
+    return value;
+  }
+
+ private:
+  std::string name_of(std::size_t i) const {
+    std::size_t at = 0;
+    for (; i > 0; --i) at = header_.find(',', at) + 1;
+    return std::string(header_.substr(at, header_.find(',', at) - at));
+  }
+
+  const TextLines& lines_;
+  std::string_view header_;
+  std::array<std::string_view, 11> texts_;
+  std::array<int, 11> columns_{};
+  std::size_t count_ = 0;
+};
+
+std::string source_of(std::string_view version) {
+  return "ai-dynamo/aiconfigurator @ 095f58a51, TensorRT-LLM " + std::string(version);
+}
+
+void read_matmul(const Fields& in, KernelTables& out) {
+  const std::string_view dtype = in.text(1), kernel = in.text(2);
+  if (dtype == "fp8_block") return void(++out.left_out["matmuls with block scales: no price has them"]);
+  if (dtype == "nvfp4") return void(++out.left_out["nvfp4 matmuls of the sweep: not the library that training calls"]);
+  MatmulRow row{
+      .m = in.positive<std::int64_t>(3), .n = in.positive<std::int64_t>(4), .k = in.positive<std::int64_t>(5)};
+  const base::Seconds time = base::us(in.positive<double>(6));
+  if (kernel != kTorchFlow || (dtype != "bfloat16" && dtype != "fp8")) {
+    return void(++out.left_out["matmuls of " + std::string(dtype) + " by " + std::string(kernel)]);
+  }
+  row.holds_cast = dtype == "fp8";
+  if (row.holds_cast) row.dtype = spec::Dtype::fp8;
+  out.rows.push_back({std::string(in.text(0)), out.source(source_of(in.text(8))), row, time, false});
+}
+
+}  // namespace
+
+void read_kernel_csv(const std::string& path, KernelTables& tables) {
+  TextLines lines(path);
+  std::string line;
+  lines.next(line);
+  const std::string header = line;
+  if (header != kMatmulHeader && header != kAttentionHeader) {
+    lines.fault(1, "header", "'" + header.substr(0, 80) + "' has other columns than are known",
+                "write " + std::string(kMatmulHeader) + " or " + std::string(kAttentionHeader));
+  }
+  while (lines.next(line)) {
+    const Fields in(lines, line, header);
+    if (header == kMatmulHeader) {
+      read_matmul(in, tables);
+    } else {
+      for (std::size_t i = 3; i < 8; ++i) in.positive<std::int64_t>(i);
+      in.positive<double>(8);
+      ++tables.left_out["attention by TensorRT-LLM's own kernels: training does not call them"];
+    }
+  }
+}
+
+}  // namespace config

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/text_lines.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+namespace config {
+namespace {
+
+gzFile handle(const std::unique_ptr<void, auto>& file) { return static_cast<gzFile>(file.get()); }
+
+}  // namespace
+
+void TextLines::Close::operator()(void* file) const { gzclose(static_cast<gzFile>(file)); }
+
+TextLines::TextLines(std::string path) : path_(std::move(path)) {
+  std::error_code error;
+  const bool there = std::filesystem::is_regular_file(path_, error);
+  if (there) file_.reset(gzopen(path_.c_str(), "rb"));
+  if (!file_)
+    throw base::InputError({{"PATH", "there is no such file", "name a table of measured rows", {path_, 0, 0}}});
+}
+
+bool TextLines::next(std::string& line) {
+  line.clear();
+  std::array<char, 4096> part;
+  ++number_;
+  while (gzgets(handle(file_), part.data(), static_cast<int>(part.size())) != nullptr) {
+    line += part.data();
+    if (!line.empty() && line.back() == '\n') {
+      line.pop_back();
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      return true;
+    }
+  }
+  int code = Z_OK;
+  gzerror(handle(file_), &code);
+  if (code != Z_OK) fault(1, "PATH", "the packed file is broken or ends early", "fetch or write it again");
+  return !line.empty();
+}
+
+void TextLines::fault(int column, std::string field, std::string what, std::string mend) const {
+  throw base::InputError({{std::move(field), std::move(what), std::move(mend), {path_, number_, column}}});
+}
+
+}  // namespace config

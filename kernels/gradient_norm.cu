@@ -1,0 +1,42 @@
+// kernels/gradient_norm.cu -- see gradient_norm.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/device.cuh"
+#include "kernels/gradient_norm.h"
+
+namespace kernels::gpu {
+namespace {
+
+template <int V>
+__global__ void square(std::int64_t count, const float* values, double* total) {
+  float sum = 0;
+  for (std::int64_t i = grid_index() * V; i < count; i += grid_stride() * V) {
+    const Pack<float, V> pack = load<V>(values + i);
+    for (int j = 0; j < V; ++j) sum += pack[j] * pack[j];
+  }
+  sum = block_reduce(sum);
+  if (threadIdx.x == 0) atomicAdd(total, static_cast<double>(sum));
+}
+
+__global__ void clip(const double* squared_norm, double max_norm, float* factor, float* norm) {
+  const double found = sqrt(*squared_norm);
+  *factor = static_cast<float>(found > max_norm ? max_norm / found : 1);
+  if (norm) *norm = static_cast<float>(found);
+}
+
+}  // namespace
+
+void squared_norm(std::int64_t count, const float* values, double* total, Stream stream) {
+  if (packs(Element::f32, count, values)) {
+    square<4><<<blocks_for(count / 4), kBlock, 0, stream>>>(count, values, total);
+  } else {
+    square<1><<<blocks_for(count), kBlock, 0, stream>>>(count, values, total);
+  }
+  check_launch("squared norm");
+}
+
+void clip_factor(const double* squared_norm, double max_norm, float* factor, float* norm, Stream stream) {
+  clip<<<1, 1, 0, stream>>>(squared_norm, max_norm, factor, norm);
+  check_launch("clip factor");
+}
+
+}  // namespace kernels::gpu

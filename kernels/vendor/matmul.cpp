@@ -1,0 +1,155 @@
+// kernels/vendor/matmul.cpp -- see matmul.h. cuBLASLt counts columns first: our row-major C = A B is its C' = B' A', so
+// B is its first operand, and what is stored row-major is transposed to it without being moved.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/vendor/matmul.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <map>
+#include <tuple>
+
+namespace kernels::vendor {
+namespace {
+
+void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(std::string(call) + ": " + cublasLtGetStatusString(status));
+}
+
+cudaDataType_t data_type(Number number) {
+  switch (number) {
+    case Number::bf16: return CUDA_R_16BF;
+    case Number::f32: return CUDA_R_32F;
+    case Number::e4m3: return CUDA_R_8F_E4M3;
+    case Number::e5m2: return CUDA_R_8F_E5M2;
+  }
+  return CUDA_R_16BF;
+}
+
+bool is_fp8(Number number) { return number == Number::e4m3 || number == Number::e5m2; }
+
+template <class T, cublasStatus_t (*destroy)(T)>
+struct Owned {
+  T handle = nullptr;
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (handle) destroy(handle);
+  }
+};
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class Value>
+void set(Description& description, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+  check(cublasLtMatmulDescSetAttribute(description.handle, attribute, &value, sizeof value),
+        "cublasLtMatmulDescSetAttribute");
+}
+
+template <class Value>
+void set(Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
+/// What is stored as `rows` x `columns` row-major.
+void describe(Layout& layout, Number number, std::int64_t rows, std::int64_t columns) {
+  check(cublasLtMatrixLayoutCreate(&layout.handle, data_type(number), columns, rows, columns),
+        "cublasLtMatrixLayoutCreate");
+}
+
+struct Plan {
+  Description description;
+  Layout a, b, c;
+  cublasLtMatmulHeuristicResult_t chosen{};
+
+  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::size_t workspace) {
+    check(cublasLtMatmulDescCreate(&description.handle, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (types.sms > 0) set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(types.sms));
+    describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
+    describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
+    describe(c, types.c, p.m, p.n);
+    choose(handle, p, workspace);
+  }
+
+  void choose(cublasLtHandle_t handle, const Matmul& p, std::size_t workspace) {
+    Preference preference;
+    check(cublasLtMatmulPreferenceCreate(&preference.handle), "cublasLtMatmulPreferenceCreate");
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    // Its own assumption of 256 would be wrong for tensors inside of flat buffers.
+    for (auto alignment : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      set(preference, alignment, std::uint32_t{16});
+    }
+    int found = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, description.handle, b.handle, a.handle, c.handle, c.handle, preference.handle, 1, &chosen, &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
+      throw DeviceError("cuBLASLt has no algorithm for a matmul of " + std::to_string(p.m) + " x " +
+                        std::to_string(p.n) + " x " + std::to_string(p.k) + " with these types and transposes");
+    }
+    check(status, "cublasLtMatmulAlgoGetHeuristic");
+  }
+};
+
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int>;
+
+}  // namespace
+
+struct MatmulLibrary::State {
+  cublasLtHandle_t handle = nullptr;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+  std::map<Key, Plan> plans;
+
+  Plan& plan(const Matmul& p, const MatmulTypes& t) {
+    const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, t.a, t.b, t.c, t.sms};
+    return plans.try_emplace(key, handle, p, t, workspace_bytes).first->second;
+  }
+  ~State() {
+    plans.clear();
+    if (workspace) cudaFree(workspace);
+    if (handle) cublasLtDestroy(handle);
+  }
+};
+
+MatmulLibrary::MatmulLibrary(std::size_t workspace_bytes) : state_(std::make_unique<State>()) {
+  check(cublasLtCreate(&state_->handle), "cublasLtCreate");
+  if (const cudaError_t error = cudaMalloc(&state_->workspace, workspace_bytes); error != cudaSuccess) {
+    throw DeviceError(std::string("cuBLASLt's workspace: ") + cudaGetErrorString(error));
+  }
+  state_->workspace_bytes = workspace_bytes;
+}
+
+MatmulLibrary::~MatmulLibrary() = default;
+
+void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulOperands& o, Stream stream) {
+  Plan& plan = state_->plan(p, types);
+  if (is_fp8(types.a)) set(plan.description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, o.scale_a);
+  if (is_fp8(types.b)) set(plan.description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, o.scale_b);
+  const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
+  const void* addend = o.addend ? o.addend : o.c;
+  check(cublasLtMatmul(state_->handle, plan.description.handle, &alpha, o.b, plan.b.handle, o.a, plan.a.handle, &beta,
+                       addend, plan.c.handle, o.c, plan.c.handle, &plan.chosen.algo, state_->workspace,
+                       state_->workspace_bytes, stream),
+        "cublasLtMatmul");
+}
+
+std::string MatmulLibrary::algorithm(const Matmul& p, const MatmulTypes& types) {
+  const cublasLtMatmulHeuristicResult_t& chosen = state_->plan(p, types).chosen;
+  const auto value = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    int found = -1;
+    std::size_t written = 0;
+    cublasLtMatmulAlgoConfigGetAttribute(&chosen.algo, attribute, &found, sizeof found, &written);
+    return std::to_string(found);
+  };
+  return "algorithm " + value(CUBLASLT_ALGO_CONFIG_ID) + " tile " + value(CUBLASLT_ALGO_CONFIG_TILE_ID) + " stages " +
+         value(CUBLASLT_ALGO_CONFIG_STAGES_ID) + " split-k " + value(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + " waves " +
+         std::to_string(chosen.wavesCount);
+}
+
+}  // namespace kernels::vendor

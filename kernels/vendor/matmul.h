@@ -1,0 +1,51 @@
+// kernels/vendor/matmul.h -- the matmul of matmul.h by cuBLASLt, with the algorithm that its heuristics choose.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "kernels/matmul.h"
+
+namespace kernels::vendor {
+
+enum class Number { bf16, f32, e4m3, e5m2 };
+
+/// What a matmul is computed in; sums are fp32. Both operands are bf16, or both fp8 (not both e5m2, which hold
+/// gradients).
+struct MatmulTypes {
+  Number a = Number::bf16, b = Number::bf16, c = Number::bf16;
+  int sms = 0;  // SMs that the kernel may count on; 0: all. Others may be held by communication.
+};
+
+/// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a
+/// residual, say.
+struct MatmulOperands {
+  const void *a = nullptr, *b = nullptr, *addend = nullptr;
+  void* c = nullptr;
+  const float *scale_a = nullptr, *scale_b = nullptr;  // of fp8 operands, on the device
+};
+
+/// cuBLASLt on the current device, and its workspace. The plan of a shape is made when it is first met, and kept.
+class MatmulLibrary {
+ public:
+  static constexpr std::size_t kWorkspace = 32 << 20;  // what cuBLAS's documentation advises for Hopper
+
+  /// Throws DeviceError where there is no GPU.
+  explicit MatmulLibrary(std::size_t workspace_bytes = kWorkspace);
+  ~MatmulLibrary();
+
+  /// Throws DeviceError when no algorithm takes the shape and types: Hopper's fp8 wants transpose_b alone, and rows of
+  /// a multiple of 16 elements. Runs of one library share its workspace, so they belong on one stream.
+  void run(const Matmul&, const MatmulTypes&, const MatmulOperands&, Stream);
+
+  /// The algorithm chosen, its tile, stages, split of k and waves, as text.
+  std::string algorithm(const Matmul&, const MatmulTypes&);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kernels::vendor

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/cuda/pool.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/fault.h"
+#include "core/base/text.h"
+#include "real/cuda/device.h"
+
+namespace real {
+
+DeviceBuffer::~DeviceBuffer() {
+  if (!data_) return;
+  cudaFreeAsync(data_, stream_);
+  pool_->ledger_.give(category_, bytes_);
+}
+
+void DeviceBuffer::swap(DeviceBuffer& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(stream_, other.stream_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(category_, other.category_);
+}
+
+Pool::Pool(int device) : device_(device) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {};
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+  std::uint64_t keep_all = ~0ull;
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
+}
+
+Pool::~Pool() { cudaMemPoolDestroy(pool_); }
+
+DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Stream& stream) {
+  DeviceBuffer out;
+  if (bytes == 0) return out;
+  const cudaError_t status = cudaMallocFromPoolAsync(&out.data_, static_cast<std::size_t>(bytes), pool_, stream.get());
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // not a lasting error: who catches this can go on
+    const auto human = [](std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); };
+    throw base::DeviceError(fmt::format("{} more ({}) do not fit on GPU {} of {}; taken are {}", human(bytes),
+                                        plan::kCategoryNames[static_cast<std::size_t>(category)], device_,
+                                        base::human(facts(device_).memory), to_string(ledger_.now())));
+  }
+  check(status, "cudaMallocFromPoolAsync");
+  out.pool_ = this;
+  out.stream_ = stream.get();
+  out.bytes_ = bytes;
+  out.category_ = category;
+  ledger_.take(category, bytes);
+  return out;
+}
+
+std::int64_t Pool::reserved_peak() const {
+  std::uint64_t bytes = 0;
+  check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace real

@@ -1,0 +1,84 @@
+// real/cuda/pool.h -- the memory of one GPU, taken and given back in stream order, by category; and memory of the host
+// that copies reach at full speed. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "real/cuda/stream.h"
+#include "real/memory/ledger.h"
+
+namespace real {
+
+class Pool;
+
+/// Bytes on the GPU. Given back in the order of the stream it was taken on: work of other streams on it must have been
+/// waited for there.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceBuffer();
+
+  void* data() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  friend Pool;
+  void swap(DeviceBuffer& other) noexcept;
+  Pool* pool_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  plan::Category category_ = plan::Category::workspace;
+};
+
+/// Keeps what was given back for the next taker, so that a step after the first asks the driver for nothing. Outlives
+/// its buffers. One thread at a time.
+class Pool {
+ public:
+  explicit Pool(int device);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// Throws base::DeviceError that says how much is taken for what when it does not fit.
+  DeviceBuffer take(plan::Category category, std::int64_t bytes, const Stream& stream);
+
+  /// What the buffers asked for.
+  Ledger& ledger() { return ledger_; }
+  /// The most that the driver gave this pool at once: rounding and fragmentation included.
+  std::int64_t reserved_peak() const;
+
+ private:
+  friend DeviceBuffer;
+  int device_;
+  cudaMemPool_t pool_ = nullptr;
+  Ledger ledger_;
+};
+
+/// Page-locked memory of the host.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::size_t bytes) : bytes_(bytes) { check(cudaMallocHost(&data_, bytes), "cudaMallocHost"); }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer() { cudaFreeHost(data_); }
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+}  // namespace real

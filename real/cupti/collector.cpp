@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/cupti/collector.h"
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "real/cuda/check.h"
+#include "real/cupti/check.h"
+#include "real/cupti/decode.h"
+
+namespace real {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{8} << 20;         // bytes of one host buffer
+constexpr std::size_t kDeviceBuffer = std::size_t{16} << 20;  // CUPTI's own on the device: some 500,000 records
+constexpr std::size_t kAlignment = 4096;                      // CUPTI wants 8
+
+constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_MEMCPY,
+                            CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                            CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};  // never KERNEL, under which kernels run one by one
+
+// An external id is written only beside the record of a call, so the calls that launch work are recorded, and no
+// others.
+constexpr std::array kRuntimeCalls{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000};
+constexpr std::array kDriverCalls{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                  CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+                                  CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
+                                  CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
+                                  CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch};
+
+// CUPTI's callbacks are handed nothing of ours, so what they fill can only be reached through the process.
+struct Sink {
+  std::mutex guard;
+  Records records;
+};
+Sink& sink() {
+  static Sink one;
+  return one;
+}
+
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBuffer));
+  *size = *buffer ? kBuffer : 0;
+  *most_records = 0;  // as many as fit
+}
+
+void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                          std::size_t bytes) {
+  {
+    const std::lock_guard lock(sink().guard);
+    decode(buffer, bytes, sink().records);
+    std::size_t dropped = 0;
+    if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+      sink().records.dropped += dropped;
+  }
+  std::free(buffer);
+}
+
+template <class T>
+void set_attribute(CUpti_ActivityAttribute attribute, T value) {
+  std::size_t size = sizeof value;
+  check(cuptiActivitySetAttribute(attribute, &size, &value), "cuptiActivitySetAttribute");
+}
+
+void enable_calls(std::uint8_t on) {
+  for (const auto call : kRuntimeCalls) check(cuptiActivityEnableRuntimeApi(call, on), "cuptiActivityEnableRuntimeApi");
+  for (const auto call : kDriverCalls) check(cuptiActivityEnableDriverApi(call, on), "cuptiActivityEnableDriverApi");
+}
+
+void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+}  // namespace
+
+Collector::Collector() {
+  subscribe();
+  try {
+    set_attribute<std::uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
+    set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, kDeviceBuffer);
+    check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
+    enable_calls(1);
+    for (const auto kind : kKinds) check(cuptiActivityEnable(kind), "cuptiActivityEnable");
+  } catch (...) {
+    cuptiUnsubscribe(subscriber_);
+    throw;
+  }
+}
+
+Collector::~Collector() {
+  for (const auto kind : kKinds) cuptiActivityDisable(kind);
+  for (const auto call : kRuntimeCalls) cuptiActivityEnableRuntimeApi(call, 0);
+  for (const auto call : kDriverCalls) cuptiActivityEnableDriverApi(call, 0);
+  cuptiUnsubscribe(subscriber_);
+}
+
+/// Activity records could be had without; subscribing tells whether another client is there, and who.
+void Collector::subscribe() {
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1> other{};
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  parameters.subscriberName = "forerun";
+  parameters.oldSubscriberName = other.data();
+  parameters.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
+  const CUptiResult status = cuptiSubscribe_v2(&subscriber_, ignore, nullptr, &parameters);
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    const std::string name = other[0] ? other.data() : "Nsight, cuda-gdb or compute-sanitizer";
+    throw base::DeviceError("the GPU cannot be recorded: another profiler is at work (" + name + "); run without it");
+  }
+  check(status, "cuptiSubscribe");
+}
+
+Records Collector::take() {
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // flushing does not wait for the device
+  check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+  const std::lock_guard lock(sink().guard);
+  return std::exchange(sink().records, {});
+}
+
+OperatorScope::OperatorScope(OperatorInstance instance) {
+  check(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, instance),
+        "cuptiActivityPushExternalCorrelationId");
+}
+
+OperatorScope::~OperatorScope() {
+  std::uint64_t last = 0;
+  cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
+}
+
+}  // namespace real

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/quantity.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+
+namespace reports {
+
+std::string human(double si, std::string_view unit) {
+  if (unit == "s") return base::human(base::Seconds(si));
+  if (unit == "B") return base::human(base::Bytes(si));
+  if (unit == "B/s") return base::human(base::ByteRate(si));
+  if (unit == "FLOP/s") return base::human(base::FlopRate(si));
+  if (unit == "W") return base::human(base::Watts(si));
+  return fmt::format("{:.4g}", si);
+}
+
+}  // namespace reports

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/analysis/rerun.h"
+
+#include "core/plan/build.h"
+#include "sim/engine/chains.h"
+#include "sim/engine/flatten.h"
+#include "sim/prices.h"
+
+namespace sim {
+
+Rerun::Rerun(const spec::Job& job, const plan::Plan& plan, const spec::Input& input, double value)
+    : job_(job), plan_(plan), input_(input) {
+  spec::set_input(job_, input.name, value);
+  if (input.shapes_plan) own_ = plan::build(job_);
+}
+
+trace::Ticks Rerun::length() const { return length_of(plan(), job_); }
+
+trace::Ticks length_of(const plan::Plan& plan, const spec::Job& job) {
+  EngineInput in = priced(plan, job);
+  chain(in);
+  if (plan.rolling) return simulate(plan, in).length;  // the period is read off the Trace
+  for (Instance& instance : in.instances) instance.recorded = false;
+  return run(in).end;
+}
+
+std::vector<double> work_prices(const plan::Plan& plan, const spec::Job& job) {
+  std::vector<double> out;
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const spec::Cluster cluster = job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster;
+    const spec::Outages none{.seed = job.simulation.seed};
+    for (const base::Seconds& price : prices_of(plan, cluster, job.network, none)) out.push_back(price.si());
+  }
+  return out;
+}
+
+std::vector<double> costs(const plan::Plan& plan, const spec::Job& job) {
+  std::vector<double> out = work_prices(plan, job);
+  const spec::Framework& f = job.framework;
+  for (const base::Seconds& host : {f.launch, f.backward_launch, f.compiled_launch, f.collective_launch, f.step}) {
+    out.push_back(host.si());
+  }
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const spec::Calibration& calibration = job.cluster.node_of(kind).calibration;
+    out.push_back(calibration.compute_slowdown);
+    out.push_back(calibration.comm_slowdown);
+  }
+  return out;
+}
+
+}  // namespace sim

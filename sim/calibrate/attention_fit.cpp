@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/calibrate/attention_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/calibrate/least_squares.h"
+
+namespace sim {
+namespace {
+
+using config::AttentionRow;
+using spec::AttentionCurve;
+
+const AttentionRow& shape_of(const config::MeasuredKernel& row) { return std::get<AttentionRow>(row.shape); }
+
+/// What the rows differ in, and so what they can tell.
+struct Told {
+  bool backward = false, both = false, framework = false, narrow = false, wide = false;
+  std::set<std::int64_t> lengths;
+  std::set<bool> masks;
+
+  explicit Told(const MeasuredRows& rows) {
+    for (const config::MeasuredKernel* row : rows) {
+      const AttentionRow& s = shape_of(*row);
+      backward |= s.passes == AttentionRow::Passes::backward;
+      both |= s.passes == AttentionRow::Passes::both;
+      framework |= !s.kernel;
+      const int width = (s.head_dim + s.value_head_dim) / 2;
+      narrow |= width < 128;
+      wide |= width > 128;
+      lengths.insert(s.kv_len);
+      masks.insert(s.causal);
+    }
+  }
+};
+
+/// One unknown and where it goes.
+struct Knob {
+  Unknown unknown;
+  void (*set)(AttentionCurve&, double);
+};
+
+std::vector<Knob> knobs_of(const Told& told, bool ratio_kept) {
+  std::vector<Knob> out{{{"forward", 0.5, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.forward = v; }}};
+  if (!ratio_kept) out.push_back({{"backward", 0.4, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.backward = v; }});
+  if (told.lengths.size() > 2) {
+    out.push_back({{"ramp", 150, 1, 2000}, [](AttentionCurve& c, double v) { c.ramp = v; }});
+  }
+  if (told.masks.size() > 1) {
+    out.push_back({{"diagonal", 80, 1, 1000}, [](AttentionCurve& c, double v) { c.diagonal = v; }});
+    out.push_back({{"causal", 0.95, 0.5, 1.2}, [](AttentionCurve& c, double v) { c.causal = v; }});
+  }
+  if (told.narrow)
+    out.push_back({{"head_dim_64", 0.85, 0.3, 1.2}, [](AttentionCurve& c, double v) { c.head_dim_64 = v; }});
+  if (told.wide)
+    out.push_back({{"head_dim_256", 0.95, 0.1, 1.3}, [](AttentionCurve& c, double v) { c.head_dim_256 = v; }});
+  return out;
+}
+
+double passes_of(const config::MeasuredKernel& row) {
+  return shape_of(row).passes == AttentionRow::Passes::both ? 2 : 1;
+}
+
+/// The errors of rows that hold `host` in each pass.
+std::vector<double> errors_with(base::Seconds host, const MeasuredRows& rows, const Device& device) {
+  std::vector<double> out;
+  const Device cool = short_run(device);
+  for (const config::MeasuredKernel* row : rows) {
+    out.push_back(std::log((time_of(*row, cool, device) + host * passes_of(*row)) / row->time));
+  }
+  return out;
+}
+
+void fit_low_precision(Device& device, AttentionCurve& curve, const MeasuredRows& rows) {
+  const Minimum best = minimise({{{"low_precision", 0.75, 0.2, 1.2}}, {}, [&](const std::vector<double>& x) {
+                                   curve.low_precision = x[0];
+                                   return log_errors(rows, device);
+                                 }});
+  curve.low_precision = rounded(best.values[0]);
+}
+
+}  // namespace
+
+base::Seconds fit_attention(Device& device, spec::AttentionKernel kernel, const MeasuredRows& rows) {
+  AttentionCurve& curve = device.calibration.attention[static_cast<int>(kernel)];
+  if (spec::bytes_of(shape_of(*rows.front()).dtype) < 2) {
+    fit_low_precision(device, curve, rows);
+    return {};
+  }
+  const Told told(rows);
+  const bool ratio_kept = !curve.backward_measured && curve.forward > 0;
+  const double ratio = ratio_kept ? curve.backward / curve.forward : 0;
+  const std::vector<Knob> knobs = knobs_of(told, ratio_kept);
+  LeastSquares problem;
+  for (const Knob& knob : knobs) problem.unknowns.push_back(knob.unknown);
+  if (told.framework) problem.unknowns.push_back({"host", 2e-5, 1e-7, 5e-4});
+  const auto apply = [&](const std::vector<double>& x) {
+    for (std::size_t i = 0; i < knobs.size(); ++i) knobs[i].set(curve, x[i]);
+    if (ratio_kept) curve.backward = ratio * curve.forward;
+    return told.framework ? base::Seconds(x.back()) : base::Seconds{};
+  };
+  problem.errors = [&](const std::vector<double>& x) { return errors_with(apply(x), rows, device); };
+  Minimum best = minimise(problem);
+  for (double& value : best.values) value = rounded(value);
+  const base::Seconds host = apply(best.values);
+  curve.backward = rounded(curve.backward);
+  return host;
+}
+
+}  // namespace sim

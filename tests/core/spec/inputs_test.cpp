@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/core/spec/members.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Everything that may be left out is there, so that every figure is met.
+spec::Job full_job() {
+  spec::Job job = toy::job({.tp = 2, .dp = 4});
+  spec::Calibration& c = job.cluster.node.calibration;
+  for (auto& curve : c.matmul) {
+    curve.ceiling = 0.8;
+    curve.grouped_from.source = curve.gradient_from.source = "x";
+  }
+  for (auto& curve : c.attention) curve.forward = curve.backward = 0.5;
+  for (auto& curve : c.memory) curve.efficiency = 0.8;
+  for (spec::NetworkCalibration* path : {&job.cluster.node.links, &job.cluster.fabric.calibration}) {
+    for (const spec::CurveName& name : spec::kCurveNames) {
+      spec::PathCurve& curve = path->*name.curve;
+      curve.efficiency = curve.low_latency.efficiency = curve.ll128.efficiency = 0.5;
+    }
+  }
+  job.cluster.fabric.upper_tiers = {{.nodes = 4, .oversubscription = 2}};
+  job.training.data = {.bytes_per_token = {}, .bytes_per_sample = {}, .bandwidth = base::GBps(1)};
+  job.training.checkpoint = spec::Checkpoint{.bandwidth = base::GBps(1)};
+  return job;
+}
+
+/// Inputs named PREFIX and one word.
+std::size_t figures_under(const std::string& prefix) {
+  std::size_t count = 0;
+  for (const spec::Input& input : spec::inputs(full_job())) {
+    count += input.name.starts_with(prefix) && input.name.find('.', prefix.size()) == std::string::npos;
+  }
+  return count;
+}
+
+/// The members of T are figures under `prefix`, or named here: parts with a test of their own, and what no step time
+/// is made of.
+template <class T>
+void expect_known(const std::string& prefix, const Names& others) {
+  EXPECT_EQ(testing_support::members<T>(), (prefix.empty() ? 0 : figures_under(prefix)) + others.size())
+      << prefix << ": a new member wants a line in core/spec/inputs.cpp, or its name among the others here";
+}
+
+TEST(Members, AreCounted) {
+  struct Three {
+    int a = 1;
+    std::string b;
+    std::array<double, 4> c{};
+  };
+  EXPECT_EQ(testing_support::members<Three>(), 3u);
+}
+
+TEST(Inputs, NameEveryFigureOfTheNode) {
+  // Clock and cache are in the data sheet, and no formula reads them.
+  expect_known<spec::Gpu>("gpu.", {"name", "generation", "clock", "peak", "l2", "calibration"});
+  expect_known<spec::Nvlink>("nvlink.", {"domain", "via", "multicast"});
+  // What a card is rated where a port slows it is told, never used.
+  expect_known<spec::Nic>("nic.", {"count", "kind", "rated"});
+  expect_known<spec::Pcie>("pcie.", {"p2p"});
+  expect_known<spec::Host>("host.", {});
+  expect_known<spec::Nvme>("nvme.", {});
+  // A node's power is money, not time.
+  expect_known<spec::Node>(
+      "", {"name", "gpu", "calibration", "links", "gpus", "nvlink", "nic", "pcie", "host", "nvme", "power"});
+}
+
+TEST(Inputs, NameEveryFigureOfTheFabric) {
+  // A port has its effect on the card when the Job is read (plug_in); nic.bandwidth is what the two reach together.
+  expect_known<spec::Fabric>("fabric.", {"name", "kind", "leaf_nodes", "upper_tiers", "routing", "nodes", "groups",
+                                         "shape", "nic_kind", "port", "in_switch_reduction", "calibration"});
+  expect_known<spec::Tier>("fabric.upper_tiers.", {"nodes"});
+}
+
+TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
+  // unaligned_on_cuda_cores is a choice between two kernels, not a figure; the rest are texts.
+  const Names parts{"name", "matmul", "attention", "memory", "power", "gpu", "measured_as", "unaligned_on_cuda_cores",
+                    "accumulation_source", "unaligned_source", "interference_source", "sources"};
+  EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 3);
+  for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
+  expect_known<spec::MatmulCurve>("matmul.bf16.", {"from", "grouped_from", "gradient_from"});
+  expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "from"});
+  expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
+  expect_known<spec::PowerState>("power.", {"source"});
+}
+
+TEST(Inputs, NameEveryConstantOfTheNetworkCurves) {
+  EXPECT_EQ(testing_support::members<spec::NetworkCalibration>(), std::size(spec::kCurveNames) + 2);  // name, sources
+  for (const std::string path : {"links.", "fabric."}) {
+    for (const spec::CurveName& name : spec::kCurveNames) {
+      const std::string curve = path + name.key + '.';
+      expect_known<spec::PathCurve>(curve, {"low_latency", "ll128", "covered", "residual", "measured", "source"});
+      expect_known<spec::LowLatency>(curve + "low_latency.", {});
+      expect_known<spec::LowLatency>(curve + "ll128.", {});
+    }
+  }
+}
+
+TEST(Inputs, NameEveryRateOfTheFramework) {
+  // The others choose what is run, or fill memory.
+  expect_known<spec::Framework>("framework.", {"name",
+                                               "gradient_bucket",
+                                               "parameter_bucket",
+                                               "bucket_ranks",
+                                               "whole_later_chunks",
+                                               "synchronizes_each_reduce",
+                                               "scatter_gather_pipeline",
+                                               "fp16_gradients",
+                                               "dropout",
+                                               "sharded_gradients_in_16_bits",
+                                               "own_models",
+                                               "placeholders_of_fp8_gpus",
+                                               "loss_of_fp8_gpus",
+                                               "synchronizes_p2p",
+                                               "balances_stages",
+                                               "fp32_shards",
+                                               "unit_copies",
+                                               "bucketed_units",
+                                               "zero3_overlaps",
+                                               "fused_optimizer",
+                                               "context",
+                                               "communicator",
+                                               "fragmentation",
+                                               "keeps_casts",
+                                               "fp8_parameters",
+                                               "experts_follow_tp",
+                                               "router_kernels",
+                                               "router_gradient_kernels",
+                                               "compiles_loss",
+                                               "separate_loss",
+                                               "keeps_gathered",
+                                               "expands_kv",
+                                               "ring_gathers",
+                                               "separate_linears",
+                                               "optimizer_workspace",
+                                               "keeps_stage_outputs",
+                                               "keeps_pipeline_units",
+                                               "stream_pools",
+                                               "ulysses_heads",
+                                               "optimizer_tile",
+                                               "fused",
+                                               "overlap",
+                                               "tp_of_fp8_gpus",
+                                               "source"});
+}
+
+TEST(Inputs, NameEveryRateOfTheFiles) {
+  expect_known<spec::InputData>("data.", {"bytes_per_token", "bytes_per_sample", "prefetch"});
+  expect_known<spec::Checkpoint>("checkpoint.", {"every", "shared", "async"});
+}
+
+TEST(Inputs, AreWhatTheyWereSetTo) {
+  spec::Job job = full_job();
+  double value = 1000;
+  for (const spec::Input& input : spec::inputs(job)) spec::set_input(job, input.name, ++value);
+  value = 1000;
+  std::set<std::string> names;
+  for (const spec::Input& input : spec::inputs(job)) {
+    EXPECT_EQ(input.value, ++value) << input.name;
+    EXPECT_TRUE(names.insert(input.name).second) << input.name << " stands twice";
+  }
+  spec::set_input(job, "gpu.hbm", 5);
+  EXPECT_EQ(job.cluster.node.gpu.hbm.si(), 5);
+}
+
+TEST(Inputs, OfAMixedClusterNameTheirNode) {
+  spec::Job job = toy::job({.dp = 16});
+  spec::Node other = job.cluster.node;
+  other.name = "slow";
+  other.gpu.peak[static_cast<int>(spec::Dtype::bf16)] = base::TFLOPps(500);
+  job.cluster.groups = {{job.cluster.node, 1}, {other, 1}};
+  job.cluster.node = other;  // the least able stands for the cluster
+
+  spec::set_input(job, "gpu.hbm@slow", 5e11);
+  EXPECT_EQ(job.cluster.groups[0].node.gpu.hbm.si(), 1e12);
+  EXPECT_EQ(job.cluster.groups[1].node.gpu.hbm.si(), 5e11);
+  EXPECT_EQ(job.cluster.node.gpu.hbm.si(), 5e11);
+}
+
+TEST(Inputs, KnowTheTimeInTheirUnits) {
+  EXPECT_EQ(spec::power_of_time(spec::InputUnit::seconds), 1);
+  EXPECT_EQ(spec::power_of_time(spec::InputUnit::flop_rate), -1);
+  EXPECT_EQ(spec::power_of_time(spec::InputUnit::watts), -1);
+  EXPECT_EQ(spec::power_of_time(spec::InputUnit::bytes), 0);
+}
+
+}  // namespace

@@ -1,0 +1,88 @@
+// tests/gpu/moe_test.cpp -- router and permutation of the GPU against their CPU references.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/permute.h"
+#include "kernels/router.h"
+#include "tests/gpu/device_array.h"
+
+namespace {
+
+using kernels::Element;
+using test::Array;
+using test::Device;
+using test::Values;
+using Ids = std::vector<std::int32_t>;
+namespace gpu = kernels::gpu;
+namespace reference = kernels::reference;
+
+class MoeKernel : public test::Kernel {
+ protected:
+  static constexpr std::int64_t kTokens = 301, kExperts = 40, kTopK = 6, kChoices = kTokens * kTopK;
+  kernels::Router router_{kTokens, kExperts, kTopK, 0.5};
+  kernels::Permute permute_{kTokens, kTopK, kExperts, GetParam().width};
+  // Distinct logits of a token, or a tie would be broken by rounding: 40 steps of 1/8, in a random order.
+  Values logits() const {
+    Values values;
+    for (int token = 0; token < kTokens; ++token) {
+      for (int e = 0; e < kExperts; ++e) values.push_back((e * 7 + token * 13) % kExperts / 8.0);
+    }
+    return values;
+  }
+};
+
+TEST_P(MoeKernel, RouterAgreesForwardAndBackward) {
+  const Values x = logits(), dweights = test::random_elements(Element::f32, kChoices, 2);
+  Values p(x.size()), weights(kChoices), dx(x.size());
+  Ids experts(kChoices), counts(kExperts);
+  reference::router_forward(router_, x, p, experts, weights);
+  for (int e : experts) ++counts[e];
+  reference::router_backward(router_, p, experts, counts, dweights, 2, dx);
+  const Array d_x(element(), x), d_p(Element::f32, x.size()), d_weights(Element::f32, kChoices);
+  const Array d_dweights(Element::f32, dweights), d_dx(element(), x.size()), d_loss(Element::f32, Values{1});
+  const Device<std::int32_t> d_experts(kChoices), d_counts(counts);
+  gpu::router_forward(router_, element(), d_x.data(), d_p.floats(), d_experts.data(), d_weights.floats(), nullptr);
+  gpu::router_auxiliary_loss(router_, d_p.floats(), d_counts.data(), d_loss.floats(), nullptr);
+  gpu::router_backward(router_, element(), d_p.floats(), d_experts.data(), d_counts.data(), d_dweights.floats(), 2,
+                       d_dx.data(), nullptr);
+  EXPECT_EQ(d_experts.values(), experts);
+  test::expect_close(d_p.values(), p, 1e-5, "probabilities");
+  test::expect_close(d_weights.values(), weights, 1e-5, "weights");
+  EXPECT_NEAR(d_loss.values()[0], 1 + reference::router_auxiliary_loss(router_, p, counts), 1e-5);
+  test::expect_close(d_dx.values(), dx, close(), "dlogits");
+}
+
+TEST_P(MoeKernel, PermuteAndUnpermuteAgree) {
+  Values p(logits().size()), weights(kChoices);
+  Ids experts(kChoices), counts(kExperts), rows(kChoices);
+  reference::router_forward(router_, logits(), p, experts, weights);
+  for (double& weight : weights) weight = static_cast<float>(weight);
+  reference::permute_plan(permute_, experts, counts, rows);
+  const Values x = random(kTokens * width(), 1), value = random(kChoices * width(), 2),
+               dy = random(kTokens * width(), 3);
+  Values sorted(value.size()), dx(x.size()), y(x.size()), dsorted(value.size()), dweights(kChoices);
+  reference::permute_forward(permute_, rows, x, sorted);
+  reference::permute_backward(permute_, rows, value, dx);
+  reference::unpermute_forward(permute_, rows, weights, value, y);
+  reference::unpermute_backward(permute_, rows, weights, value, dy, dsorted, dweights);
+
+  const Device<std::int32_t> d_experts(experts), d_counts(kExperts), d_rows(kChoices);
+  const Array d_weights(Element::f32, weights), d_x(element(), x), d_value(element(), value), d_dy(element(), dy);
+  const Array d_sorted(element(), value.size()), d_dx(element(), x.size()), d_y(element(), x.size());
+  const Array d_dsorted(element(), value.size()), d_dweights(Element::f32, kChoices);
+  gpu::permute_plan(permute_, d_experts.data(), d_counts.data(), d_rows.data(), nullptr);
+  EXPECT_EQ(d_counts.values(), counts);
+  ASSERT_EQ(d_rows.values(), rows);
+  gpu::permute_forward(permute_, element(), d_rows.data(), d_x.data(), d_sorted.data(), nullptr);
+  gpu::permute_backward(permute_, element(), d_rows.data(), d_value.data(), d_dx.data(), nullptr);
+  gpu::unpermute_forward(permute_, element(), d_rows.data(), d_weights.floats(), d_value.data(), d_y.data(), nullptr);
+  gpu::unpermute_backward(permute_, element(), d_rows.data(), d_weights.floats(), d_value.data(), d_dy.data(),
+                          d_dsorted.data(), d_dweights.floats(), nullptr);
+  EXPECT_EQ(d_sorted.values(), sorted);
+  test::expect_close(d_dx.values(), dx, close(), "dx");
+  test::expect_close(d_y.values(), y, close(), "y");
+  test::expect_close(d_dsorted.values(), dsorted, close(), "dsorted");
+  test::expect_close(d_dweights.values(), dweights, 1e-5, "dweights");
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, MoeKernel, test::kCases, test::case_name);
+
+}  // namespace

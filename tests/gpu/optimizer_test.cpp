@@ -1,0 +1,98 @@
+// tests/gpu/optimizer_test.cpp -- AdamW, the gradient norm, conversions and copies of the GPU against their CPU
+// references. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "kernels/adamw.h"
+#include "kernels/convert.h"
+#include "kernels/copy_on_sms.h"
+#include "kernels/gradient_norm.h"
+#include "kernels/strided_copy.h"
+#include "tests/gpu/device_array.h"
+
+namespace {
+
+using kernels::Element;
+using test::Array;
+using test::Device;
+using test::Values;
+namespace gpu = kernels::gpu;
+namespace reference = kernels::reference;
+
+class FlatKernel : public test::Kernel {};
+
+TEST_P(FlatKernel, AdamWAgreesOverManyTensorsOfDifferentLength) {
+  // 70 tensors, more than a launch takes; beside each other in memory, so that few begin at a multiple of 16 bytes.
+  constexpr int kTensors = 70;
+  const std::int64_t each = width(), count = kTensors * each;
+  const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, 7};
+  const Values gradient = test::random_elements(Element::f32, count, 1);
+  Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(Element::f32, count, 3);
+  Values v = test::random_elements(Element::f32, count, 4);
+  for (double& value : v) value = std::fabs(value);
+  const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(Element::f32, m),
+      d_v(Element::f32, v);
+  const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
+  std::vector<kernels::gpu::AdamWTensor> tensors;
+  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
+  for (std::int64_t at = 0; at < count; at += each) {
+    tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, d_m.floats() + at, d_v.floats() + at,
+                       static_cast<char*>(d_parameter.data()) + at * bytes, each});
+  }
+  reference::adamw(shape, 0.5, gradient, master, m, v);
+  gpu::adamw(shape, element(), tensors, d_factor.floats(), nullptr);
+  test::expect_close(d_master.values(), master, 1e-5, "master");
+  test::expect_close(d_m.values(), m, 1e-5, "m");
+  test::expect_close(d_v.values(), v, 1e-5, "v");
+  test::expect_close(d_parameter.values(), master, close(), "parameter");
+}
+
+TEST_P(FlatKernel, ClipFactorAgreesAndStaysOnTheDevice) {
+  const Values x = test::random_elements(Element::f32, 1000 * width() + 1, 1);
+  const double squared = reference::squared_norm(x);
+  const Array d_x(Element::f32, x), factor(Element::f32, 1), norm(Element::f32, 1);
+  const Device<double> total(std::vector<double>{0});
+  gpu::squared_norm(static_cast<std::int64_t>(x.size()), d_x.floats(), total.data(), nullptr);
+  gpu::clip_factor(total.data(), 3, factor.floats(), norm.floats(), nullptr);
+  EXPECT_NEAR(total.values()[0] / squared, 1, 1e-6);
+  EXPECT_NEAR(factor.values()[0], reference::clip_factor(squared, 3), 1e-6);
+  EXPECT_NEAR(norm.values()[0] / std::sqrt(squared), 1, 1e-6);
+}
+
+TEST_P(FlatKernel, ScaleAddAgreesBetweenTypes) {
+  const auto count = 3 * width();
+  for (Element to : {Element::f32, Element::bf16}) {
+    for (double beta : {0.0, 1.0}) {
+      const Values x = random(count, 1);
+      Values y = test::random_elements(to, count, 2);
+      const Array d_x(element(), x), d_y = beta == 0 ? Array(to, count) : Array(to, y);  // NaN must not be read
+      reference::scale_add(0.75, x, beta, y);
+      gpu::scale_add(count, 0.75, element(), d_x.data(), beta, to, d_y.data(), nullptr);
+      test::expect_close(d_y.values(), y, test::tolerance(to), "y");
+    }
+  }
+}
+
+TEST_P(FlatKernel, StridedCopyIsExact) {
+  const kernels::StridedCopy shape = kernels::head_transpose(2, 5, 3, width());
+  const Values x = random(30 * width(), 1);
+  Values y(x.size());
+  reference::strided_copy(shape, x, y);
+  const Array d_x(element(), x), d_y(element(), x.size());
+  gpu::strided_copy(shape, element(), d_x.data(), d_y.data(), nullptr);
+  EXPECT_EQ(d_y.values(), y);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, FlatKernel, test::kCases, test::case_name);
+
+TEST(CopyOnSms, CopiesEverythingWhateverTheNumberOfBlocks) {
+  std::vector<std::int32_t> words(4 * 12345);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::int32_t>(i);
+  const Device<std::int32_t> from(words);
+  for (int sms : {1, 3, 16}) {
+    const Device<std::int32_t> to(words.size());
+    gpu::copy_on_sms(sms, from.data(), to.data(), words.size() * 4, 2, nullptr);
+    EXPECT_EQ(to.values(), words);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,140 @@
+// tests/gpu/transformer_test.cpp -- norms, rotary embedding, activations, dropout and embedding of the GPU against
+// their CPU references. SPDX-License-Identifier: Apache-2.0
+#include "kernels/dropout.h"
+#include "kernels/embedding.h"
+#include "kernels/gelu.h"
+#include "kernels/norm.h"
+#include "kernels/rotary.h"
+#include "kernels/swiglu.h"
+#include "tests/gpu/device_array.h"
+
+namespace {
+
+using kernels::Element;
+using test::Array;
+using test::Device;
+using test::Values;
+namespace gpu = kernels::gpu;
+namespace reference = kernels::reference;
+
+class TransformerKernel : public test::Kernel {
+ protected:
+  static constexpr std::int64_t kRows = 19;
+  std::size_t cells() const { return kRows * width(); }
+};
+
+TEST_P(TransformerKernel, NormForwardAgrees) {
+  for (auto kind : {kernels::NormKind::rms, kernels::NormKind::layer}) {
+    const kernels::Norm shape{kind, kRows, width()};
+    const Values x = random(cells(), 1), residual = random(cells(), 2), weight = random(width(), 3),
+                 bias = random(width(), 4);
+    Values sum(cells()), y(cells()), mean(kRows), rstd(kRows);
+    reference::norm_forward(shape, x, residual, weight, bias, sum, y, mean, rstd);
+    const Array dx(element(), x), dresidual(element(), residual), dweight(element(), weight), dbias(element(), bias);
+    const Array gpu_sum(element(), cells()), gpu_y(element(), cells()), gpu_mean(Element::f32, kRows);
+    const Array gpu_rstd(Element::f32, kRows);
+    gpu::norm_forward(shape, element(), dx.data(), dresidual.data(), dweight.data(), dbias.data(), gpu_sum.data(),
+                      gpu_y.data(), gpu_mean.floats(), gpu_rstd.floats(), nullptr);
+    test::expect_close(gpu_sum.values(), sum, close(), "sum");
+    test::expect_close(gpu_y.values(), y, close(), "y");
+    test::expect_close(gpu_rstd.values(), rstd, close(), "rstd");
+    if (kind == kernels::NormKind::layer) test::expect_close(gpu_mean.values(), mean, close(), "mean");
+  }
+}
+
+TEST_P(TransformerKernel, NormBackwardAgrees) {
+  for (auto kind : {kernels::NormKind::rms, kernels::NormKind::layer}) {
+    const kernels::Norm shape{kind, kRows, width()};
+    const Values sum = random(cells(), 1), weight = random(width(), 3), dy = random(cells(), 5),
+                 dsum = random(cells(), 6);
+    Values y(cells()), mean(kRows), rstd(kRows), dx(cells()), dweight(width(), 0.5), dbias(width(), 0.5);
+    reference::norm_forward(shape, sum, {}, weight, {}, {}, y, mean, rstd);
+    reference::norm_backward(shape, sum, weight, mean, rstd, dy, dsum, dx, dweight, dbias);
+    const Array d_sum(element(), sum), d_weight(element(), weight), d_dy(element(), dy), d_dx(element(), dsum);
+    const Array d_mean(Element::f32, mean), d_rstd(Element::f32, rstd);
+    const Array d_dweight(Element::f32, Values(width(), 0.5)), d_dbias(Element::f32, Values(width(), 0.5));
+    gpu::norm_backward(shape, element(), d_sum.data(), d_weight.data(), d_mean.floats(), d_rstd.floats(), d_dy.data(),
+                       d_dx.data(), d_dx.data(), d_dweight.floats(), d_dbias.floats(), nullptr);
+    test::expect_close(d_dx.values(), dx, close(), "dx, written over dsum");
+    test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
+    test::expect_close(d_dbias.values(), dbias, 1e-5, "dbias");
+  }
+}
+
+TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
+  const std::int64_t dims = width() == 37 ? 38 : 128, heads = 3, stride = (heads + 2) * dims;
+  std::vector<std::int32_t> positions;
+  for (int token = 0; token < kRows; ++token) positions.push_back(token * 6997);  // up to 126,000
+  for (bool interleaved : {false, true}) {
+    for (auto direction : {kernels::Direction::forward, kernels::Direction::backward}) {
+      const kernels::Rotary shape{kRows, heads, dims, dims == 38 ? 20 : dims, stride, 500000, interleaved};
+      Values heads_of = random(kRows * stride, 1);
+      const Array on_gpu(element(), heads_of);
+      const Device<std::int32_t> places(positions);
+      reference::rotary(shape, direction, positions, heads_of);
+      gpu::rotary(shape, direction, element(), places.data(), on_gpu.data(), nullptr);
+      test::expect_close(on_gpu.values(), heads_of, close(), interleaved ? "interleaved" : "halves");
+    }
+  }
+}
+
+TEST_P(TransformerKernel, SwigluAgrees) {
+  const kernels::Swiglu shape{kRows, width()};
+  const Values x = random(2 * cells(), 1, 3), dy = random(cells(), 2);
+  Values y(cells()), dx(2 * cells());
+  reference::swiglu_forward(shape, x, y);
+  reference::swiglu_backward(shape, x, dy, dx);
+  const Array d_x(element(), x), d_y(element(), cells()), d_dy(element(), dy);
+  gpu::swiglu_forward(shape, element(), d_x.data(), d_y.data(), nullptr);
+  test::expect_close(d_y.values(), y, close(), "y");
+  gpu::swiglu_backward(shape, element(), d_x.data(), d_dy.data(), d_x.data(), nullptr);
+  test::expect_close(d_x.values(), dx, close(), "dx, in place");
+}
+
+TEST_P(TransformerKernel, GeluAgrees) {
+  for (auto kind : {kernels::Gelu::erf, kernels::Gelu::tanh}) {
+    const Values x = random(cells(), 1, 2), dy = random(cells(), 2);
+    Values y(cells()), dx(cells());
+    reference::gelu_forward(kind, x, y);
+    reference::gelu_backward(kind, x, dy, dx);
+    const Array d_x(element(), x), d_y(element(), cells()), d_dx(element(), dy);
+    const auto count = static_cast<std::int64_t>(cells());
+    gpu::gelu_forward(kind, count, element(), d_x.data(), d_y.data(), nullptr);
+    gpu::gelu_backward(kind, count, element(), d_x.data(), d_dx.data(), d_dx.data(), nullptr);
+    test::expect_close(d_y.values(), y, close(), "y");
+    test::expect_close(d_dx.values(), dx, close(), "dx, in place");
+  }
+}
+
+TEST_P(TransformerKernel, DropoutHasTheSameMask) {
+  const kernels::Dropout shape{0.25, 12345678901234, 3};
+  const Values x = random(cells(), 1);
+  Values y(cells());
+  reference::dropout(shape, x, y);
+  const Array d_x(element(), x), d_y(element(), cells());
+  gpu::dropout(shape, static_cast<std::int64_t>(cells()), element(), d_x.data(), d_y.data(), nullptr);
+  const Values got = d_y.values();
+  test::expect_close(got, y, close(), "y");
+  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(got[i] == 0, y[i] == 0) << i;
+}
+
+TEST_P(TransformerKernel, EmbeddingAgreesOnARangeOfTheVocabulary) {
+  const kernels::Embedding shape{kRows, width(), 5, 3};  // ids 3 to 7 of 0 to 9
+  std::vector<std::int32_t> ids;
+  for (int token = 0; token < kRows; ++token) ids.push_back(token * 7 % 10);
+  const Values table = random(5 * width(), 1), dy = random(cells(), 2);
+  Values y(cells()), dtable(5 * width(), 0.5);
+  reference::embedding_forward(shape, ids, table, y);
+  reference::embedding_backward(shape, ids, dy, dtable);
+  const Device<std::int32_t> d_ids(ids);
+  const Array d_table(element(), table), d_y(element(), cells()), d_dy(element(), dy);
+  const Array d_dtable(Element::f32, Values(5 * width(), 0.5));
+  gpu::embedding_forward(shape, element(), d_ids.data(), d_table.data(), d_y.data(), nullptr);
+  gpu::embedding_backward(shape, element(), d_ids.data(), d_dy.data(), d_dtable.floats(), nullptr);
+  EXPECT_EQ(d_y.values(), y);  // a copy is exact
+  test::expect_close(d_dtable.values(), dtable, 1e-5, "dtable");
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, TransformerKernel, test::kCases, test::case_name);
+
+}  // namespace

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/calibrate/calibrate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/calibrate/measured_row.h"
+#include "tests/sim/cost/toy_device.h"
+
+namespace {
+
+using config::MatmulRow;
+using config::MeasuredKernel;
+using config::MemoryRow;
+using Verdict = result::CurveFit::Verdict;
+
+constexpr int kBf16 = static_cast<int>(spec::Dtype::bf16), kTf32 = static_cast<int>(spec::Dtype::tf32);
+constexpr int kCopy = static_cast<int>(plan::MemoryBound::Kind::copy);
+
+/// A calibration of the toy GPU, its curve assumed in part, and one of another GPU that took it over.
+std::vector<sim::Calibratable> shelf() {
+  sim::Calibratable own;
+  own.gpu = toy_device().gpu;
+  own.fitted = true;
+  own.calibration.name = "toy";
+  own.calibration.gpu = "toy";
+  own.calibration.measured_as = {"Toy 80GB"};
+  spec::MatmulCurve& c = own.calibration.matmul[kBf16];
+  c.ceiling = 0.5;
+  c.tile_m = 128;
+  c.tile_n = 256;
+  c.overhead = base::us(3);
+  c.from = {true, "old rows", 3, 0.1};
+  own.calibration.matmul[kTf32] = c;
+  own.calibration.matmul[kTf32].from = {false, "as bf16", 0, 0.2};
+  own.calibration.memory[kCopy] = {0.5, base::us(4), {true, "old copies", 1, 0.1}};
+  own.calibration.sources = {"old rows", "a letter"};
+  sim::Calibratable other = own;
+  other.fitted = false;
+  other.calibration.name = "sister";
+  other.calibration.measured_as.clear();
+  other.calibration.matmul[kBf16].from.measured = false;
+  other.calibration.matmul[kBf16].ceiling = 0.25;  // at half of its pace
+  return {own, other};
+}
+
+/// Rows at 0.8 of the peak and 4 us from "lab/a", fewer and slower ones from "lab/b".
+config::KernelTables tables() {
+  sim::Device truth{shelf()[0].gpu, shelf()[0].calibration};
+  truth.calibration.matmul[kBf16].ceiling = 0.8;
+  truth.calibration.matmul[kBf16].overhead = base::us(4);
+  config::KernelTables out;
+  const int a = out.source("lab/a sweep"), b = out.source("lab/b sweep");
+  for (const std::int64_t side : {256, 512, 1024, 2048, 4096, 8192}) {
+    MeasuredKernel row{"Toy 80GB", a, MatmulRow{.m = side, .n = side, .k = side}, {}, false};
+    row.time = sim::time_of(row, truth, truth);
+    out.rows.push_back(row);
+    if (side <= 4096) continue;
+    row.source = b;
+    row.time = row.time * 2;
+    out.rows.push_back(row);
+  }
+  out.rows.push_back({"Toy 80GB", a, MatmulRow{.m = 8, .n = 512, .k = 512}, base::us(9), false});
+  out.rows.push_back({"Another", a, MatmulRow{.m = 512, .n = 512, .k = 512}, base::us(9), false});
+  return out;
+}
+
+const result::CurveFit& told(const sim::FittedCalibrations& found, const std::string& source) {
+  for (const result::CurveFit& one : found.report.curves) {
+    if (one.source == source) return one;
+  }
+  ADD_FAILURE() << source << " is not told";
+  static const result::CurveFit none;
+  return none;
+}
+
+TEST(CalibrateKernels, TheSourceWithMostRowsIsFittedAndOthersAreToldBeside) {
+  const sim::FittedCalibrations found = sim::calibrate_kernels(tables(), shelf());
+  const spec::MatmulCurve& c = found.calibrations[0].matmul[kBf16];
+  EXPECT_NEAR(c.ceiling, 0.8, 0.001);
+  EXPECT_TRUE(c.from.measured);
+  EXPECT_EQ(c.from.rows, 6);
+  const result::CurveFit& fitted = told(found, "lab/a");
+  EXPECT_EQ(fitted.verdict, Verdict::replaced);
+  EXPECT_GT(fitted.before.median_abs, 0.15);
+  EXPECT_LT(fitted.after.median_abs, 0.001);
+  const result::CurveFit& beside = told(found, "lab/b");
+  EXPECT_EQ(beside.verdict, Verdict::not_fitted);
+  EXPECT_NEAR(beside.after.median, -std::log(2.0), 0.001);
+  EXPECT_EQ(found.report.left_out.at("matmuls with a side below 256"), 1);
+  EXPECT_EQ(found.report.left_out.at("kernels of GPUs that no calibration is fitted to"), 1);
+}
+
+TEST(CalibrateKernels, CopiesFollowInTheRatioTheyStoodInAndWhatNoRowTellsStays) {
+  const sim::FittedCalibrations found = sim::calibrate_kernels(tables(), shelf());
+  EXPECT_EQ(found.calibrations[0].matmul[kTf32].ceiling, found.calibrations[0].matmul[kBf16].ceiling);
+  EXPECT_EQ(found.calibrations[0].matmul[kTf32].from.source, "as bf16");
+  EXPECT_NEAR(found.calibrations[1].matmul[kBf16].ceiling, 0.4, 0.001);
+  EXPECT_EQ(found.calibrations[0].memory[kCopy].efficiency, 0.5);
+  EXPECT_THAT(found.report.followed, testing::Contains("sister matmul bf16: as toy matmul bf16"));
+  EXPECT_THAT(found.calibrations[0].sources, testing::Not(testing::Contains("old rows")));
+  EXPECT_THAT(found.calibrations[0].sources, testing::Contains("a letter"));
+}
+
+TEST(CalibrateKernels, FittingAgainChangesNothing) {
+  const sim::FittedCalibrations once = sim::calibrate_kernels(tables(), shelf());
+  std::vector<sim::Calibratable> again = shelf();
+  for (std::size_t i = 0; i < again.size(); ++i) again[i].calibration = once.calibrations[i];
+  const sim::FittedCalibrations twice = sim::calibrate_kernels(tables(), again);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(twice.calibrations[i].matmul[kBf16].ceiling, once.calibrations[i].matmul[kBf16].ceiling);
+    EXPECT_EQ(twice.calibrations[i].matmul[kBf16].overhead, once.calibrations[i].matmul[kBf16].overhead);
+    EXPECT_EQ(twice.calibrations[i].sources, once.calibrations[i].sources);
+  }
+  EXPECT_TRUE(twice.report.followed.empty());
+}
+
+TEST(CalibrateKernels, ACurveThatMeetsTheRowsBetterIsKept) {
+  // The copies have sizes that two constants cannot meet: the curve that stands there lies on two of three, any fit of
+  // efficiency and overhead within its bounds (0.5 us at least) misses all.
+  std::vector<sim::Calibratable> on = shelf();
+  on[0].calibration.memory[kCopy] = {0.5, base::us(0.1), {true, "by hand", 3, 0.1}};
+  config::KernelTables rows;
+  const int a = rows.source("lab/a");
+  for (const std::int64_t bytes : {100'000, 200'000, 400'000}) {
+    MeasuredKernel row{"Toy 80GB", a, MemoryRow{kCopy, bytes}, {}, false};
+    row.time = base::us(0.1) + base::Bytes(static_cast<double>(bytes)) / (on[0].gpu.hbm * 0.5);
+    rows.rows.push_back(row);
+  }
+  const sim::FittedCalibrations found = sim::calibrate_kernels(rows, on);
+  EXPECT_EQ(told(found, "lab/a").verdict, Verdict::kept);
+  EXPECT_EQ(found.calibrations[0].memory[kCopy].from.source, "by hand");
+}
+
+TEST(CalibrateKernels, ResidualsHoldMeasuredAndPredictedTimesOfEachPoint) {
+  const sim::FittedCalibrations found = sim::calibrate_kernels(tables(), shelf());
+  const result::ResidualTable& matmul = found.report.residuals.at(0);
+  ASSERT_EQ(matmul.rows.size(), 7u);
+  EXPECT_EQ(matmul.columns.size(), matmul.rows[0].size());
+  EXPECT_EQ(matmul.rows[0][0], "toy");
+  EXPECT_EQ(matmul.rows[0][3], "256");
+  EXPECT_NEAR(std::stod(matmul.rows[0][9]), 0, 0.001);
+}
+
+}  // namespace
