@@ -179,8 +179,7 @@ void unpermute_backward(Task& task) {
   const Tensor dy = task.read(task.has("d branch") ? "d branch" : "d unpermuted");
   const Tensor returned = task.read("returned"), weights = task.read("router weights");
   task.backend.unpermute_backward(permute_shape(task), task.read("router rows"), weights, returned, dy,
-                                  task.make("d rows", returned.count),
-                                  task.make("d router weights", weights.count));
+                                  task.make("d rows", returned.count), task.make("d router weights", weights.count));
 }
 
 void add_shared(Task& task) {
