@@ -40,8 +40,8 @@ class Draw {
     s.overlap.grad_reduce = coin();
     s.overlap.param_gather = coin();
     s.overlap.p2p = coin();
-    using enum spec::TpOverlap;
-    s.overlap.tp = of({spec::TpOverlap::none, wgrad, chunked, userbuffers});
+    using Tp = spec::TpOverlap;
+    s.overlap.tp = of({Tp::none, Tp::wgrad, Tp::chunked, Tp::userbuffers});
     s.fused_kernels.grad_accumulation = coin();
     if (model.moe) {
       s.ep = of({1, 2, 4});
