@@ -23,6 +23,11 @@ bool has_buckets(const Context& c, int stage, int chunk) {
   return !c.job.framework.whole_later_chunks || (stage == 0 && chunk == 0);
 }
 
+std::int64_t late_table(const Context& c) {
+  const bool late = c.model.tied_embeddings && c.placement.crossing() && c.overlap_grad_reduce && !c.strategy.lora;
+  return late ? c.vocab * c.hidden : 0;
+}
+
 GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed)
     : c_(c),
       out_(out),
@@ -51,6 +56,7 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   } else {
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute});
   }
+  out_.pad(padded(parameters, ranks) - parameters);
   reduce_replicas(c_, out_, axis, bytes / ranks, Stream::dp);
   if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
 }
@@ -104,6 +110,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     } else {
       out.communicate(work, name, Stream::dp, channel, {});
     }
+    out.pad(padded(count, ranks) - count);
   };
   gather(c.shard_axis, parameters.dense, parameters.narrow_dense, "parameter all-gather");
   gather(c.expert_shard_axis, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");
