@@ -17,6 +17,10 @@ std::int64_t bucket_elements(const Context&, base::Bytes, std::int64_t element);
 /// that nothing waits for them there (Framework::whole_later_chunks).
 bool has_buckets(const Context&, int stage, int chunk);
 
+/// Layers of a chunk whose parameters are gathered at once in front of its first forward (ZeRO-1 with
+/// overlap.param_gather).
+int layers_a_gather(const Context&, const Chunk&, bool bucketed);
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
 /// own, for other ranks hold their copies.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/rehearsal.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/engine/chains.h"
+#include "sim/engine/flatten.h"
+
+namespace sim {
+
+plan::Segment without_transfers(const plan::Plan& plan, plan::Segment segment) {
+  std::erase_if(segment.operators,
+                [&](const plan::Operator& op) { return std::holds_alternative<plan::Transfer>(plan.works[op.work]); });
+  segment.memory.clear();  // its operators' numbers no longer hold
+  return segment;
+}
+
+Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
+                   PriceList& prices) {
+  plan::Role& role = plan.roles.emplace_back();
+  role.stage = stage;
+  for (const std::int32_t segment : segments) role.calls.push_back({segment, 0, 0});
+  std::vector<base::Seconds> priced;
+  priced.reserve(plan.works.size());
+  for (const plan::Work& work : plan.works) priced.push_back(prices.of(work));
+  EngineInput in = flatten(plan, priced, job);
+  chain(in);
+  const EngineOutput ran = run(in);
+
+  Rehearsal out;
+  out.end = trace::seconds(ran.end);
+  out.begin.assign(segments.size(), -1);
+  const auto time_on = [&](plan::Stream stream) {
+    std::vector<double> time(segments.size());
+    for (const trace::Span& span : ran.spans[static_cast<std::size_t>(stream)]) {
+      time[static_cast<std::size_t>(span.microbatch)] += trace::seconds(span.end - span.start);
+    }
+    return time;
+  };
+  out.kernels = time_on(plan::Stream::compute);
+  out.tp = time_on(plan::Stream::tp);
+  out.cp = time_on(plan::Stream::cp);
+  out.ep = time_on(plan::Stream::ep);
+  for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::compute)]) {
+    double& begin = out.begin[static_cast<std::size_t>(span.microbatch)];
+    if (begin < 0) begin = trace::seconds(span.start);
+  }
+  double next = out.end;  // calls without a kernel take no time
+  for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;
+  return out;
+}
+
+}  // namespace sim

@@ -1,0 +1,27 @@
+// sim/search/rehearsal.h -- a few passes of one stage run on the engine by themselves, to learn how long each takes:
+// the lower of a search's two levels. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/spec/job.h"
+#include "sim/prices.h"
+
+namespace sim {
+
+/// The segment without what it exchanges with other stages; what waited for that waits for nothing.
+plan::Segment without_transfers(const plan::Plan&, plan::Segment);
+
+/// Seconds from the step's begin.
+struct Rehearsal {
+  std::vector<double> begin;  // of each call's first kernel
+  double end = 0;             // of the last operator
+  std::vector<double> kernels, tp, cp, ep;  // of each call, on the streams of these names
+};
+
+/// Calls the plan's segments in this order on `stage`. REQUIRES: they exchange nothing with other stages.
+Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&);
+
+}  // namespace sim
