@@ -18,7 +18,7 @@ struct Command {
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
-extern const Command predict, compare, explain, validate, import_logs, list, show;
+extern const Command predict, compare, search, explain, validate, import_logs, list, show;
 
 /// The text of `forerun NAME --help`.
 std::string help_of(const Command&);

@@ -18,7 +18,7 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict, &compare, &explain, &validate, &import_logs, &list, &show};
+const std::array kCommands{&predict, &compare, &search, &explain, &validate, &import_logs, &list, &show};
 
 std::string help() {
   std::string out =
