@@ -3,154 +3,68 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "core/plan/low_precision.h"
-#include "core/plan/passes.h"
-#include "core/plan/units.h"
-#include "sim/search/rehearsal.h"
+#include "core/plan/data_parallel.h"
+#include "sim/search/chunk_passes.h"
 
 namespace sim {
 namespace {
 
-using plan::Category;
+constexpr int kFewerAtEnds = 4, kMoreAtEnds = 8;  // where buckets fill over several layers
 
-/// Layers rehearsed, from which more of them are carried on: with units of parameters gathered ahead, more than are on
+/// Layers written out, from which more of them are carried on: with units of parameters gathered ahead, more than are on
 /// their way at once.
 struct Few {
   int fewer, more;
 };
-constexpr int kFewerAtEnds = 4, kMoreAtEnds = 8;  // where buckets fill over several layers
 Few few_layers(const plan::Context& c) {
   if (!c.scatters_gradients) return {3, 4};
-  const int ahead = (c.strategy.fsdp.prefetch + 2) * std::max(1, c.strategy.fsdp.unit);
-  return {ahead + 1, ahead + 1 + std::max(1, c.strategy.fsdp.unit)};
-}
-
-void add(Rise& to, Category category, std::int64_t bytes) {
-  switch (category) {
-    case Category::activations:
-    case Category::logits:
-    case Category::workspace: to.moving += bytes; break;
-    case Category::communication: to.communication += bytes; break;
-    default: to.other += bytes;
-  }
-}
-
-void note_memory(const plan::Segment& segment, PassCost& out) {
-  Rise level;
-  for (const plan::MemoryChange& change : segment.memory) {
-    add(level, change.category, change.bytes);
-    if (level.total() > out.highest.total()) out.highest = level;
-  }
-  out.net = level;
-}
-
-void note_time(const Rehearsal& ran, std::size_t call, PassCost& out) {
-  out.time = ran.begin[call + 1] - ran.begin[call];
-  const double waits = std::max(0.0, out.time - ran.kernels[call]);
-  const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
-  if (flies <= 0) return;
-  const double exposed = std::min(1.0, waits / flies);
-  out.tp = ran.tp[call] * exposed;
-  out.cp = ran.cp[call] * exposed;
-  out.ep = ran.ep[call] * exposed;
-}
-
-std::int64_t pool_of(const plan::Plan& plan, const plan::Segment& segment) {
-  std::int64_t most = 0, before = 0;
-  for (const plan::Operator& op : segment.operators) {
-    if (op.stream != plan::Stream::gather) continue;
-    const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
-    if (!gather) continue;
-    most = std::max(most, before + gather->bytes);
-    before = gather->bytes;
-  }
-  return most;
-}
-
-/// Writes a chunk's passes as the middle of a step has them, and runs them in turns.
-ChunkCost rehearsed(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, int index,
-                    PriceList& prices) {
-  plan::Plan plan;
-  plan.axes = c.axes;
-  plan.pp = c.pp;
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, stage, chunks);
-  const bool keeps = c.fully_sharded && plan::keeps_over_step(c);
-  const bool syncs = c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch;
-  const bool gathers = c.fully_sharded && !keeps, split = c.strategy.zero_bubble();
-  const plan::Segment forward = passes.forward(index, gathers, false);
-  const plan::Passes::Backward backward =
-      passes.backward(index, syncs, !keeps, split ? plan::Passes::Weights::apart : plan::Passes::Weights::at_once, false);
-  const bool casts = spec::bytes_of(c.dtype) < 2 && plan::keeps_casts(c);
-  const plan::Segment first = casts ? passes.forward(index, gathers, true) : forward;
-
-  ChunkCost out;
-  note_memory(forward, out.forward);
-  note_memory(backward.input, out.backward);
-  note_memory(backward.weights, out.weights);
-  out.gather_pool = std::max(pool_of(plan, forward), pool_of(plan, backward.input));
-  for (const plan::Segment* segment : {&forward, &backward.input, &backward.weights, &first}) {
-    plan.segments.push_back(without_transfers(plan, *segment));
-  }
-  constexpr std::int32_t F = 0, B = 1, W = 2, first_F = 3;
-  const std::vector<std::int32_t> calls = split ? std::vector<std::int32_t>{first_F, B, W, F, B, W, F}
-                                                : std::vector<std::int32_t>{first_F, B, F, B, F};
-  const Rehearsal ran = rehearse(std::move(plan), stage, calls, c.job, prices);
-  const std::size_t second = split ? 3 : 2;
-  out.first_forward = ran.begin[1] - ran.begin[0];
-  note_time(ran, second, out.forward);
-  note_time(ran, second + 1, out.backward);
-  if (split) note_time(ran, second + 2, out.weights);
-  return out;
-}
-
-/// Seconds from the first kernel of a stage's first forwards to the end of the last collective of its last backwards, one
-/// behind the other, as a step's first and last microbatch have them (core/plan/build.cpp).
-double first_and_last(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, PriceList& prices) {
-  plan::Plan plan;
-  plan.axes = c.axes;
-  plan.pp = c.pp;
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, stage, chunks);
-  const bool keeps = c.fully_sharded && plan::keeps_over_step(c), split = c.strategy.zero_bubble();
-  const bool gathers = c.strategy.zero >= 1 && !c.fully_sharded && c.overlap_param_gather && c.replicated();
-  const bool reduces = c.scatters_gradients || (c.overlap_grad_reduce && c.replicated());
-  const bool casts = spec::bytes_of(c.dtype) < 2 && plan::keeps_casts(c);
-  for (int v = 0; v < c.vpp; ++v) {
-    plan.segments.push_back(without_transfers(
-        plan, passes.forward(v, c.fully_sharded || gathers, gathers || keeps || casts)));
-  }
-  for (int v = c.vpp - 1; v >= 0; --v) {
-    const plan::Passes::Backward parts = passes.backward(
-        v, reduces, true, split ? plan::Passes::Weights::apart : plan::Passes::Weights::at_once, false);
-    plan.segments.push_back(without_transfers(plan, parts.input));
-    if (split) plan.segments.push_back(without_transfers(plan, parts.weights));
-  }
-  std::vector<std::int32_t> calls;
-  for (std::size_t i = 0; i < plan.segments.size(); ++i) calls.push_back(static_cast<std::int32_t>(i));
-  return rehearse(std::move(plan), stage, calls, c.job, prices).end - c.job.framework.step.si();
+  const int unit = std::max(1, c.strategy.fsdp.unit), ahead = (c.strategy.fsdp.prefetch + 2) * unit;
+  return {ahead + unit, ahead + 2 * unit};
 }
 
 /// What `n` layers come to when each adds what the last of `more` added to `fewer`.
 template <class T>
-T carried(T at_fewer, T at_more, const Few& few, int n) {
+T carry(T at_fewer, T at_more, const Few& few, int n) {
   return at_fewer + (at_more - at_fewer) * (n - few.fewer) / (few.more - few.fewer);
 }
-
-Rise carried(const Rise& a, const Rise& b, const Few& few, int n) {
-  return {carried(a.moving, b.moving, few, n), carried(a.communication, b.communication, few, n),
-          carried(a.other, b.other, few, n)};
+Rise carry(const Rise& a, const Rise& b, const Few& few, int n) {
+  return {carry(a.moving, b.moving, few, n), carry(a.communication, b.communication, few, n),
+          carry(a.other, b.other, few, n)};
 }
-
-PassCost carried(const PassCost& a, const PassCost& b, const Few& few, int n) {
-  return {carried(a.time, b.time, few, n), carried(a.tp, b.tp, few, n), carried(a.cp, b.cp, few, n),
-          carried(a.ep, b.ep, few, n), carried(a.highest, b.highest, few, n), carried(a.net, b.net, few, n)};
+PassMemory carry(const PassMemory& a, const PassMemory& b, const Few& few, int n) {
+  return {carry(a.highest, b.highest, few, n), carry(a.net, b.net, few, n)};
+}
+ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, int n) {
+  return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),
+          carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool)};
+}
+PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
+  return {carry(a.time, b.time, few, n), carry(a.tp, b.tp, few, n), carry(a.cp, b.cp, few, n),
+          carry(a.ep, b.ep, few, n)};
+}
+ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
+  return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),
+          carry(a.weights, b.weights, few, n), carry(a.first_forward, b.first_forward, few, n)};
 }
 
 void add(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
   key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, g.layout.stride, g.layout.starts, g.layout.block});
+}
+
+/// All that a pass in the middle of a step depends on besides its chunk.
+std::vector<std::int64_t> key_of(const plan::Context& c) {
+  const spec::Strategy& s = c.strategy;
+  std::vector<std::int64_t> key{s.tp, s.sp, s.cp, static_cast<int>(s.cp_kind), c.batch, static_cast<int>(s.recompute.kind),
+                                s.recompute.layers, static_cast<int>(c.attention), static_cast<int>(c.tp_overlap), s.ep,
+                                s.etp, c.pp > 1 && !c.overlap_p2p, s.zero_bubble(), static_cast<int>(s.moe_dispatcher),
+                                c.scatters_gradients, c.vocab, c.separate_gradients};
+  for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp}) add(key, c.group(axis));
+  if (!c.scatters_gradients) return key;
+  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp, c.vpp, c.overlap_grad_reduce, c.overlap_param_gather,
+                         s.fsdp.reshard, s.fsdp.sync_each_microbatch, c.microbatches > 1});
+  for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
+  return key;
 }
 
 }  // namespace
@@ -169,12 +83,66 @@ bool uniform(const plan::Context& c, const plan::Chunk& chunk) {
   return true;
 }
 
-double ChunkCosts::exchanges(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, PriceList& prices) {
+plan::Context unsharded(const plan::Context& c) {
+  plan::Context out = c;
+  out.scatters_gradients = out.fully_sharded = false;
+  return out;
+}
+
+ChunkBook::Key ChunkBook::key_of(const plan::Context& c, const ChunkOfStage& at) {
+  const plan::Chunk& chunk = at.chunk();
+  const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
+  Key key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != at.stage, behind >= 0 && behind != at.stage};
+  if (uniform(c, chunk)) {
+    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
+  } else {
+    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
+  }
+  if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
+  return key;
+}
+
+template <class T, class Make>
+T ChunkBook::known(std::map<Key, T>& book, const plan::Context& c, const ChunkOfStage& at, Make make) {
+  Key key = key_of(c, at);
+  {
+    const std::lock_guard lock(guard_);
+    if (const auto it = book.find(key); it != book.end()) return it->second;
+  }
+  const T made = make(at);  // unlocked: two threads may make the same
+  const std::lock_guard lock(guard_);
+  return book.try_emplace(std::move(key), made).first->second;
+}
+
+template <class T, class Make>
+T ChunkBook::carried(std::map<Key, T>& book, const plan::Context& c, const ChunkOfStage& at, Make make) {
+  const Few few = few_layers(c);
+  const int layers = at.chunk().layers;
+  if (layers <= few.more || !uniform(c, at.chunk())) return known(book, c, at, make);
+  std::vector<plan::Chunk> shorter = at.chunks;
+  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
+  const ChunkOfStage there{at.stage, shorter, at.index};
+  cut.layers = few.fewer;
+  const T fewer = known(book, c, there, make);
+  cut.layers = few.more;
+  return carry(fewer, known(book, c, there, make), few, layers);
+}
+
+ChunkMemory ChunkBook::memory(const plan::Context& c, const ChunkOfStage& at) {
+  return carried(memory_, c, at, [&](const ChunkOfStage& there) { return memory_of(c, there); });
+}
+
+ChunkCost ChunkBook::cost(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  return carried(cost_, c, at, [&](const ChunkOfStage& there) { return cost_of(c, there, prices); });
+}
+
+double ChunkBook::exchanges(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks,
+                            PriceList& prices) {
   const auto beyond = [&](const std::vector<plan::Chunk>& some) {
     double usual = 0;
     for (int v = 0; v < c.vpp; ++v) {
-      const ChunkCost cost = of(c, stage, some, v, prices);
-      usual += cost.forward.time + cost.backward.time + cost.weights.time;
+      const ChunkCost one = cost(c, {stage, some, v}, prices);
+      usual += one.forward.time + one.backward.time + one.weights.time;
     }
     return first_and_last(c, stage, some, prices) - usual;
   };
@@ -188,63 +156,15 @@ double ChunkCosts::exchanges(const plan::Context& c, int stage, const std::vecto
   for (plan::Chunk& chunk : shorter) chunk.layers = few.fewer;
   const double at_fewer = beyond(shorter);
   for (plan::Chunk& chunk : shorter) chunk.layers = few.more;
-  return carried(at_fewer, beyond(shorter), few, layers);
+  return carry(at_fewer, beyond(shorter), few, layers);
 }
 
-ChunkCosts::Group& ChunkCosts::group_of(const plan::Context& c) {
-  const spec::Strategy& s = c.strategy;
-  Key key{s.tp, s.sp, s.cp, static_cast<int>(s.cp_kind), c.batch, static_cast<int>(s.recompute.kind),
-          s.recompute.layers, static_cast<int>(c.attention), static_cast<int>(c.tp_overlap), s.ep, s.etp,
-          c.overlap_p2p, static_cast<int>(s.schedule), c.pp > 1, c.vpp > 1, c.placement.crossing(),
-          static_cast<int>(s.moe_dispatcher), c.scatters_gradients, c.vocab};
-  for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp}) add(key, c.group(axis));
-  if (c.scatters_gradients) {
-    key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp, c.overlap_grad_reduce, c.overlap_param_gather, s.fsdp.reshard,
-                           s.fsdp.sync_each_microbatch, c.microbatches > 1});
-    for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
-  }
+ChunkBook& ChunkBooks::of(const plan::Context& c) {
+  std::vector<std::int64_t> key = key_of(c);
   const std::lock_guard lock(guard_);
-  std::unique_ptr<Group>& group = groups_[key];
-  if (!group) group = std::make_unique<Group>();
-  return *group;
-}
-
-ChunkCost ChunkCosts::known(Group& group, const plan::Context& c, int stage, std::vector<plan::Chunk> chunks, int index,
-                            PriceList& prices) {
-  const plan::Chunk& chunk = chunks[index];
-  const int before = c.placement.before(stage, index), behind = c.placement.behind(stage, index);
-  Key key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != stage, behind >= 0 && behind != stage};
-  if (uniform(c, chunk)) {
-    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
-  } else {
-    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
-  }
-  if (c.scatters_gradients) key.push_back(plan::has_buckets(c, stage, index));
-  {
-    const std::lock_guard lock(group.guard);
-    if (const auto it = group.known.find(key); it != group.known.end()) return it->second;
-  }
-  const ChunkCost cost = rehearsed(c, stage, chunks, index, prices);
-  const std::lock_guard lock(group.guard);
-  return group.known.try_emplace(std::move(key), cost).first->second;
-}
-
-ChunkCost ChunkCosts::of(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, int index,
-                         PriceList& prices) {
-  Group& group = group_of(c);
-  const Few few = few_layers(c);
-  const int layers = chunks[index].layers;
-  if (layers <= few.more || !uniform(c, chunks[index])) return known(group, c, stage, chunks, index, prices);
-  std::vector<plan::Chunk> shorter = chunks;
-  shorter[index].layers = few.fewer;
-  const ChunkCost a = known(group, c, stage, shorter, index, prices);
-  shorter[index].layers = few.more;
-  const ChunkCost b = known(group, c, stage, shorter, index, prices);
-  return {carried(a.forward, b.forward, few, layers),
-          carried(a.backward, b.backward, few, layers),
-          carried(a.weights, b.weights, few, layers),
-          carried(a.first_forward, b.first_forward, few, layers),
-          std::max(a.gather_pool, b.gather_pool)};
+  std::unique_ptr<ChunkBook>& book = books_[std::move(key)];
+  if (!book) book = std::make_unique<ChunkBook>();
+  return *book;
 }
 
 }  // namespace sim

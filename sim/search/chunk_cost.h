@@ -1,4 +1,4 @@
-// sim/search/chunk_cost.h -- time and memory of one chunk's passes in the steady state: rehearsed once for all strategies
+// sim/search/chunk_cost.h -- time and memory of one chunk's passes in the steady state: worked out once for all strategies
 // whose layers are cut alike, and carried on from a few layers to many where all layers are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,42 +23,70 @@ struct Rise {
   std::int64_t total() const { return moving + communication + other; }
 };
 
+struct PassMemory {
+  Rise highest;  // at the pass's fullest moment
+  Rise net;      // behind it
+};
+struct ChunkMemory {
+  PassMemory forward, backward, weights;  // backward: of the inputs alone where weight gradients run apart
+  std::int64_t gather_pool = 0;           // zero 3: bytes of two neighbouring units
+};
+
 struct PassCost {
   double time = 0;  // seconds, the host's issue and communication inside the chunk included
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
-  Rise highest;     // at the pass's fullest moment
-  Rise net;         // behind it
 };
-
 struct ChunkCost {
-  PassCost forward, backward, weights;  // backward: of the inputs alone where weight gradients run apart
-  double first_forward = 0;             // of a step: weights are cast to narrow formats
-  std::int64_t gather_pool = 0;         // zero 3: bytes of two neighbouring units
+  PassCost forward, backward, weights;
+  double first_forward = 0;  // of a step: weights are cast to narrow formats
 };
 
-/// Any number of threads may ask, each with its own prices.
-class ChunkCosts {
+/// A chunk as one of a stage's.
+struct ChunkOfStage {
+  int stage = 0;
+  const std::vector<plan::Chunk>& chunks;
+  int index = 0;
+  const plan::Chunk& chunk() const { return chunks[static_cast<std::size_t>(index)]; }
+};
+
+/// What is known of the chunks of strategies that cut layers alike. Any number of threads may ask, each with its own
+/// prices. The context of each question is of such a strategy.
+class ChunkBook {
  public:
-  /// Of chunks[index] of `stage`.
-  ChunkCost of(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, int index, PriceList&);
+  ChunkMemory memory(const plan::Context&, const ChunkOfStage&);
+  ChunkCost cost(const plan::Context&, const ChunkOfStage&, PriceList&);
   /// Seconds that a stage's first forwards and last backwards take beyond its others: parameters gathered in front of
   /// those, gradients reduced behind these.
   double exchanges(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, PriceList&);
 
  private:
   using Key = std::vector<std::int64_t>;
-  struct Group {  // of strategies that cut layers alike
-    std::mutex guard;
-    std::map<Key, ChunkCost> known;
-  };
-  Group& group_of(const plan::Context&);
-  static ChunkCost known(Group&, const plan::Context&, int stage, std::vector<plan::Chunk> chunks, int index, PriceList&);
+  static Key key_of(const plan::Context&, const ChunkOfStage&);
+  template <class T, class Make>
+  T known(std::map<Key, T>&, const plan::Context&, const ChunkOfStage&, Make);
+  template <class T, class Make>
+  T carried(std::map<Key, T>&, const plan::Context&, const ChunkOfStage&, Make);
 
   std::mutex guard_;
-  std::map<Key, std::unique_ptr<Group>> groups_;
+  std::map<Key, ChunkMemory> memory_;
+  std::map<Key, ChunkCost> cost_;
+};
+
+/// A book for each way to cut layers.
+class ChunkBooks {
+ public:
+  ChunkBook& of(const plan::Context&);
+
+ private:
+  std::mutex guard_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<ChunkBook>> books_;
 };
 
 /// Whether each of the chunk's layers does the same.
 bool uniform(const plan::Context&, const plan::Chunk&);
+
+/// The same strategy with whole parameters and gradients on every rank: its passes have no kernel that those of zero 2
+/// and 3 lack, and hold nothing that those do not.
+plan::Context unsharded(const plan::Context&);
 
 }  // namespace sim

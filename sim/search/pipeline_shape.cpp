@@ -25,7 +25,10 @@ class Builder {
     list_passes();
     join_passes();
     order_walk();
-    for (int stage = 0; stage < key_.stages; ++stage) out_.fullest.push_back(fullest_of(stage));
+    for (int stage = 0; stage < key_.stages; ++stage) {
+      out_.fullest.push_back(fullest_of(stage));
+      out_.like_before.push_back(stage > 0 && covers(out_.fullest[stage - 1], out_.fullest[stage]));
+    }
     return std::move(out_);
   }
 
@@ -136,6 +139,12 @@ class Builder {
       if (a.forwards[c] > b.forwards[c] || a.gradients[c] > b.gradients[c]) return false;
     }
     return true;
+  }
+
+  static bool covers(const std::vector<Fullness>& more, const std::vector<Fullness>& less) {
+    return std::all_of(less.begin(), less.end(), [&](const Fullness& one) {
+      return std::any_of(more.begin(), more.end(), [&](const Fullness& other) { return below(one, other); });
+    });
   }
 
   static void note(const Fullness& now, std::vector<Fullness>& known) {

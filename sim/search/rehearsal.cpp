@@ -9,15 +9,13 @@
 
 namespace sim {
 
-plan::Segment without_transfers(const plan::Plan& plan, plan::Segment segment) {
-  std::erase_if(segment.operators,
-                [&](const plan::Operator& op) { return std::holds_alternative<plan::Transfer>(plan.works[op.work]); });
-  segment.memory.clear();  // its operators' numbers no longer hold
-  return segment;
-}
-
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
                    PriceList& prices) {
+  for (plan::Segment& segment : plan.segments) {
+    std::erase_if(segment.operators,
+                  [&](const plan::Operator& op) { return std::holds_alternative<plan::Transfer>(plan.works[op.work]); });
+    segment.memory.clear();  // its operators' numbers no longer hold
+  }
   plan::Role& role = plan.roles.emplace_back();
   role.stage = stage;
   for (const std::int32_t segment : segments) role.calls.push_back({segment, 0, 0});

@@ -11,9 +11,6 @@
 
 namespace sim {
 
-/// The segment without what it exchanges with other stages; what waited for that waits for nothing.
-plan::Segment without_transfers(const plan::Plan&, plan::Segment);
-
 /// Seconds from the step's begin.
 struct Rehearsal {
   std::vector<double> begin;  // of each call's first kernel
@@ -21,7 +18,8 @@ struct Rehearsal {
   std::vector<double> kernels, tp, cp, ep;  // of each call, on the streams of these names
 };
 
-/// Calls the plan's segments in this order on `stage`. REQUIRES: they exchange nothing with other stages.
+/// Calls the plan's segments in this order on `stage`, without what they exchange with other stages; what waits for that
+/// waits for nothing.
 Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&);
 
 }  // namespace sim

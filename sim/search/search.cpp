@@ -120,8 +120,9 @@ void Searcher::look_at(const SearchPoint& point, const spec::Job& job, Desk& des
   Candidate one{point, 0, 0};
   if (has_two_levels(job)) {
     Draft draft(job, books_, desk.prices);
-    one.bytes = draft.peak_bytes();
-    if (one.bytes > capacity_) return;
+    const auto bytes = draft.peak_within(capacity_);
+    if (!bytes) return;
+    one.bytes = *bytes;
     one.least = draft.least_time();
   } else {
     one.bytes = peak_at_operator_level(job);

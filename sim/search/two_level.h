@@ -3,8 +3,10 @@
 // 0.5 %; docs/search.md has the distribution. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/plan/context.h"
@@ -20,7 +22,7 @@ namespace sim {
 /// What strategies of one model and cluster share. Any number of threads may use it.
 struct Books {
   ShapeBook shapes;
-  ChunkCosts chunks;
+  ChunkBooks chunks;
 };
 
 /// Whether the two levels can tell such a job: passes one at a time, all ranks alike, nothing offloaded or stored.
@@ -30,39 +32,55 @@ bool has_two_levels(const spec::Job&);
 class Draft {
  public:
   Draft(const spec::Job&, Books&, PriceList&);
-  Draft(const Draft&) = delete;  // the context looks at the job, ends look at stages
+  Draft(const Draft&) = delete;  // the context looks at the job
 
-  /// Bytes of the fullest stage, with all that lies beside what the framework allocates.
-  std::int64_t peak_bytes();
-  /// Seconds that the step takes at the least: no step_time() is below. A tenth of its cost.
+  /// Bytes of the fullest stage, with all that lies beside what the framework allocates; nothing when it is more than
+  /// `capacity`, which is known the sooner the larger it is.
+  std::optional<std::int64_t> peak_within(std::int64_t capacity);
+  /// Seconds that the step takes at the least: no step_time() is below.
   double least_time();
   double step_time();
 
  private:
-  struct StageCost {
-    int kind = 0;  // stages of one kind have the same chunks, hence the same ends
-    std::vector<int> chunks;  // by chunk: which of costs_
+  struct StageKind {  // stages that have the same chunks
+    int shown = 0;    // one of them
+    std::vector<int> chunk_kinds;
+    std::array<std::int64_t, plan::kCategories> resident{};
+    std::unique_ptr<StageEnds> ends;
   };
-  int cost_of(int stage, int chunk);
-  const StageEnds& ends_of(int stage);
-  std::int64_t peak_of(int stage);
-  PassTime pass_time(const PassCost&) const;
-  ChunkTimes times_of(int stage, int chunk);
+  struct ChunkKind {  // chunks that do the same
+    int stage = 0, index = 0;  // one of them
+    std::optional<ChunkMemory> least_memory, memory;
+    std::optional<ChunkCost> least_cost, cost;
+  };
+
+  void sort_stages();
+  bool alike(int stage, int chunk, int other_stage, int other_chunk) const;
+  bool same_stage(int stage, int other) const;
+  int chunk_kind(int stage, int chunk);
+  std::int64_t footprint_of(const StageKind&, const Rise&, std::int64_t pool) const;
+  std::int64_t peak_of(int stage, bool least);
+  const ChunkMemory& memory_of(int chunk_kind, bool least);
+  const ChunkCost& cost_of(int chunk_kind, bool least);
+  const StageEnds& ends_of(StageKind&);
   bool rehearses_exchanges() const;
-  double host_start() const;
+  PassTime pass_time(const PassCost&) const;
+  ChunkTimes times_of(const StageKind&, int chunk);
+  std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
+  std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
 
   const spec::Job& job_;
-  const plan::Context c_;
-  Books& books_;
+  const plan::Context c_, least_c_;  // the second: zero 2 and 3 taken away
   PriceList& prices_;
+  ChunkBook &book_, &least_book_;
+  const bool blocking_;  // exchanges between stages
   std::shared_ptr<const PipelineShape> shape_;
   std::vector<std::vector<plan::Chunk>> chunks_;  // [stage][chunk]
-  std::vector<StageCost> stages_;
-  std::vector<ChunkCost> costs_;
-  std::vector<int> kind_shown_;              // of each kind of stage, one that is
-  std::vector<std::unique_ptr<StageEnds>> ends_;  // of each kind
+  std::vector<int> kind_of_;                      // stage
+  std::vector<StageKind> kinds_;
+  std::vector<ChunkKind> chunk_kinds_;
+  plan::Plan cut_;  // its degrees, for footprint()
   double transfer_ = 0;
-  bool blocking_ = false;
 };
 
 }  // namespace sim
