@@ -52,19 +52,62 @@ void add(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
   key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, g.layout.stride, g.layout.starts, g.layout.block});
 }
 
-/// All that a pass in the middle of a step depends on besides its chunk.
-std::vector<std::int64_t> key_of(const plan::Context& c) {
+/// Fused kernels keep the same, but for those that want values padded to the width of keys (core/plan/mla.h).
+std::int64_t memory_class(const plan::Context& c) {
+  if (!c.fused_attention()) return 2 + static_cast<int>(c.attention);
+  const bool pads = c.attention == spec::AttentionKernel::flash1 || c.attention == spec::AttentionKernel::flash2;
+  return c.model.mla && pads ? 1 : 0;
+}
+
+/// All that the memory of a pass in the middle of a step depends on besides its chunk.
+std::vector<std::int64_t> memory_key(const plan::Context& c) {
   const spec::Strategy& s = c.strategy;
   std::vector<std::int64_t> key{s.tp, s.sp, s.cp, static_cast<int>(s.cp_kind), c.batch, static_cast<int>(s.recompute.kind),
-                                s.recompute.layers, static_cast<int>(c.attention), static_cast<int>(c.tp_overlap), s.ep,
-                                s.etp, c.pp > 1 && !c.overlap_p2p, s.zero_bubble(), static_cast<int>(s.moe_dispatcher),
-                                c.scatters_gradients, c.vocab, c.separate_gradients};
+                                s.recompute.layers, memory_class(c), static_cast<int>(c.tp_overlap), s.ep, s.etp,
+                                s.zero_bubble(), static_cast<int>(s.moe_dispatcher), c.scatters_gradients, c.vocab,
+                                c.separate_gradients};
   for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp}) add(key, c.group(axis));
   if (!c.scatters_gradients) return key;
-  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp, c.vpp, c.overlap_grad_reduce, c.overlap_param_gather,
+  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather,
                          s.fsdp.reshard, s.fsdp.sync_each_microbatch, c.microbatches > 1});
   for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
   return key;
+}
+
+/// And its time.
+std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int64_t> key) {
+  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p});
+  return key;
+}
+
+std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& at) {
+  const plan::Chunk& chunk = at.chunk();
+  const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
+  std::vector<std::int64_t> key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != at.stage,
+                                behind >= 0 && behind != at.stage};
+  if (uniform(c, chunk)) {
+    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
+  } else {
+    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
+  }
+  if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
+  return key;
+}
+
+/// Of a chunk, where it is long and all its layers are alike carried on from few of them.
+template <class T, class Make>
+T carried(Kept<T>& kept, const plan::Context& c, const ChunkOfStage& at, Make make) {
+  const auto known = [&](const ChunkOfStage& there) { return kept.of(chunk_key(c, there), [&] { return make(there); }); };
+  const Few few = few_layers(c);
+  const int layers = at.chunk().layers;
+  if (layers <= few.more || !uniform(c, at.chunk())) return known(at);
+  std::vector<plan::Chunk> shorter = at.chunks;
+  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
+  const ChunkOfStage there{at.stage, shorter, at.index};
+  cut.layers = few.fewer;
+  const T fewer = known(there);
+  cut.layers = few.more;
+  return carry(fewer, known(there), few, layers);
 }
 
 }  // namespace
@@ -87,45 +130,6 @@ plan::Context unsharded(const plan::Context& c) {
   plan::Context out = c;
   out.scatters_gradients = out.fully_sharded = false;
   return out;
-}
-
-ChunkBook::Key ChunkBook::key_of(const plan::Context& c, const ChunkOfStage& at) {
-  const plan::Chunk& chunk = at.chunk();
-  const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
-  Key key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != at.stage, behind >= 0 && behind != at.stage};
-  if (uniform(c, chunk)) {
-    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
-  } else {
-    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
-  }
-  if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
-  return key;
-}
-
-template <class T, class Make>
-T ChunkBook::known(std::map<Key, T>& book, const plan::Context& c, const ChunkOfStage& at, Make make) {
-  Key key = key_of(c, at);
-  {
-    const std::lock_guard lock(guard_);
-    if (const auto it = book.find(key); it != book.end()) return it->second;
-  }
-  const T made = make(at);  // unlocked: two threads may make the same
-  const std::lock_guard lock(guard_);
-  return book.try_emplace(std::move(key), made).first->second;
-}
-
-template <class T, class Make>
-T ChunkBook::carried(std::map<Key, T>& book, const plan::Context& c, const ChunkOfStage& at, Make make) {
-  const Few few = few_layers(c);
-  const int layers = at.chunk().layers;
-  if (layers <= few.more || !uniform(c, at.chunk())) return known(book, c, at, make);
-  std::vector<plan::Chunk> shorter = at.chunks;
-  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
-  const ChunkOfStage there{at.stage, shorter, at.index};
-  cut.layers = few.fewer;
-  const T fewer = known(book, c, there, make);
-  cut.layers = few.more;
-  return carry(fewer, known(book, c, there, make), few, layers);
 }
 
 ChunkMemory ChunkBook::memory(const plan::Context& c, const ChunkOfStage& at) {
@@ -160,10 +164,13 @@ double ChunkBook::exchanges(const plan::Context& c, int stage, const std::vector
 }
 
 ChunkBook& ChunkBooks::of(const plan::Context& c) {
-  std::vector<std::int64_t> key = key_of(c);
+  const Key key = memory_key(c);
   const std::lock_guard lock(guard_);
-  std::unique_ptr<ChunkBook>& book = books_[std::move(key)];
-  if (!book) book = std::make_unique<ChunkBook>();
+  std::unique_ptr<ChunkBook>& book = books_[cost_key(c, key)];
+  if (book) return *book;
+  std::unique_ptr<Kept<ChunkMemory>>& memory = memories_[key];
+  if (!memory) memory = std::make_unique<Kept<ChunkMemory>>();
+  book = std::make_unique<ChunkBook>(*memory);
   return *book;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/plan/context.h"
@@ -49,10 +50,32 @@ struct ChunkOfStage {
   const plan::Chunk& chunk() const { return chunks[static_cast<std::size_t>(index)]; }
 };
 
+/// What was worked out before, by key. Any number of threads may use it.
+template <class T>
+class Kept {
+ public:
+  using Key = std::vector<std::int64_t>;
+  template <class Make>
+  T of(Key key, Make make) {
+    {
+      const std::lock_guard lock(guard_);
+      if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    }
+    const T made = make();  // unlocked: two threads may make the same
+    const std::lock_guard lock(guard_);
+    return known_.try_emplace(std::move(key), made).first->second;
+  }
+
+ private:
+  std::mutex guard_;
+  std::map<Key, T> known_;
+};
+
 /// What is known of the chunks of strategies that cut layers alike. Any number of threads may ask, each with its own
 /// prices. The context of each question is of such a strategy.
 class ChunkBook {
  public:
+  explicit ChunkBook(Kept<ChunkMemory>& memory) : memory_(memory) {}
   ChunkMemory memory(const plan::Context&, const ChunkOfStage&);
   ChunkCost cost(const plan::Context&, const ChunkOfStage&, PriceList&);
   /// Seconds that a stage's first forwards and last backwards take beyond its others: parameters gathered in front of
@@ -60,16 +83,8 @@ class ChunkBook {
   double exchanges(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, PriceList&);
 
  private:
-  using Key = std::vector<std::int64_t>;
-  static Key key_of(const plan::Context&, const ChunkOfStage&);
-  template <class T, class Make>
-  T known(std::map<Key, T>&, const plan::Context&, const ChunkOfStage&, Make);
-  template <class T, class Make>
-  T carried(std::map<Key, T>&, const plan::Context&, const ChunkOfStage&, Make);
-
-  std::mutex guard_;
-  std::map<Key, ChunkMemory> memory_;
-  std::map<Key, ChunkCost> cost_;
+  Kept<ChunkMemory>& memory_;  // also of strategies that differ in time alone
+  Kept<ChunkCost> cost_;
 };
 
 /// A book for each way to cut layers.
@@ -78,8 +93,10 @@ class ChunkBooks {
   ChunkBook& of(const plan::Context&);
 
  private:
+  using Key = std::vector<std::int64_t>;
   std::mutex guard_;
-  std::map<std::vector<std::int64_t>, std::unique_ptr<ChunkBook>> books_;
+  std::map<Key, std::unique_ptr<Kept<ChunkMemory>>> memories_;
+  std::map<Key, std::unique_ptr<ChunkBook>> books_;
 };
 
 /// Whether each of the chunk's layers does the same.
