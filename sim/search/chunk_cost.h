@@ -42,6 +42,15 @@ struct ChunkCost {
   double first_forward = 0;  // of a step: weights are cast to narrow formats
 };
 
+/// How many times as long things take beside one another: a pass beside a collective of the data-parallel axis, and that
+/// collective beside the pass.
+struct Beside {
+  double pass = 1, exchange = 1;
+};
+struct ChunkBeside {
+  Beside forward, backward, weights;
+};
+
 /// A chunk as one of a stage's.
 struct ChunkOfStage {
   int stage = 0;
@@ -78,6 +87,7 @@ class ChunkBook {
   explicit ChunkBook(Kept<ChunkMemory>& memory) : memory_(memory) {}
   ChunkMemory memory(const plan::Context&, const ChunkOfStage&);
   ChunkCost cost(const plan::Context&, const ChunkOfStage&, PriceList&);
+  ChunkBeside beside(const plan::Context&, const ChunkOfStage&, PriceList&);
   /// Seconds that a stage's first forwards and last backwards take beyond its others: parameters gathered in front of
   /// those, gradients reduced behind these.
   double exchanges(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, PriceList&);
@@ -85,6 +95,7 @@ class ChunkBook {
  private:
   Kept<ChunkMemory>& memory_;  // also of strategies that differ in time alone
   Kept<ChunkCost> cost_;
+  Kept<ChunkBeside> beside_;
 };
 
 /// A book for each way to cut layers.

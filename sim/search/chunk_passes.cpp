@@ -115,6 +115,64 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   return out;
 }
 
+namespace {
+
+/// A reduction of the data-parallel axis that takes about `time`.
+plan::Collective reduction_of(const plan::Context& c, double time, PriceList& prices) {
+  plan::Collective out{plan::CollectiveKind::all_reduce, std::int64_t{1} << 30, c.group(c.shard_axis)};
+  const double known = prices.of(out).si();
+  if (known > 0) out.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(out.bytes) * time / known));
+  return out;
+}
+
+Beside beside_of(const Rehearsal& ran, std::size_t call, double alone, double exchange_alone) {
+  const double flew = ran.dp[call], lost = ran.begin[call + 1] - ran.begin[call] - alone;
+  if (flew <= 0 || exchange_alone <= 0) return {};
+  const double kept = std::max(flew - std::max(0.0, lost), flew / 4);  // of the pass's own progress meanwhile
+  return {flew / kept, std::max(1.0, flew / exchange_alone)};
+}
+
+}  // namespace
+
+ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const ChunkCost& alone, PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  std::vector<plan::Segment> passes_of_chunk{passes.forward(at.index, usual.gathers, false), std::move(backward.input)};
+  std::vector<double> times{alone.forward.time, alone.backward.time}, exchanges;
+  if (usual.split) {
+    passes_of_chunk.push_back(std::move(backward.weights));
+    times.push_back(alone.weights.time);
+  }
+  const std::int16_t channel = pool.channel({plan::Channel::Kind::group, c.shard_axis});
+  std::vector<std::int32_t> calls;
+  for (int round = 0; round < 2; ++round) {  // the first to let the host run ahead
+    for (std::size_t i = 0; i < passes_of_chunk.size(); ++i) {
+      plan::SegmentBuilder pen(pool, "");
+      if (round == 1) {
+        const plan::Collective exchange = reduction_of(c, times[i] / 2, prices);
+        exchanges.push_back(prices.of(exchange).si());
+        pen.communicate(exchange, "exchange", plan::Stream::dp, channel, {plan::Stream::compute});
+      }
+      plan::Segment segment = pen.finish();
+      const auto& operators = passes_of_chunk[i].operators;
+      segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
+      calls.push_back(static_cast<std::int32_t>(plan.segments.size()));
+      plan.segments.push_back(std::move(segment));
+    }
+  }
+  calls.push_back(0);  // tells when the last one has ended
+  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  ChunkBeside out;
+  const std::size_t first = passes_of_chunk.size();
+  out.forward = beside_of(ran, first, times[0], exchanges[0]);
+  out.backward = beside_of(ran, first + 1, times[1], exchanges[1]);
+  if (usual.split) out.weights = beside_of(ran, first + 2, times[2], exchanges[2]);
+  return out;
+}
+
 double first_and_last(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, PriceList& prices) {
   plan::Plan plan = empty_plan(c);
   plan::Pool pool(plan);

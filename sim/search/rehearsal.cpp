@@ -40,6 +40,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   out.tp = time_on(plan::Stream::tp);
   out.cp = time_on(plan::Stream::cp);
   out.ep = time_on(plan::Stream::ep);
+  out.dp = time_on(plan::Stream::dp);
   for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::compute)]) {
     double& begin = out.begin[static_cast<std::size_t>(span.microbatch)];
     if (begin < 0) begin = trace::seconds(span.start);

@@ -15,7 +15,7 @@ namespace sim {
 struct Rehearsal {
   std::vector<double> begin;  // of each call's first kernel
   double end = 0;             // of the last operator
-  std::vector<double> kernels, tp, cp, ep;  // of each call, on the streams of these names
+  std::vector<double> kernels, tp, cp, ep, dp;  // of each call, on the streams of these names
 };
 
 /// Calls the plan's segments in this order on `stage`, without what they exchange with other stages; what waits for that

@@ -76,7 +76,7 @@ class Searcher {
   void filter();
   void look_at(const SearchPoint&, const spec::Job&, Desk&, std::vector<Candidate>& fitting);
   void price();
-  double time_of(const Candidate&, Desk&);
+  std::optional<Standing> priced(std::size_t number, Desk&);
   void answer();
   std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
   void order(std::vector<result::SearchRow>&) const;
@@ -105,7 +105,7 @@ class Searcher {
   std::vector<Candidate> candidates_;  // those that fit, least time first
   Leaders leaders_;
   std::mutex guard_;  // of what follows
-  std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0};
+  std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, too_large_{0};
   std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys> counts_;
   result::Search out_;
 };
@@ -166,11 +166,15 @@ void Searcher::filter() {
   });
 }
 
-double Searcher::time_of(const Candidate& one, Desk& desk) {
+/// Nothing: it does not fit after all.
+std::optional<Standing> Searcher::priced(std::size_t number, Desk& desk) {
+  const Candidate& one = candidates_[number];
   const spec::Job& job = desk.jobs.job_of(one.point);
-  if (has_two_levels(job)) return Draft(job, books_, desk.prices).step_time();
+  if (two_levels_agree(job)) return Standing{Draft(job, books_, desk.prices).step_time(), one.bytes, number};
   ++operator_level_;
-  return predict(job, Detail::chains).prediction.step_time_s;
+  const result::Prediction p = predict(job, Detail::chains).prediction;
+  if (!p.fits) return {};
+  return Standing{p.step_time_s, p.peak_bytes, number};
 }
 
 /// Best bound first, until no bound is below what the best take.
@@ -180,9 +184,11 @@ void Searcher::price() {
     const Candidate& one = candidates_[i];
     if (options_.bounds && leaders_.beaten({one.least, one.bytes, i})) {
       ++bounded_;
-    } else {
-      leaders_.add({time_of(one, desk), one.bytes, i});
+    } else if (const std::optional<Standing> standing = priced(i, desk)) {
+      leaders_.add(*standing);
       ++priced_;
+    } else {
+      ++too_large_;
     }
     if (++done % 64 == 0) tell(candidates_.size() + done, 2 * candidates_.size());
   });
@@ -259,7 +265,7 @@ void Searcher::answer() {
   out_.job = base_.model.name + " on " + spec::nodes_text(base_.cluster);
   out_.complete = !stopped();
   out_.strategies = strategies_;
-  out_.fits = static_cast<std::int64_t>(candidates_.size());
+  out_.fits = static_cast<std::int64_t>(candidates_.size()) - too_large_;
   out_.priced = priced_;
   out_.bounded = bounded_;
   out_.operator_level = operator_level_;

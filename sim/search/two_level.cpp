@@ -65,6 +65,10 @@ bool has_two_levels(const spec::Job& job) {
   return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
 }
 
+bool two_levels_agree(const spec::Job& job) {
+  return has_two_levels(job) && (job.strategy.zero < 2 || job.strategy.pp == 1);
+}
+
 Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
     : job_(job),
       c_(job),
@@ -226,25 +230,18 @@ bool Draft::rehearses_exchanges() const {
   return c_.scatters_gradients || (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
 }
 
-/// While kernels run, what is beside them and they slow one another; while they wait for communication over the same
-/// links, that and what is beside it get half of them each.
-PassTime Draft::pass_time(const PassCost& cost) const {
-  const spec::Calibration& calibration = job_.cluster.node.calibration;
-  const double kernels = calibration.compute_slowdown, communication = calibration.comm_slowdown;
-  PassTime out{.time = cost.time};
+/// While kernels run, a transfer beside them slows them; while they wait for communication over the same links, that gets
+/// half of them.
+PassTime Draft::pass_time(const PassCost& cost, const Beside& beside) const {
+  PassTime out{.time = cost.time, .beside_exchange = beside.pass, .beside_transfer = 1, .exchange = beside.exchange};
   if (cost.time <= 0) return out;
-  const auto shared = [&](unsigned links) {
-    double time = 0;
-    if ((links_of(c_.group(plan::Axis::tp)) & links) != 0) time += cost.tp;
-    if ((links_of(c_.group(plan::Axis::cp)) & links) != 0) time += cost.cp;
-    if ((links_of(c_.group(plan::Axis::ep)) & links) != 0) time += cost.ep;
-    return std::min(1.0, time / cost.time);
-  };
-  const double of_exchange = shared(links_of(c_.group(c_.shard_axis)));
-  const double of_transfer = shared(c_.stage_transfer.crosses_domain ? kNic : kNvlink);
-  out.beside_exchange = (1 - of_exchange) * kernels + 2 * of_exchange;
-  out.exchange = out.beside_exchange / ((1 - of_exchange) * kernels / communication + of_exchange);
-  out.beside_transfer = (1 - of_transfer) * kernels + 2 * of_transfer;
+  const unsigned links = c_.stage_transfer.crosses_domain ? kNic : kNvlink;
+  double waits = 0;
+  if ((links_of(c_.group(plan::Axis::tp)) & links) != 0) waits += cost.tp;
+  if ((links_of(c_.group(plan::Axis::cp)) & links) != 0) waits += cost.cp;
+  if ((links_of(c_.group(plan::Axis::ep)) & links) != 0) waits += cost.ep;
+  const double share = std::min(1.0, waits / cost.time);
+  out.beside_transfer = (1 - share) * job_.cluster.node.calibration.compute_slowdown + 2 * share;
   return out;
 }
 
@@ -290,11 +287,17 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
 
 ChunkTimes Draft::times_of(const StageKind& kind, int index) {
   const ChunkCost& cost = cost_of(kind.chunk_kinds[index], false);
-  ChunkTimes out{.forward = pass_time(cost.forward),
-                 .backward = pass_time(cost.backward),
-                 .weights = pass_time(cost.weights),
+  const bool exchanges = c_.replicated() && !rehearses_exchanges();
+  ChunkBeside beside;
+  if (exchanges) {
+    const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
+    beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
+  }
+  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward),
+                 .backward = pass_time(cost.backward, beside.backward),
+                 .weights = pass_time(cost.weights, beside.weights),
                  .first_forward = cost.first_forward};
-  if (!c_.replicated() || rehearses_exchanges()) return out;
+  if (!exchanges) return out;
   const plan::Chunk& chunk = chunks_[kind.shown][index];
   const bool bucketed = plan::has_buckets(c_, kind.shown, index);
   out.gathers = gathers_of(chunk, bucketed);

@@ -25,8 +25,11 @@ struct Books {
   ChunkBooks chunks;
 };
 
-/// Whether the two levels can tell such a job: passes one at a time, all ranks alike, nothing offloaded or stored.
+/// Whether the two levels can tell such a job at all: passes one at a time, all ranks alike, nothing offloaded or stored.
 bool has_two_levels(const spec::Job&);
+/// Whether its time and memory are then those of the operator level, and not only bounds below them: units of parameters
+/// that several stages gather meet microbatches under way in more ways than two levels know.
+bool two_levels_agree(const spec::Job&);
 
 /// One strategy. REQUIRES: a resolved, sound job that outlives it; has_two_levels(job).
 class Draft {
@@ -64,7 +67,7 @@ class Draft {
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
   bool rehearses_exchanges() const;
-  PassTime pass_time(const PassCost&) const;
+  PassTime pass_time(const PassCost&, const Beside&) const;
   ChunkTimes times_of(const StageKind&, int chunk);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
