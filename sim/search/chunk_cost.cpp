@@ -148,6 +148,7 @@ ChunkBeside ChunkBook::beside(const plan::Context& c, const ChunkOfStage& at, Pr
   if (uniform(c, at.chunk())) cut.layers = std::min(cut.layers, few.fewer);
   std::vector<std::int64_t> key = chunk_key(c, there);
   add(key, c.group(c.shard_axis));
+  key.insert(key.end(), {c.stage_transfer.crosses_domain, c.stage_transfer.sharing});
   return beside_.of(std::move(key), [&] { return beside_of(c, there, cost(c, there, prices), prices); });
 }
 

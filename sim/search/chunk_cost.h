@@ -42,13 +42,15 @@ struct ChunkCost {
   double first_forward = 0;  // of a step: weights are cast to narrow formats
 };
 
-/// How many times as long things take beside one another: a pass beside a collective of the data-parallel axis, and that
-/// collective beside the pass.
+/// How many times as long a pass takes beside communication of another axis, and that communication beside the pass.
 struct Beside {
-  double pass = 1, exchange = 1;
+  double pass = 1, other = 1;
+};
+struct PassBeside {
+  Beside exchange, transfer;  // a collective of the data-parallel axis; what stages send one another
 };
 struct ChunkBeside {
-  Beside forward, backward, weights;
+  PassBeside forward, backward, weights;
 };
 
 /// A chunk as one of a stage's.

@@ -2,6 +2,7 @@
 #include "sim/search/chunk_passes.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 
@@ -117,59 +118,75 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
 
 namespace {
 
-/// A reduction of the data-parallel axis that takes about `time`.
-plan::Collective reduction_of(const plan::Context& c, double time, PriceList& prices) {
-  plan::Collective out{plan::CollectiveKind::all_reduce, std::int64_t{1} << 30, c.group(c.shard_axis)};
-  const double known = prices.of(out).si();
-  if (known > 0) out.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(out.bytes) * time / known));
-  return out;
+/// A reduction of the data-parallel axis, a transfer to the next stage, that take about `time`.
+plan::Work exchange_of(const plan::Context& c, bool transfer, double time, PriceList& prices) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  plan::Transfer hop = c.stage_transfer;
+  plan::Collective sum{plan::CollectiveKind::all_reduce, kMuch, c.group(c.shard_axis)};
+  hop.bytes = kMuch;
+  const double known = (transfer ? prices.of(hop) : prices.of(sum)).si();
+  if (known > 0) {
+    hop.bytes = sum.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(kMuch) * time / known));
+  }
+  return transfer ? plan::Work(hop) : plan::Work(sum);
 }
 
-Beside beside_of(const Rehearsal& ran, std::size_t call, double alone, double exchange_alone) {
-  const double flew = ran.dp[call], lost = ran.begin[call + 1] - ran.begin[call] - alone;
-  if (flew <= 0 || exchange_alone <= 0) return {};
+/// `flew`: how long the communication took, `usual`: alone.
+Beside beside_of(double flew, double usual, double lost) {
+  if (flew <= 0 || usual <= 0) return {};
   const double kept = std::max(flew - std::max(0.0, lost), flew / 4);  // of the pass's own progress meanwhile
-  return {flew / kept, std::max(1.0, flew / exchange_alone)};
+  return {flew / kept, std::max(1.0, flew / usual)};
 }
 
-}  // namespace
-
-ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const ChunkCost& alone, PriceList& prices) {
+/// Each of a chunk's passes beside one kind of communication.
+std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& at, const std::vector<double>& alone,
+                                    bool transfer, PriceList& prices) {
   plan::Plan plan = empty_plan(c);
   plan::Pool pool(plan);
   plan::Passes passes(c, pool, at.stage, at.chunks);
   const Usual usual(c);
   plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
-  std::vector<plan::Segment> passes_of_chunk{passes.forward(at.index, usual.gathers, false), std::move(backward.input)};
-  std::vector<double> times{alone.forward.time, alone.backward.time}, exchanges;
-  if (usual.split) {
-    passes_of_chunk.push_back(std::move(backward.weights));
-    times.push_back(alone.weights.time);
+  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+  plan.segments.push_back(std::move(backward.input));
+  if (usual.split) plan.segments.push_back(std::move(backward.weights));
+  const auto stream = transfer ? plan::Stream::send_next : plan::Stream::dp;
+  std::vector<double> exchanges;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const plan::Work work = exchange_of(c, transfer, alone[i] / 2, prices);
+    exchanges.push_back(prices.of(work).si());
+    plan::SegmentBuilder pen(pool, "");
+    pen.communicate(work, "beside", stream, -1, {plan::Stream::compute});
+    plan::Segment segment = pen.finish();
+    const auto& operators = plan.segments[i].operators;
+    segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
+    plan.segments.push_back(std::move(segment));
   }
-  const std::int16_t channel = pool.channel({plan::Channel::Kind::group, c.shard_axis});
-  std::vector<std::int32_t> calls;
-  for (int round = 0; round < 2; ++round) {  // the first to let the host run ahead
-    for (std::size_t i = 0; i < passes_of_chunk.size(); ++i) {
-      plan::SegmentBuilder pen(pool, "");
-      if (round == 1) {
-        const plan::Collective exchange = reduction_of(c, times[i] / 2, prices);
-        exchanges.push_back(prices.of(exchange).si());
-        pen.communicate(exchange, "exchange", plan::Stream::dp, channel, {plan::Stream::compute});
-      }
-      plan::Segment segment = pen.finish();
-      const auto& operators = passes_of_chunk[i].operators;
-      segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
-      calls.push_back(static_cast<std::int32_t>(plan.segments.size()));
-      plan.segments.push_back(std::move(segment));
-    }
-  }
-  calls.push_back(0);  // tells when the last one has ended
+  const auto count = static_cast<std::int32_t>(alone.size());
+  std::vector<std::int32_t> calls;  // once as usual, so that the host runs ahead, once beside, and one that tells the end
+  for (std::int32_t i = 0; i < 2 * count; ++i) calls.push_back(i);
+  calls.push_back(0);
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  std::vector<Beside> out;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const std::size_t call = alone.size() + i;
+    const double flew = transfer ? ran.sends[call] : ran.dp[call];
+    out.push_back(beside_of(flew, exchanges[i], ran.begin[call + 1] - ran.begin[call] - alone[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const ChunkCost& alone, PriceList& prices) {
+  std::vector<double> times{alone.forward.time, alone.backward.time};
+  if (c.strategy.zero_bubble()) times.push_back(alone.weights.time);
   ChunkBeside out;
-  const std::size_t first = passes_of_chunk.size();
-  out.forward = beside_of(ran, first, times[0], exchanges[0]);
-  out.backward = beside_of(ran, first + 1, times[1], exchanges[1]);
-  if (usual.split) out.weights = beside_of(ran, first + 2, times[2], exchanges[2]);
+  const std::array passes{&out.forward, &out.backward, &out.weights};
+  for (const bool transfer : {false, true}) {
+    if (transfer ? c.pp == 1 : c.group(c.shard_axis).size == 1) continue;
+    const std::vector<Beside> each = rehearse_beside(c, at, times, transfer, prices);
+    for (std::size_t i = 0; i < each.size(); ++i) (transfer ? passes[i]->transfer : passes[i]->exchange) = each[i];
+  }
   return out;
 }
 

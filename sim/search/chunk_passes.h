@@ -9,7 +9,7 @@ namespace sim {
 /// Of a microbatch in the middle of a step.
 ChunkMemory memory_of(const plan::Context&, const ChunkOfStage&);
 ChunkCost cost_of(const plan::Context&, const ChunkOfStage&, PriceList&);
-/// With a collective of the data-parallel axis issued in front of each pass, half as long as it.
+/// With communication of another axis issued in front of each pass, half as long as it.
 ChunkBeside beside_of(const plan::Context&, const ChunkOfStage&, const ChunkCost& alone, PriceList&);
 
 /// Seconds from the first kernel of a stage's first forwards to the end of the last collective of its last backwards, one

@@ -28,7 +28,7 @@ class Walker {
  private:
   struct Stage {
     double free = 0;             // end of its latest pass
-    double began = 0;            // begin of it
+    double busy_since = 0;       // without a gap
     double gathered = 0;         // when the parameters asked for so far have come
     double exchanged = 0;        // when the data-parallel stream is through
     double arrived_late = 0;     // blocking: when what it sent has arrived
@@ -44,11 +44,11 @@ class Walker {
     if (!waits_first(number)) {  // then all gathers of the stage are issued at once
       for (int v = 0; v < in_.chunks; ++v) {
         for (const Exchange& gather : in_.times[number * in_.chunks + v]->gathers) {
-          stage.exchanged += gather.time * in_.times[number * in_.chunks]->forward.exchange;
+          stage.exchanged += gather.time * in_.times[number * in_.chunks]->forward.exchange.other;
         }
       }
     }
-    const double slowdown = in_.times[number * in_.chunks]->forward.beside_exchange;
+    const double slowdown = in_.times[number * in_.chunks]->forward.exchange.pass;
     stage.free = beside(stage, in_.begin, in_.zeroing[number], slowdown);
   }
 
@@ -63,12 +63,12 @@ class Walker {
     const int way = to.downward ? 1 : 0;
     double start = std::max({ended_[to.input], sender.sends[way], receiver.receives[way]});
     if (in_.blocking) start = std::max(start, receiver.free);
-    const double end = start + in_.transfer;
+    const double end = start + in_.transfer * (in_.blocking ? 1 : time_of(to).transfer.other);
     sender.sends[way] = receiver.receives[way] = arrived_[number] = end;
     if (in_.blocking) {
       sender.arrived_late = std::max(sender.arrived_late, end);
     } else if (start < receiver.free) {  // the pass that ran meanwhile lost some of its pace
-      const double beside = std::min(end, receiver.free) - std::max(start, receiver.began);
+      const double beside = std::min(end, receiver.free) - std::max(start, receiver.busy_since);
       receiver.free += std::max(0.0, beside) * (1 - 1 / receiver.slowdown);
     }
   }
@@ -76,25 +76,35 @@ class Walker {
   void pass(std::int32_t number) {
     const ShapePass& p = in_.shape.passes[number];
     Stage& stage = stages_[p.stage];
-    const ChunkTimes& times = *in_.times[static_cast<std::size_t>(p.stage) * in_.chunks + p.chunk];
     double start = stage.free;
     if (p.input >= 0) start = std::max(start, p.crosses ? arrived_[number] : ended_[p.input]);
     if (in_.blocking) start = std::max(start, stage.arrived_late);
-    const PassTime& pass = p.pass == Pass::forward           ? times.forward
-                           : p.pass == Pass::weight_gradient ? times.weights
-                                                             : times.backward;
+    if (start > stage.free) stage.busy_since = start;
+    const ChunkTimes& times = times_of(p);
+    const PassTime& pass = time_of(p);
     double end = p.first  ? first_forward(stage, times, start)
-                 : p.last ? last_backward(stage, times.reductions, start, pass)
-                          : beside(stage, start, pass.time, pass.beside_exchange);
+                 : p.last ? last_backward(stage, times.reductions, start, pass, ends_stage(number))
+                          : beside(stage, start, pass.time, pass.exchange.pass);
     if (!in_.blocking) {  // what the pass before sends is on its way
-      const double sending = std::clamp(stage.free + stage.sending - start, 0.0, end - start);
-      end += sending * (1 - 1 / pass.beside_transfer);
+      end += std::max(0.0, stage.free + stage.sending - start) * (1 - 1 / pass.transfer.pass);
     }
-    stage.sending = p.next >= 0 && in_.shape.passes[p.next].crosses ? in_.transfer : 0;
-    stage.slowdown = pass.beside_transfer;
+    stage.sending = p.next >= 0 && in_.shape.passes[p.next].crosses ? in_.transfer * pass.transfer.other : 0;
+    stage.slowdown = pass.transfer.pass;
     if (stage.first < 0) stage.first = start;
-    stage.began = start;
     stage.free = ended_[number] = end;
+  }
+
+  bool ends_stage(std::int32_t number) const {
+    return number + 1 == in_.shape.first_of[static_cast<std::size_t>(in_.shape.passes[number].stage) + 1];
+  }
+  const ChunkTimes& times_of(const ShapePass& p) const {
+    return *in_.times[static_cast<std::size_t>(p.stage) * in_.chunks + p.chunk];
+  }
+  const PassTime& time_of(const ShapePass& p) const {
+    const ChunkTimes& times = times_of(p);
+    return p.pass == Pass::forward           ? times.forward
+           : p.pass == Pass::weight_gradient ? times.weights
+                                             : times.backward;
   }
 
   /// The end of `time` of compute from `start`, slower until the data-parallel stream is through.
@@ -110,25 +120,26 @@ class Walker {
     if (waits_first(static_cast<std::size_t>(&stage - stages_.data()))) {
       stage.gathered = std::max(stage.gathered, start);
       stage.exchanged = stage.gathered;
-      for (const Exchange& gather : times.gathers) stage.exchanged += gather.time * pass.exchange;
+      for (const Exchange& gather : times.gathers) stage.exchanged += gather.time * pass.exchange.other;
     }
     for (const Exchange& gather : times.gathers) {
-      stage.gathered += gather.time * (at < stage.gathered ? 1 : pass.exchange);
+      stage.gathered += gather.time * (at < stage.gathered ? 1 : pass.exchange.other);
       at = std::max(at, stage.gathered);
-      at = beside(stage, at, times.first_forward * (gather.share - done), pass.beside_exchange);
+      at = beside(stage, at, times.first_forward * (gather.share - done), pass.exchange.pass);
       done = gather.share;
     }
-    return beside(stage, at, times.first_forward * (1 - done), pass.beside_exchange);
+    return beside(stage, at, times.first_forward * (1 - done), pass.exchange.pass);
   }
 
-  static double last_backward(Stage& stage, const std::vector<Exchange>& reductions, double start, const PassTime& pass) {
+  static double last_backward(Stage& stage, const std::vector<Exchange>& reductions, double start, const PassTime& pass,
+                              bool ends_stage) {
     double at = start, done = 0;
     for (const Exchange& reduction : reductions) {
-      at = beside(stage, at, pass.time * (reduction.share - done), pass.beside_exchange);
+      at = beside(stage, at, pass.time * (reduction.share - done), pass.exchange.pass);
       done = reduction.share;
-      stage.exchanged = std::max(stage.exchanged, at) + reduction.time * (done < 1 ? pass.exchange : 1);
+      stage.exchanged = std::max(stage.exchanged, at) + reduction.time * (done < 1 || !ends_stage ? pass.exchange.other : 1);
     }
-    return beside(stage, at, pass.time * (1 - done), pass.beside_exchange);
+    return beside(stage, at, pass.time * (1 - done), pass.exchange.pass);
   }
 
   const WalkInput& in_;

@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "sim/search/chunk_cost.h"
 #include "sim/search/pipeline_shape.h"
 
 namespace sim {
@@ -23,11 +24,10 @@ struct Exchange {
   double time = 0;   // alone
 };
 
-/// A pass alone, and how many times as long what runs beside something else takes.
+/// A pass alone, and how it and what communicates beside it slow one another.
 struct PassTime {
   double time = 0;
-  double beside_exchange = 1, beside_transfer = 1;  // the pass beside a collective of the data-parallel axis, a transfer
-  double exchange = 1;                              // that collective beside the pass
+  Beside exchange = {}, transfer = {};
 };
 
 struct ChunkTimes {
@@ -42,7 +42,7 @@ struct WalkInput {
   int chunks = 1;
   double begin = 0;             // when stages can start
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
-  double transfer = 0;          // of one input, beside what both stages compute
+  double transfer = 0;          // of one input, alone
   bool blocking = false;
   bool host_waits = false;      // for an input, before it issues anything of the pass
 };

@@ -12,8 +12,9 @@ namespace sim {
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
                    PriceList& prices) {
   for (plan::Segment& segment : plan.segments) {
-    std::erase_if(segment.operators,
-                  [&](const plan::Operator& op) { return std::holds_alternative<plan::Transfer>(plan.works[op.work]); });
+    std::erase_if(segment.operators, [&](const plan::Operator& op) {
+      return op.channel >= 0 && std::holds_alternative<plan::Transfer>(plan.works[op.work]);
+    });
     segment.memory.clear();  // its operators' numbers no longer hold
   }
   plan::Role& role = plan.roles.emplace_back();
@@ -41,6 +42,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   out.cp = time_on(plan::Stream::cp);
   out.ep = time_on(plan::Stream::ep);
   out.dp = time_on(plan::Stream::dp);
+  out.sends = time_on(plan::Stream::send_next);
   for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::compute)]) {
     double& begin = out.begin[static_cast<std::size_t>(span.microbatch)];
     if (begin < 0) begin = trace::seconds(span.start);

@@ -41,11 +41,7 @@ double time_of(PriceList& prices, Write write) {
   return time;
 }
 
-constexpr unsigned kNvlink = 1, kNic = 2;
-
-unsigned links_of(const plan::GroupShape& group) {
-  return group.size == 1 ? 0 : (group.per_domain > 1 ? kNvlink : 0) | (group.domains > 1 ? kNic : 0);
-}
+PassTime pass_time(const PassCost& cost, const PassBeside& beside) { return {cost.time, beside.exchange, beside.transfer}; }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
   to.moving += more.moving * times;
@@ -230,21 +226,6 @@ bool Draft::rehearses_exchanges() const {
   return c_.scatters_gradients || (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
 }
 
-/// While kernels run, a transfer beside them slows them; while they wait for communication over the same links, that gets
-/// half of them.
-PassTime Draft::pass_time(const PassCost& cost, const Beside& beside) const {
-  PassTime out{.time = cost.time, .beside_exchange = beside.pass, .beside_transfer = 1, .exchange = beside.exchange};
-  if (cost.time <= 0) return out;
-  const unsigned links = c_.stage_transfer.crosses_domain ? kNic : kNvlink;
-  double waits = 0;
-  if ((links_of(c_.group(plan::Axis::tp)) & links) != 0) waits += cost.tp;
-  if ((links_of(c_.group(plan::Axis::cp)) & links) != 0) waits += cost.cp;
-  if ((links_of(c_.group(plan::Axis::ep)) & links) != 0) waits += cost.ep;
-  const double share = std::min(1.0, waits / cost.time);
-  out.beside_transfer = (1 - share) * job_.cluster.node.calibration.compute_slowdown + 2 * share;
-  return out;
-}
-
 std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
   std::vector<Exchange> out;
   if (c_.strategy.zero == 0 || !c_.overlap_param_gather) return out;
@@ -289,7 +270,7 @@ ChunkTimes Draft::times_of(const StageKind& kind, int index) {
   const ChunkCost& cost = cost_of(kind.chunk_kinds[index], false);
   const bool exchanges = c_.replicated() && !rehearses_exchanges();
   ChunkBeside beside;
-  if (exchanges) {
+  if (exchanges || (c_.pp > 1 && !blocking_)) {
     const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
     beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
   }
@@ -311,13 +292,12 @@ double Draft::step_time() {
     std::vector<ChunkTimes>& some = times.emplace_back();
     for (int v = 0; v < c_.vpp; ++v) some.push_back(times_of(kind, v));
   }
-  const double beside = blocking_ ? 1 : job_.cluster.node.calibration.comm_slowdown;
   WalkInput in{.shape = *shape_,
                .times = {},
                .chunks = c_.vpp,
                .begin = job_.framework.step.si(),
                .zeroing = {},
-               .transfer = transfer_ * beside,
+               .transfer = transfer_,
                .blocking = blocking_,
                .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
   std::vector<const StageEnds*> ends;

@@ -67,7 +67,6 @@ class Draft {
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
   bool rehearses_exchanges() const;
-  PassTime pass_time(const PassCost&, const Beside&) const;
   ChunkTimes times_of(const StageKind&, int chunk);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
