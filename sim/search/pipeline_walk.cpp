@@ -20,19 +20,22 @@ class Walker {
     for (const std::int32_t step : in_.shape.walk) step % 2 == 1 ? travel(step / 2) : pass(step / 2);
     std::vector<StageEnd> out;
     for (const Stage& stage : stages_) {
-      out.push_back({stage.first, stage.free, stage.exchanged, std::max(stage.sends[0], stage.sends[1])});
+      out.push_back({stage.first, stage.free, stage.exchanged, std::max(stage.sends[0].end, stage.sends[1].end)});
     }
     return out;
   }
 
  private:
+  struct Flight {
+    double start = 0, end = 0;
+  };
   struct Stage {
     double free = 0;             // end of its latest pass
     double busy_since = 0;       // without a gap
     double gathered = 0;         // when the parameters asked for so far have come
     double exchanged = 0;        // when the data-parallel stream is through
     double arrived_late = 0;     // blocking: when what it sent has arrived
-    double sends[2] = {}, receives[2] = {};  // when those streams are through, by direction
+    Flight sends[2] = {}, receives[2] = {};  // the latest of those streams, by direction
     double sending = 0;          // how long its latest send lasts beyond the pass that made it
     double slowdown = 1;         // of its latest pass beside a transfer
     double first = -1;
@@ -57,14 +60,21 @@ class Walker {
     return in_.host_waits && in_.shape.passes[in_.shape.first_of[stage]].crosses;
   }
 
+  static double overlap(const Flight& a, const Flight& b) {
+    return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start));
+  }
+
   void travel(std::int32_t number) {
     const ShapePass& to = in_.shape.passes[number];
     Stage &sender = stages_[in_.shape.passes[to.input].stage], &receiver = stages_[to.stage];
     const int way = to.downward ? 1 : 0;
-    double start = std::max({ended_[to.input], sender.sends[way], receiver.receives[way]});
+    double start = std::max({ended_[to.input], sender.sends[way].end, receiver.receives[way].end});
     if (in_.blocking) start = std::max(start, receiver.free);
-    const double end = start + in_.transfer * (in_.blocking ? 1 : time_of(to).transfer.other);
-    sender.sends[way] = receiver.receives[way] = arrived_[number] = end;
+    double end = start + in_.transfer * (in_.blocking ? 1 : time_of(to).transfer.other);
+    // What flies the other way out of the sender, or into the receiver, has half of the link meanwhile.
+    end += std::max(overlap({start, end}, sender.sends[1 - way]), overlap({start, end}, receiver.receives[1 - way]));
+    sender.sends[way] = receiver.receives[way] = {start, end};
+    arrived_[number] = end;
     if (in_.blocking) {
       sender.arrived_late = std::max(sender.arrived_late, end);
     } else if (start < receiver.free) {  // the pass that ran meanwhile lost some of its pace

@@ -170,7 +170,10 @@ void Searcher::filter() {
 std::optional<Standing> Searcher::priced(std::size_t number, Desk& desk) {
   const Candidate& one = candidates_[number];
   const spec::Job& job = desk.jobs.job_of(one.point);
-  if (two_levels_agree(job)) return Standing{Draft(job, books_, desk.prices).step_time(), one.bytes, number};
+  if (has_two_levels(job)) {
+    Draft draft(job, books_, desk.prices);
+    if (draft.agrees()) return Standing{draft.step_time(), one.bytes, number};
+  }
   ++operator_level_;
   const result::Prediction p = predict(job, Detail::chains).prediction;
   if (!p.fits) return {};

@@ -49,6 +49,10 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
+/// Where the two levels were found to part from the operator level by more than 0.5 % (docs/search.md).
+constexpr int kManyChunks = 8;
+constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
+
 }  // namespace
 
 bool has_two_levels(const spec::Job& job) {
@@ -59,10 +63,6 @@ bool has_two_levels(const spec::Job& job) {
   if (run.unfold || run.jitter > 0 || !run.slow_ranks.empty() || run.any()) return false;
   if (job.network.fidelity == "coupled" || s.spreads_vocab() || s.pairs_passes()) return false;
   return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
-}
-
-bool two_levels_agree(const spec::Job& job) {
-  return has_two_levels(job) && (job.strategy.zero < 2 || job.strategy.pp == 1);
 }
 
 Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
@@ -218,6 +218,19 @@ double Draft::least_time() {
     drain += down.backward.time + transfer_;
   }
   return job_.framework.step.si() + most;
+}
+
+bool Draft::agrees() {
+  if (c_.strategy.zero == 2) return false;
+  if (c_.pp == 1) return true;
+  if (c_.scatters_gradients || c_.vpp >= kManyChunks) return false;
+  if (blocking_) return true;
+  for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
+    if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
+    const ChunkCost& cost = cost_of(kind, false);
+    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
+  }
+  return true;
 }
 
 /// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of parameters,

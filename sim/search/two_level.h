@@ -27,10 +27,6 @@ struct Books {
 
 /// Whether the two levels can tell such a job at all: passes one at a time, all ranks alike, nothing offloaded or stored.
 bool has_two_levels(const spec::Job&);
-/// Whether its time and memory are then those of the operator level, and not only bounds below them: units of parameters
-/// that several stages gather meet microbatches under way in more ways than two levels know.
-bool two_levels_agree(const spec::Job&);
-
 /// One strategy. REQUIRES: a resolved, sound job that outlives it; has_two_levels(job).
 class Draft {
  public:
@@ -42,6 +38,10 @@ class Draft {
   std::optional<std::int64_t> peak_within(std::int64_t capacity);
   /// Seconds that the step takes at the least: no step_time() is below.
   double least_time();
+  /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
+  /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of parameters, which meet microbatches under way in more ways than two levels know, and
+  /// not where exchanges between stages crowd: many small chunks, transfers nearly as long as passes.
+  bool agrees();
   double step_time();
 
  private:
