@@ -1,6 +1,6 @@
-// bench/search_bench.cpp -- strategies a second of whole searches over their default spaces, as ratios to a peer's: Calculon
-// searches 439 configurations of a simpler model a second at best. `evaluated` are those priced, proved worse by a bound
-// or proved too large. SPDX-License-Identifier: Apache-2.0
+// bench/search_bench.cpp -- strategies a second of whole searches over their default spaces, as ratios to a peer's:
+// Calculon searches 439 configurations of a simpler model a second at best. `evaluated` are those priced, proved worse
+// by a bound or proved too large. SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -19,7 +19,8 @@ constexpr double kPeer = 439, kTarget = 10'000;  // strategies a second
 /// The catalogue's job with all keys open that a search may choose.
 config::OpenJob open_job(const std::string& name) {
   const config::Catalogue catalogue(FORERUN_SOURCE_DIR);
-  config::OpenJob out = config::read_open_job(config::load(catalogue.path(config::Catalogue::Kind::job, name)), catalogue);
+  config::OpenJob out =
+      config::read_open_job(config::load(catalogue.path(config::Catalogue::Kind::job, name)), catalogue);
   out.space = {};
   return out;
 }

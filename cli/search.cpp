@@ -43,8 +43,10 @@ T number_of(const Arguments& args, const std::string& option, T usual, T least, 
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
-  throw base::InputError({{option, "'" + text + "' is no number from " + std::to_string(least) + " to " + std::to_string(most),
-                           "write " + option + " " + std::to_string(usual), {}}});
+  throw base::InputError({{option,
+                           "'" + text + "' is no number from " + std::to_string(least) + " to " + std::to_string(most),
+                           "write " + option + " " + std::to_string(usual),
+                           {}}});
 }
 
 sim::Objective objective_of(const Arguments& args) {
@@ -53,9 +55,11 @@ sim::Objective objective_of(const Arguments& args) {
   const auto at = std::find(kObjectives.begin(), kObjectives.end(), name);
   if (at != kObjectives.end()) return static_cast<sim::Objective>(at - kObjectives.begin());
   const auto near = base::nearest(name, {kObjectives.begin(), kObjectives.end()});
-  throw base::InputError({{"--by", "there is no objective '" + name + "'",
-                           near ? "did you mean " + *near + "?" : "choose step_time, cost, memory, energy or tokens_per_dollar",
-                           {}}});
+  throw base::InputError(
+      {{"--by",
+        "there is no objective '" + name + "'",
+        near ? "did you mean " + *near + "?" : "choose step_time, cost, memory, energy or tokens_per_dollar",
+        {}}});
 }
 
 /// The file's keys are fixed but for those set free; --fix and --allow then say what each may be.
@@ -90,8 +94,10 @@ int run(const Arguments& args) {
   options.threads = static_cast<unsigned>(number_of(args, "--threads", 0, 0, kMostThreads));
   if (args.has("--price")) options.gpu_hour = number_of(args, "--price", 2.0, 0.0, 1e6);
   if ((options.by == sim::Objective::cost || options.by == sim::Objective::tokens_per_dollar) && !options.gpu_hour) {
-    throw base::InputError({{"--price", "is missing, and nothing else says what a GPU costs",
-                             "add --price 2.5, for an hour of one GPU", {}}});
+    throw base::InputError({{"--price",
+                             "is missing, and nothing else says what a GPU costs",
+                             "add --price 2.5, for an hour of one GPU",
+                             {}}});
   }
   const config::OpenJob open = open_job(args);
   ProgressBar bar("steps of the search");
@@ -101,7 +107,8 @@ int run(const Arguments& args) {
   result::Search answer = sim::search(open.job, open.space, options);
   std::signal(SIGINT, SIG_DFL);
   answer.by = kObjectives[static_cast<std::size_t>(options.by)];
-  if (args.has("--json")) write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  if (args.has("--json"))
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
   if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
   if (taken.empty()) print(reports::text(answer));
   if (!answer.complete) return kInterrupted;
@@ -114,15 +121,16 @@ const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags({{"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
-                               {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
-                               {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true},
-                               {"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
-                               {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
-                               {"--top", "N", "how many strategies are shown; 10 by default"},
-                               {"--threads", "N", "0, the default: one for each core"},
-                               {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-                               {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
+    .options = with_job_flags(
+        {{"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
+         {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+         {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true},
+         {"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+         {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+         {"--top", "N", "how many strategies are shown; 10 by default"},
+         {"--threads", "N", "0, the default: one for each core"},
+         {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
+         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
     .notes = job_notes() +
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
              "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"

@@ -15,6 +15,7 @@
 #include "core/config/collective_case_reader.h"
 #include "reports/collectives.h"
 #include "reports/interval_fit.h"
+#include "reports/ranking.h"
 #include "reports/validation.h"
 #include "sim/accuracy.h"
 #include "sim/interval_fit.h"
@@ -123,6 +124,10 @@ int run(const Arguments& args) {
     write_to(json, "--json", [&](std::ostream& out) { out << reports::validation_json(validation, groupings); });
   }
   if (json == "-" || args.has("--quiet")) return kAnswered;
+  if (args.has("--ranking")) {
+    print(reports::ranking_markdown(validation));
+    return kAnswered;
+  }
   if (args.has("--markdown")) {
     print(reports::validation_markdown(validation));
     return kAnswered;
@@ -148,6 +153,7 @@ const Command validate{
                 {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
+                {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
                 {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
                 {"--quiet", "", "no table: exit code and files only"}},
     .notes =

@@ -24,7 +24,8 @@ std::string value_of(const Choices& choices, const std::string& key) {
   return at == choices.end() ? "" : at->second;
 }
 
-/// "tp 4 sp, cp 2 ring, pp 4 x 10 interleaved, dp 2, zero 1, micro_batch 1, recompute none, cudnn, overlap.tp userbuffers"
+/// "tp 4 sp, cp 2 ring, pp 4 x 10 interleaved, dp 2, zero 1, micro_batch 1, recompute none, cudnn, overlap.tp
+/// userbuffers"
 std::string in_words(const Choices& c) {
   std::string out = "tp " + value_of(c, "tp") + (value_of(c, "sp") == "true" ? " sp" : "");
   if (value_of(c, "cp") != "1") out += ", cp " + value_of(c, "cp") + " " + value_of(c, "cp_kind");
@@ -97,12 +98,14 @@ std::string money_text(const Search& s) {
 
 std::string looked_at(const Search& s) {
   std::string out = fmt::format(
-      "\nLooked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} were "
+      "\nLooked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} "
+      "were "
       "priced.\n",
       counted(s.evaluated), s.elapsed_s,
       counted(static_cast<std::int64_t>(static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9))),
       counted(s.evaluated - s.priced - s.bounded), counted(s.bounded), counted(s.priced));
-  if (s.operator_level > 0) out += fmt::format("Of these {} at operator level: two levels cannot tell them.\n", counted(s.operator_level));
+  if (s.operator_level > 0)
+    out += fmt::format("Of these {} at operator level: two levels cannot tell them.\n", counted(s.operator_level));
   if (!s.complete) out += "Interrupted: the best of what was looked at so far.\n";
   for (const result::SearchedKey& key : s.space) {
     if (key.given || key.values.size() < 2) continue;

@@ -108,10 +108,13 @@ std::string csv(const Search& s) {
   const std::vector<std::string> keys = keys_of(s);
   std::string out;
   for (const std::string& key : keys) out += cell(key) + ',';
-  out += "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_bytes\r\n";
+  out +=
+      "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_"
+      "bytes\r\n";
   for (const SearchRow& row : s.results) {
     for (const std::string& key : keys) {
-      const auto at = std::find_if(row.strategy.begin(), row.strategy.end(), [&](const auto& c) { return c.first == key; });
+      const auto at =
+          std::find_if(row.strategy.begin(), row.strategy.end(), [&](const auto& c) { return c.first == key; });
       out += (at == row.strategy.end() ? "" : cell(at->second)) + ',';
     }
     const result::Prediction& p = row.prediction;

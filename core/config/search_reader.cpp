@@ -38,7 +38,9 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 SearchKey key_named(std::string_view text, const std::string& option) {
-  std::string name(text.starts_with("strategy.") ? text.substr(9) : text.starts_with("training.") ? text.substr(9) : text);
+  std::string name(text.starts_with("strategy.")   ? text.substr(9)
+                   : text.starts_with("training.") ? text.substr(9)
+                                                   : text);
   const auto& names = spec::kSearchKeyNames;
   const auto known = std::find(names.begin(), names.end(), name);
   if (known != names.end()) return static_cast<SearchKey>(known - names.begin());

@@ -20,8 +20,8 @@ struct OpenJob {
 /// Throws base::InputError with every fault of the tree.
 OpenJob read_open_job(const Value& tree, const Catalogue&);
 
-/// `key=value,value` as written behind `option` (--fix, --allow): the key's values in `space` from now on. Commas inside
-/// of brackets part nothing. Throws base::InputError: no such key, no such value, an empty one.
+/// `key=value,value` as written behind `option` (--fix, --allow): the key's values in `space` from now on. Commas
+/// inside of brackets part nothing. Throws base::InputError: no such key, no such value, an empty one.
 void read_values(std::string_view text, const std::string& option, spec::SearchSpace& space);
 
 /// Keys by name, comma-separated, or `all`. Throws base::InputError.

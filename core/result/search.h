@@ -23,9 +23,9 @@ struct SearchTrade {
 
 struct SearchRow {
   Choices strategy;
-  Prediction prediction;          // at operator level
-  double two_level_s = 0;         // what the search went by
-  bool tied = false;              // with the first, by what their intervals do not share
+  Prediction prediction;               // at operator level
+  double two_level_s = 0;              // what the search went by
+  bool tied = false;                   // with the first, by what their intervals do not share
   double cost_per_million_tokens = 0;  // in the currency of the price; 0: no price was given
   double energy_per_step_j = 0;        // 0: the node's power is unknown
 };
@@ -38,16 +38,16 @@ struct SearchedKey {
 };
 
 struct Search {
-  std::string job;  // model and cluster
-  std::string by;   // step_time cost memory energy tokens_per_dollar
-  bool complete = true;  // false: interrupted; the best of what was evaluated
-  std::int64_t strategies = 0;  // sound ones
-  std::int64_t evaluated = 0;   // of them, priced, proved worse by a bound or proved too large
-  std::int64_t fits = 0;        // of those whose memory was worked out
+  std::string job;                       // model and cluster
+  std::string by;                        // step_time cost memory energy tokens_per_dollar
+  bool complete = true;                  // false: interrupted; the best of what was evaluated
+  std::int64_t strategies = 0;           // sound ones
+  std::int64_t evaluated = 0;            // of them, priced, proved worse by a bound or proved too large
+  std::int64_t fits = 0;                 // of those whose memory was worked out
   std::int64_t priced = 0, bounded = 0;  // of those that fit
   std::int64_t operator_level = 0;       // of the priced, those that two levels cannot tell
   double elapsed_s = 0;
-  std::vector<SearchRow> results;  // best first
+  std::vector<SearchRow> results;   // best first
   std::vector<SearchTrade> pareto;  // fastest first
   std::vector<SearchedKey> space;
   Choices left_out;  // key, and what of it is not searched unless allowed

@@ -5,8 +5,8 @@ namespace spec {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCpKinds{"ring", "all_gather", "ulysses"};
-constexpr std::array<std::string_view, 8> kSchedules{"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v",
-                                                     "dualpipe", "pipedream"};
+constexpr std::array<std::string_view, 8> kSchedules{"gpipe", "1f1b", "interleaved", "zb-h1",
+                                                     "zb-h2", "zb-v", "dualpipe",    "pipedream"};
 constexpr std::array<std::string_view, 4> kRecomputeKinds{"none", "selective", "full", "selective_ops"};
 constexpr std::array<std::string_view, 4> kTpOverlaps{"none", "wgrad", "chunked", "userbuffers"};
 constexpr std::array<std::string_view, 3> kPlaces{"none", "cpu", "nvme"};

@@ -37,8 +37,9 @@ enum class SearchKey : std::uint8_t {
 inline constexpr int kSearchKeys = 18;
 /// As the user writes them; a Job has them as strategy.KEY, but micro_batch as training.micro_batch.
 inline constexpr std::array<std::string_view, kSearchKeys> kSearchKeyNames{
-    "tp", "sp",    "cp", "cp_kind", "pp",          "schedule",  "vpp",              "embedding_in_split", "dp",
-    "zero", "shard", "ep", "etp",     "micro_batch", "recompute", "attention_kernel", "overlap.tp",         "offload"};
+    "tp",         "sp",     "cp",    "cp_kind", "pp",  "schedule",    "vpp",       "embedding_in_split",
+    "dp",         "zero",   "shard", "ep",      "etp", "micro_batch", "recompute", "attention_kernel",
+    "overlap.tp", "offload"};
 constexpr std::string_view name(SearchKey key) { return kSearchKeyNames[static_cast<int>(key)]; }
 /// "strategy.tp"
 std::string path_of(SearchKey);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kFewerAtEnds = 4, kMoreAtEnds = 8;  // where buckets fill over several layers
 
-/// Layers written out, from which more of them are carried on: with units of parameters gathered ahead, more than are on
-/// their way at once.
+/// Layers written out, from which more of them are carried on: with units of parameters gathered ahead, more than are
+/// on their way at once.
 struct Few {
   int fewer, more;
 };
@@ -62,14 +62,27 @@ std::int64_t memory_class(const plan::Context& c) {
 /// All that the memory of a pass in the middle of a step depends on besides its chunk.
 std::vector<std::int64_t> memory_key(const plan::Context& c) {
   const spec::Strategy& s = c.strategy;
-  std::vector<std::int64_t> key{s.tp, s.sp, s.cp, static_cast<int>(s.cp_kind), c.batch, static_cast<int>(s.recompute.kind),
-                                s.recompute.layers, memory_class(c), static_cast<int>(c.tp_overlap), s.ep, s.etp,
-                                s.zero_bubble(), static_cast<int>(s.moe_dispatcher), c.scatters_gradients, c.vocab,
+  std::vector<std::int64_t> key{s.tp,
+                                s.sp,
+                                s.cp,
+                                static_cast<int>(s.cp_kind),
+                                c.batch,
+                                static_cast<int>(s.recompute.kind),
+                                s.recompute.layers,
+                                memory_class(c),
+                                static_cast<int>(c.tp_overlap),
+                                s.ep,
+                                s.etp,
+                                s.zero_bubble(),
+                                static_cast<int>(s.moe_dispatcher),
+                                c.scatters_gradients,
+                                c.vocab,
                                 c.separate_gradients};
-  for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp}) add(key, c.group(axis));
+  for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})
+    add(key, c.group(axis));
   if (!c.scatters_gradients) return key;
-  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather,
-                         s.fsdp.reshard, s.fsdp.sync_each_microbatch, c.microbatches > 1});
+  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather, s.fsdp.reshard,
+                         s.fsdp.sync_each_microbatch, c.microbatches > 1});
   for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
   return key;
 }
@@ -97,7 +110,9 @@ std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& 
 /// Of a chunk, where it is long and all its layers are alike carried on from few of them.
 template <class T, class Make>
 T carried(Kept<T>& kept, const plan::Context& c, const ChunkOfStage& at, Make make) {
-  const auto known = [&](const ChunkOfStage& there) { return kept.of(chunk_key(c, there), [&] { return make(there); }); };
+  const auto known = [&](const ChunkOfStage& there) {
+    return kept.of(chunk_key(c, there), [&] { return make(there); });
+  };
   const Few few = few_layers(c);
   const int layers = at.chunk().layers;
   if (layers <= few.more || !uniform(c, at.chunk())) return known(at);
@@ -142,7 +157,8 @@ ChunkCost ChunkBook::cost(const plan::Context& c, const ChunkOfStage& at, PriceL
 
 ChunkBeside ChunkBook::beside(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
   const Few few = few_layers(c);
-  std::vector<plan::Chunk> shorter = at.chunks;  // what layers lose beside something else does not depend on their number
+  std::vector<plan::Chunk> shorter =
+      at.chunks;  // what layers lose beside something else does not depend on their number
   const ChunkOfStage there{at.stage, shorter, at.index};
   plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
   if (uniform(c, at.chunk())) cut.layers = std::min(cut.layers, few.fewer);
@@ -163,9 +179,8 @@ double ChunkBook::exchanges(const plan::Context& c, int stage, const std::vector
     return first_and_last(c, stage, some, prices) - usual;
   };
   const int layers = chunks.front().layers;
-  const bool alike = std::all_of(chunks.begin(), chunks.end(), [&](const plan::Chunk& chunk) {
-    return uniform(c, chunk) && chunk.layers == layers;
-  });
+  const bool alike = std::all_of(chunks.begin(), chunks.end(),
+                                 [&](const plan::Chunk& chunk) { return uniform(c, chunk) && chunk.layers == layers; });
   if (!alike || layers <= kMoreAtEnds) return beyond(chunks);
   std::vector<plan::Chunk> shorter = chunks;
   const Few few{kFewerAtEnds, kMoreAtEnds};

@@ -1,5 +1,5 @@
-// sim/search/chunk_cost.h -- time and memory of one chunk's passes in the steady state: worked out once for all strategies
-// whose layers are cut alike, and carried on from a few layers to many where all layers are.
+// sim/search/chunk_cost.h -- time and memory of one chunk's passes in the steady state: worked out once for all
+// strategies whose layers are cut alike, and carried on from a few layers to many where all layers are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -34,7 +34,7 @@ struct ChunkMemory {
 };
 
 struct PassCost {
-  double time = 0;  // seconds, the host's issue and communication inside the chunk included
+  double time = 0;                // seconds, the host's issue and communication inside the chunk included
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
 };
 struct ChunkCost {

@@ -105,8 +105,8 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   plan.segments.push_back(std::move(backward.weights));
   if (usual.casts) plan.segments.push_back(passes.forward(at.index, usual.gathers, true));
   const std::int32_t first = usual.casts ? first_F : F;
-  const std::vector<std::int32_t> calls = usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W}
-                                                      : std::vector<std::int32_t>{first, B, F, B};
+  const std::vector<std::int32_t> calls =
+      usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
   ChunkCost out;
   out.backward = cost_of(ran, 1);
@@ -126,7 +126,8 @@ plan::Work exchange_of(const plan::Context& c, bool transfer, double time, Price
   hop.bytes = kMuch;
   const double known = (transfer ? prices.of(hop) : prices.of(sum)).si();
   if (known > 0) {
-    hop.bytes = sum.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(kMuch) * time / known));
+    hop.bytes = sum.bytes =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(kMuch) * time / known));
   }
   return transfer ? plan::Work(hop) : plan::Work(sum);
 }
@@ -162,7 +163,8 @@ std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& 
     plan.segments.push_back(std::move(segment));
   }
   const auto count = static_cast<std::int32_t>(alone.size());
-  std::vector<std::int32_t> calls;  // once as usual, so that the host runs ahead, once beside, and one that tells the end
+  std::vector<std::int32_t>
+      calls;  // once as usual, so that the host runs ahead, once beside, and one that tells the end
   for (std::int32_t i = 0; i < 2 * count; ++i) calls.push_back(i);
   calls.push_back(0);
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);

@@ -34,8 +34,8 @@ class Builder {
 
  private:
   void list_passes() {
-    const auto orders = plan::orders(
-        key_.schedule, {.stages = key_.stages, .chunks = key_.chunks, .microbatches = key_.microbatches});
+    const auto orders =
+        plan::orders(key_.schedule, {.stages = key_.stages, .chunks = key_.chunks, .microbatches = key_.microbatches});
     forward_at_.assign(static_cast<std::size_t>(placement_.places()) * key_.microbatches, -1);
     return_at_ = forward_at_;
     for (int stage = 0; stage < key_.stages; ++stage) {
@@ -47,8 +47,8 @@ class Builder {
   }
 
   void add(int stage, const plan::Slot& slot, std::vector<int>& forwards, std::vector<int>& completed) {
-    ShapePass pass{.stage = static_cast<std::int16_t>(stage), .chunk = static_cast<std::int16_t>(slot.chunk),
-                   .pass = slot.pass};
+    ShapePass pass{
+        .stage = static_cast<std::int16_t>(stage), .chunk = static_cast<std::int16_t>(slot.chunk), .pass = slot.pass};
     const bool completes = slot.pass == Pass::backward || slot.pass == Pass::weight_gradient;
     pass.first = slot.pass == Pass::forward && forwards[slot.chunk]++ == 0;
     pass.last = completes && ++completed[slot.chunk] == key_.microbatches;

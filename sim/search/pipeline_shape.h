@@ -44,10 +44,10 @@ struct Fullness {
 
 struct PipelineShape {
   std::vector<ShapePass> passes;
-  std::vector<std::int32_t> first_of;              // stage: its first pass, and the end
-  std::vector<std::int32_t> walk;                  // 2 x pass: it runs; 2 x pass + 1: its input travels. Each behind all it waits for
-  std::vector<std::vector<Fullness>> fullest;      // by stage; none is below another in all counts
-  std::vector<bool> like_before;                   // by stage: each of its moments is below one of the stage before
+  std::vector<std::int32_t> first_of;  // stage: its first pass, and the end
+  std::vector<std::int32_t> walk;  // 2 x pass: it runs; 2 x pass + 1: its input travels. Each behind all it waits for
+  std::vector<std::vector<Fullness>> fullest;  // by stage; none is below another in all counts
+  std::vector<bool> like_before;               // by stage: each of its moments is below one of the stage before
 };
 
 /// REQUIRES: a schedule of passes one at a time, of one copy of the model (no dualpipe).

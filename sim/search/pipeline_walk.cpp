@@ -12,7 +12,10 @@ using plan::Pass;
 class Walker {
  public:
   explicit Walker(const WalkInput& in)
-      : in_(in), ended_(in.shape.passes.size()), arrived_(in.shape.passes.size()), stages_(in.shape.first_of.size() - 1) {
+      : in_(in),
+        ended_(in.shape.passes.size()),
+        arrived_(in.shape.passes.size()),
+        stages_(in.shape.first_of.size() - 1) {
     for (std::size_t s = 0; s < stages_.size(); ++s) begin(s);
   }
 
@@ -30,14 +33,14 @@ class Walker {
     double start = 0, end = 0;
   };
   struct Stage {
-    double free = 0;             // end of its latest pass
-    double busy_since = 0;       // without a gap
-    double gathered = 0;         // when the parameters asked for so far have come
-    double exchanged = 0;        // when the data-parallel stream is through
-    double arrived_late = 0;     // blocking: when what it sent has arrived
+    double free = 0;                         // end of its latest pass
+    double busy_since = 0;                   // without a gap
+    double gathered = 0;                     // when the parameters asked for so far have come
+    double exchanged = 0;                    // when the data-parallel stream is through
+    double arrived_late = 0;                 // blocking: when what it sent has arrived
     Flight sends[2] = {}, receives[2] = {};  // the latest of those streams, by direction
-    double sending = 0;          // how long its latest send lasts beyond the pass that made it
-    double slowdown = 1;         // of its latest pass beside a transfer
+    double sending = 0;                      // how long its latest send lasts beyond the pass that made it
+    double slowdown = 1;                     // of its latest pass beside a transfer
     double first = -1;
   };
 
@@ -112,9 +115,7 @@ class Walker {
   }
   const PassTime& time_of(const ShapePass& p) const {
     const ChunkTimes& times = times_of(p);
-    return p.pass == Pass::forward           ? times.forward
-           : p.pass == Pass::weight_gradient ? times.weights
-                                             : times.backward;
+    return p.pass == Pass::forward ? times.forward : p.pass == Pass::weight_gradient ? times.weights : times.backward;
   }
 
   /// The end of `time` of compute from `start`, slower until the data-parallel stream is through.
@@ -147,7 +148,8 @@ class Walker {
     for (const Exchange& reduction : reductions) {
       at = beside(stage, at, pass.time * (reduction.share - done), pass.exchange.pass);
       done = reduction.share;
-      stage.exchanged = std::max(stage.exchanged, at) + reduction.time * (done < 1 || !ends_stage ? pass.exchange.other : 1);
+      stage.exchanged =
+          std::max(stage.exchanged, at) + reduction.time * (done < 1 || !ends_stage ? pass.exchange.other : 1);
     }
     return beside(stage, at, pass.time * (1 - done), pass.exchange.pass);
   }

@@ -1,10 +1,10 @@
 // sim/search/pipeline_walk.h -- the upper of a search's two levels: a step's passes, each of a known length, put behind
 // what they wait for. Instants in seconds.
 //
-// A pass starts when the stage's pass before it has ended and its input is there. An input travels as soon as its sender
-// is done, beside what both stages compute; in a blocking exchange, when the receiver is done as well, and the sender goes
-// on when it has arrived. Collectives of the data-parallel axis follow one another: parameters gathered in front of the
-// first forwards, gradients reduced behind the last backwards. What runs beside something else takes
+// A pass starts when the stage's pass before it has ended and its input is there. An input travels as soon as its
+// sender is done, beside what both stages compute; in a blocking exchange, when the receiver is done as well, and the
+// sender goes on when it has arrived. Collectives of the data-parallel axis follow one another: parameters gathered in
+// front of the first forwards, gradients reduced behind the last backwards. What runs beside something else takes
 // longer, and slows it.
 // Leaves out: links that are shared with communication inside a pass, launch queues that are full.
 // SPDX-License-Identifier: Apache-2.0
@@ -44,7 +44,7 @@ struct WalkInput {
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
   double transfer = 0;          // of one input, alone
   bool blocking = false;
-  bool host_waits = false;      // for an input, before it issues anything of the pass
+  bool host_waits = false;  // for an input, before it issues anything of the pass
 };
 
 struct StageEnd {

@@ -90,9 +90,11 @@ class Searcher {
   void on_all_desks(std::size_t count, Body body) {
     std::atomic<std::size_t> next{0};
     base::parallel_for(
-        threads_, [&](std::size_t desk) {
+        threads_,
+        [&](std::size_t desk) {
           for (std::size_t i; !stopped() && (i = next++) < count;) body(i, *desks_[desk]);
-        }, threads_);
+        },
+        threads_);
   }
 
   const spec::Job& base_;
@@ -214,13 +216,15 @@ result::Choices Searcher::choices_of(const SearchPoint& point) const {
 std::vector<result::SearchRow> Searcher::at_operator_level(const std::vector<Standing>& best) {
   std::vector<result::SearchRow> rows(best.size());
   base::parallel_for(
-      best.size(), [&](std::size_t i) {
+      best.size(),
+      [&](std::size_t i) {
         const Candidate& one = candidates_[best[i].number];
         rows[i].strategy = choices_of(one.point);
         rows[i].two_level_s = best[i].time;
         JobMaker jobs(base_, space_);
         rows[i].prediction = predict(jobs.job_of(one.point), Detail::chains).prediction;
-      }, threads_);
+      },
+      threads_);
   std::erase_if(rows, [](const result::SearchRow& row) { return !row.prediction.fits; });
   return rows;
 }
@@ -285,8 +289,10 @@ void Searcher::throw_why_none_is_sound() {
   }
   std::vector<base::Fault> faults = spec::check(job);
   if (faults.empty()) {
-    faults.push_back({"strategy", "no choice of the open keys makes a sound strategy with those that are fixed",
-                      "fix fewer keys, or allow more values", {}});
+    faults.push_back({"strategy",
+                      "no choice of the open keys makes a sound strategy with those that are fixed",
+                      "fix fewer keys, or allow more values",
+                      {}});
   }
   throw base::InputError(std::move(faults));
 }

@@ -1,5 +1,5 @@
-// sim/search/search.h -- the best strategies of a space: memory first as a filter, then bounds, then two levels, then the
-// best again at operator level. Read search.cpp top to bottom. SPDX-License-Identifier: Apache-2.0
+// sim/search/search.h -- the best strategies of a space: memory first as a filter, then bounds, then two levels, then
+// the best again at operator level. Read search.cpp top to bottom. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct SearchOptions {
   bool bounds = true;              // false: prices every strategy that fits (the oracle of the tests)
   bool operator_level = true;      // false: results are of two levels only
   std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
-  const std::atomic<bool>* stop = nullptr;                           // once true, the best so far is the answer
+  const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer
 };
 
 /// `base`: neither checked nor resolved; `space`: values of the keys that are not left to the search. Throws

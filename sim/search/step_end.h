@@ -17,11 +17,11 @@ namespace sim {
 
 /// One stage's operators before its first and behind its last pass.
 struct StageEnds {
-  std::vector<Step> steps;  // of the end
+  std::vector<Step> steps;                 // of the end
   std::vector<plan::Channel::Kind> meets;  // of each: model, embedding; group: no other stage
-  double begin = 0;         // seconds: gradients zeroed
-  double least = 0;         // of compute at the end, one kernel behind the other
-  std::int64_t workspace = 0;  // bytes over what is held, at the fullest moment
+  double begin = 0;                        // seconds: gradients zeroed
+  double least = 0;                        // of compute at the end, one kernel behind the other
+  std::int64_t workspace = 0;              // bytes over what is held, at the fullest moment
 };
 
 StageEnds stage_ends(const plan::Context&, const std::vector<plan::Chunk>& chunks, int stage, PriceList&);

@@ -56,16 +56,19 @@ void each_layer_choice(const spec::Job& base, const spec::SearchSpace& space,
   choose_layers(0, job, space, point, each);
 }
 
-JobMaker::JobMaker(const spec::Job& base, const spec::SearchSpace& space) : base_(base), space_(space), open_(base), resolved_(base) {}
+JobMaker::JobMaker(const spec::Job& base, const spec::SearchSpace& space)
+    : base_(base), space_(space), open_(base), resolved_(base) {}
 
-void JobMaker::each_with(const SearchPoint& layers, const std::function<void(const SearchPoint&, const spec::Job&)>& each) {
+void JobMaker::each_with(const SearchPoint& layers,
+                         const std::function<void(const SearchPoint&, const spec::Job&)>& each) {
   SearchPoint point = layers;
   open_.strategy = base_.strategy;
   for (int k = 0; k < kLayerKeys; ++k) spec::set_value(kChoosingOrder[k], layers[kChoosingOrder[k]], open_);
   choose(kLayerKeys, point, each);
 }
 
-void JobMaker::choose(int depth, SearchPoint& point, const std::function<void(const SearchPoint&, const spec::Job&)>& each) {
+void JobMaker::choose(int depth, SearchPoint& point,
+                      const std::function<void(const SearchPoint&, const spec::Job&)>& each) {
   if (depth == spec::kSearchKeys) {
     if (!spec::check(open_).empty()) {
       ++refused_;
@@ -89,7 +92,8 @@ void JobMaker::restore(const SearchPoint& point) {
   resolved_.model.vocab = base_.model.vocab;
   resolved_.cluster.node.nvlink.domain = base_.cluster.node.nvlink.domain;
   resolved_.assumptions = base_.assumptions;
-  for (int k = 0; k < spec::kSearchKeys; ++k) spec::set_value(static_cast<SearchKey>(k), point[static_cast<SearchKey>(k)], resolved_);
+  for (int k = 0; k < spec::kSearchKeys; ++k)
+    spec::set_value(static_cast<SearchKey>(k), point[static_cast<SearchKey>(k)], resolved_);
   resolved_ = spec::resolve(std::move(resolved_));
 }
 

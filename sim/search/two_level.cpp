@@ -41,7 +41,9 @@ double time_of(PriceList& prices, Write write) {
   return time;
 }
 
-PassTime pass_time(const PassCost& cost, const PassBeside& beside) { return {cost.time, beside.exchange, beside.transfer}; }
+PassTime pass_time(const PassCost& cost, const PassBeside& beside) {
+  return {cost.time, beside.exchange, beside.transfer};
+}
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
   to.moving += more.moving * times;
@@ -233,10 +235,11 @@ bool Draft::agrees() {
   return true;
 }
 
-/// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of parameters,
-/// and a stage of its own, where nothing else hides it.
+/// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of
+/// parameters, and a stage of its own, where nothing else hides it.
 bool Draft::rehearses_exchanges() const {
-  return c_.scatters_gradients || (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
+  return c_.scatters_gradients ||
+         (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
 }
 
 std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {

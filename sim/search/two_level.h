@@ -1,6 +1,6 @@
 // sim/search/two_level.h -- time and memory of one strategy on two levels: passes of chunks as they were rehearsed once
-// (chunk_cost.h), and the pipeline that they make (pipeline_walk.h). Agrees with the operator level (sim/predict.h) within
-// 0.5 %; docs/search.md has the distribution. SPDX-License-Identifier: Apache-2.0
+// (chunk_cost.h), and the pipeline that they make (pipeline_walk.h). Agrees with the operator level (sim/predict.h)
+// within 0.5 %; docs/search.md has the distribution. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ struct Books {
   ChunkBooks chunks;
 };
 
-/// Whether the two levels can tell such a job at all: passes one at a time, all ranks alike, nothing offloaded or stored.
+/// Whether the two levels can tell such a job at all: passes one at a time, all ranks alike, nothing offloaded or
+/// stored.
 bool has_two_levels(const spec::Job&);
 /// One strategy. REQUIRES: a resolved, sound job that outlives it; has_two_levels(job).
 class Draft {
@@ -39,8 +40,9 @@ class Draft {
   /// Seconds that the step takes at the least: no step_time() is below.
   double least_time();
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
-  /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of parameters, which meet microbatches under way in more ways than two levels know, and
-  /// not where exchanges between stages crowd: many small chunks, transfers nearly as long as passes.
+  /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of
+  /// parameters, which meet microbatches under way in more ways than two levels know, and not where exchanges between
+  /// stages crowd: many small chunks, transfers nearly as long as passes.
   bool agrees();
   double step_time();
 
@@ -51,7 +53,7 @@ class Draft {
     std::array<std::int64_t, plan::kCategories> resident{};
     std::unique_ptr<StageEnds> ends;
   };
-  struct ChunkKind {  // chunks that do the same
+  struct ChunkKind {           // chunks that do the same
     int stage = 0, index = 0;  // one of them
     std::optional<ChunkMemory> least_memory, memory;
     std::optional<ChunkCost> least_cost, cost;

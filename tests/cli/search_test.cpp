@@ -27,7 +27,8 @@ TEST(SearchCommand, TheBestComesFirstAndIsAPrediction) {
   EXPECT_EQ(answer["schema"], 1);
   EXPECT_EQ(answer["evaluated"], answer["strategies"]);
   ASSERT_EQ(answer["results"].size(), 3u);
-  for (std::size_t i = 1; i < 3; ++i) EXPECT_GE(answer["results"][i]["step_time_s"], answer["results"][i - 1]["step_time_s"]);
+  for (std::size_t i = 1; i < 3; ++i)
+    EXPECT_GE(answer["results"][i]["step_time_s"], answer["results"][i - 1]["step_time_s"]);
   const json& best = answer["results"][0];
   std::string flags = "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --json - ";
   for (const auto& [key, value] : best["strategy"].items()) {
@@ -49,7 +50,8 @@ TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
 }
 
 TEST(SearchCommand, AllowedValuesAreSearchedAndNoOthers) {
-  const json answer = json::parse(forerun(kSmall + "--allow zero=1,3 --allow 'recompute={kind: full, layers: 2},none' --json -").out);
+  const json answer =
+      json::parse(forerun(kSmall + "--allow zero=1,3 --allow 'recompute={kind: full, layers: 2},none' --json -").out);
   EXPECT_EQ(answer["space"]["zero"]["strategies"].size(), 2u);
   EXPECT_TRUE(answer["space"]["recompute"]["strategies"].contains("{kind: full, layers: 2}"));
 }
@@ -94,10 +96,12 @@ TEST(SearchCommand, InterruptedItTellsTheBestSoFar) {
   const std::string out = scratch / "out.json";
   const std::string command = std::string("timeout --signal=INT 0.4 '") + FORERUN_BINARY +
                               "' search --model llama3.1-405b --node dgx-h100 --nodes 2048 --sequence 8192 "
-                              "--global-batch 2048 --threads 1 --json '" + out + "'";
+                              "--global-batch 2048 --threads 1 --json '" +
+                              out + "'";
   const int status = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 124);  // what timeout says when it had to interrupt; the answer was written all the same
+  EXPECT_EQ(WEXITSTATUS(status),
+            124);  // what timeout says when it had to interrupt; the answer was written all the same
   const json answer = json::parse(content_of(out));
   EXPECT_FALSE(answer["complete"]);
   EXPECT_LE(answer["evaluated"], answer["strategies"]);

@@ -22,7 +22,8 @@ TEST(Leaders, AreThoseOfASortedList) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     std::vector<Standing> all;
-    for (std::size_t i = 0; i < 40; ++i) all.push_back({static_cast<double>(random() % 12), static_cast<std::int64_t>(random() % 12), i});
+    for (std::size_t i = 0; i < 40; ++i)
+      all.push_back({static_cast<double>(random() % 12), static_cast<std::int64_t>(random() % 12), i});
     std::vector<Standing> sorted = all, front;
     std::sort(sorted.begin(), sorted.end(), [](const Standing& a, const Standing& b) {
       return std::tie(a.time, a.bytes, a.number) < std::tie(b.time, b.bytes, b.number);

@@ -12,7 +12,8 @@ std::vector<sim::StageEnd> walked(const sim::ShapeKey& key, double transfer, dou
   sim::ChunkTimes times{.forward = {.time = 1}, .backward = {.time = 2}, .weights = {}, .first_forward = 1};
   if (gather > 0) times.gathers = {{1, gather}};
   if (reduction > 0) times.reductions = {{0.5, reduction}};
-  sim::WalkInput in{.shape = shape, .times = {}, .chunks = key.chunks, .zeroing = {}, .transfer = transfer, .blocking = key.blocking};
+  sim::WalkInput in{
+      .shape = shape, .times = {}, .chunks = key.chunks, .zeroing = {}, .transfer = transfer, .blocking = key.blocking};
   in.times.assign(static_cast<std::size_t>(key.stages) * key.chunks, &times);
   in.zeroing.assign(key.stages, 0);
   return sim::walk(in);

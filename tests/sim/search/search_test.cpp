@@ -1,5 +1,5 @@
-// tests/sim/search/search_test.cpp -- bounds against brute force, one thread against two, on small clusters drawn from a
-// seed; faults; a search that is stopped. SPDX-License-Identifier: Apache-2.0
+// tests/sim/search/search_test.cpp -- bounds against brute force, one thread against two, on small clusters drawn from
+// a seed; faults; a search that is stopped. SPDX-License-Identifier: Apache-2.0
 #include "sim/search/search.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/sim/search/two_level_test.cpp -- two levels against every operator, and bounds below both, on strategies drawn from
-// the catalogue's jobs. docs/search.md has the distribution over a thousand. SPDX-License-Identifier: Apache-2.0
+// tests/sim/search/two_level_test.cpp -- two levels against every operator, and bounds below both, on strategies drawn
+// from the catalogue's jobs. docs/search.md has the distribution over a thousand. SPDX-License-Identifier: Apache-2.0
 #include "sim/search/two_level.h"
 
 #include <gtest/gtest.h>
