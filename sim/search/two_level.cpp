@@ -51,8 +51,7 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
-/// Where the two levels were found to part from the operator level by more than 0.5 % (docs/search.md).
-constexpr int kManyChunks = 8;
+/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
 constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
 
 }  // namespace
@@ -225,7 +224,7 @@ double Draft::least_time() {
 bool Draft::agrees() {
   if (c_.strategy.zero == 2) return false;
   if (c_.pp == 1) return true;
-  if (c_.scatters_gradients || c_.vpp >= kManyChunks) return false;
+  if (c_.scatters_gradients) return false;
   if (blocking_) return true;
   for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
     if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;

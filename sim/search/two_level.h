@@ -1,6 +1,6 @@
 // sim/search/two_level.h -- time and memory of one strategy on two levels: passes of chunks as they were rehearsed once
-// (chunk_cost.h), and the pipeline that they make (pipeline_walk.h). Agrees with the operator level (sim/predict.h)
-// within 0.5 %; docs/search.md has the distribution. SPDX-License-Identifier: Apache-2.0
+// (chunk_cost.h), and the pipeline that they make (pipeline_walk.h). docs/search.md says how far it is
+// from the operator level (sim/predict.h). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ class Draft {
   double least_time();
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
   /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of
-  /// parameters, which meet microbatches under way in more ways than two levels know, and not where exchanges between
-  /// stages crowd: many small chunks, transfers nearly as long as passes.
+  /// parameters, which meet microbatches under way in more ways than two levels know, and not where transfers between
+  /// stages are nearly as long as passes.
   bool agrees();
   double step_time();
 

@@ -80,7 +80,7 @@ Values splits(const spec::Job& job) {
 
 Values zeros(const spec::Job& job) {
   if (replicas(job) == 1 && !job.model.moe) return {0};
-  return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1, 3};
+  return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1};
 }
 
 Values shards(const spec::Job& job) {
@@ -143,7 +143,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
   tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
-  if (open(SearchKey::zero)) out.emplace_back("zero", "2 with several stages: --allow zero=0,1,2,3");
+  if (open(SearchKey::zero)) out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");
   return out;
 }
 
