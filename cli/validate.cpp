@@ -18,6 +18,7 @@
 #include "reports/collectives.h"
 #include "reports/holdout.h"
 #include "reports/interval_fit.h"
+#include "reports/ranking.h"
 #include "reports/validation.h"
 #include "sim/accuracy.h"
 #include "sim/cross_validate.h"
@@ -166,6 +167,7 @@ Answer answer_to(const Request& request, const Arguments& args) {
 
 std::string text_of(const Answer& answer, const Arguments& args) {
   if (args.has("--markdown")) return reports::validation_markdown(answer.validation);
+  if (args.has("--ranking")) return reports::ranking_markdown(answer.validation);
   if (args.has("--fit-interval")) return reports::interval_fit_text(sim::fit_interval(answer.validation.files));
   if (answer.holdout) return reports::holdout_text(*answer.holdout);
   std::string text = reports::validation_text(answer.validation);
@@ -198,6 +200,7 @@ const Command validate{
                 {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
                 {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
                 {"--markdown", "", "print the table in Markdown instead"},
+                {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
                 {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
                 {"--holdout", "KEY",
                  "leave out each source (or gpu, framework ...), make the choices between models again "

@@ -149,7 +149,10 @@ std::vector<result::Ranking> rankings_of(const Rows& rows) {
   std::vector<result::Ranking> out;
   for (const auto& [name, pairs] : groups) {
     if (pairs.size() < kFewestRowsOfRanking) continue;
-    out.push_back({name, static_cast<int>(pairs.size()), kendall_tau(pairs)});
+    const auto chosen = std::min_element(pairs.begin(), pairs.end());
+    const auto best = std::min_element(pairs.begin(), pairs.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    out.push_back({name, static_cast<int>(pairs.size()), kendall_tau(pairs), chosen->second / best->second - 1});
   }
   return out;
 }

@@ -14,6 +14,25 @@
 namespace sim {
 namespace {
 
+base::Seconds price_of(const plan::Work& work, Network& network, const Device& device, Crossing* crossing = nullptr) {
+  return std::visit(
+      [&](const auto& w) -> base::Seconds {
+        using W = std::decay_t<decltype(w)>;
+        if constexpr (std::is_same_v<W, plan::HostSync>) {
+          return base::Seconds();
+        } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
+          return base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate));
+        } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
+          const NetworkPrice price = network.price(w);
+          if (crossing != nullptr) *crossing = price.crossing;
+          return price.time;
+        } else {
+          return price(w, device).time;
+        }
+      },
+      work);
+}
+
 /// `crossings`: as many as works, or none is wanted.
 Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
                  const spec::Outages& outages, std::vector<Crossing>* crossings) {
@@ -22,27 +41,23 @@ Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spe
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) {
-    out.push_back(std::visit(
-        [&](const auto& w) -> base::Seconds {
-          using W = std::decay_t<decltype(w)>;
-          if constexpr (std::is_same_v<W, plan::HostSync>) {
-            return base::Seconds();
-          } else if constexpr (std::is_same_v<W, plan::RatedCopy>) {
-            return base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate));
-          } else if constexpr (std::is_same_v<W, plan::Collective> || std::is_same_v<W, plan::Transfer>) {
-            const NetworkPrice price = network->price(w);
-            if (crossings != nullptr) (*crossings)[out.size()] = price.crossing;
-            return price.time;
-          } else {
-            return price(w, device).time;
-          }
-        },
-        work));
+    Crossing* crossing = crossings != nullptr ? &(*crossings)[out.size()] : nullptr;
+    out.push_back(price_of(work, *network, device, crossing));
   }
   return out;
 }
 
 }  // namespace
+
+PriceList::PriceList(const spec::Cluster& cluster, const spec::Network& how, const spec::Outages& outages)
+    : network_(make_network(cluster, how, outages)),
+      device_{cluster.node.gpu, cluster.node.calibration, cluster.gpus()} {}
+
+base::Seconds PriceList::of(const plan::Work& work) {
+  const auto known = known_.find(work);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(work, price_of(work, *network_, device_)).first->second;
+}
 
 std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
                                      const spec::Outages& outages) {

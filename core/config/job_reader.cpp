@@ -247,4 +247,11 @@ spec::Job read_job(const Value& written, const Catalogue& catalogue) {
   return spec::resolve(std::move(job));
 }
 
+spec::Job read_unchecked_job(const Value& tree, const Catalogue& catalogue) {
+  Faults faults;
+  spec::Job job = read_sections(tree, catalogue, faults);
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  return job;
+}
+
 }  // namespace config

@@ -16,4 +16,7 @@ namespace config {
 /// about.
 spec::Job read_job(const Value& tree, const Catalogue&);
 
+/// The same neither checked nor resolved, for who has yet to choose a part of it.
+spec::Job read_unchecked_job(const Value& tree, const Catalogue&);
+
 }  // namespace config

@@ -104,6 +104,7 @@ class SegmentBuilder {
 
   Pool& pool() { return pool_; }
   bool empty() const { return segment_.operators.empty(); }
+  const std::vector<Operator>& written() const { return segment_.operators; }
   Segment finish() { return std::move(segment_); }
 
  private:

@@ -28,6 +28,12 @@ std::int64_t late_table(const Context& c) {
   return late ? c.vocab * c.hidden : 0;
 }
 
+int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {
+  const std::int64_t layer = layer_parameters(c, chunk.first_layer).total();
+  const std::int64_t bucket = bucketed ? bucket_elements(c, c.job.framework.parameter_bucket, c.element) : 0;
+  return bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
+}
+
 GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed)
     : c_(c),
       out_(out),

@@ -21,6 +21,10 @@ bool has_buckets(const Context&, int stage, int chunk);
 /// gradient, so that with overlapped reductions it leaves behind all passes. 0: none.
 std::int64_t late_table(const Context&);
 
+/// Layers of a chunk whose parameters are gathered at once in front of its first forward (ZeRO-1 with
+/// overlap.param_gather).
+int layers_a_gather(const Context&, const Chunk&, bool bucketed);
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
 /// own, for other ranks hold their copies.

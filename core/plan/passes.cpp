@@ -28,10 +28,7 @@ std::int64_t Passes::sent_and_kept() const {
 /// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
 /// there.
 void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
-  const std::int64_t layer = layer_parameters(c_, chunk.first_layer).total();
-  const bool bucketed = has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data()));
-  const std::int64_t bucket = bucketed ? bucket_elements(c_, c_.job.framework.parameter_bucket, c_.element) : 0;
-  const int group = bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
+  const int group = layers_a_gather(c_, chunk, has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data())));
   if (first_layer % group != 0) return;
   const int layers = std::min(group, chunk.layers - first_layer);
   Held parameters;

@@ -84,27 +84,32 @@ std::int64_t capacity_of(const plan::Plan& plan, const plan::Role& role, const s
   return least;
 }
 
-std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
+Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::Job& job, std::int64_t gathered) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
                             (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
                             experts_communicators(plan, job) + job.strategy.spreads_vocab();
+  Footprint out;
+  out.peak = peak;
+  const auto moving = [&](plan::Category c) { return static_cast<double>(peak.bytes[static_cast<int>(c)]); };
+  const double dynamic =
+      moving(plan::Category::activations) + moving(plan::Category::workspace) + moving(plan::Category::logits);
+  out.communicators = static_cast<std::int64_t>(communicators * framework.communicator.si());
+  out.context = static_cast<std::int64_t>(framework.context.si());
+  out.reserved = out.context + static_cast<std::int64_t>(framework.fragmentation * dynamic);
+  if (framework.stream_pools) {  // less what the peak itself holds of it
+    const auto flying = static_cast<std::int64_t>(moving(plan::Category::communication));
+    out.reserved += std::max<std::int64_t>(gathered - flying, 0);
+  }
+  return out;
+}
+
+std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
-    Footprint one;
-    one.peak = peak_of(plan, role);
-    const auto moving = [&](plan::Category c) { return static_cast<double>(one.peak.bytes[static_cast<int>(c)]); };
-    const double dynamic =
-        moving(plan::Category::activations) + moving(plan::Category::workspace) + moving(plan::Category::logits);
-    one.communicators = static_cast<std::int64_t>(communicators * framework.communicator.si());
-    one.context = static_cast<std::int64_t>(framework.context.si());
-    one.reserved = one.context + static_cast<std::int64_t>(framework.fragmentation * dynamic);
-    if (framework.stream_pools) {  // less what the peak itself holds of it
-      const auto flying = static_cast<std::int64_t>(moving(plan::Category::communication));
-      one.reserved += std::max<std::int64_t>(gather_pool(plan, role) - flying, 0);
-    }
-    out.push_back(one);
+    const std::int64_t gathered = job.framework.stream_pools ? gather_pool(plan, role) : 0;
+    out.push_back(footprint(peak_of(plan, role), plan, job, gathered));
   }
   return out;
 }

@@ -27,6 +27,10 @@ struct Footprint {
 /// What a GPU offers to the ranks of a role; of several kinds the smallest.
 std::int64_t capacity_of(const plan::Plan&, const plan::Role&, const spec::Cluster&);
 
+/// What a peak of allocated memory comes to with all that lies beside it. Of the plan only its axes and degrees are
+/// read. `gathered`: of two neighbouring units of zero 3, where gathers have a pool of their own.
+Footprint footprint(const MemoryPeak&, const plan::Plan&, const spec::Job&, std::int64_t gathered);
+
 /// Of each role, in the plan's order.
 std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);
 

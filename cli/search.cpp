@@ -1,0 +1,142 @@
+// cli/search.cpp -- forerun search [JOB] [flags] [--fix KEY=VALUE] [--allow KEY=V1,V2] [--by OBJECTIVE] [--json FILE]
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/search.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/job_flags.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "core/base/fault.h"
+#include "core/base/text.h"
+#include "core/config/catalogue.h"
+#include "core/config/search_reader.h"
+#include "reports/search.h"
+
+namespace cli {
+namespace {
+
+constexpr int kMostResults = 1000, kMostThreads = 1024;
+constexpr std::array<std::string_view, 5> kObjectives{"step_time", "cost", "memory", "energy", "tokens_per_dollar"};
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+extern "C" void interrupt(int) {
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);  // the second Ctrl-C ends it at once
+}
+
+template <class T>
+T number_of(const Arguments& args, const std::string& option, T usual, T least, T most) {
+  if (!args.has(option)) return usual;
+  const std::string text = args.get(option);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  throw base::InputError({{option,
+                           "'" + text + "' is no number from " + std::to_string(least) + " to " + std::to_string(most),
+                           "write " + option + " " + std::to_string(usual),
+                           {}}});
+}
+
+sim::Objective objective_of(const Arguments& args) {
+  if (!args.has("--by")) return sim::Objective::step_time;
+  const std::string name = args.get("--by");
+  const auto at = std::find(kObjectives.begin(), kObjectives.end(), name);
+  if (at != kObjectives.end()) return static_cast<sim::Objective>(at - kObjectives.begin());
+  const auto near = base::nearest(name, {kObjectives.begin(), kObjectives.end()});
+  throw base::InputError(
+      {{"--by",
+        "there is no objective '" + name + "'",
+        near ? "did you mean " + *near + "?" : "choose step_time, cost, memory, energy or tokens_per_dollar",
+        {}}});
+}
+
+/// The file's keys are fixed but for those set free; --fix and --allow then say what each may be.
+config::OpenJob open_job(const Arguments& args) {
+  const config::Catalogue catalogue = config::Catalogue::find();
+  config::OpenJob out = config::read_open_job(job_tree(args, catalogue, 0), catalogue);
+  for (const std::string& keys : args.all("--free")) {
+    for (const spec::SearchKey key : config::read_keys(keys, "--free")) out.space[key].reset();
+  }
+  for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", out.space);
+  for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", out.space);
+  return out;
+}
+
+std::string on_stdout(const Arguments& args) {
+  std::string taken;
+  for (const char* flag : {"--json", "--csv"}) {
+    if (args.get(flag) != "-") continue;
+    if (!taken.empty()) {
+      throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});
+    }
+    taken = flag;
+  }
+  return taken;
+}
+
+int run(const Arguments& args) {
+  const std::string taken = on_stdout(args);
+  sim::SearchOptions options;
+  options.by = objective_of(args);
+  options.top = number_of(args, "--top", options.top, 1, kMostResults);
+  options.threads = static_cast<unsigned>(number_of(args, "--threads", 0, 0, kMostThreads));
+  if (args.has("--price")) options.gpu_hour = number_of(args, "--price", 2.0, 0.0, 1e6);
+  if ((options.by == sim::Objective::cost || options.by == sim::Objective::tokens_per_dollar) && !options.gpu_hour) {
+    throw base::InputError({{"--price",
+                             "is missing, and nothing else says what a GPU costs",
+                             "add --price 2.5, for an hour of one GPU",
+                             {}}});
+  }
+  const config::OpenJob open = open_job(args);
+  ProgressBar bar("steps of the search");
+  options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+  options.stop = &interrupted;
+  std::signal(SIGINT, interrupt);
+  result::Search answer = sim::search(open.job, open.space, options);
+  std::signal(SIGINT, SIG_DFL);
+  answer.by = kObjectives[static_cast<std::size_t>(options.by)];
+  if (args.has("--json"))
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  if (taken.empty()) print(reports::text(answer));
+  if (!answer.complete) return kInterrupted;
+  return answer.results.empty() ? kDoesNotFit : kAnswered;
+}
+
+}  // namespace
+
+const Command search{
+    .name = "search",
+    .summary = "Finds the best strategy for a model on a cluster.",
+    .operands = {job_operand()},
+    .options = with_job_flags(
+        {{"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
+         {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+         {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true},
+         {"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+         {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+         {"--top", "N", "how many strategies are shown; 10 by default"},
+         {"--threads", "N", "0, the default: one for each core"},
+         {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
+         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
+    .notes = job_notes() +
+             "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
+             "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"
+             "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
+             "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
+    .run = run,
+};
+
+}  // namespace cli

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/search_space.h"
+
+namespace spec {
+namespace {
+
+constexpr std::array<std::string_view, 3> kCpKinds{"ring", "all_gather", "ulysses"};
+constexpr std::array<std::string_view, 8> kSchedules{"gpipe", "1f1b", "interleaved", "zb-h1",
+                                                     "zb-h2", "zb-v", "dualpipe",    "pipedream"};
+constexpr std::array<std::string_view, 4> kRecomputeKinds{"none", "selective", "full", "selective_ops"};
+constexpr std::array<std::string_view, 4> kTpOverlaps{"none", "wgrad", "chunked", "userbuffers"};
+constexpr std::array<std::string_view, 3> kPlaces{"none", "cpu", "nvme"};
+
+constexpr SearchValue kKinds = 4;   // recompute: kind + kKinds x layers
+constexpr SearchValue kPlaced = 3;  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
+
+Recompute recompute_of(SearchValue value, Recompute recompute) {
+  recompute.kind = static_cast<Recompute::Kind>(value % kKinds);
+  recompute.layers = value / kKinds;
+  return recompute;
+}
+
+Offload offload_of(SearchValue value) {
+  return {static_cast<Offload::To>(value % kPlaced), static_cast<Offload::To>(value / kPlaced % kPlaced),
+          value / kPlaced / kPlaced != 0};
+}
+
+template <class E>
+SearchValue number(E value) {
+  return static_cast<SearchValue>(value);
+}
+
+std::string offload_text(SearchValue value) {
+  const Offload o = offload_of(value);
+  if (!o.any()) return "none";
+  return "{optimizer: " + std::string(kPlaces[number(o.optimizer)]) +
+         ", parameters: " + std::string(kPlaces[number(o.parameters)]) +
+         ", activations: " + (o.activations ? "cpu" : "none") + "}";
+}
+
+}  // namespace
+
+std::string path_of(SearchKey key) {
+  return (key == SearchKey::micro_batch ? "training." : "strategy.") + std::string(name(key));
+}
+
+SearchValue value_of(SearchKey key, const Job& job) {
+  const Strategy& s = job.strategy;
+  switch (key) {
+    case SearchKey::tp: return s.tp;
+    case SearchKey::sp: return s.sp;
+    case SearchKey::cp: return s.cp;
+    case SearchKey::cp_kind: return number(s.cp_kind);
+    case SearchKey::pp: return s.pp;
+    case SearchKey::schedule: return number(s.schedule);
+    case SearchKey::vpp: return s.vpp;
+    case SearchKey::embedding_in_split: return s.embedding_in_split;
+    case SearchKey::dp: return s.data();
+    case SearchKey::zero: return s.zero;
+    case SearchKey::shard: return s.shard;
+    case SearchKey::ep: return s.ep;
+    case SearchKey::etp: return s.etp;
+    case SearchKey::micro_batch: return number(job.training.micro_batch);
+    case SearchKey::recompute: return number(s.recompute.kind) + kKinds * s.recompute.layers;
+    case SearchKey::attention_kernel: return number(s.attention_kernel.value_or(AttentionKernel::unfused));
+    case SearchKey::overlap_tp: return number(s.overlap.tp.value_or(TpOverlap::none));
+    case SearchKey::offload:
+      return number(s.offload.optimizer) +
+             kPlaced * (number(s.offload.parameters) + kPlaced * number(s.offload.activations));
+  }
+  return 0;
+}
+
+void set_value(SearchKey key, SearchValue value, Job& job) {
+  Strategy& s = job.strategy;
+  switch (key) {
+    case SearchKey::tp: s.tp = value; break;
+    case SearchKey::sp: s.sp = value != 0; break;
+    case SearchKey::cp: s.cp = value; break;
+    case SearchKey::cp_kind: s.cp_kind = static_cast<CpKind>(value); break;
+    case SearchKey::pp: s.pp = value; break;
+    case SearchKey::schedule: s.schedule = static_cast<Schedule>(value); break;
+    case SearchKey::vpp: s.vpp = value; break;
+    case SearchKey::embedding_in_split: s.embedding_in_split = value != 0; break;
+    case SearchKey::dp: s.dp = value; break;
+    case SearchKey::zero: s.zero = value; break;
+    case SearchKey::shard: s.shard = value; break;
+    case SearchKey::ep: s.ep = value; break;
+    case SearchKey::etp:
+      s.etp = value;
+      s.etp_given = true;
+      break;
+    case SearchKey::micro_batch: job.training.micro_batch = value; break;
+    case SearchKey::recompute: s.recompute = recompute_of(value, s.recompute); break;
+    case SearchKey::attention_kernel: s.attention_kernel = static_cast<AttentionKernel>(value); break;
+    case SearchKey::overlap_tp: s.overlap.tp = static_cast<TpOverlap>(value); break;
+    case SearchKey::offload:
+      s.offload = offload_of(value);
+      s.offload_given = s.offload.any();
+      break;
+  }
+}
+
+std::string value_text(SearchKey key, SearchValue value) {
+  const auto at = [&](const auto& names) { return std::string(names[static_cast<std::size_t>(value)]); };
+  switch (key) {
+    case SearchKey::sp:
+    case SearchKey::embedding_in_split: return value != 0 ? "true" : "false";
+    case SearchKey::cp_kind: return at(kCpKinds);
+    case SearchKey::schedule: return at(kSchedules);
+    case SearchKey::attention_kernel: return at(kAttentionKernelNames);
+    case SearchKey::overlap_tp: return at(kTpOverlaps);
+    case SearchKey::offload: return offload_text(value);
+    case SearchKey::recompute: {
+      const std::string kind(kRecomputeKinds[static_cast<std::size_t>(value % kKinds)]);
+      if (value / kKinds == 0) return kind;
+      return "{kind: " + kind + ", layers: " + std::to_string(value / kKinds) + "}";
+    }
+    default: return std::to_string(value);
+  }
+}
+
+}  // namespace spec

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/text.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using result::Choices;
+using result::Search;
+using result::SearchRow;
+
+std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
+std::string counted(std::int64_t value) { return base::with_commas(value); }
+
+std::string value_of(const Choices& choices, const std::string& key) {
+  const auto at = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.first == key; });
+  return at == choices.end() ? "" : at->second;
+}
+
+/// "tp 4 sp, cp 2 ring, pp 4 x 10 interleaved, dp 2, zero 1, micro_batch 1, recompute none, cudnn, overlap.tp
+/// userbuffers"
+std::string in_words(const Choices& c) {
+  std::string out = "tp " + value_of(c, "tp") + (value_of(c, "sp") == "true" ? " sp" : "");
+  if (value_of(c, "cp") != "1") out += ", cp " + value_of(c, "cp") + " " + value_of(c, "cp_kind");
+  if (value_of(c, "pp") != "1") {
+    out += ", pp " + value_of(c, "pp") + (value_of(c, "vpp") != "1" ? " x " + value_of(c, "vpp") : "") + " " +
+           value_of(c, "schedule");
+    if (value_of(c, "embedding_in_split") == "true") out += " ends counted";
+  }
+  out += ", dp " + value_of(c, "dp") + ", zero " + value_of(c, "zero");
+  for (const char* key : {"shard", "ep", "etp", "offload"}) {
+    if (const std::string value = value_of(c, key); !value.empty()) out += ", " + std::string(key) + " " + value;
+  }
+  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + value_of(c, "recompute") + ", " +
+         value_of(c, "attention_kernel");
+  const std::string overlap = value_of(c, "overlap.tp");
+  return overlap.empty() || overlap == "none" ? out : out + ", overlap.tp " + overlap;
+}
+
+std::string results_text(const Search& s) {
+  if (s.results.empty()) return "Nothing fits.\n";
+  std::string out = fmt::format("Best first, by {}\n\n{:>4}  {:>10}{:>9}{:>9}{:>10}{:>8}\n", s.by, "", "step time",
+                                "of best", "MFU", "peak", "of GPU");
+  const double best = s.results.front().prediction.step_time_s;
+  int rank = 0;
+  for (const SearchRow& row : s.results) {
+    const result::Prediction& p = row.prediction;
+    ++rank;
+    const std::string figures = fmt::format(
+        "{:>4}{} {:>10}{:>9}{:>9}{:>10}{:>7.0f}%  ", rank, row.tied || rank == 1 ? '=' : ' ',
+        base::human(base::Seconds(p.step_time_s)), fmt::format("x{:.3f}", p.step_time_s / best), percent(p.mfu),
+        bytes(p.peak_bytes), 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes));
+    out += figures + in_words(row.strategy) + '\n';
+  }
+  return out;
+}
+
+std::string ties_text(const Search& s) {
+  const auto ties = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
+  if (s.results.size() < 2) return "";
+  if (ties == 0) return "\nThe first leads by more than the error.\n";
+  const bool all = static_cast<std::size_t>(ties) + 1 == s.results.size();
+  return fmt::format("\nThese {} (=) are within the error of one another{}.\n", ties + 1,
+                     all ? ", and so may be others: --top shows more" : "");
+}
+
+std::string front_text(const Search& s) {
+  if (s.pareto.size() < 2) return "";
+  std::string out = "\nTime against memory: no strategy takes less of both\n";
+  for (const result::SearchTrade& t : s.pareto) {
+    out += fmt::format("      {:>10}{:>10}  {}\n", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes),
+                       in_words(t.strategy));
+  }
+  return out;
+}
+
+std::string money_text(const Search& s) {
+  if (s.results.empty()) return "";
+  const SearchRow& best = s.results.front();
+  std::string out;
+  if (best.cost_per_million_tokens > 0) {
+    out += fmt::format("\nThe first: {:.4g} for a million tokens at the given price of a GPU-hour.\n",
+                       best.cost_per_million_tokens);
+  }
+  if (s.by == "energy" && best.energy_per_step_j > 0) {
+    out += fmt::format("\nThe first: {:.4g} kWh a step, all nodes at their rated power throughout.\n",
+                       best.energy_per_step_j / 3.6e6);
+  }
+  return out;
+}
+
+std::string looked_at(const Search& s) {
+  std::string out = fmt::format(
+      "\nLooked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} "
+      "were "
+      "priced.\n",
+      counted(s.evaluated), s.elapsed_s,
+      counted(static_cast<std::int64_t>(static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9))),
+      counted(s.evaluated - s.priced - s.bounded), counted(s.bounded), counted(s.priced));
+  if (s.operator_level > 0)
+    out += fmt::format("Of these {} at operator level: two levels cannot tell them.\n", counted(s.operator_level));
+  if (!s.complete) out += "Interrupted: the best of what was looked at so far.\n";
+  for (const result::SearchedKey& key : s.space) {
+    if (key.given || key.values.size() < 2) continue;
+    std::string values;
+    for (const auto& [value, count] : key.values) {
+      values += fmt::format("{}{} ({})", values.empty() ? "" : ", ", value, counted(count));
+    }
+    out += paragraph(fmt::format("  {:<18}  ", key.key), values);
+  }
+  if (!s.left_out.empty()) out += "\nNot searched unless asked for\n";
+  for (const auto& [key, what] : s.left_out) out += paragraph(fmt::format("  {:<18}  ", key), what);
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Search& s) {
+  std::string out = s.job + "\n\n" + results_text(s) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s);
+  for (const std::string& note : s.notes) out += '\n' + paragraph("", note);
+  return out;
+}
+
+}  // namespace reports

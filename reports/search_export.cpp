@@ -1,0 +1,127 @@
+// reports/search_export.cpp -- the answer of a search for programs and spreadsheets.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/json.h"
+#include "reports/json_object.h"
+#include "reports/search.h"
+
+namespace reports {
+namespace {
+
+using result::Choices;
+using result::Search;
+using result::SearchRow;
+
+/// As a Job file's reader would take it: numbers and truths as such.
+Json value_json(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (!text.empty() && text.find_first_not_of("0123456789") == text.npos) return std::stoll(text);
+  return text;
+}
+
+Json strategy_json(const Choices& choices) {
+  Json out = Json::object();
+  for (const auto& [key, value] : choices) out[key] = value_json(value);
+  return out;
+}
+
+Json row_json(const SearchRow& row) {
+  const result::Prediction& p = row.prediction;
+  Json out{{"strategy", strategy_json(row.strategy)},
+           {"step_time_s", p.step_time_s},
+           {"step_time_low_s", p.step_time_low_s},
+           {"step_time_high_s", p.step_time_high_s},
+           {"two_level_s", row.two_level_s},
+           {"tied", row.tied},
+           {"tokens_per_s", p.tokens_per_s},
+           {"tokens_per_s_per_gpu", p.tokens_per_s_per_gpu},
+           {"mfu", p.mfu},
+           {"bubble_fraction", p.bubble_fraction},
+           {"breakdown_s", object_of(p.breakdown_s)},
+           {"fits", p.fits},
+           {"memory", {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}}}};
+  if (row.cost_per_million_tokens > 0) {
+    out["cost_per_million_tokens"] = row.cost_per_million_tokens;
+    out["tokens_per_dollar"] = 1e6 / row.cost_per_million_tokens;
+  }
+  if (row.energy_per_step_j > 0) out["energy_per_step_j"] = row.energy_per_step_j;
+  out["warnings"] = p.warnings;
+  return out;
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+/// Every key of any result, in the order in which they first come.
+std::vector<std::string> keys_of(const Search& s) {
+  std::vector<std::string> out;
+  for (const SearchRow& row : s.results) {
+    for (const auto& [key, value] : row.strategy) {
+      if (std::find(out.begin(), out.end(), key) == out.end()) out.push_back(key);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string json(const Search& s) {
+  Json out;
+  out["schema"] = kSchema;
+  out["job"] = s.job;
+  out["by"] = s.by;
+  out["complete"] = s.complete;
+  out["strategies"] = s.strategies;
+  out["evaluated"] = s.evaluated;
+  out["fits"] = s.fits;
+  out["priced"] = s.priced;
+  out["bounded"] = s.bounded;
+  out["operator_level"] = s.operator_level;
+  out["elapsed_s"] = s.elapsed_s;
+  out["strategies_per_s"] = static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9);
+  out["results"] = Json::array();
+  for (const SearchRow& row : s.results) out["results"].push_back(row_json(row));
+  out["pareto"] = Json::array();
+  for (const result::SearchTrade& t : s.pareto) {
+    out["pareto"].push_back({{"strategy", strategy_json(t.strategy)},
+                             {"step_time_s", t.step_time_s},
+                             {"memory", {{"peak_bytes", t.peak_bytes}}}});
+  }
+  out["space"] = Json::object();
+  for (const result::SearchedKey& key : s.space) {
+    out["space"][key.key] = {{"given", key.given}, {"strategies", object_of(key.values)}};
+  }
+  out["left_out"] = object_of(s.left_out);
+  out["notes"] = s.notes;
+  return text_of(out);
+}
+
+std::string csv(const Search& s) {
+  const std::vector<std::string> keys = keys_of(s);
+  std::string out;
+  for (const std::string& key : keys) out += cell(key) + ',';
+  out +=
+      "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_"
+      "bytes\r\n";
+  for (const SearchRow& row : s.results) {
+    for (const std::string& key : keys) {
+      const auto at =
+          std::find_if(row.strategy.begin(), row.strategy.end(), [&](const auto& c) { return c.first == key; });
+      out += (at == row.strategy.end() ? "" : cell(at->second)) + ',';
+    }
+    const result::Prediction& p = row.prediction;
+    out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", p.step_time_s, p.step_time_low_s, p.step_time_high_s, row.tied,
+                       p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes);
+  }
+  return out;
+}
+
+}  // namespace reports

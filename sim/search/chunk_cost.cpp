@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/chunk_cost.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/plan/data_parallel.h"
+#include "sim/search/chunk_passes.h"
+
+namespace sim {
+namespace {
+
+constexpr int kFewerAtEnds = 4, kMoreAtEnds = 8;  // where buckets fill over several layers
+
+/// Layers written out, from which more of them are carried on: with units of parameters gathered ahead, more than are
+/// on their way at once.
+struct Few {
+  int fewer, more;
+};
+Few few_layers(const plan::Context& c) {
+  if (!c.scatters_gradients) return {3, 4};
+  const int unit = std::max(1, c.strategy.fsdp.unit), ahead = (c.strategy.fsdp.prefetch + 2) * unit;
+  return {ahead + unit, ahead + 2 * unit};
+}
+
+/// What `n` layers come to when each adds what the last of `more` added to `fewer`.
+template <class T>
+T carry(T at_fewer, T at_more, const Few& few, int n) {
+  return at_fewer + (at_more - at_fewer) * (n - few.fewer) / (few.more - few.fewer);
+}
+Rise carry(const Rise& a, const Rise& b, const Few& few, int n) {
+  return {carry(a.moving, b.moving, few, n), carry(a.communication, b.communication, few, n),
+          carry(a.other, b.other, few, n)};
+}
+PassMemory carry(const PassMemory& a, const PassMemory& b, const Few& few, int n) {
+  return {carry(a.highest, b.highest, few, n), carry(a.net, b.net, few, n)};
+}
+ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, int n) {
+  return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),
+          carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool)};
+}
+PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
+  return {carry(a.time, b.time, few, n), carry(a.tp, b.tp, few, n), carry(a.cp, b.cp, few, n),
+          carry(a.ep, b.ep, few, n)};
+}
+ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
+  return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),
+          carry(a.weights, b.weights, few, n), carry(a.first_forward, b.first_forward, few, n)};
+}
+
+void add(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
+  key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, g.layout.stride, g.layout.starts, g.layout.block});
+}
+
+/// Fused kernels keep the same, but for those that want values padded to the width of keys (core/plan/mla.h).
+std::int64_t memory_class(const plan::Context& c) {
+  if (!c.fused_attention()) return 2 + static_cast<int>(c.attention);
+  const bool pads = c.attention == spec::AttentionKernel::flash1 || c.attention == spec::AttentionKernel::flash2;
+  return c.model.mla && pads ? 1 : 0;
+}
+
+/// All that the memory of a pass in the middle of a step depends on besides its chunk.
+std::vector<std::int64_t> memory_key(const plan::Context& c) {
+  const spec::Strategy& s = c.strategy;
+  std::vector<std::int64_t> key{s.tp,
+                                s.sp,
+                                s.cp,
+                                static_cast<int>(s.cp_kind),
+                                c.batch,
+                                static_cast<int>(s.recompute.kind),
+                                s.recompute.layers,
+                                memory_class(c),
+                                static_cast<int>(c.tp_overlap),
+                                s.ep,
+                                s.etp,
+                                s.zero_bubble(),
+                                static_cast<int>(s.moe_dispatcher),
+                                c.scatters_gradients,
+                                c.vocab,
+                                c.separate_gradients};
+  for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})
+    add(key, c.group(axis));
+  if (!c.scatters_gradients) return key;
+  key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather, s.fsdp.reshard,
+                         s.fsdp.sync_each_microbatch, c.microbatches > 1});
+  for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
+  return key;
+}
+
+/// And its time.
+std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int64_t> key) {
+  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p});
+  return key;
+}
+
+std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& at) {
+  const plan::Chunk& chunk = at.chunk();
+  const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
+  std::vector<std::int64_t> key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != at.stage,
+                                behind >= 0 && behind != at.stage};
+  if (uniform(c, chunk)) {
+    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
+  } else {
+    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
+  }
+  if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
+  return key;
+}
+
+/// Of a chunk, where it is long and all its layers are alike carried on from few of them.
+template <class T, class Make>
+T carried(Kept<T>& kept, const plan::Context& c, const ChunkOfStage& at, Make make) {
+  const auto known = [&](const ChunkOfStage& there) {
+    return kept.of(chunk_key(c, there), [&] { return make(there); });
+  };
+  const Few few = few_layers(c);
+  const int layers = at.chunk().layers;
+  if (layers <= few.more || !uniform(c, at.chunk())) return known(at);
+  std::vector<plan::Chunk> shorter = at.chunks;
+  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
+  const ChunkOfStage there{at.stage, shorter, at.index};
+  cut.layers = few.fewer;
+  const T fewer = known(there);
+  cut.layers = few.more;
+  return carry(fewer, known(there), few, layers);
+}
+
+}  // namespace
+
+bool uniform(const plan::Context& c, const plan::Chunk& chunk) {
+  if (c.scatters_gradients && c.strategy.fsdp.unit == 0) return false;  // a unit is all of the chunk
+  const spec::Recompute& recompute = c.strategy.recompute;
+  const bool part = recompute.kind == spec::Recompute::Kind::full && recompute.layers > 0;
+  const bool windows = c.model.window > 0 && c.model.window_every > 1;
+  const bool wide = c.job.training.wide_layers.first > 0 || c.job.training.wide_layers.last > 0;
+  if (part || windows || wide) return false;
+  if (!c.model.moe) return true;
+  for (int i = 1; i < chunk.layers; ++i) {
+    if (c.experts_in(chunk.first_layer + i) != c.experts_in(chunk.first_layer)) return false;
+  }
+  return true;
+}
+
+plan::Context unsharded(const plan::Context& c) {
+  plan::Context out = c;
+  out.scatters_gradients = out.fully_sharded = false;
+  return out;
+}
+
+ChunkMemory ChunkBook::memory(const plan::Context& c, const ChunkOfStage& at) {
+  return carried(memory_, c, at, [&](const ChunkOfStage& there) { return memory_of(c, there); });
+}
+
+ChunkCost ChunkBook::cost(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  return carried(cost_, c, at, [&](const ChunkOfStage& there) { return cost_of(c, there, prices); });
+}
+
+ChunkBeside ChunkBook::beside(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  const Few few = few_layers(c);
+  std::vector<plan::Chunk> shorter =
+      at.chunks;  // what layers lose beside something else does not depend on their number
+  const ChunkOfStage there{at.stage, shorter, at.index};
+  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
+  if (uniform(c, at.chunk())) cut.layers = std::min(cut.layers, few.fewer);
+  std::vector<std::int64_t> key = chunk_key(c, there);
+  add(key, c.group(c.shard_axis));
+  key.insert(key.end(), {c.stage_transfer.crosses_domain, c.stage_transfer.sharing});
+  return beside_.of(std::move(key), [&] { return beside_of(c, there, cost(c, there, prices), prices); });
+}
+
+double ChunkBook::exchanges(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks,
+                            PriceList& prices) {
+  const auto beyond = [&](const std::vector<plan::Chunk>& some) {
+    double usual = 0;
+    for (int v = 0; v < c.vpp; ++v) {
+      const ChunkCost one = cost(c, {stage, some, v}, prices);
+      usual += one.forward.time + one.backward.time + one.weights.time;
+    }
+    return first_and_last(c, stage, some, prices) - usual;
+  };
+  const int layers = chunks.front().layers;
+  const bool alike = std::all_of(chunks.begin(), chunks.end(),
+                                 [&](const plan::Chunk& chunk) { return uniform(c, chunk) && chunk.layers == layers; });
+  if (!alike || layers <= kMoreAtEnds) return beyond(chunks);
+  std::vector<plan::Chunk> shorter = chunks;
+  const Few few{kFewerAtEnds, kMoreAtEnds};
+  for (plan::Chunk& chunk : shorter) chunk.layers = few.fewer;
+  const double at_fewer = beyond(shorter);
+  for (plan::Chunk& chunk : shorter) chunk.layers = few.more;
+  return carry(at_fewer, beyond(shorter), few, layers);
+}
+
+ChunkBook& ChunkBooks::of(const plan::Context& c) {
+  const Key key = memory_key(c);
+  const std::lock_guard lock(guard_);
+  std::unique_ptr<ChunkBook>& book = books_[cost_key(c, key)];
+  if (book) return *book;
+  std::unique_ptr<Kept<ChunkMemory>>& memory = memories_[key];
+  if (!memory) memory = std::make_unique<Kept<ChunkMemory>>();
+  book = std::make_unique<ChunkBook>(*memory);
+  return *book;
+}
+
+}  // namespace sim

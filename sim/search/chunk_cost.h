@@ -1,0 +1,122 @@
+// sim/search/chunk_cost.h -- time and memory of one chunk's passes in the steady state: worked out once for all
+// strategies whose layers are cut alike, and carried on from a few layers to many where all layers are.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+#include "sim/prices.h"
+
+namespace sim {
+
+/// Bytes over those held before a pass.
+struct Rise {
+  std::int64_t moving = 0;         // activations, logits, workspace: of these the allocator cannot use a part
+  std::int64_t communication = 0;  // gathered units, buckets
+  std::int64_t other = 0;          // gradients, parameters
+  std::int64_t total() const { return moving + communication + other; }
+};
+
+struct PassMemory {
+  Rise highest;  // at the pass's fullest moment
+  Rise net;      // behind it
+};
+struct ChunkMemory {
+  PassMemory forward, backward, weights;  // backward: of the inputs alone where weight gradients run apart
+  std::int64_t gather_pool = 0;           // zero 3: bytes of two neighbouring units
+};
+
+struct PassCost {
+  double time = 0;                // seconds, the host's issue and communication inside the chunk included
+  double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
+};
+struct ChunkCost {
+  PassCost forward, backward, weights;
+  double first_forward = 0;  // of a step: weights are cast to narrow formats
+};
+
+/// How many times as long a pass takes beside communication of another axis, and that communication beside the pass.
+struct Beside {
+  double pass = 1, other = 1;
+};
+struct PassBeside {
+  Beside exchange, transfer;  // a collective of the data-parallel axis; what stages send one another
+};
+struct ChunkBeside {
+  PassBeside forward, backward, weights;
+};
+
+/// A chunk as one of a stage's.
+struct ChunkOfStage {
+  int stage = 0;
+  const std::vector<plan::Chunk>& chunks;
+  int index = 0;
+  const plan::Chunk& chunk() const { return chunks[static_cast<std::size_t>(index)]; }
+};
+
+/// What was worked out before, by key. Any number of threads may use it.
+template <class T>
+class Kept {
+ public:
+  using Key = std::vector<std::int64_t>;
+  template <class Make>
+  T of(Key key, Make make) {
+    {
+      const std::lock_guard lock(guard_);
+      if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    }
+    const T made = make();  // unlocked: two threads may make the same
+    const std::lock_guard lock(guard_);
+    return known_.try_emplace(std::move(key), made).first->second;
+  }
+
+ private:
+  std::mutex guard_;
+  std::map<Key, T> known_;
+};
+
+/// What is known of the chunks of strategies that cut layers alike. Any number of threads may ask, each with its own
+/// prices. The context of each question is of such a strategy.
+class ChunkBook {
+ public:
+  explicit ChunkBook(Kept<ChunkMemory>& memory) : memory_(memory) {}
+  ChunkMemory memory(const plan::Context&, const ChunkOfStage&);
+  ChunkCost cost(const plan::Context&, const ChunkOfStage&, PriceList&);
+  ChunkBeside beside(const plan::Context&, const ChunkOfStage&, PriceList&);
+  /// Seconds that a stage's first forwards and last backwards take beyond its others: parameters gathered in front of
+  /// those, gradients reduced behind these.
+  double exchanges(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, PriceList&);
+
+ private:
+  Kept<ChunkMemory>& memory_;  // also of strategies that differ in time alone
+  Kept<ChunkCost> cost_;
+  Kept<ChunkBeside> beside_;
+};
+
+/// A book for each way to cut layers.
+class ChunkBooks {
+ public:
+  ChunkBook& of(const plan::Context&);
+
+ private:
+  using Key = std::vector<std::int64_t>;
+  std::mutex guard_;
+  std::map<Key, std::unique_ptr<Kept<ChunkMemory>>> memories_;
+  std::map<Key, std::unique_ptr<ChunkBook>> books_;
+};
+
+/// Whether each of the chunk's layers does the same.
+bool uniform(const plan::Context&, const plan::Chunk&);
+
+/// The same strategy with whole parameters and gradients on every rank: its passes have no kernel that those of zero 2
+/// and 3 lack, and hold nothing that those do not.
+plan::Context unsharded(const plan::Context&);
+
+}  // namespace sim

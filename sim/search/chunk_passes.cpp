@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/chunk_passes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "core/plan/low_precision.h"
+#include "core/plan/passes.h"
+#include "core/plan/units.h"
+#include "sim/search/rehearsal.h"
+
+namespace sim {
+namespace {
+
+using plan::Category;
+using Weights = plan::Passes::Weights;
+
+void add(Rise& to, Category category, std::int64_t bytes) {
+  switch (category) {
+    case Category::activations:
+    case Category::logits:
+    case Category::workspace: to.moving += bytes; break;
+    case Category::communication: to.communication += bytes; break;
+    default: to.other += bytes;
+  }
+}
+
+PassMemory memory_of(const plan::Segment& segment) {
+  PassMemory out;
+  for (const plan::MemoryChange& change : segment.memory) {
+    add(out.net, change.category, change.bytes);
+    if (out.net.total() > out.highest.total()) out.highest = out.net;
+  }
+  return out;
+}
+
+PassCost cost_of(const Rehearsal& ran, std::size_t call) {
+  PassCost out;
+  out.time = ran.begin[call + 1] - ran.begin[call];
+  const double waits = std::max(0.0, out.time - ran.kernels[call]);
+  const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
+  if (flies <= 0) return out;
+  const double exposed = std::min(1.0, waits / flies);
+  out.tp = ran.tp[call] * exposed;
+  out.cp = ran.cp[call] * exposed;
+  out.ep = ran.ep[call] * exposed;
+  return out;
+}
+
+std::int64_t pool_of(const plan::Plan& plan, const plan::Segment& segment) {
+  std::int64_t most = 0, before = 0;
+  for (const plan::Operator& op : segment.operators) {
+    if (op.stream != plan::Stream::gather) continue;
+    const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
+    if (!gather) continue;
+    most = std::max(most, before + gather->bytes);
+    before = gather->bytes;
+  }
+  return most;
+}
+
+/// The flags of build() in the middle of a step.
+struct Usual {
+  explicit Usual(const plan::Context& c)
+      : keeps(c.fully_sharded && plan::keeps_over_step(c)),
+        syncs(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch),
+        gathers(c.fully_sharded && !keeps),
+        casts(spec::bytes_of(c.dtype) < 2 && plan::keeps_casts(c)),
+        split(c.strategy.zero_bubble()) {}
+  bool keeps, syncs, gathers, casts, split;
+  Weights weights() const { return split ? Weights::apart : Weights::at_once; }
+};
+
+plan::Plan empty_plan(const plan::Context& c) {
+  plan::Plan plan;
+  plan.axes = c.axes;
+  plan.pp = c.pp;
+  return plan;
+}
+
+}  // namespace
+
+ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  const plan::Segment forward = passes.forward(at.index, usual.gathers, false);
+  const plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  return {memory_of(forward), memory_of(backward.input), memory_of(backward.weights),
+          std::max(pool_of(plan, forward), pool_of(plan, backward.input))};
+}
+
+ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  constexpr std::int32_t F = 0, B = 1, W = 2, first_F = 3;
+  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  plan.segments.push_back(std::move(backward.input));
+  plan.segments.push_back(std::move(backward.weights));
+  if (usual.casts) plan.segments.push_back(passes.forward(at.index, usual.gathers, true));
+  const std::int32_t first = usual.casts ? first_F : F;
+  const std::vector<std::int32_t> calls =
+      usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
+  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  ChunkCost out;
+  out.backward = cost_of(ran, 1);
+  if (usual.split) out.weights = cost_of(ran, 2);
+  out.forward = cost_of(ran, usual.split ? 3 : 2);
+  out.first_forward = usual.casts ? ran.begin[1] - ran.begin[0] : out.forward.time;
+  return out;
+}
+
+namespace {
+
+/// A reduction of the data-parallel axis, a transfer to the next stage, that take about `time`.
+plan::Work exchange_of(const plan::Context& c, bool transfer, double time, PriceList& prices) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  plan::Transfer hop = c.stage_transfer;
+  plan::Collective sum{plan::CollectiveKind::all_reduce, kMuch, c.group(c.shard_axis)};
+  hop.bytes = kMuch;
+  const double known = (transfer ? prices.of(hop) : prices.of(sum)).si();
+  if (known > 0) {
+    hop.bytes = sum.bytes =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(kMuch) * time / known));
+  }
+  return transfer ? plan::Work(hop) : plan::Work(sum);
+}
+
+/// `flew`: how long the communication took, `usual`: alone.
+Beside beside_of(double flew, double usual, double lost) {
+  if (flew <= 0 || usual <= 0) return {};
+  const double kept = std::max(flew - std::max(0.0, lost), flew / 4);  // of the pass's own progress meanwhile
+  return {flew / kept, std::max(1.0, flew / usual)};
+}
+
+/// Each of a chunk's passes beside one kind of communication.
+std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& at, const std::vector<double>& alone,
+                                    bool transfer, PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+  plan.segments.push_back(std::move(backward.input));
+  if (usual.split) plan.segments.push_back(std::move(backward.weights));
+  const auto stream = transfer ? plan::Stream::send_next : plan::Stream::dp;
+  std::vector<double> exchanges;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const plan::Work work = exchange_of(c, transfer, alone[i] / 2, prices);
+    exchanges.push_back(prices.of(work).si());
+    plan::SegmentBuilder pen(pool, "");
+    pen.communicate(work, "beside", stream, -1, {plan::Stream::compute});
+    plan::Segment segment = pen.finish();
+    const auto& operators = plan.segments[i].operators;
+    segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
+    plan.segments.push_back(std::move(segment));
+  }
+  const auto count = static_cast<std::int32_t>(alone.size());
+  std::vector<std::int32_t>
+      calls;  // once as usual, so that the host runs ahead, once beside, and one that tells the end
+  for (std::int32_t i = 0; i < 2 * count; ++i) calls.push_back(i);
+  calls.push_back(0);
+  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  std::vector<Beside> out;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const std::size_t call = alone.size() + i;
+    const double flew = transfer ? ran.sends[call] : ran.dp[call];
+    out.push_back(beside_of(flew, exchanges[i], ran.begin[call + 1] - ran.begin[call] - alone[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const ChunkCost& alone, PriceList& prices) {
+  std::vector<double> times{alone.forward.time, alone.backward.time};
+  if (c.strategy.zero_bubble()) times.push_back(alone.weights.time);
+  ChunkBeside out;
+  const std::array passes{&out.forward, &out.backward, &out.weights};
+  for (const bool transfer : {false, true}) {
+    if (transfer ? c.pp == 1 : c.group(c.shard_axis).size == 1) continue;
+    const std::vector<Beside> each = rehearse_beside(c, at, times, transfer, prices);
+    for (std::size_t i = 0; i < each.size(); ++i) (transfer ? passes[i]->transfer : passes[i]->exchange) = each[i];
+  }
+  return out;
+}
+
+double first_and_last(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, stage, chunks);
+  const Usual usual(c);
+  const bool gathers = c.strategy.zero >= 1 && !c.fully_sharded && c.overlap_param_gather && c.replicated();
+  const bool reduces = c.scatters_gradients || (c.overlap_grad_reduce && c.replicated());
+  for (int v = 0; v < c.vpp; ++v) {
+    plan.segments.push_back(passes.forward(v, c.fully_sharded || gathers, gathers || usual.keeps || usual.casts));
+  }
+  for (int v = c.vpp - 1; v >= 0; --v) {
+    plan::Passes::Backward parts = passes.backward(v, reduces, true, usual.weights(), false);
+    plan.segments.push_back(std::move(parts.input));
+    if (usual.split) plan.segments.push_back(std::move(parts.weights));
+  }
+  std::vector<std::int32_t> calls;
+  for (std::size_t i = 0; i < plan.segments.size(); ++i) calls.push_back(static_cast<std::int32_t>(i));
+  return rehearse(std::move(plan), stage, calls, c.job, prices).end - c.job.framework.step.si();
+}
+
+}  // namespace sim

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/base/fault.h"
+#include "core/base/parallel.h"
+#include "core/plan/build.h"
+#include "sim/memory/footprint.h"
+#include "sim/predict.h"
+#include "sim/search/leaders.h"
+#include "sim/search/strategies.h"
+#include "sim/search/ties.h"
+#include "sim/search/two_level.h"
+#include "sim/search/usual_values.h"
+
+namespace sim {
+namespace {
+
+using spec::SearchKey;
+using spec::SearchPoint;
+
+/// A strategy that fits, before it is priced.
+struct Candidate {
+  SearchPoint point;
+  double least = 0;  // seconds: its step takes no less
+  std::int64_t bytes = 0;
+};
+
+/// What one thread needs for itself.
+struct Desk {
+  Desk(const spec::Job& base, const spec::SearchSpace& space) : jobs(base, space), prices(base.cluster, base.network) {}
+  JobMaker jobs;
+  PriceList prices;
+};
+
+/// Of the operator level, for what two levels cannot tell.
+std::int64_t peak_at_operator_level(const spec::Job& job) {
+  const plan::Plan plan = plan::build(job);
+  std::int64_t most = 0;
+  for (const Footprint& stage : footprints(plan, job)) most = std::max(most, stage.total());
+  return most;
+}
+
+class Searcher {
+ public:
+  Searcher(const spec::Job& base, const spec::SearchSpace& space, const SearchOptions& options)
+      : base_(base),
+        space_(space),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+        leaders_(static_cast<std::size_t>(2 * options.top + 8), options.by == Objective::memory) {
+    for (unsigned t = 0; t < threads_; ++t) desks_.push_back(std::make_unique<Desk>(base, space));
+    capacity_ = static_cast<std::int64_t>(base.cluster.node.gpu.memory.si());
+  }
+
+  result::Search run() {
+    const auto begin = std::chrono::steady_clock::now();
+    filter();
+    if (strategies_ == 0) throw_why_none_is_sound();
+    price();
+    answer();
+    out_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(out_);
+  }
+
+ private:
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
+  void tell(std::size_t done, std::size_t all);
+  void filter();
+  void look_at(const SearchPoint&, const spec::Job&, Desk&, std::vector<Candidate>& fitting);
+  void price();
+  std::optional<Standing> priced(std::size_t number, Desk&);
+  void answer();
+  std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
+  void order(std::vector<result::SearchRow>&) const;
+  void account(result::SearchRow&) const;
+  result::Choices choices_of(const SearchPoint&) const;
+  void tell_space();
+  [[noreturn]] void throw_why_none_is_sound();
+
+  /// body(index, desk) for each index, a desk for each thread at a time.
+  template <class Body>
+  void on_all_desks(std::size_t count, Body body) {
+    std::atomic<std::size_t> next{0};
+    base::parallel_for(
+        threads_,
+        [&](std::size_t desk) {
+          for (std::size_t i; !stopped() && (i = next++) < count;) body(i, *desks_[desk]);
+        },
+        threads_);
+  }
+
+  const spec::Job& base_;
+  const spec::SearchSpace& space_;
+  const SearchOptions& options_;
+  const unsigned threads_;
+  std::vector<std::unique_ptr<Desk>> desks_;
+  Books books_;
+  std::int64_t capacity_ = 0;
+  std::vector<Candidate> candidates_;  // those that fit, least time first
+  Leaders leaders_;
+  std::mutex guard_;  // of what follows
+  std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, too_large_{0};
+  std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys> counts_;
+  result::Search out_;
+};
+
+void Searcher::tell(std::size_t done, std::size_t all) {
+  if (!options_.progress) return;
+  const std::lock_guard lock(guard_);
+  options_.progress(done, all);
+}
+
+void Searcher::look_at(const SearchPoint& point, const spec::Job& job, Desk& desk, std::vector<Candidate>& fitting) {
+  Candidate one{point, 0, 0};
+  if (has_two_levels(job)) {
+    Draft draft(job, books_, desk.prices);
+    const auto bytes = draft.peak_within(capacity_);
+    if (!bytes) return;
+    one.bytes = *bytes;
+    one.least = draft.least_time();
+  } else {
+    one.bytes = peak_at_operator_level(job);
+    if (one.bytes > capacity_) return;
+  }
+  fitting.push_back(one);
+}
+
+/// Memory first: whatever does not fit goes no further.
+void Searcher::filter() {
+  std::vector<SearchPoint> layers;
+  each_layer_choice(base_, space_, [&](const SearchPoint& point) { layers.push_back(point); });
+  std::vector<std::vector<Candidate>> fitting(layers.size());
+  std::atomic<std::size_t> done{0};
+  on_all_desks(layers.size(), [&](std::size_t i, Desk& desk) {
+    std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys> counts;
+    std::int64_t sound = 0;
+    desk.jobs.each_with(layers[i], [&](const SearchPoint& point, const spec::Job& job) {
+      if (stopped()) return;
+      ++sound;
+      for (int k = 0; k < spec::kSearchKeys; ++k) ++counts[k][point.values[k]];
+      look_at(point, job, desk, fitting[i]);
+    });
+    strategies_ += sound;
+    {
+      const std::lock_guard lock(guard_);
+      for (int k = 0; k < spec::kSearchKeys; ++k) {
+        for (const auto& [value, count] : counts[k]) counts_[k][value] += count;
+      }
+    }
+    tell(++done, 2 * layers.size());
+  });
+  for (std::vector<Candidate>& some : fitting) {
+    candidates_.insert(candidates_.end(), some.begin(), some.end());
+    some = {};
+  }
+  const bool by_memory = options_.by == Objective::memory;
+  std::stable_sort(candidates_.begin(), candidates_.end(), [&](const Candidate& a, const Candidate& b) {
+    if (by_memory && a.bytes != b.bytes) return a.bytes < b.bytes;
+    return a.least < b.least;
+  });
+}
+
+/// Nothing: it does not fit after all.
+std::optional<Standing> Searcher::priced(std::size_t number, Desk& desk) {
+  const Candidate& one = candidates_[number];
+  const spec::Job& job = desk.jobs.job_of(one.point);
+  if (has_two_levels(job)) {
+    Draft draft(job, books_, desk.prices);
+    if (draft.agrees()) return Standing{draft.step_time(), one.bytes, number};
+  }
+  ++operator_level_;
+  const result::Prediction p = predict(job, Detail::chains).prediction;
+  if (!p.fits) return {};
+  return Standing{p.step_time_s, p.peak_bytes, number};
+}
+
+/// Best bound first, until no bound is below what the best take.
+void Searcher::price() {
+  std::atomic<std::size_t> done{0};
+  on_all_desks(candidates_.size(), [&](std::size_t i, Desk& desk) {
+    const Candidate& one = candidates_[i];
+    if (options_.bounds && leaders_.beaten({one.least, one.bytes, i})) {
+      ++bounded_;
+    } else if (const std::optional<Standing> standing = priced(i, desk)) {
+      leaders_.add(*standing);
+      ++priced_;
+    } else {
+      ++too_large_;
+    }
+    if (++done % 64 == 0) tell(candidates_.size() + done, 2 * candidates_.size());
+  });
+}
+
+result::Choices Searcher::choices_of(const SearchPoint& point) const {
+  result::Choices out;
+  for (int k = 0; k < spec::kSearchKeys; ++k) {
+    const auto key = static_cast<SearchKey>(k);
+    const bool moot = (key == SearchKey::cp_kind && point[SearchKey::cp] == 1) ||
+                      (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
+                      ((key == SearchKey::ep || key == SearchKey::etp) && !base_.model.moe) ||
+                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0);
+    if (!moot) out.emplace_back(spec::name(key), spec::value_text(key, point[key]));
+  }
+  return out;
+}
+
+/// The same strategies with every operator of every microbatch; those that do not fit after all are left out.
+std::vector<result::SearchRow> Searcher::at_operator_level(const std::vector<Standing>& best) {
+  std::vector<result::SearchRow> rows(best.size());
+  base::parallel_for(
+      best.size(),
+      [&](std::size_t i) {
+        const Candidate& one = candidates_[best[i].number];
+        rows[i].strategy = choices_of(one.point);
+        rows[i].two_level_s = best[i].time;
+        JobMaker jobs(base_, space_);
+        rows[i].prediction = predict(jobs.job_of(one.point), Detail::chains).prediction;
+      },
+      threads_);
+  std::erase_if(rows, [](const result::SearchRow& row) { return !row.prediction.fits; });
+  return rows;
+}
+
+void Searcher::order(std::vector<result::SearchRow>& rows) const {
+  std::stable_sort(rows.begin(), rows.end(), [&](const result::SearchRow& a, const result::SearchRow& b) {
+    if (options_.by == Objective::memory && a.prediction.peak_bytes != b.prediction.peak_bytes) {
+      return a.prediction.peak_bytes < b.prediction.peak_bytes;
+    }
+    return a.prediction.step_time_s < b.prediction.step_time_s;
+  });
+}
+
+void Searcher::account(result::SearchRow& row) const {
+  const result::Prediction& p = row.prediction;
+  constexpr double kHour = 3600, kMillion = 1e6;
+  if (options_.gpu_hour) row.cost_per_million_tokens = *options_.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
+  row.energy_per_step_j = base_.cluster.node.power.si() * base_.cluster.nodes * p.step_time_s;
+}
+
+void Searcher::tell_space() {
+  for (int k = 0; k < spec::kSearchKeys; ++k) {
+    const auto key = static_cast<SearchKey>(k);
+    result::SearchedKey& told = out_.space.emplace_back();
+    told.key = spec::name(key);
+    told.given = space_[key].has_value();
+    for (const auto& [value, count] : counts_[k]) told.values.emplace_back(spec::value_text(key, value), count);
+  }
+  out_.left_out = left_out(base_, space_);
+}
+
+void Searcher::answer() {
+  const std::vector<Standing> best = leaders_.best();
+  std::vector<result::SearchRow> rows = at_operator_level(best);
+  order(rows);
+  if (rows.size() > static_cast<std::size_t>(options_.top)) rows.resize(static_cast<std::size_t>(options_.top));
+  for (result::SearchRow& row : rows) {
+    account(row);
+    row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);
+  }
+  out_.results = std::move(rows);
+  for (const Standing& one : leaders_.front()) {
+    out_.pareto.push_back({choices_of(candidates_[one.number].point), one.time, one.bytes});
+  }
+  out_.job = base_.model.name + " on " + spec::nodes_text(base_.cluster);
+  out_.complete = !stopped();
+  out_.strategies = strategies_;
+  out_.fits = static_cast<std::int64_t>(candidates_.size()) - too_large_;
+  out_.priced = priced_;
+  out_.bounded = bounded_;
+  out_.operator_level = operator_level_;
+  out_.evaluated = strategies_ - out_.fits + priced_ + bounded_;
+  tell_space();
+}
+
+void Searcher::throw_why_none_is_sound() {
+  spec::Job job = base_;
+  for (int k = 0; k < spec::kSearchKeys; ++k) {
+    const auto key = static_cast<SearchKey>(k);
+    if (key == SearchKey::dp && !space_[key]) job.strategy.dp.reset();
+    if (space_[key]) spec::set_value(key, space_[key]->front(), job);
+  }
+  std::vector<base::Fault> faults = spec::check(job);
+  if (faults.empty()) {
+    faults.push_back({"strategy",
+                      "no choice of the open keys makes a sound strategy with those that are fixed",
+                      "fix fewer keys, or allow more values",
+                      {}});
+  }
+  throw base::InputError(std::move(faults));
+}
+
+}  // namespace
+
+result::Search search(const spec::Job& base, const spec::SearchSpace& space, const SearchOptions& options) {
+  return Searcher(base, space, options).run();
+}
+
+}  // namespace sim

@@ -1,0 +1,36 @@
+// sim/search/search.h -- the best strategies of a space: memory first as a filter, then bounds, then two levels, then
+// the best again at operator level. Read search.cpp top to bottom. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/result/search.h"
+#include "core/spec/search_space.h"
+
+namespace sim {
+
+/// On one cluster and one batch, cost, tokens per dollar and energy (the nodes' rated power over the whole step) put
+/// strategies in the order of step time.
+enum class Objective { step_time, cost, memory, energy, tokens_per_dollar };
+
+struct SearchOptions {
+  Objective by = Objective::step_time;
+  int top = 10;
+  std::optional<double> gpu_hour;  // price of a GPU for an hour
+  unsigned threads = 0;            // 0: all cores
+  bool bounds = true;              // false: prices every strategy that fits (the oracle of the tests)
+  bool operator_level = true;      // false: results are of two levels only
+  std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
+  const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer
+};
+
+/// `base`: neither checked nor resolved; `space`: values of the keys that are not left to the search. Throws
+/// base::InputError when no strategy of the space is sound, with the faults of the first. The same answer on any number
+/// of threads, unless stopped.
+result::Search search(const spec::Job& base, const spec::SearchSpace& space, const SearchOptions&);
+
+}  // namespace sim

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/two_level.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/plan/data_parallel.h"
+#include "core/plan/states.h"
+#include "sim/memory/footprint.h"
+#include "sim/search/pipeline_walk.h"
+
+namespace sim {
+namespace {
+
+using plan::Category;
+using plan::Pass;
+
+ShapeKey shape_of(const plan::Context& c, bool blocking) {
+  return {.schedule = c.strategy.schedule,
+          .stages = c.pp,
+          .chunks = c.vpp,
+          .microbatches = static_cast<int>(c.microbatches),
+          .blocking = blocking};
+}
+
+const PassMemory& of_pass(const ChunkMemory& chunk, Pass pass) {
+  if (pass == Pass::forward) return chunk.forward;
+  return pass == Pass::weight_gradient ? chunk.weights : chunk.backward;
+}
+
+/// Time of the collectives that `write` writes, one behind the other.
+template <class Write>
+double time_of(PriceList& prices, Write write) {
+  plan::Plan plan;
+  plan::Pool pool(plan);
+  plan::SegmentBuilder pen(pool, "");
+  write(pen);
+  double time = 0;
+  for (const plan::Operator& op : pen.written()) time += prices.of(plan.works[op.work]).si();
+  return time;
+}
+
+PassTime pass_time(const PassCost& cost, const PassBeside& beside) {
+  return {cost.time, beside.exchange, beside.transfer};
+}
+
+void add(Rise& to, const Rise& more, std::int64_t times) {
+  to.moving += more.moving * times;
+  to.communication += more.communication * times;
+  to.other += more.other * times;
+}
+
+/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
+constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
+
+}  // namespace
+
+bool has_two_levels(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const spec::Simulation& run = job.simulation;
+  if (job.model.is_list() || job.training.serves() || job.cluster.mixed()) return false;
+  if (job.training.data || job.training.checkpoint || s.offload.any()) return false;
+  if (run.unfold || run.jitter > 0 || !run.slow_ranks.empty() || run.any()) return false;
+  if (job.network.fidelity == "coupled" || s.spreads_vocab() || s.pairs_passes()) return false;
+  return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
+}
+
+Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
+    : job_(job),
+      c_(job),
+      least_c_(unsharded(c_)),
+      prices_(prices),
+      book_(books.chunks.of(c_)),
+      least_book_(c_.scatters_gradients ? books.chunks.of(least_c_) : book_),
+      blocking_(c_.pp > 1 && !c_.overlap_p2p && c_.vpp == 1),
+      shape_(books.shapes.of(shape_of(c_, blocking_))),
+      chunks_(plan::chunks_of(c_)) {
+  if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
+  cut_.tp = c_.tp;
+  cut_.cp = c_.cp;
+  cut_.dp = c_.dp;
+  cut_.pp = c_.pp;
+  cut_.axes = c_.axes;
+  sort_stages();
+}
+
+bool Draft::alike(int stage, int chunk, int other_stage, int other_chunk) const {
+  const plan::Chunk &a = chunks_[stage][chunk], &b = chunks_[other_stage][other_chunk];
+  const auto turns = [&](int s, int v) {
+    return std::pair(c_.placement.before(s, v) == s, c_.placement.behind(s, v) == s);
+  };
+  if (a.layers != b.layers || a.first != b.first || a.last != b.last) return false;
+  if (turns(stage, chunk) != turns(other_stage, other_chunk) || !uniform(c_, a) || !uniform(c_, b)) return false;
+  if (plan::has_buckets(c_, stage, chunk) != plan::has_buckets(c_, other_stage, other_chunk)) return false;
+  return a.layers == 0 || c_.experts_in(a.first_layer) == c_.experts_in(b.first_layer);
+}
+
+bool Draft::same_stage(int stage, int other) const {
+  if (stage == 0 || stage + 1 == c_.pp || other == 0) return false;  // these end a step with tied embeddings
+  for (int v = 0; v < c_.vpp; ++v) {
+    if (!alike(stage, v, other, v)) return false;
+  }
+  return true;
+}
+
+int Draft::chunk_kind(int stage, int chunk) {
+  for (std::size_t k = chunk_kinds_.size(); k-- > 0;) {
+    if (alike(stage, chunk, chunk_kinds_[k].stage, chunk_kinds_[k].index)) return static_cast<int>(k);
+  }
+  chunk_kinds_.push_back({stage, chunk, {}, {}, {}, {}});
+  return static_cast<int>(chunk_kinds_.size()) - 1;
+}
+
+void Draft::sort_stages() {
+  for (int stage = 0; stage < c_.pp; ++stage) {
+    if (stage > 0 && same_stage(stage, stage - 1)) {
+      kind_of_.push_back(kind_of_.back());
+      continue;
+    }
+    kind_of_.push_back(static_cast<int>(kinds_.size()));
+    StageKind& kind = kinds_.emplace_back();
+    kind.shown = stage;
+    for (int v = 0; v < c_.vpp; ++v) kind.chunk_kinds.push_back(chunk_kind(stage, v));
+    plan::Held held;
+    for (const plan::Chunk& chunk : chunks_[stage]) held += plan::chunk_parameters(c_, chunk);
+    plan::Role role;
+    plan::hold_states(c_, held, chunks_[stage], role);
+    kind.resident = role.resident;
+  }
+}
+
+const ChunkMemory& Draft::memory_of(int kind, bool least) {
+  ChunkKind& chunk = chunk_kinds_[kind];
+  std::optional<ChunkMemory>& out = least ? chunk.least_memory : chunk.memory;
+  if (!out) {
+    const ChunkOfStage at{chunk.stage, chunks_[chunk.stage], chunk.index};
+    out = least ? least_book_.memory(least_c_, at) : book_.memory(c_, at);
+  }
+  return *out;
+}
+
+const ChunkCost& Draft::cost_of(int kind, bool least) {
+  ChunkKind& chunk = chunk_kinds_[kind];
+  std::optional<ChunkCost>& out = least ? chunk.least_cost : chunk.cost;
+  if (!out) {
+    const ChunkOfStage at{chunk.stage, chunks_[chunk.stage], chunk.index};
+    out = least ? least_book_.cost(least_c_, at, prices_) : book_.cost(c_, at, prices_);
+  }
+  return *out;
+}
+
+const StageEnds& Draft::ends_of(StageKind& kind) {
+  if (!kind.ends) kind.ends = std::make_unique<StageEnds>(stage_ends(c_, chunks_[kind.shown], kind.shown, prices_));
+  return *kind.ends;
+}
+
+std::int64_t Draft::footprint_of(const StageKind& kind, const Rise& rise, std::int64_t pool) const {
+  MemoryPeak peak;
+  peak.bytes = kind.resident;
+  peak.bytes[static_cast<int>(Category::activations)] += rise.moving;
+  peak.bytes[static_cast<int>(Category::communication)] += rise.communication;
+  peak.bytes[static_cast<int>(Category::gradients)] += rise.other;
+  return footprint(peak, cut_, job_, pool).total();
+}
+
+/// `least`: of what zero 2 and 3 hold, too, without what they gather.
+std::int64_t Draft::peak_of(int stage, bool least) {
+  StageKind& kind = kinds_[kind_of_[stage]];
+  const auto memory = [&](std::size_t v) -> const ChunkMemory& { return memory_of(kind.chunk_kinds[v], least); };
+  Rise most;
+  if (job_.framework.optimizer_workspace > 0 && !least) most.moving = ends_of(kind).workspace;
+  for (const Fullness& moment : shape_->fullest[stage]) {
+    Rise level = of_pass(memory(moment.chunk), moment.pass).highest;
+    for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
+      add(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
+      add(level, memory(v).backward.net, moment.gradients[v]);
+    }
+    if (least) level.communication = level.other = 0;
+    if (level.total() > most.total()) most = level;
+  }
+  std::int64_t pool = 0;
+  for (std::size_t v = 0; v < kind.chunk_kinds.size() && !least; ++v) pool = std::max(pool, memory(v).gather_pool);
+  return footprint_of(kind, most, pool);
+}
+
+std::optional<std::int64_t> Draft::peak_within(std::int64_t capacity) {
+  for (const StageKind& kind : kinds_) {
+    if (footprint_of(kind, {}, 0) > capacity) return {};
+  }
+  std::int64_t most = 0;
+  for (const bool least : {true, false}) {
+    if (least && !c_.scatters_gradients) continue;
+    most = 0;
+    for (int stage = 0; stage < c_.pp; ++stage) {
+      if (stage > 0 && kind_of_[stage] == kind_of_[stage - 1] && shape_->like_before[stage]) continue;
+      most = std::max(most, peak_of(stage, least));
+      if (most > capacity) return {};
+    }
+  }
+  return most;
+}
+
+double Draft::least_time() {
+  double most = 0, fill = 0, drain = 0;  // until the first input comes to a stage; after its last gradient has left
+  for (int stage = 0; stage < c_.pp; ++stage) {
+    StageKind& kind = kinds_[kind_of_[stage]];
+    double busy = 0;
+    for (const int chunk : kind.chunk_kinds) {
+      const ChunkCost& cost = cost_of(chunk, true);
+      busy += static_cast<double>(c_.microbatches) * (cost.forward.time + cost.backward.time + cost.weights.time);
+    }
+    const ChunkCost& down = cost_of(kind.chunk_kinds.front(), true);
+    busy += std::min(0.0, down.first_forward - down.forward.time);
+    const ShapePass& last = shape_->passes[shape_->first_of[stage + 1] - 1];
+    const bool drains = last.pass == Pass::backward && last.chunk == 0;
+    most = std::max(most, fill + busy + (drains ? drain : 0) + ends_of(kind).least);
+    fill += std::min(down.forward.time, down.first_forward) + transfer_;
+    drain += down.backward.time + transfer_;
+  }
+  return job_.framework.step.si() + most;
+}
+
+bool Draft::agrees() {
+  if (c_.strategy.zero == 2) return false;
+  if (c_.pp == 1) return true;
+  if (c_.scatters_gradients) return false;
+  if (blocking_) return true;
+  for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
+    if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
+    const ChunkCost& cost = cost_of(kind, false);
+    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
+  }
+  return true;
+}
+
+/// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of
+/// parameters, and a stage of its own, where nothing else hides it.
+bool Draft::rehearses_exchanges() const {
+  return c_.scatters_gradients ||
+         (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
+}
+
+std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
+  std::vector<Exchange> out;
+  if (c_.strategy.zero == 0 || !c_.overlap_param_gather) return out;
+  const int layers = chunk.layers, group = layers == 0 ? 1 : plan::layers_a_gather(c_, chunk, bucketed);
+  for (int first = 0; first == 0 || first < layers; first += group) {
+    const int count = std::min(group, layers - first);
+    plan::Held held;
+    for (int i = 0; i < count; ++i) held += plan::layer_parameters(c_, chunk.first_layer + first + i);
+    if (first == 0 && chunk.first) held.dense += plan::embedding_parameters(c_);
+    if (first + count == layers && chunk.last) held += plan::last_parameters(c_);
+    const double share = layers == 0 ? 1 : static_cast<double>(first + count) / layers;
+    out.push_back({share, time_of(prices_, [&](auto& pen) { plan::gather_parameters(c_, pen, held, false); })});
+  }
+  return out;
+}
+
+std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucketed) {
+  std::vector<Exchange> out;
+  if (!c_.overlap_grad_reduce) return out;
+  plan::Plan plan;
+  plan::Pool pool(plan);
+  plan::SegmentBuilder pen(pool, "");
+  plan::GradientBuckets buckets(c_, pen, bucketed);
+  const auto note = [&](double share) {  // what the buckets have sent by now
+    for (std::size_t sent = out.size(); sent < pen.written().size(); ++sent) {
+      out.push_back({share, prices_.of(plan.works[pen.written()[sent].work]).si()});
+    }
+  };
+  if (chunk.last) buckets.add(plan::last_parameters(c_));
+  note(0);
+  for (int i = chunk.layers - 1; i >= 0; --i) {
+    buckets.add(plan::layer_parameters(c_, chunk.first_layer + i));
+    note(static_cast<double>(chunk.layers - i) / chunk.layers);
+  }
+  if (chunk.first) buckets.add({plan::embedding_parameters(c_), 0});
+  buckets.flush();
+  note(1);
+  return out;
+}
+
+ChunkTimes Draft::times_of(const StageKind& kind, int index) {
+  const ChunkCost& cost = cost_of(kind.chunk_kinds[index], false);
+  const bool exchanges = c_.replicated() && !rehearses_exchanges();
+  ChunkBeside beside;
+  if (exchanges || (c_.pp > 1 && !blocking_)) {
+    const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
+    beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
+  }
+  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward),
+                 .backward = pass_time(cost.backward, beside.backward),
+                 .weights = pass_time(cost.weights, beside.weights),
+                 .first_forward = cost.first_forward};
+  if (!exchanges) return out;
+  const plan::Chunk& chunk = chunks_[kind.shown][index];
+  const bool bucketed = plan::has_buckets(c_, kind.shown, index);
+  out.gathers = gathers_of(chunk, bucketed);
+  out.reductions = reductions_of(chunk, bucketed);
+  return out;
+}
+
+double Draft::step_time() {
+  std::vector<std::vector<ChunkTimes>> times;  // by kind and chunk
+  for (StageKind& kind : kinds_) {
+    std::vector<ChunkTimes>& some = times.emplace_back();
+    for (int v = 0; v < c_.vpp; ++v) some.push_back(times_of(kind, v));
+  }
+  WalkInput in{.shape = *shape_,
+               .times = {},
+               .chunks = c_.vpp,
+               .begin = job_.framework.step.si(),
+               .zeroing = {},
+               .transfer = transfer_,
+               .blocking = blocking_,
+               .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
+  std::vector<const StageEnds*> ends;
+  for (const int kind : kind_of_) {
+    for (int v = 0; v < c_.vpp; ++v) in.times.push_back(&times[kind][v]);
+    ends.push_back(&ends_of(kinds_[kind]));
+    in.zeroing.push_back(ends.back()->begin);
+  }
+  std::vector<StageEnd> passes = walk(in);
+  if (rehearses_exchanges()) {
+    std::vector<double> beyond;  // by kind
+    for (const StageKind& kind : kinds_) {
+      beyond.push_back(book_.exchanges(c_, kind.shown, chunks_[kind.shown], prices_));
+    }
+    for (std::size_t s = 0; s < passes.size(); ++s) {
+      passes[s].passes = passes[s].reduced = passes[s].passes + std::max(0.0, beyond[kind_of_[s]]);
+    }
+  }
+  if (!c_.rolling) return end_of_step(ends, passes);
+  // Each stage begins its next step as soon as it has ended this one: its bubble at the begin is not its own.
+  const std::vector<double> apart = ends_apart(ends, passes);
+  double earliest = passes.front().first, longest = 0;
+  for (const StageEnd& stage : passes) earliest = std::min(earliest, stage.first);
+  for (std::size_t s = 0; s < apart.size(); ++s) longest = std::max(longest, apart[s] - (passes[s].first - earliest));
+  return longest;
+}
+
+}  // namespace sim

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/usual_values.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+using spec::Schedule;
+using spec::SearchKey;
+using spec::SearchValue;
+using Values = std::vector<SearchValue>;
+
+constexpr std::int64_t kLeastTokens = 2048;  // of a context-parallel rank
+constexpr std::int64_t kMostMicroBatch = 8;
+
+template <class... E>
+Values codes(E... values) {
+  return {static_cast<SearchValue>(values)...};
+}
+
+Values divisors(std::int64_t number, std::int64_t most) {
+  Values out;
+  for (std::int64_t d = 1; d <= std::min(number, most); ++d) {
+    if (number % d == 0) out.push_back(static_cast<SearchValue>(d));
+  }
+  return out;
+}
+
+/// GPUs that NVLink joins, or those of a node without it.
+int reach(const spec::Cluster& cluster) { return std::max(cluster.node.gpus, cluster.node.nvlink.domain); }
+
+std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
+
+Values kernels(const spec::Job& job) {
+  Values out;
+  using K = spec::AttentionKernel;
+  for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
+    if (spec::attention_runs(kernel, job)) out.push_back(static_cast<SearchValue>(kernel));
+  }
+  if (out.empty()) out.push_back(static_cast<SearchValue>(spec::best_attention(job)));
+  return out;
+}
+
+Values tp_overlaps(const spec::Job& job) {
+  Values out = codes(spec::TpOverlap::none);
+  if (job.strategy.tp == 1) return out;
+  const spec::Node& node = job.cluster.node;
+  const bool rings = job.strategy.sp && !job.model.moe && node.gpu.peak_of(spec::Dtype::fp8).si() > 0 &&
+                     node.nvlink.via != spec::Switch::none && job.strategy.tp <= node.nvlink.domain;
+  const spec::Framework& framework = job.framework;
+  if (rings && framework.tp_of_fp8_gpus) out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
+  if (framework.overlap.tp) out.push_back(static_cast<SearchValue>(*framework.overlap.tp));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+Values recomputes(const spec::Job& job) {
+  using Kind = spec::Recompute::Kind;
+  Values out = codes(Kind::none, Kind::selective, Kind::full);
+  if (job.strategy.framework == "torchtitan") out.push_back(static_cast<SearchValue>(Kind::selective_ops));
+  return out;
+}
+
+Values chunks(const spec::Job& job) {
+  Values out;
+  if (job.strategy.schedule != Schedule::interleaved) return {1};
+  for (int v = 2; v * job.strategy.pp <= job.model.layers + 2; ++v) out.push_back(v);
+  return out;
+}
+
+/// Even stages where the layers divide; otherwise, where that helps, with embedding and head counted as layers.
+Values splits(const spec::Job& job) {
+  spec::Strategy cut = job.strategy;
+  cut.embedding_in_split = false;
+  if (!cut.stage_layers.empty() || !spec::split_layers(job.model, cut).empty()) return {0};
+  return {1};
+}
+
+Values zeros(const spec::Job& job) {
+  if (replicas(job) == 1 && !job.model.moe) return {0};
+  return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1};
+}
+
+Values shards(const spec::Job& job) {
+  const int inside = reach(job.cluster);
+  const std::int64_t all = replicas(job);
+  if (job.strategy.zero == 3 && inside > 1 && inside < all && all % inside == 0) return {0, inside};
+  return {0};
+}
+
+}  // namespace
+
+std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const std::int64_t gpus = job.cluster.gpus();
+  switch (key) {
+    case SearchKey::tp: return divisors(gpus, reach(job.cluster));
+    case SearchKey::sp: return s.tp == 1 ? Values{0} : job.model.moe ? Values{1} : Values{1, 0};
+    case SearchKey::cp: return divisors(gpus / s.tp, std::max<std::int64_t>(1, job.training.sequence / kLeastTokens));
+    case SearchKey::cp_kind:
+      return s.cp == 1 ? codes(spec::CpKind::ring)
+                       : codes(spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses);
+    case SearchKey::ep: return job.model.moe ? divisors(job.model.moe->experts, gpus) : Values{1};
+    case SearchKey::etp: return job.model.moe && s.tp > 1 ? Values{1, s.tp} : Values{1};
+    case SearchKey::micro_batch: {
+      Values out;
+      for (std::int64_t b = 1; b <= std::min(kMostMicroBatch, job.training.global_batch); b *= 2) {
+        out.push_back(static_cast<SearchValue>(b));
+      }
+      return out;
+    }
+    case SearchKey::recompute: return recomputes(job);
+    case SearchKey::attention_kernel: return kernels(job);
+    case SearchKey::overlap_tp: return tp_overlaps(job);
+    case SearchKey::offload: return {0};
+    case SearchKey::pp: return divisors(gpus / (std::int64_t{s.tp} * s.cp), job.model.layers + 2);
+    case SearchKey::dp: return {static_cast<SearchValue>(gpus / (std::int64_t{s.tp} * s.cp * s.pp))};
+    case SearchKey::schedule:
+      return s.pp == 1 ? codes(Schedule::one_f_one_b)
+                       : codes(Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1, Schedule::zb_v);
+    case SearchKey::vpp: return chunks(job);
+    case SearchKey::embedding_in_split: return splits(job);
+    case SearchKey::zero: return zeros(job);
+    case SearchKey::shard: return shards(job);
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, const spec::SearchSpace& space) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto open = [&](SearchKey key) { return !space[key].has_value(); };
+  const auto tell = [&](SearchKey key, std::string what) {
+    if (open(key)) out.emplace_back(spec::name(key), std::move(what));
+  };
+  const std::string node = std::to_string(reach(job.cluster));
+  if (job.cluster.gpus() > reach(job.cluster)) {
+    tell(SearchKey::tp, "over more than the " + node + " GPUs that a node or NVLink joins: --allow tp=8,16");
+  }
+  tell(SearchKey::cp, "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1,16");
+  tell(SearchKey::micro_batch, "above " + std::to_string(kMostMicroBatch) + ": --allow micro_batch=8,16");
+  tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
+  tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
+  tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
+  if (open(SearchKey::zero)) out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");
+  return out;
+}
+
+}  // namespace sim

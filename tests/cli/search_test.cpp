@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing_support::Answer;
+using testing_support::contains;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::ScratchFolder;
+
+const std::string kSmall =
+    "search --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --fix attention_kernel=cudnn "
+    "--fix cp=1 ";
+
+TEST(SearchCommand, TheBestComesFirstAndIsAPrediction) {
+  const Answer run = forerun(kSmall + "--top 3 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_EQ(answer["schema"], 1);
+  EXPECT_EQ(answer["evaluated"], answer["strategies"]);
+  ASSERT_EQ(answer["results"].size(), 3u);
+  for (std::size_t i = 1; i < 3; ++i)
+    EXPECT_GE(answer["results"][i]["step_time_s"], answer["results"][i - 1]["step_time_s"]);
+  const json& best = answer["results"][0];
+  std::string flags = "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --json - ";
+  for (const auto& [key, value] : best["strategy"].items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    flags += "--set " + std::string(key == "micro_batch" ? "training." : "strategy.") + key + "=" + text + " ";
+  }
+  const json alone = json::parse(forerun(flags).out);
+  EXPECT_EQ(best["step_time_s"], alone["step_time_s"]);
+  EXPECT_EQ(best["memory"]["peak_bytes"], alone["memory"]["peak_bytes"]);
+}
+
+TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
+  const json fixed = json::parse(forerun(kSmall + "--tp 2 --zero 1 --json -").out);
+  EXPECT_TRUE(fixed["space"]["tp"]["given"]);
+  EXPECT_EQ(fixed["space"]["tp"]["strategies"].size(), 1u);
+  const json freed = json::parse(forerun(kSmall + "--tp 2 --zero 1 --free tp --json -").out);
+  EXPECT_GT(freed["space"]["tp"]["strategies"].size(), 1u);
+  EXPECT_EQ(freed["space"]["zero"]["strategies"].size(), 1u);
+}
+
+TEST(SearchCommand, AllowedValuesAreSearchedAndNoOthers) {
+  const json answer =
+      json::parse(forerun(kSmall + "--allow zero=1,3 --allow 'recompute={kind: full, layers: 2},none' --json -").out);
+  EXPECT_EQ(answer["space"]["zero"]["strategies"].size(), 2u);
+  EXPECT_TRUE(answer["space"]["recompute"]["strategies"].contains("{kind: full, layers: 2}"));
+}
+
+TEST(SearchCommand, SlipsOfThePenAreToldWithTheNearestName) {
+  const Answer key = forerun(kSmall + "--fix micro_bach=2");
+  EXPECT_EQ(key.exit_code, 2);
+  EXPECT_TRUE(contains(key.err, "did you mean micro_batch?")) << key.err;
+  const Answer value = forerun(kSmall + "--allow schedule=1f1b,interleavd");
+  EXPECT_EQ(value.exit_code, 2);
+  EXPECT_TRUE(contains(value.err, "interleaved")) << value.err;
+  const Answer by = forerun(kSmall + "--by steptime");
+  EXPECT_EQ(by.exit_code, 2);
+  EXPECT_TRUE(contains(by.err, "did you mean step_time?")) << by.err;
+  EXPECT_TRUE(contains(forerun(kSmall + "--fix tp").err, "has no value"));
+  EXPECT_TRUE(contains(forerun(kSmall + "--top 0").err, "--top"));
+  EXPECT_TRUE(contains(forerun(kSmall + "--by cost").err, "--price"));
+}
+
+TEST(SearchCommand, CostFollowsThePriceOfAGpu) {
+  // 8 GPUs at 3.6 an hour are 0.008 a second; a million tokens take 1e6 / tokens_per_s of them.
+  const json best = json::parse(forerun(kSmall + "--by cost --price 3.6 --top 1 --json -").out)["results"][0];
+  EXPECT_NEAR(best["cost_per_million_tokens"].get<double>(), 0.008 * 1e6 / best["tokens_per_s"].get<double>(), 1e-9);
+}
+
+TEST(SearchCommand, WhereNothingFitsTheExitCodeSaysSo) {
+  const Answer run = forerun("search --model llama3.1-405b --node dgx-h100 --sequence 8192 --global-batch 16");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_TRUE(contains(run.out, "Nothing fits"));
+}
+
+TEST(SearchCommand, TheTableHasAColumnForEachKey) {
+  const ScratchFolder scratch;
+  ASSERT_EQ(forerun(kSmall + "--top 2 --csv '" + (scratch / "best.csv") + "'").exit_code, 0);
+  const std::string table = content_of(scratch / "best.csv");
+  EXPECT_TRUE(table.starts_with("tp,sp,pp,schedule,vpp,")) << table;
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+}
+
+TEST(SearchCommand, InterruptedItTellsTheBestSoFar) {
+  const ScratchFolder scratch;
+  const std::string out = scratch / "out.json";
+  const std::string command = std::string("timeout --signal=INT 0.4 '") + FORERUN_BINARY +
+                              "' search --model llama3.1-405b --node dgx-h100 --nodes 2048 --sequence 8192 "
+                              "--global-batch 2048 --threads 1 --json '" +
+                              out + "'";
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status),
+            124);  // what timeout says when it had to interrupt; the answer was written all the same
+  const json answer = json::parse(content_of(out));
+  EXPECT_FALSE(answer["complete"]);
+  EXPECT_LE(answer["evaluated"], answer["strategies"]);
+}
+
+}  // namespace

@@ -1,0 +1,68 @@
+// tests/sim/search/pipeline_walk_test.cpp -- small pipelines whose times can be worked out on paper.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/pipeline_walk.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+/// Forwards of 1 s and backwards of 2 s on every stage.
+std::vector<sim::StageEnd> walked(const sim::ShapeKey& key, double transfer, double gather = 0, double reduction = 0) {
+  const sim::PipelineShape shape = sim::pipeline_shape(key);
+  sim::ChunkTimes times{.forward = {.time = 1}, .backward = {.time = 2}, .weights = {}, .first_forward = 1};
+  if (gather > 0) times.gathers = {{1, gather}};
+  if (reduction > 0) times.reductions = {{0.5, reduction}};
+  sim::WalkInput in{
+      .shape = shape, .times = {}, .chunks = key.chunks, .zeroing = {}, .transfer = transfer, .blocking = key.blocking};
+  in.times.assign(static_cast<std::size_t>(key.stages) * key.chunks, &times);
+  in.zeroing.assign(key.stages, 0);
+  return sim::walk(in);
+}
+
+TEST(PipelineWalk, OneForwardOneBackwardTakesMicrobatchesAndStagesLessOne) {
+  // (8 microbatches + 4 stages - 1) x (1 + 2) = 33 on the first stage.
+  EXPECT_DOUBLE_EQ(walked({.stages = 4, .microbatches = 8}, 0).front().passes, 33);
+}
+
+TEST(PipelineWalk, ChunksFillThePipelineFaster) {
+  // Two chunks of half a stage each: a bubble of 3 x 3 half as large. Passes here are whole, so twice the work:
+  // (2 x 8 + 3) x 3 = 57 against (16 + 3) x 3 of sixteen microbatches through stages of one chunk.
+  EXPECT_DOUBLE_EQ(walked({spec::Schedule::interleaved, 4, 2, 8}, 0).front().passes, 57);
+}
+
+TEST(PipelineWalk, ATransferDelaysTheFirstAndIsHiddenBehindTheOthers) {
+  // Two stages, two microbatches: F1 arrives at 1.25; the last gradient leaves stage 1 at 1.25 + 2 x 3 and takes 0.25,
+  // then a backward of 2: 9.5.
+  EXPECT_DOUBLE_EQ(walked({.stages = 2, .microbatches = 2}, 0.25).front().passes, 9.5);
+}
+
+TEST(PipelineWalk, ABlockingExchangeHoldsTheSender) {
+  // Stage 0 sends its first microbatch from 1 to 2 and computes the second behind it, from 2 to 3.
+  sim::ShapeKey key{.stages = 2, .microbatches = 2, .blocking = true};
+  const std::vector<sim::StageEnd> ends = walked(key, 1);
+  // Stage 1: F from 2 to 3, B to 5; the second input travels then, 5 to 6, beside the gradient; F to 7, B to 9; its
+  // gradient arrives at 10. Stage 0: B of the first from 6 to 8, of the second from 10 to 12.
+  EXPECT_DOUBLE_EQ(ends[0].passes, 12);
+}
+
+TEST(PipelineWalk, GathersHoldTheFirstForwardAndReductionsEndBehindTheLastBackward) {
+  // Gathered from 0 to 3, then forward and backward to 6; half of the backward makes the gradients, at 5, that fly 4 s.
+  const sim::StageEnd end = walked({.stages = 1, .microbatches = 1}, 0, 3, 4).front();
+  EXPECT_DOUBLE_EQ(end.passes, 6);
+  EXPECT_DOUBLE_EQ(end.reduced, 9);
+}
+
+TEST(PipelineShape, AStageHoldsAsManyMicrobatchesAsAreBehindIt) {
+  const sim::PipelineShape shape = sim::pipeline_shape({.stages = 4, .microbatches = 8});
+  for (int stage = 0; stage < 4; ++stage) {
+    int most = 0;
+    for (const sim::Fullness& moment : shape.fullest[stage]) {
+      const int forward = moment.pass == plan::Pass::forward ? 1 : 0;
+      most = std::max(most, moment.forwards[0] + forward);
+    }
+    EXPECT_EQ(most, 4 - stage);  // Narayanan et al., SC'21
+    EXPECT_EQ(shape.like_before[stage], stage > 0);
+  }
+}
+
+}  // namespace

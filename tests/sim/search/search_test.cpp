@@ -1,0 +1,164 @@
+// tests/sim/search/search_test.cpp -- bounds against brute force, one thread against two, on small clusters drawn from
+// a seed; faults; a search that is stopped. SPDX-License-Identifier: Apache-2.0
+#include "sim/search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/base/fault.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using spec::SearchKey;
+
+/// A toy of `nodes` nodes of 8 whose memory is so small that a part of the strategies does not fit.
+spec::Job base_job(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto one_of = [&](std::initializer_list<int> values) { return values.begin()[random() % values.size()]; };
+  spec::Job job = toy::draft({.dp = 8});
+  job.cluster.nodes = one_of({1, 2});
+  job.model.layers = one_of({4, 8, 6});
+  job.model.gated_mlp = random() % 2 == 0;
+  job.training.sequence = 4096;
+  job.model.max_positions = 4096;
+  job.training.global_batch = one_of({16, 32});
+  job.cluster.node.gpu.memory = base::Bytes(one_of({2, 3, 6}) * 0.5e9);
+  job.cluster.node.calibration.compute_slowdown = 1.1;
+  job.framework.launch = job.framework.backward_launch = base::us(one_of({0, 4}));
+  job.framework.overlap.grad_reduce = job.framework.overlap.param_gather = random() % 2 == 0;
+  job.framework.overlap.p2p = random() % 2 == 0;
+  job.strategy = spec::Strategy();
+  job.strategy.framework = "none";
+  job.uncertainty.unmodelled = {0.05, 0.05};
+  return job;
+}
+
+std::string text(const result::Choices& choices) {
+  std::string out;
+  for (const auto& [key, value] : choices) out += key + "=" + value + " ";
+  return out;
+}
+
+/// Small enough to price each of its strategies.
+spec::SearchSpace some_space() {
+  spec::SearchSpace out;
+  out[SearchKey::attention_kernel] = {static_cast<spec::SearchValue>(spec::AttentionKernel::flash2)};
+  out[SearchKey::micro_batch] = {1, 2};
+  out[SearchKey::cp] = {1};
+  return out;
+}
+
+sim::SearchOptions options(unsigned threads = 2, bool bounds = true) {
+  sim::SearchOptions out;
+  out.threads = threads;
+  out.bounds = bounds;
+  out.top = 5;
+  return out;
+}
+
+void expect_same(const result::Search& a, const result::Search& b) {
+  EXPECT_EQ(a.strategies, b.strategies);
+  EXPECT_EQ(a.fits, b.fits);
+  ASSERT_EQ(a.results.size(), b.results.size());
+  for (std::size_t i = 0; i < a.results.size(); ++i) {
+    EXPECT_EQ(text(a.results[i].strategy), text(b.results[i].strategy)) << "place " << i;
+    EXPECT_EQ(a.results[i].prediction.step_time_s, b.results[i].prediction.step_time_s);
+  }
+  ASSERT_EQ(a.pareto.size(), b.pareto.size());
+  for (std::size_t i = 0; i < a.pareto.size(); ++i) {
+    EXPECT_EQ(text(a.pareto[i].strategy), text(b.pareto[i].strategy)) << "trade " << i;
+  }
+}
+
+TEST(Search, BoundsNeverTakeABestStrategyAway) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const spec::Job job = base_job(seed);
+    const result::Search brute = sim::search(job, some_space(), options(2, false)),
+                         pruned = sim::search(job, some_space(), options());
+    EXPECT_EQ(brute.bounded, 0);
+    EXPECT_EQ(brute.priced, brute.fits);
+    EXPECT_GT(pruned.bounded, 0);
+    expect_same(brute, pruned);
+  }
+}
+
+TEST(Search, TheAnswerDoesNotDependOnThreads) {
+  const spec::Job job = base_job(7);
+  expect_same(sim::search(job, some_space(), options(1)), sim::search(job, some_space(), options(3)));
+}
+
+TEST(Search, LeastMemoryIsFoundAsSurely) {
+  for (unsigned seed = 1; seed <= 2; ++seed) {
+    sim::SearchOptions by_memory = options(), brute = options(2, false);
+    by_memory.by = brute.by = sim::Objective::memory;
+    const spec::Job job = base_job(seed);
+    expect_same(sim::search(job, some_space(), brute), sim::search(job, some_space(), by_memory));
+  }
+}
+
+TEST(Search, EveryStrategyIsCountedOnce) {
+  const result::Search answer = sim::search(base_job(2), {}, options());
+  EXPECT_TRUE(answer.complete);
+  EXPECT_EQ(answer.evaluated, answer.strategies);
+  EXPECT_EQ(answer.priced + answer.bounded, answer.fits);
+  for (const result::SearchedKey& key : answer.space) {
+    std::int64_t sum = 0;
+    for (const auto& [value, count] : key.values) sum += count;
+    EXPECT_EQ(sum, answer.strategies) << key.key;
+  }
+}
+
+TEST(Search, AFixedKeyHasOneValue) {
+  spec::SearchSpace space;
+  space[SearchKey::tp] = {2};
+  space[SearchKey::zero] = {0, 1};
+  for (const result::SearchRow& row : sim::search(base_job(3), space, options()).results) {
+    EXPECT_NE(text(row.strategy).find("tp=2 "), std::string::npos);
+    EXPECT_EQ(text(row.strategy).find("zero=3"), std::string::npos);
+  }
+}
+
+TEST(Search, TheFrontFallsInMemoryAsItRisesInTime) {
+  const result::Search answer = sim::search(base_job(5), {}, options());
+  ASSERT_FALSE(answer.pareto.empty());
+  for (std::size_t i = 1; i < answer.pareto.size(); ++i) {
+    EXPECT_GT(answer.pareto[i].step_time_s, answer.pareto[i - 1].step_time_s);
+    EXPECT_LT(answer.pareto[i].peak_bytes, answer.pareto[i - 1].peak_bytes);
+  }
+}
+
+TEST(Search, WhereNothingIsSoundTheReasonIsTold) {
+  spec::SearchSpace space;
+  space[SearchKey::tp] = {3};
+  try {
+    sim::search(base_job(1), space, options());
+    FAIL() << "a tp of 3 divides no 8 GPUs";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.faults.front().field, "strategy.tp");
+  }
+}
+
+TEST(Search, WhereNothingFitsThereIsNoResult) {
+  spec::Job job = base_job(1);
+  job.cluster.node.gpu.memory = base::Bytes(1e6);
+  const result::Search answer = sim::search(job, {}, options());
+  EXPECT_EQ(answer.fits, 0);
+  EXPECT_TRUE(answer.results.empty());
+  EXPECT_EQ(answer.evaluated, answer.strategies);
+}
+
+TEST(Search, StoppedItTellsTheBestSoFar) {
+  std::atomic<bool> stop{false};
+  sim::SearchOptions some = options(1);
+  some.stop = &stop;
+  some.progress = [&](std::size_t done, std::size_t all) { stop = done * 2 > all + 200; };  // while it prices
+  const result::Search answer = sim::search(base_job(4), {}, some);
+  EXPECT_FALSE(answer.complete);
+  EXPECT_FALSE(answer.results.empty());
+  EXPECT_GT(answer.strategies, answer.evaluated);
+}
+
+}  // namespace

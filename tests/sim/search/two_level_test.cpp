@@ -1,0 +1,91 @@
+// tests/sim/search/two_level_test.cpp -- two levels against every operator, and bounds below both, on strategies drawn
+// from the catalogue's jobs. docs/search.md has the distribution over a thousand. SPDX-License-Identifier: Apache-2.0
+#include "sim/search/two_level.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "sim/predict.h"
+#include "sim/search/strategies.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+struct Drawn {
+  spec::Job base;
+  std::vector<spec::SearchPoint> points;
+};
+
+/// Strategies of a toy whose layers are long enough that no launch is waited for.
+Drawn draw(std::size_t count, unsigned seed) {
+  Drawn out{toy::draft({.dp = 8}), {}};
+  spec::Job& job = out.base;
+  job.cluster.nodes = 2;
+  job.model.layers = 16;
+  job.model.hidden = 4096;
+  job.model.heads = 32;
+  job.model.kv_heads = 8;
+  job.model.head_dim = 128;
+  job.model.ffn = 16384;
+  job.model.max_positions = 4096;
+  job.training.sequence = 4096;
+  job.training.global_batch = 64;
+  job.framework.overlap = {.grad_reduce = true, .param_gather = true, .p2p = true, .expert = {}, .tp = {}};
+  job.framework.gradient_bucket = base::GB(0.1);
+  job.strategy = spec::Strategy();
+  job.strategy.framework = "none";
+  spec::SearchSpace space;
+  sim::JobMaker jobs(job, space);
+  sim::each_layer_choice(job, space, [&](const spec::SearchPoint& layers) {
+    jobs.each_with(layers, [&](const spec::SearchPoint& point, const spec::Job& made) {
+      if (sim::has_two_levels(made)) out.points.push_back(point);
+    });
+  });
+  std::shuffle(out.points.begin(), out.points.end(), std::mt19937(seed));
+  out.points.resize(std::min(out.points.size(), count));
+  return out;
+}
+
+TEST(TwoLevel, AgreesWithEveryOperator) {
+  const Drawn drawn = draw(250, 11);
+  spec::SearchSpace space;
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  std::vector<double> errors;
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    sim::Draft draft(job, books, prices);
+    if (!draft.agrees()) continue;
+    const result::Prediction whole = sim::predict(job, sim::Detail::chains).prediction;
+    const double time = draft.step_time();
+    errors.push_back(std::abs(time / whole.step_time_s - 1));
+    EXPECT_LE(draft.least_time(), time * (1 + 1e-9)) << whole.job;
+    EXPECT_LE(errors.back(), 0.03) << whole.job << ": " << time << " against " << whole.step_time_s;
+    const auto bytes = draft.peak_within(std::int64_t{1} << 60);
+    ASSERT_TRUE(bytes.has_value());
+    EXPECT_NEAR(static_cast<double>(*bytes) / static_cast<double>(whole.peak_bytes), 1, 0.001) << whole.job;
+  }
+  ASSERT_GE(errors.size(), 40u);
+  std::sort(errors.begin(), errors.end());
+  EXPECT_LE(errors[errors.size() / 2], 0.005);
+}
+
+TEST(TwoLevel, WhatDoesNotFitIsToldAtItsMemoryAndNoEarlier) {
+  const Drawn drawn = draw(10, 3);
+  spec::SearchSpace space;
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    const auto bytes = sim::Draft(job, books, prices).peak_within(std::int64_t{1} << 60);
+    ASSERT_TRUE(bytes.has_value());
+    EXPECT_TRUE(sim::Draft(job, books, prices).peak_within(*bytes).has_value());
+    EXPECT_FALSE(sim::Draft(job, books, prices).peak_within(*bytes - 1).has_value());
+  }
+}
+
+}  // namespace
