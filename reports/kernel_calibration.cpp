@@ -34,16 +34,17 @@ std::string besides(const result::CurveFit& one) {
 std::string kernel_calibration_text(const result::KernelCalibration& report) {
   std::string out =
       "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square\n\n";
-  out += fmt::format("{:<12}{:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", "curve", "rows of", "rows",
+  out += fmt::format("{:<14}{:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", "curve", "rows of", "rows",
                      "   before", "   after");
   for (const result::CurveFit& one : report.curves) {
-    out += fmt::format("{:<12}{:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, one.family, one.source.substr(0, 30),
+    out += fmt::format("{:<14}{:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, one.family, one.source.substr(0, 30),
                        one.rows, figures(one.before), figures(one.after), name(one.verdict), besides(one));
   }
   out +=
       "\nfitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows of "
       "others,\n"
-      "not fitted; too few: fewer than 5; but: constants that these rows do not tell, left as they were\n";
+      "not fitted; too few: fewer than 5, or 40 where two algorithms are drawn\n"
+      "together; but: constants that these rows do not tell, left as they were\n";
   if (!report.followed.empty())
     out += fmt::format("\nassumed as another curve, and changed with it:\n  {}\n", fmt::join(report.followed, "\n  "));
   if (!report.assumed.empty())

@@ -16,14 +16,14 @@ namespace {
 using N = spec::NetworkCalibration;
 
 constexpr std::int64_t kSmall = 128 << 10;  // up to here low latency rules
-constexpr std::int64_t kStartUp = 64 << 10, kLarge = 4 << 20;
+constexpr std::int64_t kStartUp = 64 << 10, kLarge = 4 << 20, kFilled = 64 << 20;  // from kFilled on ramps are over
 constexpr int kFewest = 5;            // rows of a kind that tell a constant
 constexpr std::size_t kRowsEach = 4;  // rows for each constant
 
 /// What the rows that may run by a curve tell.
 struct Told {
   int small = 0, starting = 0, large = 0;
-  std::set<std::int64_t> sizes;  // from kStartUp on
+  std::set<std::int64_t> sizes;  // between kStartUp and kFilled
   std::set<int> ranks, apart;    // ranks; islands of a fabric or ranks of an island
 };
 
@@ -44,7 +44,7 @@ Told told_by(const PlacedRows& rows, FittedCurve curve, bool fabric, const std::
     out.small += bytes <= kSmall;
     out.starting += bytes > kStartUp && bytes < kLarge;
     out.large += bytes >= kLarge;
-    if (bytes > kStartUp) out.sizes.insert(bytes);
+    if (bytes > kStartUp && bytes < kFilled) out.sizes.insert(bytes);
     out.ranks.insert(row.work.group.size);
     out.apart.insert(fabric ? row.work.group.domains : row.work.group.size);
   }
@@ -102,6 +102,38 @@ void apply(const std::vector<Free>& free, const std::vector<double>& values, boo
   }
 }
 
+struct Search {
+  std::vector<double> values;
+  std::vector<bool> at_bound;  // but for efficiencies, whose upper bound is the data sheet's
+};
+
+/// The best of several starts, on clusters of its own.
+Search search(const std::vector<Free>& free, bool fabric, const PlacedRows& rows,
+              std::vector<spec::Cluster> clusters) {
+  LeastSquares problem{.unknowns = {}, .weights = collective_weights(rows), .errors = [&](const auto& values) {
+                         apply(free, values, fabric, clusters);
+                         return log_errors(rows, clusters);
+                       }};
+  Minimum best;
+  for (unsigned variant = 0; variant < kVariants; ++variant) {
+    problem.unknowns.clear();
+    for (const Free& one : free) {
+      problem.unknowns.push_back(
+          {one.knob->name, start_of(*one.knob, fabric, variant), one.knob->least, one.knob->most});
+    }
+    Minimum found = minimise(problem);
+    if (variant == 0 || found.loss < best.loss) best = std::move(found);
+  }
+  Search out;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const double value = best.values[i], least = free[i].knob->least, most = free[i].knob->most;
+    out.values.push_back(rounded(value));
+    const bool top = value >= most * (1 - 1e-6) && free[i].knob->what != Knob::What::efficiency;
+    out.at_bound.push_back(top || value <= least * (1 + 1e-6));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<double> collective_weights(const PlacedRows& rows) {
@@ -127,23 +159,19 @@ std::vector<std::string> fit_collective(std::vector<spec::Cluster>& clusters, bo
       }
     }
   }
-  if (free.empty()) return kept;
-  LeastSquares problem{.unknowns = {}, .weights = collective_weights(rows), .errors = [&](const auto& values) {
-                         apply(free, values, fabric, clusters);
-                         return log_errors(rows, clusters);
-                       }};
-  Minimum best;
-  for (unsigned variant = 0; variant < kVariants; ++variant) {
-    problem.unknowns.clear();
-    for (const Free& one : free) {
-      problem.unknowns.push_back(
-          {one.knob->name, start_of(*one.knob, fabric, variant), one.knob->least, one.knob->most});
+  const auto settle = [&](const Free& one) { kept.push_back(name_of(one, curves)); };
+  while (!free.empty()) {
+    const Search found = search(free, fabric, rows, clusters);
+    const std::size_t stuck = std::erase_if(free, [&](const Free& one) {
+      const bool at_bound = found.at_bound[static_cast<std::size_t>(&one - free.data())];
+      if (at_bound) settle(one);
+      return at_bound;
+    });
+    if (stuck == 0) {
+      apply(free, found.values, fabric, clusters);
+      break;
     }
-    Minimum found = minimise(problem);
-    if (variant == 0 || found.loss < best.loss) best = std::move(found);
   }
-  for (double& value : best.values) value = rounded(value);
-  apply(free, best.values, fabric, clusters);
   return kept;
 }
 

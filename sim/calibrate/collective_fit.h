@@ -15,8 +15,9 @@ std::vector<double> collective_weights(const PlacedRows&);
 
 /// Draws the curves, on all clusters, to rows of one collective: its ring, and tree or NVLS with it. Only constants
 /// that rows tell move: start-up needs sizes around 1 MiB, low latency small ones, hops and own share several numbers
-/// of ranks, decay three; four rows for each constant, those first that rows tell best. Starts, several, do not depend
-/// on the curves that stand there, so that fitting again changes nothing. Returns the names of constants that stay.
+/// of ranks, decay three; four rows for each constant, those first that rows tell best. One that goes to its bound was
+/// not told: it takes the value back that it had. Starts, several, do not depend on the curves that stand there, so
+/// that fitting again changes nothing. Returns the names of constants that stay.
 /// REQUIRES: at least 5 rows.
 std::vector<std::string> fit_collective(std::vector<spec::Cluster>&, bool fabric, const std::vector<FittedCurve>&,
                                         const PlacedRows&);

@@ -26,6 +26,7 @@ using Networks = std::map<std::string, N>;
 using Verdict = result::CurveFit::Verdict;
 
 constexpr std::size_t kFewestRows = 5;
+constexpr std::size_t kFewestTogether = 40;        // of curves drawn together: rows seldom tell which of them ran
 constexpr double kLeastResidual = 0.05;           // rows of one session agree better than two machines do
 constexpr std::int64_t kResidualFrom = 256 << 10;  // residuals of curves are of rows from here on
 
@@ -42,7 +43,8 @@ std::string title_of(const PlacedRows& rows) {
     islands.insert(row.work.group.sharing > 0 ? row.work.group.domains : 1);
   }
   std::string out = fmt::format("{} rows; {}", rows.size(), fmt::join(gpus, ", "));
-  if (*islands.rbegin() > 1) out += fmt::format("; {}-{} nodes or racks", *islands.begin(), *islands.rbegin());
+  const int fewest = *islands.begin(), most = *islands.rbegin();
+  if (most > 1) out += fewest == most ? fmt::format("; {} nodes", most) : fmt::format("; {} to {} nodes", fewest, most);
   return out;
 }
 
@@ -82,11 +84,11 @@ class Fitter {
   Fitted fit(plan::CollectiveKind kind, const PlacedRows& rows) {
     Fitted out;
     out.title = title_of(rows);
-    if (rows.size() < kFewestRows) {
+    const std::vector<FittedCurve> curves = curves_of(kind, path_, fabric_, multicast(rows));
+    if (rows.size() < (curves.size() == 1 ? kFewestRows : kFewestTogether)) {
       out.told.verdict = Verdict::too_few;
       return out;
     }
-    const std::vector<FittedCurve> curves = curves_of(kind, path_, fabric_, multicast(rows));
     std::vector<spec::Cluster> trial = clusters_;
     const std::vector<std::string> kept = fit_collective(trial, fabric_, curves, rows);
     const std::vector<double> weights = collective_weights(rows), before = log_errors(rows, clusters_),
@@ -117,7 +119,7 @@ class Fitter {
     curve.residual = residual;
     curve.source = together.empty() ? fit.title : fmt::format("fitted together with {}", together);
     if (together.empty() && !fit.told.kept_constants.empty()) {
-      curve.source += fmt::format("; they do not tell {}", fmt::join(fit.told.kept_constants, ", "));
+      curve.source += "; constants that they do not tell are kept";
     }
     curve.source += "; fitted by forerun calibrate --from-data";
   }
