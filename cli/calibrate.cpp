@@ -141,8 +141,7 @@ std::vector<spec::Framework> frameworks(const Catalogue& catalogue, Faults& faul
 void tell(const result::KernelCalibration& report, const Arguments& args) {
   if (args.has("--residuals")) write_residuals(report.residuals, args.get("--residuals"));
   if (args.has("--json")) {
-    write_to(args.get("--json"), "--json",
-             [&](std::ostream& out) { out << reports::kernel_calibration_json(report); });
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::kernel_calibration_json(report); });
   }
   if (args.get("--json") != "-") print(reports::kernel_calibration_text(report));
 }
@@ -189,7 +188,8 @@ const Command calibrate{
     .summary = "Fits the curves that kernels and collectives are priced by.",
     .operands = {{"PATH", "more tables for --from-data", true}},
     .options = {{"--from-data", "PATH",
-                 "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true},
+                 "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable",
+                 true},
                 {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4"},
                 {"--out", "DIR", "write the calibration files there, those of links and fabrics below network/"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},

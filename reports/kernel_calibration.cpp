@@ -63,7 +63,11 @@ Json json_of(const result::LogErrors& e) {
 }  // namespace
 
 std::string kernel_calibration_json(const result::KernelCalibration& report) {
-  Json out{{"schema", 1}, {"curves", Json::array()}, {"followed", report.followed}, {"assumed", report.assumed}, {"left_out", report.left_out}};
+  Json out{{"schema", 1},
+           {"curves", Json::array()},
+           {"followed", report.followed},
+           {"assumed", report.assumed},
+           {"left_out", report.left_out}};
   for (const result::CurveFit& one : report.curves) {
     out["curves"].push_back({{"calibration", one.calibration},
                              {"curve", one.family},

@@ -89,20 +89,20 @@ class Reader {
   }
 
   MeasuredCollective read(const char* op) const {
-    MeasuredCollective out{.op = op,
-                           .gpu = text("gpu"),
-                           .intra = text("intra"),
-                           .inter = text("inter"),
-                           .quality = text("quality"),
-                           .tool = text("tool"),
-                           .bytes = static_cast<std::int64_t>(
-                               number("size_bytes").value_or(static_cast<double>(kUnstatedSize))),
-                           .ranks = count("ranks"),
-                           .nodes = count("nodes"),
-                           .gpus_per_node = count("gpus_per_node"),
-                           .time = base::us(number("time_us").value_or(0)),
-                           .bus = rate("busbw_gbps"),
-                           .bus_p95 = rate("busbw_p95")};
+    MeasuredCollective out{
+        .op = op,
+        .gpu = text("gpu"),
+        .intra = text("intra"),
+        .inter = text("inter"),
+        .quality = text("quality"),
+        .tool = text("tool"),
+        .bytes = static_cast<std::int64_t>(number("size_bytes").value_or(static_cast<double>(kUnstatedSize))),
+        .ranks = count("ranks"),
+        .nodes = count("nodes"),
+        .gpus_per_node = count("gpus_per_node"),
+        .time = base::us(number("time_us").value_or(0)),
+        .bus = rate("busbw_gbps"),
+        .bus_p95 = rate("busbw_p95")};
     const std::string note = text("note");
     const std::size_t quoted = note.find("NCCL_ALGO=");
     out.algorithm = algorithm_of(quoted == std::string::npos ? text("algo") : note.substr(quoted + 10));

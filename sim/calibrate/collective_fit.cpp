@@ -15,7 +15,7 @@ namespace {
 
 using N = spec::NetworkCalibration;
 
-constexpr std::int64_t kSmall = 128 << 10;  // up to here low latency rules
+constexpr std::int64_t kSmall = 128 << 10;                                         // up to here low latency rules
 constexpr std::int64_t kStartUp = 64 << 10, kLarge = 4 << 20, kFilled = 64 << 20;  // from kFilled on ramps are over
 constexpr int kFewest = 5;            // rows of a kind that tell a constant
 constexpr std::size_t kRowsEach = 4;  // rows for each constant
@@ -108,8 +108,7 @@ struct Search {
 };
 
 /// The best of several starts, on clusters of its own.
-Search search(const std::vector<Free>& free, bool fabric, const PlacedRows& rows,
-              std::vector<spec::Cluster> clusters) {
+Search search(const std::vector<Free>& free, bool fabric, const PlacedRows& rows, std::vector<spec::Cluster> clusters) {
   LeastSquares problem{.unknowns = {}, .weights = collective_weights(rows), .errors = [&](const auto& values) {
                          apply(free, values, fabric, clusters);
                          return log_errors(rows, clusters);

@@ -41,8 +41,8 @@ class Placing {
     const spec::Cluster& c = out_.clusters[on];
     const plan::GroupShape group = group_of_nodes(c, gpus);
     const bool fabric = group.domains > 1 && group.sharing > 0;
-    const PlacedCollective one{{*kind, row.bytes, group}, row.algorithm, time_of(row, *kind, place->fastest), on,
-                               row.source, row.gpu};
+    const PlacedCollective one{
+        {*kind, row.bytes, group}, row.algorithm, time_of(row, *kind, place->fastest), on, row.source, row.gpu};
     out_.families[{fabric, fabric ? c.fabric.calibration.name : c.node.links.name, *kind}].push_back(one);
     return "";
   }

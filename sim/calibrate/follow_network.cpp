@@ -45,12 +45,13 @@ void take(PathCurve& own, const PathCurve& before, const PathCurve& now) {
 }  // namespace
 
 std::vector<std::string> follow(const std::map<std::string, spec::NetworkCalibration>& before,
-                                std::map<std::string, spec::NetworkCalibration>& now) {
+                                std::map<std::string, spec::NetworkCalibration>& now,
+                                const std::set<std::string>& with_rows) {
   std::vector<std::string> told;
   for (auto& [name, network] : now) {
     for (const spec::CurveName& key : spec::kCurveNames) {
       PathCurve& own = network.*key.curve;
-      if (!own.offered() || own.measured) continue;
+      if (!own.offered() || own.measured || with_rows.contains(name + ' ' + key.key)) continue;
       for (const auto& [leader, led] : before) {
         const PathCurve &was = led.*key.curve, &is = now.at(leader).*key.curve;
         if (leader == name || !is.measured || !was.offered() || !alike(own, was)) continue;

@@ -27,7 +27,7 @@ using Verdict = result::CurveFit::Verdict;
 
 constexpr std::size_t kFewestRows = 5;
 constexpr std::size_t kFewestTogether = 40;        // of curves drawn together: rows seldom tell which of them ran
-constexpr double kLeastResidual = 0.05;           // rows of one session agree better than two machines do
+constexpr double kLeastResidual = 0.05;            // rows of one session agree better than two machines do
 constexpr std::int64_t kResidualFrom = 256 << 10;  // residuals of curves are of rows from here on
 
 struct Fitted {
@@ -198,7 +198,11 @@ std::vector<N> calibrate_networks(const config::KernelTables& tables, const std:
   Networks now = before;
   Fits fits;
   for (const bool fabric : {false, true}) fit_all(fabric, rows, wanted, now, fits);
-  for (const std::string& line : follow(before, now)) report.followed.push_back(line);
+  std::set<std::string> with_rows;
+  for (const auto& [family, some] : rows.families) {
+    with_rows.insert(family.calibration + ' ' + std::string(name(family.kind)));
+  }
+  for (const std::string& line : follow(before, now, with_rows)) report.followed.push_back(line);
   tell(rows, fits, before, now, tables, report);
   tell_assumed(shelf, now, report);
   for (const auto& [why, count] : rows.left_out) report.left_out[why] += count;

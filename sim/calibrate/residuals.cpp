@@ -86,14 +86,12 @@ void CollectiveResiduals::add(const result::CurveFit& fit, const PlacedRows& row
   for (std::size_t i = 0; i < rows.size(); i += step) {
     const PlacedCollective& row = rows[i];
     const NetworkPrice predicted = price(row.work, clusters[row.on], row.algorithm);
-    table_.rows.push_back({fit.calibration, fit.family, fmt::to_string(row.work.group.size),
-                           fmt::to_string(row.work.group.sharing > 0 ? row.work.group.domains : 1),
-                           fmt::to_string(row.work.bytes), std::string(spec::name(predicted.algorithm)),
-                           fmt::format("{:.5g}", row.time.si() * 1e6),
-                           fmt::format("{:.5g}", predicted.time.si() * 1e6),
-                           fmt::format("{:.4f}", std::log(predicted.time / row.time)),
-                           fit.verdict == result::CurveFit::Verdict::replaced ? "yes" : "no",
-                           '"' + tables.sources[row.source] + '"'});
+    table_.rows.push_back(
+        {fit.calibration, fit.family, fmt::to_string(row.work.group.size),
+         fmt::to_string(row.work.group.sharing > 0 ? row.work.group.domains : 1), fmt::to_string(row.work.bytes),
+         std::string(spec::name(predicted.algorithm)), fmt::format("{:.5g}", row.time.si() * 1e6),
+         fmt::format("{:.5g}", predicted.time.si() * 1e6), fmt::format("{:.4f}", std::log(predicted.time / row.time)),
+         fit.verdict == result::CurveFit::Verdict::replaced ? "yes" : "no", '"' + tables.sources[row.source] + '"'});
   }
 }
 

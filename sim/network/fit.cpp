@@ -161,7 +161,8 @@ double descend(Problem& problem, Eigen::VectorXd& at) {
 
 }  // namespace
 
-std::vector<FittedCurve> curves_of(plan::CollectiveKind kind, const spec::NetworkCalibration& path, bool fabric, bool multicast) {
+std::vector<FittedCurve> curves_of(plan::CollectiveKind kind, const spec::NetworkCalibration& path, bool fabric,
+                                   bool multicast) {
   using N = spec::NetworkCalibration;
   switch (kind) {
     case plan::CollectiveKind::all_reduce: {

@@ -13,8 +13,7 @@ namespace sim {
 using FittedCurve = spec::PathCurve spec::NetworkCalibration::*;
 
 /// The curves that the price of this collective may run by. `multicast`: switches reduce.
-std::vector<FittedCurve> curves_of(plan::CollectiveKind, const spec::NetworkCalibration&, bool fabric,
-                                   bool multicast);
+std::vector<FittedCurve> curves_of(plan::CollectiveKind, const spec::NetworkCalibration&, bool fabric, bool multicast);
 
 struct FitRow {
   plan::Collective work;
