@@ -95,7 +95,6 @@ class Reader {
         .intra = text("intra"),
         .inter = text("inter"),
         .quality = text("quality"),
-        .tool = text("tool"),
         .bytes = static_cast<std::int64_t>(number("size_bytes").value_or(static_cast<double>(kUnstatedSize))),
         .ranks = count("ranks"),
         .nodes = count("nodes"),
