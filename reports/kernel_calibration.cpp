@@ -43,7 +43,7 @@ std::string kernel_calibration_text(const result::KernelCalibration& report) {
   out +=
       "\nfitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows of "
       "others,\n"
-      "not fitted; too few: fewer than 5, or 40 where two algorithms are drawn\n"
+      "not fitted; too few: fewer than 5, or 100 where two algorithms are drawn\n"
       "together; but: constants that these rows do not tell, left as they were\n";
   if (!report.followed.empty())
     out += fmt::format("\nassumed as another curve, and changed with it:\n  {}\n", fmt::join(report.followed, "\n  "));

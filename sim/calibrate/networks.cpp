@@ -26,8 +26,9 @@ using Networks = std::map<std::string, N>;
 using Verdict = result::CurveFit::Verdict;
 
 constexpr std::size_t kFewestRows = 5;
-constexpr std::size_t kFewestTogether = 40;        // of curves drawn together: rows seldom tell which of them ran
-constexpr double kLeastResidual = 0.05;            // rows of one session agree better than two machines do
+constexpr std::size_t kFewestTogether =
+    100;                                 // of curves drawn together: up to 16 constants, and rows seldom tell which ran
+constexpr double kLeastResidual = 0.05;  // rows of one session agree better than two machines do
 constexpr std::int64_t kResidualFrom = 256 << 10;  // residuals of curves are of rows from here on
 
 struct Fitted {

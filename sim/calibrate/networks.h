@@ -20,7 +20,7 @@ struct CalibratableNetwork {
 
 /// Returns all of them in the order given, and appends to the report. All rows of a collective over one kind of path
 /// draw its curves together, links inside nodes first, fabrics after them. The new curves are taken where their robust
-/// loss over the rows is not above that of those that stood there; fewer than 5 rows fit nothing, fewer than 40
+/// loss over the rows is not above that of those that stood there; fewer than 5 rows fit nothing, fewer than 100
 /// no ring together with a tree or NVLS. Curves that no row
 /// tells stay, but for those taken from a curve that was fitted (sim/calibrate/follow_network.h). Deterministic, and a
 /// fixed point: fitting what it returned to the same rows returns the same.
