@@ -1,5 +1,5 @@
 // cli/calibrate.cpp -- forerun calibrate --from-data PATH... [--gpu NAME] [--out DIR] [--residuals DIR] [--json FILE]:
-// curves of kernels from tables that others measured. SPDX-License-Identifier: Apache-2.0
+// curves of kernels and collectives from tables that others measured. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,9 +12,13 @@
 #include "core/base/text.h"
 #include "core/config/calibration_writer.h"
 #include "core/config/catalogue.h"
+#include "core/config/collective_places.h"
 #include "core/config/measured_kernels.h"
+#include "core/config/network_calibration_writer.h"
 #include "reports/kernel_calibration.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/host_terms.h"
+#include "sim/calibrate/networks.h"
 
 namespace cli {
 namespace {
@@ -45,24 +49,37 @@ spec::Gpu gpu_named(const std::string& name, const Catalogue& catalogue, Faults&
   return catalogue.gpu(at, "fitted_to.gpu", faults);
 }
 
-/// Every calibration of the catalogue; `only`: the one that is to be fitted, or empty for all that name a GPU.
-std::vector<sim::Calibratable> shelf(const Catalogue& catalogue, const std::string& only, Faults& faults) {
-  std::vector<sim::Calibratable> out;
+/// What is on the shelves of the catalogue, with what is to be fitted.
+struct Shelves {
+  std::vector<sim::Calibratable> kernels;
+  std::vector<sim::CalibratableNetwork> networks;
+};
+
+/// Every calibration; `only`: the one that is to be fitted, or empty for all that can be.
+Shelves shelves(const Catalogue& catalogue, const std::string& only, Faults& faults) {
+  Shelves out;
   std::vector<std::string> known;
+  bool found = only.empty();
   for (const std::string& name : catalogue.names(Catalogue::Kind::calibration)) {
     sim::Calibratable one{catalogue.calibration(name, {}, faults), {}, false};
     if (!one.calibration.gpu.empty()) {
       known.push_back(name);
       one.gpu = gpu_named(one.calibration.gpu, catalogue, faults);
       one.fitted = only.empty() || only == name || only == one.calibration.gpu;
+      found = found || one.fitted;
     }
-    out.push_back(std::move(one));
+    out.kernels.push_back(std::move(one));
   }
-  if (std::none_of(out.begin(), out.end(), [](const sim::Calibratable& one) { return one.fitted; })) {
+  for (const std::string& name : catalogue.network_names()) {
+    known.push_back(name);
+    out.networks.push_back({catalogue.network_calibration(name, {}, faults), only.empty() || only == name});
+    found = found || only == name;
+  }
+  if (!found) {
     const auto near = base::nearest(only, known);
     faults.push_back({"--gpu",
                       "no calibration '" + only + "' is fitted to tables",
-                      near ? "did you mean " + *near + "?" : "name a calibration with fitted_to",
+                      near ? "did you mean " + *near + "?" : "name a calibration with fitted_to, or a kind of link",
                       {}});
   }
   return out;
@@ -89,6 +106,18 @@ void write_calibrations(const std::vector<spec::Calibration>& all, const Catalog
   }
 }
 
+void write_networks(const std::vector<spec::NetworkCalibration>& all, const Catalogue& catalogue,
+                    const std::string& folder) {
+  const fs::path below = fs::path(folder) / "network";
+  std::error_code error;
+  fs::create_directories(below, error);
+  for (const spec::NetworkCalibration& one : all) {
+    const std::string comment = comment_of(catalogue.network_path(one.name));
+    write_to(below / (one.name + ".yaml"), "--out",
+             [&](std::ostream& out) { out << config::network_calibration_yaml(one, comment); });
+  }
+}
+
 void write_residuals(const std::vector<result::ResidualTable>& tables, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -98,20 +127,47 @@ void write_residuals(const std::vector<result::ResidualTable>& tables, const std
   }
 }
 
+std::vector<spec::Framework> frameworks(const Catalogue& catalogue, Faults& faults) {
+  std::vector<spec::Framework> out;
+  for (const std::string& name : catalogue.names(Catalogue::Kind::framework)) {
+    config::Value at;
+    at.kind = config::Value::Kind::scalar;
+    at.text = name;
+    out.push_back(catalogue.framework(at, "framework", faults));
+  }
+  return out;
+}
+
+void tell(const result::KernelCalibration& report, const Arguments& args) {
+  if (args.has("--residuals")) write_residuals(report.residuals, args.get("--residuals"));
+  if (args.has("--json")) {
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::kernel_calibration_json(report); });
+  }
+  if (args.get("--json") != "-") print(reports::kernel_calibration_text(report));
+}
+
 int from_data(const Arguments& args) {
   Faults faults;
   const Catalogue catalogue = Catalogue::find();
-  const std::vector<sim::Calibratable> curves = shelf(catalogue, args.get("--gpu"), faults);
+  const Shelves curves = shelves(catalogue, args.get("--gpu"), faults);
+  const std::vector<spec::Framework> hosts = frameworks(catalogue, faults);
   const config::KernelTables tables = read_tables(args, faults);
   if (!faults.empty()) throw base::InputError(std::move(faults));
-  const sim::FittedCalibrations found = sim::calibrate_kernels(tables, curves);
-  if (args.has("--out")) write_calibrations(found.calibrations, catalogue, args.get("--out"));
-  if (args.has("--residuals")) write_residuals(found.report.residuals, args.get("--residuals"));
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json",
-             [&](std::ostream& out) { out << reports::kernel_calibration_json(found.report); });
+  result::KernelCalibration report;
+  if (!tables.rows.empty()) {
+    sim::FittedCalibrations found = sim::calibrate_kernels(tables, curves.kernels);
+    report = std::move(found.report);
+    if (args.has("--out")) write_calibrations(found.calibrations, catalogue, args.get("--out"));
+    for (const std::string& line : sim::host_terms(hosts)) report.assumed.push_back(line);
+  } else {
+    report.left_out = tables.left_out;
   }
-  if (args.get("--json") != "-") print(reports::kernel_calibration_text(found.report));
+  if (!tables.collectives.empty()) {
+    const auto places = config::read_places(catalogue.root() + "/topologies/collective_places.yaml", catalogue);
+    const auto found = sim::calibrate_networks(tables, places, curves.networks, report);
+    if (args.has("--out")) write_networks(found, catalogue, args.get("--out"));
+  }
+  tell(report, args);
   return kAnswered;
 }
 
@@ -129,17 +185,20 @@ int run(const Arguments& args) {
 
 const Command calibrate{
     .name = "calibrate",
-    .summary = "Fits the curves that kernels are priced by.",
+    .summary = "Fits the curves that kernels and collectives are priced by.",
     .operands = {{"PATH", "more tables for --from-data", true}},
     .options = {{"--from-data", "PATH",
-                 "a table of measured kernels (.csv, .jsonl, or either packed as .gz); repeatable", true},
-                {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm"},
-                {"--out", "DIR", "write the calibration files there"},
+                 "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable",
+                 true},
+                {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4"},
+                {"--out", "DIR", "write the calibration files there, those of links and fabrics below network/"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
     .notes =
-        "forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz --out topologies/calibrations\n"
-        "docs/prices.md has the layouts of the tables and what is fitted to which rows.\n",
+        "forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out "
+        "topologies/calibrations\n"
+        "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of\n"
+        "collectives; topologies/collective_places.yaml says which rows ran on which cluster.\n",
     .run = run,
 };
 

@@ -28,7 +28,30 @@ std::vector<double> read_numbers(MapReader& map, const char* key, Faults& faults
   return out;
 }
 
-spec::Cluster read_where(MapReader& map, const Catalogue& catalogue, Faults& faults) {
+CollectiveSweep read_sweep(const Value& value, const std::string& path, const Catalogue& catalogue, Faults& faults) {
+  CollectiveSweep sweep;
+  MapReader map(value, path, faults);
+  map.require("op", sweep.op);
+  sweep.cluster = read_measured_cluster(map, catalogue, faults);
+  sweep.gpus = sweep.cluster.node.gpus;
+  map.read("gpus", sweep.gpus, 1, std::max(1, sweep.cluster.node.gpus));
+  map.read("algorithm", sweep.algorithm, kAlgorithms);
+  map.ignore("in_place");
+  for (const double bytes : read_numbers(map, "bytes", faults)) sweep.bytes.push_back(static_cast<std::int64_t>(bytes));
+  for (const double us : read_numbers(map, "us", faults)) sweep.times.push_back(base::us(us));
+  if (sweep.bytes.size() != sweep.times.size()) {
+    map.fault("us", "has not as many entries as bytes", "write one time for each size");
+  }
+  if (sweep.cluster.nodes > 1 && sweep.cluster.node.gpus % sweep.gpus != 0) {
+    map.fault("gpus", "does not divide the node's GPUs", "write a divisor");
+  }
+  map.finish();
+  return sweep;
+}
+
+}  // namespace
+
+spec::Cluster read_measured_cluster(MapReader& map, const Catalogue& catalogue, Faults& faults) {
   spec::Cluster cluster;
   map.read("nodes", cluster.nodes, 1, 1'000'000);
   const Value* fabric = map.child("fabric");
@@ -48,29 +71,6 @@ spec::Cluster read_where(MapReader& map, const Catalogue& catalogue, Faults& fau
   }
   return cluster;
 }
-
-CollectiveSweep read_sweep(const Value& value, const std::string& path, const Catalogue& catalogue, Faults& faults) {
-  CollectiveSweep sweep;
-  MapReader map(value, path, faults);
-  map.require("op", sweep.op);
-  sweep.cluster = read_where(map, catalogue, faults);
-  sweep.gpus = sweep.cluster.node.gpus;
-  map.read("gpus", sweep.gpus, 1, std::max(1, sweep.cluster.node.gpus));
-  map.read("algorithm", sweep.algorithm, kAlgorithms);
-  map.ignore("in_place");
-  for (const double bytes : read_numbers(map, "bytes", faults)) sweep.bytes.push_back(static_cast<std::int64_t>(bytes));
-  for (const double us : read_numbers(map, "us", faults)) sweep.times.push_back(base::us(us));
-  if (sweep.bytes.size() != sweep.times.size()) {
-    map.fault("us", "has not as many entries as bytes", "write one time for each size");
-  }
-  if (sweep.cluster.nodes > 1 && sweep.cluster.node.gpus % sweep.gpus != 0) {
-    map.fault("gpus", "does not divide the node's GPUs", "write a divisor");
-  }
-  map.finish();
-  return sweep;
-}
-
-}  // namespace
 
 std::vector<CollectiveSweep> read_collective_cases(const std::string& path, const Catalogue& catalogue) {
   Faults faults;

@@ -26,4 +26,7 @@ struct CollectiveSweep {
 /// Throws base::InputError with every fault of the file.
 std::vector<CollectiveSweep> read_collective_cases(const std::string& path, const Catalogue&);
 
+/// The cluster of a map with node, fabric (left out: the node's own) and nodes (left out: 1).
+spec::Cluster read_measured_cluster(MapReader&, const Catalogue&, Faults&);
+
 }  // namespace config

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "core/config/collective_jsonl.h"
+#include "core/config/json_keys.h"
+#include "core/config/row_source.h"
 #include "core/config/text_lines.h"
 #include "core/spec/calibration.h"
 
@@ -18,6 +21,78 @@ constexpr double kHalf = 2;  // bytes of a 16-bit number
 constexpr double kUnstatedStream =
     8.0 * (1LL << 30);  // bytes of a bandwidth test that tells no size: far beyond caches
 
+// What tables write in a row and its shape; not all of it matters to a price.
+const std::vector<std::string> kRowKeys{"id",           "kind",
+                                        "shape",        "dtype",
+                                        "gpu",          "tflops",
+                                        "gb_per_s",     "time_us",
+                                        "source",       "quality",
+                                        "from_memory",  "software",
+                                        "convention",   "impl",
+                                        "model",        "efficiency",
+                                        "date",         "note",
+                                        "causal",       "tflops_causal",
+                                        "params",       "overlapped_total_us",
+                                        "roundtrip_us", "graph_period_us",
+                                        "raw",          "gemm_us",
+                                        "comm_us"};
+const std::vector<std::string> kShapeKeys{"n",
+                                          "m",
+                                          "k",
+                                          "batch",
+                                          "seq",
+                                          "causal",
+                                          "heads",
+                                          "kv_heads",
+                                          "head_dim",
+                                          "accumulate",
+                                          "out_dtype",
+                                          "cfg",
+                                          "x",
+                                          "x_value",
+                                          "pass_",
+                                          "kv_seq",
+                                          "head_dim_qk",
+                                          "head_dim_v",
+                                          "mask",
+                                          "sliding_window",
+                                          "deterministic_bwd",
+                                          "b",
+                                          "layout",
+                                          "tokens",
+                                          "hidden",
+                                          "norm",
+                                          "ng",
+                                          "M",
+                                          "N",
+                                          "K",
+                                          "dtype",
+                                          "main_grad_dtype",
+                                          "stage",
+                                          "grad",
+                                          "use_split_accumulator",
+                                          "single_output",
+                                          "op",
+                                          "seq_len",
+                                          "head_num",
+                                          "kv_head_num",
+                                          "qk_head_dim",
+                                          "v_head_dim",
+                                          "qkv_contiguous",
+                                          "bytes",
+                                          "elements",
+                                          "model",
+                                          "block",
+                                          "layers",
+                                          "network",
+                                          "groups",
+                                          "what",
+                                          "total_m",
+                                          "part",
+                                          "note",
+                                          "tool",
+                                          "pinned"};
+
 int memory_kind(std::string_view name) {
   for (int i = 0; i < spec::kMemoryKinds; ++i) {
     if (spec::kMemoryKindNames[i] == name) return i;
@@ -29,12 +104,11 @@ int memory_kind(std::string_view name) {
 class Reader {
  public:
   Reader(const TextLines& lines, const Json& row, KernelTables& out) : lines_(lines), row_(row), out_(out) {
-    if (row_.contains("op") && !row_.contains("kind")) {
-      fail("op", "this table holds collectives, not kernels", "forerun import nccl-tests fits logs of collectives");
-    }
+    refuse_unknown(lines_, row_, kRowKeys);
     kind_ = text(row_, "kind");
     if (!row_.contains("shape") || !row_["shape"].is_object()) fail("shape", "is missing", "write shape: {...}");
     shape_ = row_["shape"];
+    refuse_unknown(lines_, shape_, kShapeKeys, "shape.");
   }
 
   void read() {
@@ -84,17 +158,7 @@ class Reader {
 
   void leave_out(const std::string& why) { ++out_.left_out[why]; }
 
-  /// Repository, path and commit, as far as they are told.
-  std::string source() const {
-    const auto at = row_.find("source");
-    if (at == row_.end() || !at->is_object()) fail("source", "is missing", "write source: {repo, path, commit}");
-    std::string name = optional_text(*at, "repo");
-    if (name.empty()) name = optional_text(*at, "url");
-    const std::string path = optional_text(*at, "path"), commit = optional_text(*at, "commit");
-    if (!path.empty()) name += ' ' + path;
-    if (!commit.empty()) name += " @ " + commit.substr(0, std::min<std::size_t>(commit.find(' '), 9));
-    return name;
-  }
+  std::string source() const { return source_of(lines_, row_); }
 
   /// `flops`: of the row, for tables that tell only a rate.
   void keep(std::variant<MatmulRow, AttentionRow, MemoryRow> shape, double flops) {
@@ -206,6 +270,9 @@ class Reader {
     if (kind_ == "stream_copy" || kind_ == "stream_read" || kind_ == "stream_dot") return read_stream();
     if (kind_ == "op_megatron_swiglu" || kind_ == "op_megatron_rms_norm" || kind_ == "op_embedding")
       return read_fused();
+    if (kind_ == "launch_overhead") {
+      return leave_out("bare launches from C: a framework's time to issue a kernel (host) is more than that");
+    }
     leave_out("kind " + kind_ + ": no curve is fitted to it");
   }
 
@@ -265,7 +332,11 @@ void read_kernel_jsonl(const std::string& path, KernelTables& tables) {
       lines.fault(static_cast<int>(error.byte), "", "is no JSON", "write one object a line");
     }
     if (!row.is_object()) lines.fault(1, "", "is no JSON map", "write one object a line");
-    Reader(lines, row, tables).read();
+    if (row.contains("op") && !row.contains("kind")) {
+      read_collective(lines, row, tables);
+    } else {
+      Reader(lines, row, tables).read();
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/config/measured_collectives.h"
 #include "core/spec/dtype.h"
 #include "core/spec/strategy.h"
 
@@ -50,6 +51,7 @@ struct MeasuredKernel {
 struct KernelTables {
   std::vector<std::string> sources;  // "owner/repository path @ commit"
   std::vector<MeasuredKernel> rows;
+  std::vector<MeasuredCollective> collectives;
   std::map<std::string, int> left_out;  // why, and how many rows
 
   /// The place of a source in `sources`, which it joins when it is new.
@@ -57,10 +59,11 @@ struct KernelTables {
 };
 
 /// Appends the rows of one table. `.jsonl`: one object a line with kind, gpu, dtype, shape, time_us or tflops or
-/// gb_per_s, source. `.csv`: sweeps of matmuls (gpu,dtype,kernel,m,n,k,latency_us,...) or attention forward
+/// gb_per_s, source; or a collective (core/config/collective_jsonl.h). `.csv`: sweeps of matmuls
+/// (gpu,dtype,kernel,m,n,k,latency_us,...) or attention forward
 /// (gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,...), told apart by their header. Either may be
 /// packed by gzip (`.gz`). Rows that no price is meant for are counted in `left_out`. Throws base::InputError with
-/// file, line and column: an unknown column, a row that cannot be read, another kind of file.
+/// file, line and column: an unknown column or key, a row that cannot be read, another kind of file.
 void read_kernels(const std::string& path, KernelTables&);
 
 }  // namespace config

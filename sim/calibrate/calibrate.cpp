@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "core/base/parallel.h"
 #include "sim/accuracy.h"
@@ -187,6 +189,26 @@ void list_sources(const spec::Calibration& before, spec::Calibration& now) {
   }
 }
 
+/// Memory-bound kinds that a calibration assumes, "optimizer (a100-sxm, b200): as copy", by what they are taken from.
+std::vector<std::string> assumed_kinds(const std::vector<Calibratable>& shelf,
+                                       const std::vector<spec::Calibration>& now) {
+  std::map<std::pair<std::size_t, std::string>, std::string> owners;
+  for (std::size_t i = 0; i < shelf.size(); ++i) {
+    if (!shelf[i].fitted) continue;
+    for (std::size_t kind = 0; kind < now[i].memory.size(); ++kind) {
+      const spec::MemoryCurve& curve = now[i].memory[kind];
+      if (curve.efficiency <= 0 || curve.from.measured) continue;
+      std::string& names = owners[{kind, curve.from.source}];
+      names += (names.empty() ? "" : ", ") + now[i].name;
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [key, names] : owners) {
+    out.push_back(std::string(spec::kMemoryKindNames[key.first]) + " (" + names + "): " + key.second);
+  }
+  return out;
+}
+
 int nobodys(const config::KernelTables& tables, const std::vector<spec::Calibration>& calibrations) {
   std::set<std::string> known;
   for (const spec::Calibration& one : calibrations) known.insert(one.measured_as.begin(), one.measured_as.end());
@@ -218,6 +240,7 @@ FittedCalibrations calibrate_kernels(const config::KernelTables& tables, const s
     list_sources(before[i], out.calibrations[i]);
     fitters[i].tell(out.calibrations[i], out.report, residuals);
   }
+  out.report.assumed = assumed_kinds(shelf, out.calibrations);
   out.report.residuals = std::move(residuals).tables();
   return out;
 }

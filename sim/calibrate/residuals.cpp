@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/accuracy.h"
+#include "sim/network/closed_form.h"
 
 namespace sim {
 namespace {
@@ -70,6 +71,27 @@ void Residuals::add(const result::CurveFit& fit, const MeasuredRows& rows, const
                                fmt::format("{:.4f}", std::log(predicted / row.time)), fitted ? "yes" : "no",
                                '"' + tables.sources[row.source] + '"'});
     tables_[row.shape.index()].rows.push_back(std::move(point));
+  }
+}
+
+CollectiveResiduals::CollectiveResiduals()
+    : table_{"collectives",
+             {"curve", "operation", "ranks", "islands", "bytes", "algorithm", "measured_us", "predicted_us",
+              "log_error", "fitted", "source"},
+             {}} {}
+
+void CollectiveResiduals::add(const result::CurveFit& fit, const PlacedRows& rows, const config::KernelTables& tables,
+                              const std::vector<spec::Cluster>& clusters) {
+  const std::size_t step = (rows.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t i = 0; i < rows.size(); i += step) {
+    const PlacedCollective& row = rows[i];
+    const NetworkPrice predicted = price(row.work, clusters[row.on], row.algorithm);
+    table_.rows.push_back(
+        {fit.calibration, fit.family, fmt::to_string(row.work.group.size),
+         fmt::to_string(row.work.group.sharing > 0 ? row.work.group.domains : 1), fmt::to_string(row.work.bytes),
+         std::string(spec::name(predicted.algorithm)), fmt::format("{:.5g}", row.time.si() * 1e6),
+         fmt::format("{:.5g}", predicted.time.si() * 1e6), fmt::format("{:.4f}", std::log(predicted.time / row.time)),
+         fit.verdict == result::CurveFit::Verdict::replaced ? "yes" : "no", '"' + tables.sources[row.source] + '"'});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result/calibration.h"
+#include "sim/calibrate/collective_rows.h"
 #include "sim/calibrate/measured_row.h"
 
 namespace sim {
@@ -21,6 +22,17 @@ class Residuals {
 
  private:
   std::vector<result::ResidualTable> tables_;
+};
+
+/// The same for collectives.
+class CollectiveResiduals {
+ public:
+  CollectiveResiduals();
+  void add(const result::CurveFit&, const PlacedRows&, const config::KernelTables&, const std::vector<spec::Cluster>&);
+  result::ResidualTable table() && { return std::move(table_); }
+
+ private:
+  result::ResidualTable table_;
 };
 
 }  // namespace sim

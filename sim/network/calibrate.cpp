@@ -41,26 +41,6 @@ plan::GroupShape group_of(const config::NcclLog& log, spec::Cluster& on, bool no
   return group_of_nodes(on, ranks / on.nodes);
 }
 
-/// The curves that the price of this collective may run by.
-std::vector<Curve> curves_of(CollectiveKind kind, const spec::NetworkCalibration& path, bool fabric, bool multicast) {
-  using N = spec::NetworkCalibration;
-  switch (kind) {
-    case CollectiveKind::all_reduce: {
-      std::vector<Curve> out{&N::all_reduce};
-      if (fabric && path.tree.offered()) out.push_back(&N::tree);
-      if (!fabric && multicast && path.nvls.offered()) out.push_back(&N::nvls);
-      return out;
-    }
-    case CollectiveKind::all_gather: return {&N::all_gather};
-    case CollectiveKind::reduce_scatter: return {&N::reduce_scatter};
-    case CollectiveKind::all_to_all: return {&N::all_to_all};
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce: return {&N::broadcast};
-    case CollectiveKind::shift: break;
-  }
-  return {&N::send};
-}
-
 class Importer {
  public:
   Importer(const spec::Cluster& cluster, bool nodes_given, int gpus)

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/network/closed_form.h"
+#include "sim/network/knobs.h"
 
 namespace sim {
 namespace {
@@ -19,36 +20,20 @@ constexpr double kHighestEfficiency = 1.5;  // as the reader of calibration file
 constexpr double kStep = 1e-4;              // of the numeric derivative
 constexpr int kRounds = 200;
 
-/// One constant of a curve, in SI units.
-struct Knob {
-  double (*get)(const PathCurve&);
-  void (*set)(PathCurve&, double);
-  double least;  // where a curve that starts at zero begins
-  bool of_steps, low_latency, ll128, bounded;
-};
+/// Where a constant that stands at zero begins.
+double least_start(const Knob& knob) {
+  switch (knob.what) {
+    case Knob::What::efficiency: return 1e-3;
+    case Knob::What::latency: return 1e-7;
+    case Knob::What::hop: return 1e-8;
+    case Knob::What::ramp: return 1e3;
+    case Knob::What::decay:
+    case Knob::What::local: break;
+  }
+  return knob.least;
+}
 
-constexpr Knob kKnobs[] = {
-    {[](const PathCurve& c) { return c.efficiency; }, [](PathCurve& c, double v) { c.efficiency = v; }, 1e-3, false,
-     false, false, true},
-    {[](const PathCurve& c) { return c.latency.si(); }, [](PathCurve& c, double v) { c.latency = base::Seconds(v); },
-     1e-7, false, false, false, false},
-    {[](const PathCurve& c) { return c.hop.si(); }, [](PathCurve& c, double v) { c.hop = base::Seconds(v); }, 1e-8,
-     true, false, false, false},
-    {[](const PathCurve& c) { return c.ramp.si(); }, [](PathCurve& c, double v) { c.ramp = base::Bytes(v); }, 1e3,
-     false, false, false, false},
-    {[](const PathCurve& c) { return c.low_latency.efficiency; },
-     [](PathCurve& c, double v) { c.low_latency.efficiency = v; }, 1e-3, false, true, false, true},
-    {[](const PathCurve& c) { return c.low_latency.latency.si(); },
-     [](PathCurve& c, double v) { c.low_latency.latency = base::Seconds(v); }, 1e-7, false, true, false, false},
-    {[](const PathCurve& c) { return c.low_latency.hop.si(); },
-     [](PathCurve& c, double v) { c.low_latency.hop = base::Seconds(v); }, 1e-8, true, true, false, false},
-    {[](const PathCurve& c) { return c.ll128.efficiency; }, [](PathCurve& c, double v) { c.ll128.efficiency = v; },
-     1e-3, false, false, true, true},
-    {[](const PathCurve& c) { return c.ll128.latency.si(); },
-     [](PathCurve& c, double v) { c.ll128.latency = base::Seconds(v); }, 1e-7, false, false, true, false},
-    {[](const PathCurve& c) { return c.ll128.hop.si(); },
-     [](PathCurve& c, double v) { c.ll128.hop = base::Seconds(v); }, 1e-8, true, false, true, false},
-};
+bool bounded(const Knob& knob) { return knob.what == Knob::What::efficiency; }
 
 class Problem {
  public:
@@ -60,16 +45,15 @@ class Problem {
     for (const auto member : target.curves) {
       PathCurve& curve = path.*member;
       for (const Knob& knob : kKnobs) {
-        if (knob.low_latency && curve.low_latency.efficiency <= 0) continue;
-        if (knob.ll128 && curve.ll128.efficiency <= 0) continue;
-        if (knob.of_steps && !steps) continue;
+        if (knob.what == Knob::What::decay || knob.what == Knob::What::local || !offered(knob, curve)) continue;
+        if (knob.what == Knob::What::hop && !steps) continue;
         free_.emplace_back(&curve, &knob);
       }
     }
     start_.resize(size());
     for (Eigen::Index i = 0; i < size(); ++i) {
       const auto& [curve, knob] = free_[i];
-      start_[i] = std::log(std::max(knob->get(*curve), knob->least));
+      start_[i] = std::log(std::max(knob->get(*curve), least_start(*knob)));
     }
   }
 
@@ -83,12 +67,12 @@ class Problem {
   /// No efficiency above what a file may state.
   void bound(Eigen::VectorXd& at) const {
     for (Eigen::Index i = 0; i < size(); ++i) {
-      if (free_[i].second->bounded) at[i] = std::min(at[i], std::log(kHighestEfficiency));
+      if (bounded(*free_[i].second)) at[i] = std::min(at[i], std::log(kHighestEfficiency));
     }
   }
   bool at_bound(const Eigen::VectorXd& at) const {
     for (Eigen::Index i = 0; i < size(); ++i) {
-      if (free_[i].second->bounded && at[i] >= std::log(kHighestEfficiency) - 1e-9) return true;
+      if (bounded(*free_[i].second) && at[i] >= std::log(kHighestEfficiency) - 1e-9) return true;
     }
     return false;
   }
@@ -121,7 +105,7 @@ class Problem {
     }
     Eigen::VectorXd at = start_;
     for (Eigen::Index i = 0; i < size(); ++i) {
-      at[i] += free_[i].second->bounded ? error[largest] : -error[smallest];
+      at[i] += bounded(*free_[i].second) ? error[largest] : -error[smallest];
     }
     bound(at);
     return at;
@@ -176,6 +160,26 @@ double descend(Problem& problem, Eigen::VectorXd& at) {
 }
 
 }  // namespace
+
+std::vector<FittedCurve> curves_of(plan::CollectiveKind kind, const spec::NetworkCalibration& path, bool fabric,
+                                   bool multicast) {
+  using N = spec::NetworkCalibration;
+  switch (kind) {
+    case plan::CollectiveKind::all_reduce: {
+      std::vector<FittedCurve> out{&N::all_reduce};
+      if (fabric && path.tree.offered()) out.push_back(&N::tree);
+      if (!fabric && multicast && path.nvls.offered()) out.push_back(&N::nvls);
+      return out;
+    }
+    case plan::CollectiveKind::all_gather: return {&N::all_gather};
+    case plan::CollectiveKind::reduce_scatter: return {&N::reduce_scatter};
+    case plan::CollectiveKind::all_to_all: return {&N::all_to_all};
+    case plan::CollectiveKind::broadcast:
+    case plan::CollectiveKind::reduce: return {&N::broadcast};
+    case plan::CollectiveKind::shift: break;
+  }
+  return {&N::send};
+}
 
 FitQuality fit(spec::Cluster& cluster, const FitTarget& target, const std::vector<FitRow>& rows) {
   Problem problem(cluster, target, rows);

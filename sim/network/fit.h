@@ -10,6 +10,11 @@
 
 namespace sim {
 
+using FittedCurve = spec::PathCurve spec::NetworkCalibration::*;
+
+/// The curves that the price of this collective may run by. `multicast`: switches reduce.
+std::vector<FittedCurve> curves_of(plan::CollectiveKind, const spec::NetworkCalibration&, bool fabric, bool multicast);
+
 struct FitRow {
   plan::Collective work;
   base::Seconds time;  // above zero
@@ -18,7 +23,7 @@ struct FitRow {
 /// Which curves of a cluster are free: some of its links', or some of its fabric's.
 struct FitTarget {
   bool fabric = false;
-  std::vector<spec::PathCurve spec::NetworkCalibration::*> curves;
+  std::vector<FittedCurve> curves;
 };
 
 struct FitQuality {

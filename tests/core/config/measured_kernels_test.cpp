@@ -136,9 +136,10 @@ TEST_F(MeasuredKernels, ObjectsOfManyKindsBecomeShapes) {
 TEST_F(MeasuredKernels, FaultsOfObjectsNameLineFieldAndMend) {
   EXPECT_EQ(message("k.jsonl", "{}\n{\"kind\": \n"),
             "k.jsonl:1:1: error: kind: is missing\n  mend: write it in every row");
-  EXPECT_EQ(message("k.jsonl", R"({"op": "all_reduce"})"),
-            "k.jsonl:1:1: error: op: this table holds collectives, not kernels\n"
-            "  mend: forerun import nccl-tests fits logs of collectives");
+  EXPECT_EQ(message("k.jsonl", R"({"kind": "gemm", "shape": {"m": 1}, "dtyp": "bf16"})"),
+            "k.jsonl:1:1: error: dtyp: is not known\n  mend: did you mean dtype?");
+  EXPECT_EQ(message("k.jsonl", R"({"kind": "gemm", "shape": {"m": 1, "head": 2}})"),
+            "k.jsonl:1:1: error: shape.head: is not known\n  mend: did you mean heads?");
   EXPECT_EQ(message("k.jsonl", "\n{\"kind\": ]\n"), "k.jsonl:2:10: error: is no JSON\n  mend: write one object a line");
   EXPECT_EQ(message("k.jsonl", R"({"kind": "gemm", "dtype": "bf16", "shape": {"m": 1, "n": 2}})"),
             "k.jsonl:1:1: error: shape.k: is missing\n  mend: write it in every row of kind gemm");
