@@ -6,6 +6,9 @@
 forerun_floor(real_launch real/launch core_base)
 forerun_floor(real_memory real/memory core_plan)
 forerun_floor(real_trace real/trace core_trace)
+# The executor of a Plan and its CPU backend need no CUDA.
+forerun_floor(real_executor real/executor core_plan kernels)
+forerun_floor(real_cpu real/cpu real_executor real_launch)
 
 set(FORERUN_HAVE_WORKER OFF)
 if(NOT FORERUN_HAVE_CUDA)

@@ -9,8 +9,9 @@
 namespace plan {
 namespace {
 
-/// Takes the next free place among the operator's waits.
+/// Takes the next free place among the operator's waits, unless it waits for the event already.
 void wait_for(Operator& op, EventId event) {
+  if (std::find(op.waits.begin(), op.waits.end(), event) != op.waits.end()) return;
   const auto free = std::find(op.waits.begin(), op.waits.end(), EventId{-1});
   assert(free != op.waits.end());
   *free = event;
@@ -69,25 +70,34 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
   return op;
 }
 
+void SegmentBuilder::await_joined(int most) {
+  while (std::popcount(joined_) > most) {
+    Operator& wait = append(MemoryBound{MemoryBound::Kind::copy, 0, 0, 0}, "events awaited", Stream::compute, 0);
+    for (int i = 0; i < kMaxWaits && joined_ != 0; ++i, joined_ &= joined_ - 1) {
+      wait.waits[i] = static_cast<EventId>(std::countr_zero(joined_));
+    }
+  }
+}
+
 void SegmentBuilder::compute(const Work& work, std::string_view name, int launches,
                              std::initializer_list<Stream> waits) {
   for (const Stream stream : waits) join(stream);
-  while (std::popcount(joined_) > kMaxWaits) {  // a stream waits for any number of events, an operator for a few
-    Operator& wait = append(MemoryBound{MemoryBound::Kind::copy, 0, 0, 0}, "events awaited", Stream::compute, 0);
-    for (EventId& event : wait.waits) {
-      event = static_cast<EventId>(std::countr_zero(joined_));
-      joined_ &= joined_ - 1;
-    }
-  }
+  await_joined(kMaxWaits);  // a stream waits for any number of events, an operator for a few
   Operator& op = append(work, name, Stream::compute, launches);
   for (; joined_ != 0; joined_ &= joined_ - 1) wait_for(op, static_cast<EventId>(std::countr_zero(joined_)));
 }
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
                                  std::initializer_list<Stream> waits, int launches) {
+  // What the compute stream waits for comes before whatever waits for the compute stream.
+  const bool behind_compute = std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
+  if (behind_compute) await_joined(kMaxWaits - static_cast<int>(waits.size()));
   Operator& op = append(work, name, stream, launches);
   op.channel = channel;
   for (const Stream waited : waits) wait_for(op, event_of(waited));
+  for (std::uint64_t left = behind_compute ? joined_ : 0; left != 0; left &= left - 1) {
+    wait_for(op, static_cast<EventId>(std::countr_zero(left)));
+  }
 }
 
 void SegmentBuilder::beside(const Work& work, std::string_view name, Stream stream,

@@ -77,6 +77,8 @@ class SegmentBuilder {
   void record_compute(EventId event);
   /// The latest operator also waits for `event`.
   void wait(EventId event);
+  /// So many of the latest operator's elements are padding.
+  void pad(std::int64_t elements) { segment_.operators.back().padding = static_cast<std::uint16_t>(elements); }
 
   void take(Category, std::int64_t bytes);  // allocated before the next operator
   void give(Category, std::int64_t bytes);  // released after the latest operator
@@ -106,6 +108,8 @@ class SegmentBuilder {
 
  private:
   Operator& append(const Work&, std::string_view name, Stream stream, int launches);
+  /// Leaves no more than `most` joined events to the next operator; the compute stream waits for the others now.
+  void await_joined(int most);
 
   Pool& pool_;
   Segment segment_;

@@ -51,6 +51,7 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   } else {
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute});
   }
+  out_.pad(padded(parameters, ranks) - parameters);
   reduce_replicas(c_, out_, axis, bytes / ranks, Stream::dp);
   if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
 }
@@ -104,6 +105,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     } else {
       out.communicate(work, name, Stream::dp, channel, {});
     }
+    out.pad(padded(count, ranks) - count);
   };
   gather(c.shard_axis, parameters.dense, parameters.narrow_dense, "parameter all-gather");
   gather(c.expert_shard_axis, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");

@@ -136,7 +136,7 @@ void MoeLayer::forward() {
     exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
     out_.join(Stream::tp);
   }
-  const bool sorts = (before && parallel) && shape_.experts > 1;
+  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
   if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
 
   linear_.full_forward(expert_up(c_, shape_), Side::column);
@@ -161,7 +161,7 @@ void MoeLayer::backward() {
   behind_.reset();
   const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
   const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
-  const bool sorts = (before && parallel) && shape_.experts > 1;
+  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
   out_.take(Category::workspace, buffers);
   if (before) move(shape_.tokens, shape_.copies, "unpermute gradient");

@@ -93,6 +93,7 @@ struct Operator {
   std::uint16_t launches = 1;  // kernels the host issues for it
   std::array<EventId, kMaxWaits> waits{-1, -1, -1, -1};
   EventId records = -1;  // besides its stream's own event
+  std::uint16_t padding = 0;  // elements of a data-parallel collective that only make its shares equal
 };
 
 /// A change of memory before (allocation) or after (release) an operator, in the order in which the host issues them,

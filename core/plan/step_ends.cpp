@@ -8,6 +8,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/offload.h"
+#include "core/spec/parameters.h"
 
 namespace plan {
 namespace {
@@ -23,11 +24,27 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   out.join(Stream::dp);
 }
 
-/// Weights that every tensor-parallel rank holds whole saw only this rank's tokens.
+/// Weights that every tensor-parallel rank holds whole although each saw other tokens, or other heads: under sequence
+/// parallel those of norms and routers (Megatron Core's finalize_model_grads), in any case norms of queries and keys.
+std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
+  const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0);
+  std::int64_t shared = layers * latent_shared_parameters(c);
+  if (c.tp == 1 || c.strategy.lora) return shared;
+  if (!c.sp) return shared + (c.model.qk_norm ? layers * 2 * c.head_dim : 0);
+  const spec::Parameters whole = spec::parameters(c.model);
+  shared += layers * spec::block_parameters(c.model).norms;
+  if (chunk.first) shared += whole.embedding_norm;
+  if (chunk.last) shared += whole.final_norm;
+  for (int i = 0; i < chunk.layers; ++i) {
+    if (c.experts_in(chunk.first_layer + i)) shared += c.hidden * c.model.moe->experts;
+  }
+  return shared;
+}
+
 void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
-  std::int64_t layers = 0;
-  for (const Chunk& chunk : chunks) layers += chunk.layers + (chunk.last ? c.model.mtp : 0);
-  const std::int64_t shared = layers * latent_shared_parameters(c);
+  std::int64_t shared = 0;
+  for (const Chunk& chunk : chunks) shared += shared_parameters(c, chunk);
+  if (c.scatters_gradients) shared = optimizer_share(c, {shared, 0}).dense;
   if (shared == 0) return;
   const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::tp});
   const Collective sum{CollectiveKind::all_reduce, shared * c.gradient_element, c.tp_group};

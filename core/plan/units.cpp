@@ -76,7 +76,7 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
     bring_shard(c_, out_, held, behind_compute, std::exchange(before_, std::exchange(latest_, event_of_slot(slot))));
     out_.record(event_of_slot(slot));
   }
-  const auto gather = [&](Axis axis, std::int64_t size, const char* name) {
+  const auto gather = [&](Axis axis, std::int64_t size, std::int64_t count, const char* name) {
     if (c_.axes[axis].size == 1 || size == 0) return;
     const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
     const Collective work{CollectiveKind::all_gather, size, c_.group(axis)};
@@ -88,12 +88,13 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
       out_.communicate(work, name, Stream::gather, channel, {Stream::dp});
     }
     out_.record(event_of_slot(slot));
+    out_.pad(padded(count, c_.axes[axis].size) - count);
   };
   gather(c_.shard_axis, gathered(c_, c_.axes[c_.shard_axis].size, held.dense, held.narrow_dense, held.frozen_dense),
-         "unit all-gather");
+         held.dense, "unit all-gather");
   gather(c_.expert_shard_axis,
          gathered(c_, c_.axes[c_.expert_shard_axis].size, held.experts, held.narrow_experts, held.frozen_experts),
-         "expert unit all-gather");
+         held.experts, "expert unit all-gather");
   out_.layer = computing;
 }
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/cpu/cpu_backend.h"
+
+#include <algorithm>
+
+#include "kernels/convert.h"
+#include "kernels/gradient_norm.h"
+#include "real/cpu/memory.h"
+
+namespace real {
+
+using cpu::indices;
+using cpu::Memory;
+using cpu::numbers;
+namespace reference = kernels::reference;
+
+Tensor CpuBackend::allocate(std::int64_t count) {
+  auto memory = std::make_shared<Memory>();
+  memory->numbers.assign(count, std::numeric_limits<double>::quiet_NaN());
+  return {std::move(memory), 0, count};
+}
+
+Tensor CpuBackend::upload(std::span<const double> values) {
+  auto memory = std::make_shared<Memory>();
+  memory->numbers.assign(values.begin(), values.end());
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+}
+
+Tensor CpuBackend::upload_indices(std::span<const std::int32_t> values) {
+  auto memory = std::make_shared<Memory>();
+  memory->indices.assign(values.begin(), values.end());
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+}
+
+std::vector<double> CpuBackend::download(const Tensor& t) {
+  const auto all = numbers(t);
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::int32_t> CpuBackend::download_indices(const Tensor& t) {
+  const auto all = indices(t);
+  return {all.begin(), all.end()};
+}
+
+void CpuBackend::fill(const Tensor& t, double value) { std::ranges::fill(numbers(t), value); }
+
+void CpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {
+  reference::scale_add(alpha, numbers(x), beta, numbers(y));
+}
+
+void CpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& from, const Tensor& to) {
+  reference::strided_copy(copy, numbers(from), numbers(to));
+}
+
+void CpuBackend::swiglu_forward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& y) {
+  reference::swiglu_forward(s, numbers(gate_up), numbers(y));
+}
+
+void CpuBackend::swiglu_backward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
+  reference::swiglu_backward(s, numbers(gate_up), numbers(dy), numbers(dx));
+}
+
+void CpuBackend::gelu_forward(kernels::Gelu kind, const Tensor& x, const Tensor& y) {
+  reference::gelu_forward(kind, numbers(x), numbers(y));
+}
+
+void CpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  reference::gelu_backward(kind, numbers(x), numbers(dy), numbers(dx));
+}
+
+void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
+  reference::matmul(m, numbers(a), numbers(b), numbers(c));
+}
+
+void CpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
+  const auto b = numbers(bias), to = numbers(y);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < b.size(); ++i) to[row * b.size() + i] += b[i];
+  }
+}
+
+void CpuBackend::sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) {
+  const auto from = numbers(dy), to = numbers(dbias);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[row * to.size() + i];
+  }
+}
+
+void CpuBackend::norm_forward(const kernels::Norm& n, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              const Tensor& y, const Tensor& mean, const Tensor& rstd) {
+  reference::norm_forward(n, numbers(x), {}, numbers(weight), numbers(bias), {}, numbers(y), numbers(mean),
+                          numbers(rstd));
+}
+
+void CpuBackend::norm_backward(const kernels::Norm& n, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                               const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
+                               const Tensor& dbias) {
+  reference::norm_backward(n, numbers(x), numbers(weight), numbers(mean), numbers(rstd), numbers(dy), {}, numbers(dx),
+                           numbers(dweight), numbers(dbias));
+}
+
+void CpuBackend::rotary(const kernels::Rotary& r, kernels::Direction direction, const Tensor& positions,
+                        const Tensor& heads) {
+  reference::rotary(r, direction, indices(positions), numbers(heads));
+}
+
+void CpuBackend::attention_forward(const kernels::Attention& a, const Tensor& q, const Tensor& k, const Tensor& v,
+                                   const Tensor& out, const Tensor& lse) {
+  reference::attention_forward(a, numbers(q), numbers(k), numbers(v), numbers(out), numbers(lse));
+}
+
+void CpuBackend::attention_merge(const kernels::Attention& a, const Tensor& other_out, const Tensor& other_lse,
+                                 const Tensor& out, const Tensor& lse) {
+  reference::attention_merge(a, numbers(other_out), numbers(other_lse), numbers(out), numbers(lse));
+}
+
+void CpuBackend::attention_backward(const kernels::Attention& a, const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
+                                    const Tensor& dk, const Tensor& dv) {
+  reference::attention_backward(a, numbers(q), numbers(k), numbers(v), numbers(out), numbers(lse), numbers(dout),
+                                numbers(dq), numbers(dk), numbers(dv));
+}
+
+void CpuBackend::embedding_forward(const kernels::Embedding& e, const Tensor& ids, const Tensor& table,
+                                   const Tensor& y) {
+  reference::embedding_forward(e, indices(ids), numbers(table), numbers(y));
+}
+
+void CpuBackend::embedding_backward(const kernels::Embedding& e, const Tensor& ids, const Tensor& dy,
+                                    const Tensor& dtable) {
+  reference::embedding_backward(e, indices(ids), numbers(dy), numbers(dtable));
+}
+
+void CpuBackend::cross_entropy_maximum(const kernels::CrossEntropy& c, const Tensor& logits, const Tensor& maximum) {
+  reference::cross_entropy_maximum(c, numbers(logits), numbers(maximum));
+}
+
+void CpuBackend::cross_entropy_sums(const kernels::CrossEntropy& c, const Tensor& targets, const Tensor& logits,
+                                    const Tensor& maximum, const Tensor& total, const Tensor& target_logit) {
+  reference::cross_entropy_sums(c, indices(targets), numbers(logits), numbers(maximum), numbers(total),
+                                numbers(target_logit));
+}
+
+void CpuBackend::cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
+                                    const Tensor& target_logit, const Tensor& loss) {
+  reference::cross_entropy_loss(indices(targets), numbers(maximum), numbers(total), numbers(target_logit),
+                                numbers(loss));
+}
+
+void CpuBackend::cross_entropy_gradient(const kernels::CrossEntropy& c, const Tensor& targets, const Tensor& maximum,
+                                        const Tensor& total, const Tensor& logits) {
+  reference::cross_entropy_gradient(c, indices(targets), numbers(maximum), numbers(total), numbers(logits));
+}
+
+void CpuBackend::router_forward(const kernels::Router& r, const Tensor& logits, const Tensor& probabilities,
+                                const Tensor& experts, const Tensor& weights) {
+  reference::router_forward(r, numbers(logits), numbers(probabilities), indices(experts), numbers(weights));
+}
+
+void CpuBackend::router_backward(const kernels::Router& r, const Tensor& probabilities, const Tensor& experts,
+                                 const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) {
+  reference::router_backward(r, numbers(probabilities), indices(experts), indices(counts), numbers(dweights), 1,
+                             numbers(dlogits));
+}
+
+void CpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, const Tensor& counts,
+                              const Tensor& rows) {
+  reference::permute_plan(p, indices(experts), indices(counts), indices(rows));
+}
+
+void CpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x,
+                                 const Tensor& sorted) {
+  reference::permute_forward(p, indices(rows), numbers(x), numbers(sorted));
+}
+
+void CpuBackend::permute_backward(const kernels::Permute& p, const Tensor& rows, const Tensor& dsorted,
+                                  const Tensor& dx) {
+  reference::permute_backward(p, indices(rows), numbers(dsorted), numbers(dx));
+}
+
+void CpuBackend::unpermute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& weights,
+                                   const Tensor& sorted, const Tensor& y) {
+  reference::unpermute_forward(p, indices(rows), numbers(weights), numbers(sorted), numbers(y));
+}
+
+void CpuBackend::unpermute_backward(const kernels::Permute& p, const Tensor& rows, const Tensor& weights,
+                                    const Tensor& sorted, const Tensor& dy, const Tensor& dsorted,
+                                    const Tensor& dweights) {
+  reference::unpermute_backward(p, indices(rows), numbers(weights), numbers(sorted), numbers(dy), numbers(dsorted),
+                                numbers(dweights));
+}
+
+void CpuBackend::squared_norm(const Tensor& values, const Tensor& norm) {
+  numbers(norm)[0] += reference::squared_norm(numbers(values));
+}
+
+void CpuBackend::clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) {
+  numbers(factor)[0] = reference::clip_factor(numbers(norm)[0], max_norm);
+}
+
+void CpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
+  for (double& value : numbers(values)) value *= numbers(factor)[0];
+}
+
+void CpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                       const Tensor& v) {
+  reference::adamw(a, 1, numbers(gradient), numbers(master), numbers(m), numbers(v));
+}
+
+}  // namespace real

@@ -1,0 +1,91 @@
+// real/cpu/cpu_backend.h -- a Backend on the CPU, in double: the kernels' references, and collectives over a Transport.
+// Everything is done when a call returns. Its times say nothing of a GPU. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real/executor/backend.h"
+#include "real/launch/world.h"
+
+namespace real {
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(World& world) : world_(world) {}
+
+  void begin(plan::Stream, std::span<const plan::EventId>) override {}
+  void record(plan::EventId) override {}
+  void synchronize() override {}
+
+  Tensor allocate(std::int64_t count) override;
+  Tensor upload(std::span<const double> values) override;
+  Tensor upload_indices(std::span<const std::int32_t> values) override;
+  std::vector<double> download(const Tensor&) override;
+  std::vector<std::int32_t> download_indices(const Tensor&) override;
+
+  void fill(const Tensor&, double value) override;
+  void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
+  void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
+  void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) override;
+  void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
+  void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) override;
+  void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+
+  void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
+  void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) override;
+  void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) override;
+  void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y,
+                    const Tensor& mean, const Tensor& rstd) override;
+  void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                     const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
+                     const Tensor& dbias) override;
+  void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& heads) override;
+  void attention_forward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
+                         const Tensor& out, const Tensor& lse) override;
+  void attention_merge(const kernels::Attention&, const Tensor& other_out, const Tensor& other_lse, const Tensor& out,
+                       const Tensor& lse) override;
+  void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
+                          const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
+                          const Tensor& dv) override;
+
+  void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
+  void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
+                          const Tensor& dtable) override;
+  void cross_entropy_maximum(const kernels::CrossEntropy&, const Tensor& logits, const Tensor& maximum) override;
+  void cross_entropy_sums(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& logits,
+                          const Tensor& maximum, const Tensor& total, const Tensor& target_logit) override;
+  void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
+                          const Tensor& target_logit, const Tensor& loss) override;
+  void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
+                              const Tensor& total, const Tensor& logits) override;
+
+  void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
+                      const Tensor& weights) override;
+  void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,
+                       const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) override;
+  void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts, const Tensor& rows) override;
+  void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) override;
+  void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted, const Tensor& dx) override;
+  void unpermute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& weights, const Tensor& sorted,
+                         const Tensor& y) override;
+  void unpermute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& weights, const Tensor& sorted,
+                          const Tensor& dy, const Tensor& dsorted, const Tensor& dweights) override;
+
+  void squared_norm(const Tensor& values, const Tensor& norm) override;
+  void clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) override;
+  void scale_by(const Tensor& factor, const Tensor& values) override;
+  void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+             const Tensor& v) override;
+
+  void all_reduce(const Group&, Sum, const Tensor& x) override;
+  void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
+  void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) override;
+  void all_to_all(const Group&, std::span<const std::int64_t> sends, const Tensor& from,
+                  std::span<const std::int64_t> receives, const Tensor& to) override;
+  void shift(const Group&, const Tensor& from, const Tensor& to) override;
+  void send(int to, int channel, const Tensor& x) override;
+  void receive(int from, int channel, const Tensor& x) override;
+
+ private:
+  World& world_;
+};
+
+}  // namespace real

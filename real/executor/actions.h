@@ -1,0 +1,30 @@
+// real/executor/actions.h -- what each operator of the Plan computes, by its name. To give an operator its arithmetic,
+// add a line to the table of its family in actions/, or a family: a file there and a line in all_actions().
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "real/executor/task.h"
+
+namespace real {
+
+using Action = std::function<void(Task&)>;
+using Actions = std::map<std::string, Action, std::less<>>;
+
+void add_linear_actions(Actions&);            // matmuls with their collectives
+void add_norm_actions(Actions&);              // norms
+void add_block_actions(Actions&);             // activations, rotary embedding, residual adds
+void add_attention_actions(Actions&);         // the core, on one context-parallel rank
+void add_end_actions(Actions&);               // embedding, loss
+void add_edge_actions(Actions&);              // between pipeline stages
+void add_data_parallel_actions(Actions&);     // gradients reduced, parameters gathered
+void add_step_actions(Actions&);              // begin and end of the step
+void add_context_parallel_actions(Actions&);  // attention over the ranks that share a sequence
+void add_expert_actions(Actions&);            // mixture of experts
+
+Actions all_actions();
+
+}  // namespace real

@@ -1,0 +1,56 @@
+// real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences, and which core a job has.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions/context_parallel.h"
+#include "real/executor/gradients.h"
+#include "real/executor/heads.h"
+
+namespace real {
+namespace {
+
+kernels::Attention whole_sequence(const Task& task) {
+  const auto& work = task.work<plan::Attention>();
+  kernels::Attention a = attention_shape(task, work.q_len, work.kv_len);
+  expect(task, "query heads", work.heads, a.heads);
+  expect(task, "key heads", work.kv_heads, a.kv_heads);
+  a.causal = work.causal;
+  a.window = work.window;
+  return a;
+}
+
+void forward(Task& task) {
+  const Heads heads = split_heads(task, task.read(packed_name(task)));
+  const kernels::Attention a = whole_sequence(task);
+  const Tensor out = task.make("attention", heads.q.count);
+  const Tensor lse = task.make("attention lse", a.batch * a.heads * a.queries);
+  task.backend.attention_forward(a, heads.q, heads.k, heads.v, out, lse);
+}
+
+void backward(Task& task) {
+  const Tensor packed = task.read(packed_name(task)), dout = whole_gradient(task, "attention");
+  const Heads heads = split_heads(task, packed);
+  const Heads d{task.backend.allocate(heads.q.count), task.backend.allocate(heads.k.count),
+                task.backend.allocate(heads.v.count)};
+  task.backend.attention_backward(whole_sequence(task), heads.q, heads.k, heads.v, task.read("attention"),
+                                  task.read("attention lse"), dout, d.q, d.k, d.v);
+  join_heads(task, d, task.make(std::string("d ") + packed_name(task), packed.count));
+}
+
+AttentionCore core_of(const Task& task) {
+  if (task.c.cp == 1) return {forward, backward};
+  switch (task.c.strategy.cp_kind) {
+    case spec::CpKind::ring: return ring_core();
+    case spec::CpKind::all_gather: return gathered_core();
+    case spec::CpKind::ulysses: return ulysses_core();
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_attention_actions(Actions& actions) {
+  actions["attention"] = [](Task& t) { core_of(t).forward(t); };
+  actions["attention gradient"] = [](Task& t) { core_of(t).backward(t); };
+  actions["attention gradients added"] = [](Task& t) { core_of(t).gradients_added(t); };
+}
+
+}  // namespace real

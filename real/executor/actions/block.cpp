@@ -1,0 +1,74 @@
+// real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual adds.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions.h"
+#include "real/executor/gradients.h"
+#include "real/executor/positions.h"
+
+namespace real {
+namespace {
+
+using kernels::Direction;
+
+/// Turns the query and key heads of packed [tokens, queries keys values].
+void rotate(Task& task, Direction direction, const std::string& from, const std::string& to) {
+  const plan::Context& c = task.c;
+  const Tensor packed = task.read(from);
+  const Tensor turned = task.make(to, packed.count);
+  task.backend.copy(packed, turned);
+  const kernels::Rotary rotary{c.tokens, c.heads + c.kv_heads, c.head_dim, c.head_dim, c.qkv_width, 10000, false};
+  task.backend.rotary(rotary, direction, positions_of_tokens(task), turned);
+}
+
+void activate(Task& task, const std::string& from, const std::string& to) {
+  const Tensor x = task.read(from);
+  const bool gated = task.c.model.gated_mlp;
+  const Tensor y = task.make(to, gated ? x.count / 2 : x.count);
+  if (gated) {
+    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
+    task.backend.swiglu_forward({y.count / width, width}, x, y);
+  } else {
+    task.backend.gelu_forward(kernels::Gelu::tanh, x, y);
+  }
+}
+
+void activate_backward(Task& task, const std::string& from, const std::string& to) {
+  const Tensor x = task.read(from), dy = whole_gradient(task, to);
+  const Tensor dx = task.make("d " + from, x.count);
+  if (task.c.model.gated_mlp) {
+    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
+    task.backend.swiglu_backward({dy.count / width, width}, x, dy, dx);
+  } else {
+    task.backend.gelu_backward(kernels::Gelu::tanh, x, dy, dx);
+  }
+}
+
+void residual_add(Task& task) {
+  const Tensor x = task.stream(), branch = task.read("branch");
+  const Tensor sum = task.make_stream(x.count);
+  task.backend.copy(x, sum);
+  task.backend.add(branch, sum);
+}
+
+void residual_gradient(Task& task) {
+  const Tensor along = task.gradient_stream(), through = task.read("d stream");
+  const Tensor sum = task.make_gradient_stream(along.count);
+  task.backend.copy(along, sum);
+  task.backend.add(through, sum);
+}
+
+}  // namespace
+
+void add_block_actions(Actions& actions) {
+  actions["rotary embedding"] = [](Task& t) { rotate(t, Direction::forward, "qkv", "rotated"); };
+  actions["rotary embedding gradient"] = [](Task& t) { rotate(t, Direction::backward, "d rotated", "d qkv"); };
+  actions["activation"] = [](Task& t) { activate(t, "feed-forward up", "activation"); };
+  actions["activation gradient"] = [](Task& t) { activate_backward(t, "feed-forward up", "activation"); };
+  actions["shared expert activation"] = [](Task& t) { activate(t, "shared expert up", "shared expert activation"); };
+  actions["shared expert activation gradient"] = [](Task& t) {
+    activate_backward(t, "shared expert up", "shared expert activation");
+  };
+  actions["residual add"] = residual_add;
+  actions["residual gradient"] = residual_gradient;
+}
+
+}  // namespace real

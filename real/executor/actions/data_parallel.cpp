@@ -1,0 +1,123 @@
+// real/executor/actions/data_parallel.cpp -- gradients reduced over the ranks that hold copies, parameters gathered from
+// the ranks that own them: DDP, zero 1, 2, 3, and their groups of HSDP.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions.h"
+#include "real/executor/flat_order.h"
+
+namespace real {
+namespace {
+
+using plan::Axis;
+
+Axis axis_of(const Task& task) { return task.rank.plan.channels[task.op.channel].axis; }
+
+Axis across(Axis shards) { return shards == Axis::shard ? Axis::replicate : Axis::expert_replicate; }
+
+/// Whether an all-reduce over the copies of a shard completes what a reduce-scatter brings.
+bool replicated(const Task& task, Axis shards) {
+  return (shards == Axis::shard || shards == Axis::expert_shard) && task.rank.place.size(across(shards)) > 1;
+}
+
+Tensor gradient_of(Task& task, Parameter& p) {
+  return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p);
+}
+
+void all_reduce(Task& task) {
+  const std::vector<Parameter*> carried = next_gradients(task, axis_of(task));
+  const Tensor packed = task.backend.allocate(packed_share(carried, 1));
+  pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
+  task.backend.all_reduce(task.group(), Sum::add, packed);
+  unpack(task.backend, carried, 1, packed, [&](Parameter& p) { return task.write(p.gradient, p.name); });
+}
+
+/// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the all-reduce
+/// behind it does that.
+void reduce_scatter(Task& task) {
+  const Axis axis = axis_of(task);
+  const int ranks = task.rank.place.size(axis);
+  const std::vector<Parameter*> carried = next_gradients(task, axis);
+  const std::int64_t share = packed_share(carried, ranks);
+  const Tensor packed = task.backend.allocate(share * ranks), mine = task.backend.allocate(share);
+  pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
+  task.backend.reduce_scatter(task.group(), packed, mine);
+  std::int64_t at = 0;
+  for (Parameter* p : carried) {
+    const Tensor piece = mine.part(at, p->owned.length);
+    if (replicated(task, axis)) {
+      task.backend.copy(piece, task.renew(p->scattered, p->owned.length));
+    } else {
+      task.backend.add(piece, task.write(p->reduced, p->name));
+    }
+    at += p->share(ranks);
+    if (task.c.scatters_gradients) p->gradient = {};  // made anew by the next microbatch
+  }
+  task.rank.scattered = carried;
+}
+
+/// HSDP: the shards that reduce_scatter() brought, over the groups; or, where a shard is the whole, the gradients.
+void all_reduce_shards(Task& task) {
+  const Axis shards = axis_of(task) == Axis::replicate ? Axis::shard : Axis::expert_shard;
+  if (task.rank.place.size(shards) == 1) {
+    const std::vector<Parameter*> carried = next_gradients(task, shards);
+    const Tensor packed = task.backend.allocate(packed_share(carried, 1));
+    pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
+    task.backend.all_reduce(task.group(), Sum::add, packed);
+    return unpack(task.backend, carried, 1, packed, [&](Parameter& p) { return task.write(p.gradient, p.name); });
+  }
+  for (Parameter* p : task.rank.scattered) {
+    const Tensor sum = task.backend.allocate(p->owned.length);
+    task.backend.copy(task.read(p->scattered, p->name), sum);
+    task.backend.all_reduce(task.group(), Sum::add, sum);
+    task.backend.add(sum, task.write(p->reduced, p->name));
+  }
+}
+
+void gather(Task& task, const std::vector<Parameter*>& carried) {
+  const int ranks = task.rank.place.size(axis_of(task));
+  const std::int64_t share = packed_share(carried, ranks);
+  const Tensor mine = task.backend.allocate(share), packed = task.backend.allocate(share * ranks);
+  task.backend.fill(mine, 0);
+  std::int64_t at = 0;
+  for (Parameter* p : carried) {
+    task.backend.copy(task.read(p->master, p->name), mine.part(at, p->owned.length));
+    at += p->share(ranks);
+  }
+  task.backend.all_gather(task.group(), mine, packed);
+  unpack(task.backend, carried, ranks, packed, [&](Parameter& p) { return p.weight.tensor; });
+}
+
+/// Zero 1: over weights of which this rank has updated its range alone.
+void gather_updated(Task& task) {
+  const std::vector<Parameter*> carried = next_weights(task, axis_of(task));
+  for (Parameter* p : carried) task.write(p->weight, p->name);
+  gather(task, carried);
+}
+
+/// Zero 3: into memory that release_unit() lets go.
+void gather_unit(Task& task) {
+  const std::vector<Parameter*> carried = unit_weights(task, axis_of(task));
+  for (Parameter* p : carried) task.renew(p->weight, p->count());
+  gather(task, carried);
+  GatheredUnit& unit = task.rank.gathered[{task.site.chunk, task.op.layer}];
+  unit.bytes += task.work<plan::Collective>().bytes;
+  unit.parameters.insert(unit.parameters.end(), carried.begin(), carried.end());
+}
+
+/// The Plan's copies between parameters and the buffers of collectives, which packing is here.
+void copied_while_packed(Task&) {}
+
+}  // namespace
+
+void add_data_parallel_actions(Actions& actions) {
+  actions["gradient all-reduce"] = all_reduce;
+  actions["gradient reduce-scatter"] = reduce_scatter;
+  actions["gradient shard all-reduce"] = all_reduce_shards;
+  actions["parameter all-gather"] = gather_updated;
+  actions["expert parameter all-gather"] = gather_updated;
+  actions["unit all-gather"] = gather_unit;
+  actions["expert unit all-gather"] = gather_unit;
+  actions["unit copy-out"] = copied_while_packed;
+  actions["unit gradient copy-in"] = copied_while_packed;
+}
+
+}  // namespace real

@@ -1,0 +1,226 @@
+// real/executor/actions/experts.cpp -- mixture of experts (core/plan/moe.h, dispatcher alltoall): routing, and the way
+// of the tokens' copies to the ranks of their experts and back. Each operator takes "rows" as the one before it left
+// them and leaves its own; on the way back "d rows". How many rows come from whom travels in front of the rows
+// themselves, for which the Plan has no operator. The matmuls are in expert_linear.cpp.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions/experts.h"
+
+#include <numeric>
+
+#include "real/executor/gradients.h"
+
+namespace real {
+namespace {
+
+const spec::Moe& moe_of(const Task& task) { return *task.c.model.moe; }
+
+kernels::Permute permute_shape(const Task& task) {
+  return {task.c.shard_tokens, moe_of(task).top_k, moe_of(task).experts, task.c.hidden};
+}
+
+kernels::Router router_shape(const Task& task) {
+  return {task.c.shard_tokens, moe_of(task).experts, moe_of(task).top_k, 0};
+}
+
+void choose(Task& task) {
+  const kernels::Router router = router_shape(task);
+  const std::int64_t choices = router.tokens * router.top_k;
+  const Tensor logits = task.read("router");
+  const Tensor probabilities = task.make("router probabilities", logits.count);
+  const Tensor experts = task.make("router experts", choices), weights = task.make("router weights", choices);
+  task.backend.router_forward(router, logits, probabilities, experts, weights);
+  task.backend.permute_plan(permute_shape(task), experts, task.make("router counts", router.experts),
+                            task.make("router rows", choices));
+}
+
+void choose_backward(Task& task) {
+  const Tensor probabilities = task.read("router probabilities");
+  task.backend.router_backward(router_shape(task), probabilities, task.read("router experts"),
+                               task.read("router counts"), task.read("d router weights"),
+                               task.make("d router", probabilities.count));
+}
+
+void read_counts(Task& task) {
+  const std::vector<std::int32_t> counts = task.backend.download_indices(task.read("router counts"));
+  task.rank.order.host_waits();
+  Routing& routing = task.rank.routings[task.site];
+  routing = {};
+  routing.by_expert.assign(counts.begin(), counts.end());
+  routing.local = moe_of(task).experts / task.c.strategy.ep;
+  routing.received = {routing.by_expert};  // where nothing is exchanged
+  routing.gathered = {routing.by_expert};
+}
+
+const char* rows_name(const Task& task) { return task.op.phase == plan::Phase::backward ? "d rows" : "rows"; }
+
+/// `mine[i]` goes to member i; what the others have for this rank comes back.
+std::vector<Counts> exchange_counts(Task& task, const std::vector<Counts>& mine) {
+  std::vector<double> flat;
+  for (const Counts& c : mine) flat.insert(flat.end(), c.begin(), c.end());
+  const auto each = static_cast<std::int64_t>(mine.front().size());
+  const std::vector<std::int64_t> pieces(mine.size(), each);
+  const Tensor to = task.backend.allocate(static_cast<std::int64_t>(flat.size()));
+  task.backend.all_to_all(task.group(), pieces, task.backend.upload(flat), pieces, to);
+  const std::vector<double> arrived = task.backend.download(to);
+  std::vector<Counts> out(mine.size());
+  for (std::size_t i = 0; i < arrived.size(); ++i) {
+    out[i / each].push_back(static_cast<std::int64_t>(arrived[i]));
+  }
+  return out;
+}
+
+std::vector<Counts> by_member(const Routing& routing, int members) {
+  std::vector<Counts> out(members);
+  for (int i = 0; i < members; ++i) {
+    const auto first = routing.by_expert.begin() + i * routing.local;
+    out[i].assign(first, first + routing.local);
+  }
+  return out;
+}
+
+Counts elements(const Task& task, const std::vector<Counts>& rows) {
+  Counts out;
+  for (const Counts& c : rows) out.push_back(Routing::sum(c) * task.c.hidden);
+  return out;
+}
+
+Tensor trade(Task& task, const Counts& sends, const Tensor& from, const Counts& receives, std::string_view name) {
+  const Tensor to = task.make(name, Routing::sum(receives));
+  task.backend.all_to_all(task.group(), sends, from, receives, to);
+  return to;
+}
+
+/// Copies in the order of all experts to the ranks of these.
+void dispatch(Task& task) {
+  const char* rows = rows_name(task);
+  Routing& routing = routing_of(task);
+  const std::vector<Counts> sent = by_member(routing, task.c.strategy.ep);
+  if (task.op.phase != plan::Phase::backward) {
+    routing.received = exchange_counts(task, sent);
+    routing.gathered = {flat(routing.received)};
+  }
+  trade(task, elements(task, sent), task.read(rows), elements(task, routing.received), rows);
+}
+
+void combine(Task& task) {
+  const char* rows = rows_name(task);
+  const Routing& routing = routing_of(task);
+  const Counts returned = elements(task, by_member(routing, task.c.strategy.ep));
+  trade(task, elements(task, routing.received), task.read(rows), returned, rows);
+}
+
+/// Every member's rows to every member.
+void gather(Task& task) {
+  Routing& routing = routing_of(task);
+  const int members = task.c.strategy.etp;
+  const Counts own = flat(routing.received);
+  if (task.op.phase != plan::Phase::backward) {
+    routing.gathered = exchange_counts(task, std::vector<Counts>(members, own));
+  }
+  const Tensor rows = task.read(rows_name(task));
+  const Tensor copies = task.backend.allocate(rows.count * members);
+  for (int i = 0; i < members; ++i) task.backend.copy(rows, copies.part(i * rows.count, rows.count));
+  trade(task, Counts(members, rows.count), copies, elements(task, routing.gathered), rows_name(task));
+}
+
+/// The sum of what all members have made of each one's rows.
+void scatter(Task& task) {
+  const Routing& routing = routing_of(task);
+  const int members = task.c.strategy.etp;
+  const std::int64_t own = routing.rows_received() * task.c.hidden;
+  const Tensor rows = task.read(rows_name(task)), parts = task.backend.allocate(own * members);
+  const Tensor sum = task.make(rows_name(task), own);
+  task.backend.all_to_all(task.group(), elements(task, routing.gathered), rows, Counts(members, own), parts);
+  task.backend.fill(sum, 0);
+  for (int i = 0; i < members; ++i) task.backend.add(parts.part(i * own, own), sum);
+}
+
+/// Between rows as they were gathered and rows in the order of this rank's experts.
+void sort(Task& task, bool by_expert) {
+  const Routing& routing = routing_of(task);
+  const std::int64_t width = task.c.hidden;
+  const Tensor x = task.read(rows_name(task)), y = task.make(rows_name(task), x.count);
+  Counts next(routing.local, 0), all = routing.of_experts();  // rows of an expert that are placed
+  std::exclusive_scan(all.begin(), all.end(), next.begin(), std::int64_t{0});
+  std::int64_t at = 0;
+  for (const Counts& member : routing.gathered) {
+    for (std::size_t i = 0; i < member.size(); ++i) {
+      std::int64_t& placed = next[i % routing.local];
+      const std::int64_t a = (by_expert ? at : placed) * width, b = (by_expert ? placed : at) * width;
+      task.backend.copy(x.part(a, member[i] * width), y.part(b, member[i] * width));
+      at += member[i];
+      placed += member[i];
+    }
+  }
+}
+
+void permute(Task& task) {
+  const kernels::Permute shape = permute_shape(task);
+  const Tensor rows = task.make("rows", shape.tokens * shape.top_k * shape.width);
+  task.backend.permute_forward(shape, task.read("router rows"), task.read("feed-forward norm"), rows);
+}
+
+void permute_backward(Task& task) {
+  const Tensor d = task.read("d rows");
+  const Tensor dx = task.make(gradient_name("feed-forward norm", "permute"), task.c.shard_tokens * task.c.hidden);
+  task.backend.permute_backward(permute_shape(task), task.read("router rows"), d, dx);
+}
+
+void unpermute(Task& task) {
+  const Tensor y = task.make("unpermuted", task.c.shard_tokens * task.c.hidden);
+  task.backend.unpermute_forward(permute_shape(task), task.read("router rows"), task.read("router weights"),
+                                 task.read("rows"), y);
+  task.alias("returned", "rows");
+  task.alias("branch", "unpermuted");
+}
+
+void unpermute_backward(Task& task) {
+  if (!task.has("d branch")) task.keep_gradient_stream("d unpermuted");
+  const Tensor dy = task.read(task.has("d branch") ? "d branch" : "d unpermuted");
+  const Tensor returned = task.read("returned"), weights = task.read("router weights");
+  task.backend.unpermute_backward(permute_shape(task), task.read("router rows"), weights, returned, dy,
+                                  task.make("d rows", returned.count),
+                                  task.make("d router weights", weights.count));
+}
+
+void add_shared(Task& task) {
+  const Tensor routed = task.read("unpermuted"), shared = task.read("shared expert down");
+  const Tensor sum = task.make("experts", routed.count);
+  task.backend.copy(routed, sum);
+  task.backend.add(shared, sum);
+  task.alias("branch", "experts");
+}
+
+}  // namespace
+
+Routing& routing_of(Task& task) { return task.rank.routings.at(task.site); }
+
+Counts flat(const std::vector<Counts>& counts) {
+  Counts out;
+  for (const Counts& c : counts) out.insert(out.end(), c.begin(), c.end());
+  return out;
+}
+
+void add_expert_actions(Actions& actions) {
+  actions["router top-k"] = choose;
+  actions["router top-k gradient"] = choose_backward;
+  actions["tokens by expert read by the host"] = read_counts;
+  actions["permute"] = permute;
+  actions["permute gradient"] = permute_backward;
+  actions["unpermute"] = unpermute;
+  actions["unpermute gradient"] = unpermute_backward;
+  actions["shared expert add"] = add_shared;
+  for (const std::string name : {"expert dispatch", "expert combine gradient"}) actions[name] = dispatch;
+  for (const std::string name : {"expert combine", "expert dispatch gradient"}) actions[name] = combine;
+  for (const std::string name : {"expert all-gather", "expert gradient all-gather"}) actions[name] = gather;
+  for (const std::string name : {"expert reduce-scatter", "expert gradient reduce-scatter"}) actions[name] = scatter;
+  for (const std::string name : {"sort by expert", "unsort by expert gradient"}) {
+    actions[name] = [](Task& t) { sort(t, true); };
+  }
+  for (const std::string name : {"unsort by expert", "sort by expert gradient"}) {
+    actions[name] = [](Task& t) { sort(t, false); };
+  }
+  add_expert_linear_actions(actions);
+}
+
+}  // namespace real

@@ -1,0 +1,156 @@
+// real/executor/actions/gathered.cpp -- context parallelism that gathers keys and values: each of the rank's stretches of
+// queries is attended on the sequence up to its end. What an all-gather leaves lies rank by rank; it is put in the
+// order of the sequence by the operator of that name or, where ranks hold neighbouring tokens and the Plan needs none,
+// by the first reader. SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions/context_parallel.h"
+#include "real/executor/blocks.h"
+#include "real/executor/gradients.h"
+
+namespace real {
+namespace {
+
+Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
+
+/// Rows of all ranks to or from [batch, sequence, width].
+void reorder(Task& task, bool to_sequence, const Tensor& by_rank, const Tensor& in_order) {
+  const std::int64_t ranks = task.c.cp, batch = task.c.batch, own = task.c.sequence / ranks;
+  const std::int64_t width = in_order.count / (batch * task.c.sequence), piece = by_rank.count / ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Tensor of_rank = by_rank.part(rank * piece, piece);
+    std::int64_t at = 0;
+    for (const plan::Stretch& s : stretches_of(task, rank)) {
+      if (to_sequence) {
+        copy_rows(task.backend, {batch, s.length, width, own, at, task.c.sequence, s.begin}, of_rank, in_order);
+      } else {
+        copy_rows(task.backend, {batch, s.length, width, task.c.sequence, s.begin, own, at}, in_order, of_rank);
+      }
+      at += s.length;
+    }
+  }
+}
+
+/// Each token's keys and values side by side.
+void gather(Task& task) {
+  const Heads heads = split_heads(task, task.read(packed_name(task)));
+  const std::int64_t width = task.c.kv_width, rows = task.c.tokens;
+  const Tensor kv = task.backend.allocate(2 * heads.k.count), all = task.make("gathered keys", kv.count * task.c.cp);
+  expect_bytes(task, all.count, task.c.element);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), heads.k, kv);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), heads.v,
+                            kv.part(width, kv.count - width));
+  task.backend.all_gather(task.group(), kv, all);
+  task.erase("keys in order");
+}
+
+void put_in_order(Task& task) {
+  const Tensor all = task.read("gathered keys");
+  reorder(task, true, all, task.make("keys in order", all.count));
+}
+
+Heads sequence_heads(Task& task) {
+  if (!task.has("keys in order")) put_in_order(task);
+  const Tensor kv = task.read("keys in order");
+  const std::int64_t width = task.c.kv_width, rows = task.c.batch * task.c.sequence;
+  Heads heads{split_heads(task, task.read(packed_name(task))).q, task.backend.allocate(kv.count / 2),
+              task.backend.allocate(kv.count / 2)};
+  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), kv, heads.k);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), kv.part(width, kv.count - width),
+                            heads.v);
+  return heads;
+}
+
+/// The operator's stretch of the rank's queries, alone; where the mask is not causal, all of them at once.
+struct Chunk {
+  Stretches queries;
+  std::int64_t begin = 0, length = 0, all = 0;  // in the rank's memory
+};
+
+Chunk next_chunk(Task& task) {
+  const Stretches own = stretches_of(task, task.rank.place.cp());
+  const std::int64_t all = tokens_of(own);
+  if (!task.c.model.causal) return {own, 0, all, all};
+  const std::int64_t n = task.next_piece(1, static_cast<std::int64_t>(own.size()));
+  return {{own[n]}, n * own[0].length, own[n].length, all};
+}
+
+Tensor rows_of(Task& task, const Chunk& chunk, std::int64_t batch, const Tensor& all) {
+  const std::int64_t width = all.count / (batch * chunk.all);
+  const Tensor out = task.backend.allocate(batch * chunk.length * width);
+  copy_rows(task.backend, {batch, chunk.length, width, chunk.all, chunk.begin, chunk.length, 0}, all, out);
+  return out;
+}
+
+void put_rows(Task& task, const Chunk& chunk, std::int64_t batch, const Tensor& part, const Tensor& all) {
+  const std::int64_t width = all.count / (batch * chunk.all);
+  copy_rows(task.backend, {batch, chunk.length, width, chunk.length, 0, chunk.all, chunk.begin}, part, all);
+}
+
+void forward(Task& task) {
+  const Chunk chunk = next_chunk(task);
+  Heads heads = sequence_heads(task);
+  const std::int64_t batch = task.c.batch, count = heads.q.count;
+  const bool first = chunk.begin == 0;
+  heads.q = rows_of(task, chunk, batch, heads.q);
+  const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
+  const Tensor out = first ? task.make("attention", count) : task.read("attention");
+  const Tensor lse = first ? task.make("attention lse", count / task.c.head_dim) : task.read("attention lse");
+  put_rows(task, chunk, batch, part.out, out);
+  put_rows(task, chunk, batch * task.c.heads, part.lse, lse);
+}
+
+void backward(Task& task) {
+  const Chunk chunk = next_chunk(task);
+  Heads heads = sequence_heads(task);
+  const std::int64_t batch = task.c.batch, count = heads.q.count;
+  heads.q = rows_of(task, chunk, batch, heads.q);
+  const Attended all{rows_of(task, chunk, batch, task.read("attention")),
+                     rows_of(task, chunk, batch * task.c.heads, task.read("attention lse"))};
+  const Heads d = attend_backward(task, heads, chunk.queries, whole(task), mask_of(task), all,
+                                  rows_of(task, chunk, batch, whole_gradient(task, "attention")));
+  const std::string part = chunk.begin == 0 ? "d keys in order" : "d keys in order, second";
+  const Tensor dq = chunk.begin == 0 ? task.make("d queries", count) : task.read("d queries");
+  put_rows(task, chunk, batch, d.q, dq);
+  const std::int64_t width = task.c.kv_width, rows = batch * task.c.sequence;
+  const Tensor dkv = task.make(part, 2 * d.k.count);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), d.k, dkv);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), d.v,
+                            dkv.part(width, dkv.count - width));
+}
+
+void add_gradients(Task& task) {
+  const Tensor a = task.read("d keys in order"), b = task.read("d keys in order, second");
+  const Tensor sum = task.make("d keys in order", a.count);
+  task.backend.copy(a, sum);
+  task.backend.add(b, sum);
+}
+
+void gradients_by_rank(Task& task) {
+  const Tensor in_order = task.read("d keys in order");
+  reorder(task, false, task.make("d gathered keys", in_order.count), in_order);
+}
+
+void scatter(Task& task) {
+  if (!task.has("d gathered keys")) gradients_by_rank(task);
+  const Tensor all = task.read("d gathered keys"), own = task.backend.allocate(all.count / task.c.cp);
+  expect_bytes(task, all.count, task.c.element);
+  task.backend.reduce_scatter(task.group(), all, own);
+  const std::int64_t width = task.c.kv_width, rows = task.c.tokens;
+  const Heads d{task.read("d queries"), task.backend.allocate(own.count / 2), task.backend.allocate(own.count / 2)};
+  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), own, d.k);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), own.part(width, own.count - width),
+                            d.v);
+  join_heads(task, d, task.make(std::string("d ") + packed_name(task), d.q.count + own.count));
+}
+
+}  // namespace
+
+AttentionCore gathered_core() { return {forward, backward, add_gradients}; }
+
+void add_gathered_actions(Actions& actions) {
+  actions["keys and values all-gather"] = gather;
+  actions["keys and values in order"] = put_in_order;
+  actions["key and value gradients in order"] = gradients_by_rank;
+  actions["key and value gradients reduce-scatter"] = scatter;
+}
+
+}  // namespace real

@@ -1,0 +1,95 @@
+// real/executor/actions/norm.cpp -- norms of the blocks, behind the embedding, in front of the head.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions.h"
+#include "real/executor/gradients.h"
+
+namespace real {
+namespace {
+
+kernels::Norm shape(const Task& task, std::int64_t count, std::int64_t width) {
+  const bool rms = task.c.model.norm == spec::Norm::rmsnorm;
+  return {rms ? kernels::NormKind::rms : kernels::NormKind::layer, count / width, width};
+}
+
+/// y is the tensor `name`, the input is kept as `name` input.
+void forward(Task& task, const std::string& name) {
+  const Tensor x = task.read(name + " input");
+  const kernels::Norm norm = shape(task, x.count, task.c.hidden);
+  const Tensor y = task.make(name, x.count), mean = task.make(name + " mean", norm.rows);
+  const Tensor rstd = task.make(name + " rstd", norm.rows);
+  task.backend.norm_forward(norm, x, task.weight(name + ".weight"), task.weight(name + ".bias"), y, mean, rstd);
+}
+
+Tensor backward(Task& task, const std::string& name, const Tensor& dy) {
+  const Tensor x = task.read(name + " input");
+  const Tensor dx = task.make("d " + name + " input", x.count);
+  task.backend.norm_backward(shape(task, x.count, task.c.hidden), x, task.weight(name + ".weight"),
+                             task.read(name + " mean"), task.read(name + " rstd"), dy, dx,
+                             task.gradient(name + ".weight"), task.gradient(name + ".bias"));
+  return dx;
+}
+
+/// In front of a branch: reads what flows from layer to layer.
+void branch_norm(Task& task) {
+  const std::string input = task.name + " input";
+  if (!task.again() || !task.has(input)) task.keep_stream(input);
+  if (task.forward() && task.name == "attention norm") task.keep_stream("input");
+  forward(task, task.name);
+}
+
+void branch_norm_gradient(Task& task, const std::string& name) {
+  backward(task, name, whole_gradient(task, name));
+  task.alias("d stream", "d " + name + " input");  // joined by the residual gradient
+}
+
+/// Behind a branch, in front of the residual add.
+void post_norm(Task& task) {
+  task.alias(task.name + " input", "branch");
+  forward(task, task.name);
+  task.alias("branch", task.name);
+}
+
+void post_norm_gradient(Task& task, const std::string& name) {
+  backward(task, name, task.gradient_stream());
+  task.alias("d branch", "d " + name + " input");
+}
+
+void embedding_norm(Task& task) {
+  task.keep_stream("embedding norm input");
+  forward(task, task.name);
+  task.flow(task.name);
+}
+
+void embedding_norm_gradient(Task& task) {
+  backward(task, "embedding norm", task.gradient_stream());
+  task.flow_gradient("d embedding norm input");
+}
+
+void final_norm(Task& task) {
+  task.keep_stream("final norm input");
+  forward(task, task.name);
+}
+
+void final_norm_gradient(Task& task) {
+  backward(task, "final norm", whole_gradient(task, "final norm"));
+  task.flow_gradient("d final norm input");
+}
+
+}  // namespace
+
+void add_norm_actions(Actions& actions) {
+  for (const std::string name : {"attention norm", "feed-forward norm"}) {
+    actions[name] = branch_norm;
+    actions[name + " gradient"] = [name](Task& t) { branch_norm_gradient(t, name); };
+  }
+  for (const std::string name : {"attention post norm", "feed-forward post norm"}) {
+    actions[name] = post_norm;
+    actions[name + " gradient"] = [name](Task& t) { post_norm_gradient(t, name); };
+  }
+  actions["embedding norm"] = embedding_norm;
+  actions["embedding norm gradient"] = embedding_norm_gradient;
+  actions["final norm"] = final_norm;
+  actions["final norm gradient"] = final_norm_gradient;
+}
+
+}  // namespace real

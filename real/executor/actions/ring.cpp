@@ -1,0 +1,186 @@
+// real/executor/actions/ring.cpp -- ring attention (core/plan/context_parallel.h). Keys and values of step i are the
+// tensor "ring i": first the rank's own, then what arrives. Each step's output and log-sum-exp stay apart until "attention
+// output correction" merges them, both at once: nothing is left to do for "attention log-sum-exp correction".
+//
+// Backward goes the other way round, from the keys that came last: step i there has those of the forward's step count -
+// 1 - i. Their gradient follows one step behind them and gets each rank's part in "attention gradients added".
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "real/executor/actions/context_parallel.h"
+#include "real/executor/blocks.h"
+#include "real/executor/gradients.h"
+
+namespace real {
+namespace {
+
+std::string at(const char* name, std::int64_t step) { return std::string(name) + ' ' + std::to_string(step); }
+
+/// Steps of the ring, as the Plan counts them.
+std::vector<plan::RingStep> steps_of(const Task& task) {
+  return plan::ring_steps(task.c.cp, task.c.sequence, task.c.zigzag, mask_of(task));
+}
+
+int owner(const Task& task, std::int64_t step) {
+  const int cp = task.c.cp;
+  return (task.rank.place.cp() - static_cast<int>(step) + cp) % cp;
+}
+
+/// The steps that attend at all, in the order of the forward or of the backward.
+std::vector<std::int64_t> attended(const Task& task, bool backward) {
+  const std::vector<plan::RingStep> steps = steps_of(task);
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].pairs > 0) out.push_back(static_cast<std::int64_t>(i));
+  }
+  if (backward) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+/// Which of them the operator's is: the first of its name is the first one's ...
+std::int64_t next_step(Task& task, bool backward) {
+  const std::vector<std::int64_t> steps = attended(task, backward);
+  return steps[task.next_piece(1, static_cast<std::int64_t>(steps.size()))];
+}
+
+Tensor join_keys(Task& task) {
+  const Heads heads = split_heads(task, task.read(packed_name(task)));
+  const Tensor kv = task.make("ring 0", heads.k.count + heads.v.count);
+  task.backend.copy(heads.k, kv.part(0, heads.k.count));
+  task.backend.copy(heads.v, kv.part(heads.k.count, heads.v.count));
+  return kv;
+}
+
+Heads heads_at(Task& task, std::int64_t step) {
+  Heads heads = split_heads(task, task.read(packed_name(task)));
+  if (step == 0) return heads;
+  const Tensor kv = task.read(at("ring", step));
+  heads.k = kv.part(0, heads.k.count);
+  heads.v = kv.part(heads.k.count, heads.v.count);
+  return heads;
+}
+
+/// The result so far is that of another step's keys, too.
+void merge(Task& task) {
+  const std::int64_t step = next_step(task, false);
+  const Tensor out = task.read(at("ring output", step)), lse = task.read(at("ring lse", step));
+  if (step == 0) {
+    task.alias("attention", at("ring output", 0));
+    task.alias("attention lse", at("ring lse", 0));
+    return;
+  }
+  const Tensor before = task.read("attention"), lse_before = task.read("attention lse");
+  const Tensor sum = task.make("attention", out.count), sum_lse = task.make("attention lse", lse.count);
+  task.backend.copy(before, sum);
+  task.backend.copy(lse_before, sum_lse);
+  task.backend.attention_merge(attention_shape(task, task.c.tokens / task.c.batch, 0), out, lse, sum, sum_lse);
+}
+
+void forward(Task& task) {
+  const std::int64_t step = next_step(task, false);
+  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, owner(task, step));
+  const Attended part = attend(task, heads_at(task, step), own, keys, mask_of(task));
+  task.backend.copy(part.out, task.make(at("ring output", step), part.out.count));
+  task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count));
+  if (steps_of(task).size() > 1) return;
+  task.alias("attention", at("ring output", 0));  // nothing comes round
+  task.alias("attention lse", at("ring lse", 0));
+}
+
+void pack_gradient(Task& task, const Tensor& dq, const Tensor& dkv) {
+  const std::int64_t half = dkv.count / 2;
+  const Tensor packed = task.make(std::string("d ") + packed_name(task), dq.count + dkv.count);
+  join_heads(task, {dq, dkv.part(0, half), dkv.part(half, half)}, packed);
+}
+
+void backward(Task& task) {
+  const std::int64_t step = next_step(task, true), last = static_cast<std::int64_t>(steps_of(task).size()) - 1;
+  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, owner(task, step));
+  const Attended all{task.read("attention"), task.read("attention lse")};
+  const Heads d =
+      attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, whole_gradient(task, "attention"));
+  const Tensor dkv = task.make(at("d ring part", step), d.k.count + d.v.count);
+  task.backend.copy(d.k, dkv.part(0, d.k.count));
+  task.backend.copy(d.v, dkv.part(d.k.count, d.v.count));
+  task.backend.copy(d.q, task.make(at("d queries part", step), d.q.count));
+  if (step < last) return;
+  task.alias("d queries", at("d queries part", step));
+  task.alias(at("d ring", step), at("d ring part", step));
+  if (last == 0) pack_gradient(task, d.q, dkv);
+}
+
+Tensor sum_of(Task& task, const std::string& name, const Tensor& a, const Tensor& b) {
+  const Tensor sum = task.make(name, a.count);
+  task.backend.copy(a, sum);
+  task.backend.add(b, sum);
+  return sum;
+}
+
+/// The step's parts, to what the steps before have made of the queries' gradient and the ranks before of the keys'.
+void add_gradients(Task& task) {
+  const std::vector<std::int64_t> steps = attended(task, true);
+  const std::int64_t step = steps[1 + task.next_piece(1, static_cast<std::int64_t>(steps.size()) - 1)];
+  const Tensor dq = sum_of(task, "d queries", task.read("d queries"), task.read(at("d queries part", step)));
+  const Tensor dkv =
+      sum_of(task, at("d ring", step), task.read(at("d ring arrived", step)), task.read(at("d ring part", step)));
+  if (step == 0) pack_gradient(task, dq, dkv);
+}
+
+Group against_the_ring(Group group) {
+  std::reverse(group.ranks.begin(), group.ranks.end());
+  group.self = group.size() - 1 - group.self;
+  return group;
+}
+
+void shift_forward(Task& task) {
+  const std::int64_t hops = static_cast<std::int64_t>(steps_of(task).size()) - 1;
+  const std::int64_t step = task.next_piece(1, hops);
+  const Tensor from = task.read(at("ring", step)), to = task.make(at("ring", step + 1), from.count);
+  expect_bytes(task, from.count, task.c.element);
+  task.backend.shift(task.group(), from, to);
+}
+
+/// What a rank has made of the gradient of a step's keys, or, where its queries see none of them, what came to it.
+Tensor gradient_of_step(Task& task, std::int64_t step) {
+  const std::string made = at("d ring", step), arrived = at("d ring arrived", step);
+  return task.read(task.has(made) ? made : arrived);
+}
+
+/// The keys of the step behind `step`, with `keys`; the gradient that belongs to the one before, with `gradients`.
+void shift_backward(Task& task, std::int64_t step, bool keys, bool gradients) {
+  const std::int64_t half = 2 * task.c.tokens * task.c.kv_width;
+  const Tensor from = task.backend.allocate(half * (keys + gradients)), to = task.backend.allocate(from.count);
+  expect_bytes(task, from.count, task.c.element);
+  if (keys) task.backend.copy(task.read(at("ring", step)), from.part(0, half));
+  if (gradients) task.backend.copy(gradient_of_step(task, step + 1), from.part(keys * half, half));
+  task.backend.shift(against_the_ring(task.group()), from, to);
+  if (keys) task.backend.copy(to.part(0, half), task.make(at("ring", step - 1), half));
+  if (gradients) task.backend.copy(to.part(keys * half, half), task.make(at("d ring arrived", step), half));
+}
+
+void shift(Task& task) {
+  if (task.op.phase != plan::Phase::backward) return shift_forward(task);
+  shift_backward(task, static_cast<std::int64_t>(steps_of(task).size()) - 1, true, false);
+}
+
+void shift_both(Task& task) {
+  const std::int64_t count = static_cast<std::int64_t>(steps_of(task).size());
+  shift_backward(task, count - 2 - task.next_piece(1, count - 2), true, true);
+}
+
+void nothing(Task&) {}
+
+}  // namespace
+
+AttentionCore ring_core() { return {forward, backward, add_gradients}; }
+
+void add_ring_actions(Actions& actions) {
+  actions["keys and values joined"] = [](Task& t) { join_keys(t); };
+  actions["keys and values shift"] = shift;
+  actions["keys, values and gradients shift"] = shift_both;
+  actions["key and value gradients shift"] = [](Task& t) { shift_backward(t, 0, false, true); };
+  actions["attention log-sum-exp correction"] = nothing;
+  actions["attention output correction"] = merge;
+}
+
+}  // namespace real

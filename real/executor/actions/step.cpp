@@ -1,0 +1,144 @@
+// real/executor/actions/step.cpp -- the begin and the end of a step: gradients zeroed, sums of gradients that no
+// data-parallel collective makes, clipping by the norm of all gradients, the optimizer.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "real/executor/actions.h"
+
+namespace real {
+namespace {
+
+using plan::Axis;
+
+void zero_gradients(Task& task) {
+  for (Parameter& p : task.rank.parameters.all()) {
+    if (p.gradient) task.backend.fill(task.write(p.gradient, p.name), 0);
+    if (p.sharded) task.backend.fill(task.write(p.reduced, p.name), 0);
+  }
+}
+
+/// Sums the final gradients of those parameters that `chooses` names over the operator's group, in one order on all.
+template <class Chooses>
+void all_reduce_where(Task& task, Chooses chooses) {
+  std::vector<Parameter*> chosen;
+  std::int64_t count = 0;
+  for (Parameter& p : task.rank.parameters.all()) {
+    if (!chooses(p)) continue;
+    chosen.push_back(&p);
+    count += p.owned.length;
+  }
+  std::sort(chosen.begin(), chosen.end(), [](const Parameter* a, const Parameter* b) {
+    return std::tie(a->layer, a->name) < std::tie(b->layer, b->name);
+  });
+  const Tensor packed = task.backend.allocate(count);
+  std::int64_t at = 0;
+  for (Parameter* p : chosen) {
+    task.backend.copy(task.read(p->final_gradient(), p->name), packed.part(at, p->owned.length));
+    at += p->owned.length;
+  }
+  task.backend.all_reduce(task.group(), Sum::add, packed);
+  at = 0;
+  for (Parameter* p : chosen) {
+    task.backend.copy(packed.part(at, p->owned.length), task.write(p->final_gradient(), p->name));
+    at += p->owned.length;
+  }
+}
+
+/// Whether the rank `other` has the same elements of a parameter's gradient as this one.
+bool holds_same(const Task& task, const Parameter& p, const Place& other) {
+  const Place& place = task.rank.place;
+  const auto equal = [&](Axis axis) { return other.coordinate(axis) == place.coordinate(axis); };
+  if (other.stage() != place.stage()) return false;
+  if (p.sharded && !equal(p.shards)) return false;
+  if (p.copies == Axis::expert_dp) return equal(Axis::ep) && (p.uncut || equal(Axis::etp));
+  return p.uncut || equal(Axis::tp);
+}
+
+/// Of all ranks whose sums of squares are added, the first that holds a gradient counts it; of stages that hold copies,
+/// the one where the model begins.
+bool counted(const Task& task, const Parameter& p) {
+  const Place& place = task.rank.place;
+  if (!task.c.placement.ends_meet() && p.name == "embedding.weight" && place.stage() != 0) return false;
+  if (task.c.placement.two_copies()) {
+    for (const Unit& unit : task.rank.parameters.units(1)) {
+      if (std::find(unit.parameters.begin(), unit.parameters.end(), &p) != unit.parameters.end()) return false;
+    }
+  }
+  for (const int rank : place.model_ranks()) {
+    if (rank < place.rank() && holds_same(task, p, place.of(rank))) return false;
+  }
+  return true;
+}
+
+void gradient_norm(Task& task) {
+  const Tensor sum = task.renew(task.rank.norm, 1);
+  task.backend.fill(sum, 0);
+  for (Parameter& p : task.rank.parameters.all()) {
+    if (counted(task, p)) task.backend.squared_norm(task.read(p.final_gradient(), p.name), sum);
+  }
+}
+
+void reduce_norm(Task& task) {
+  task.backend.all_reduce(task.group(), Sum::add, task.write(task.rank.norm, "gradient norm"));
+}
+
+void clip_gradients(Task& task) {
+  const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1);
+  // Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
+  // 2401.10241, section 4, would take the step back where that was wrong).
+  const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
+  task.backend.clip_factor(norm, most, factor);
+  for (Parameter& p : task.rank.parameters.all()) {
+    const Tensor gradient = task.write(p.final_gradient(), p.name);
+    if (task.rank.settings.keeps_gradients) {
+      task.rank.kept_gradients[{p.layer, p.name}] = task.backend.download(gradient);
+    }
+    task.backend.scale_by(factor, gradient);
+  }
+}
+
+void optimizer(Task& task) {
+  kernels::AdamW adamw = task.rank.settings.optimizer;
+  adamw.step = task.rank.step + 1;
+  for (Parameter& p : task.rank.parameters.all()) {
+    const Tensor master = task.write(p.master, p.name);
+    task.backend.adamw(adamw, task.read(p.final_gradient(), p.name), master, task.write(p.m, p.name),
+                       task.write(p.v, p.name));
+    if (task.c.fully_sharded && p.sharded) {
+      p.weight = {};  // whoever reads it next gathers it
+    } else {
+      task.backend.copy(master, task.write(p.weight, p.name).part(p.owned.begin, p.owned.length));
+    }
+  }
+}
+
+void host_waits(Task& task) { task.rank.order.host_waits(); }
+
+void nothing(Task&) {}
+
+}  // namespace
+
+void add_step_actions(Actions& actions) {
+  actions["zero gradients"] = zero_gradients;
+  actions["tied embedding all-reduce"] = [](Task& t) {
+    all_reduce_where(t, [](const Parameter& p) { return p.name == "embedding.weight"; });
+  };
+  actions["copies' gradient all-reduce"] = [](Task& t) {
+    all_reduce_where(t, [](const Parameter&) { return true; });
+  };
+  actions["shared weights gradient all-reduce"] = [](Task& t) {
+    all_reduce_where(t, [](const Parameter& p) { return p.partial_over_tp; });
+  };
+  actions["gradient norm"] = gradient_norm;
+  actions["gradient norm all-reduce"] = reduce_norm;
+  actions["clip gradients"] = clip_gradients;
+  actions["optimizer"] = optimizer;
+  actions["gradient norm read by the host"] = host_waits;
+  actions["exchange awaited by the host"] = host_waits;
+  actions["tokens by expert read by the host"] = host_waits;
+  actions["events awaited"] = nothing;
+}
+
+}  // namespace real

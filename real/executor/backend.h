@@ -1,0 +1,136 @@
+// real/executor/backend.h -- what the actions of operators are made of: memory, kernels, collectives, streams. Actions
+// know no device; a backend knows no Plan. Shapes and meaning of every kernel are those of kernels/NAME.h.
+//
+// All calls but upload(), download() and synchronize() may return before their work is done; they keep their order on
+// the stream that begin() named last, and streams wait for one another through events alone.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "kernels/adamw.h"
+#include "kernels/attention.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/embedding.h"
+#include "kernels/gelu.h"
+#include "kernels/matmul.h"
+#include "kernels/norm.h"
+#include "kernels/permute.h"
+#include "kernels/rotary.h"
+#include "kernels/router.h"
+#include "kernels/strided_copy.h"
+#include "kernels/swiglu.h"
+#include "real/executor/tensor.h"
+
+namespace real {
+
+/// Who takes part in a collective, in the order of their pieces, and which of them this rank is. `channel` keeps what
+/// different operators send between the same ranks apart.
+struct Group {
+  std::vector<int> ranks;
+  int self = 0;
+  int channel = 0;
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
+enum class Sum { add, maximum };
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Streams and events.
+  /// What is called from now on belongs to `stream`, behind the latest record of each of `waits`.
+  virtual void begin(plan::Stream stream, std::span<const plan::EventId> waits) = 0;
+  /// Behind all that was called since begin().
+  virtual void record(plan::EventId event) = 0;
+  /// Returns when everything issued so far is done.
+  virtual void synchronize() = 0;
+
+  // Memory. Fresh elements have no value until they are written.
+  virtual Tensor allocate(std::int64_t count) = 0;
+  virtual Tensor upload(std::span<const double> values) = 0;
+  virtual Tensor upload_indices(std::span<const std::int32_t> values) = 0;
+  virtual std::vector<double> download(const Tensor&) = 0;
+  virtual std::vector<std::int32_t> download_indices(const Tensor&) = 0;
+
+  // Elementwise.
+  virtual void fill(const Tensor&, double value) = 0;
+  virtual void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) = 0;
+  virtual void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) = 0;
+  void copy(const Tensor& from, const Tensor& to) { scale_add(1, from, 0, to); }
+  void add(const Tensor& x, const Tensor& y) { scale_add(1, x, 1, y); }
+  virtual void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) = 0;
+  virtual void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) = 0;
+  virtual void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+
+  // Matrices and attention.
+  virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
+  virtual void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) = 0;       // y[row] += bias
+  virtual void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) = 0;     // dbias += sum of dy[row]
+  virtual void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                            const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;
+  virtual void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                             const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
+                             const Tensor& dbias) = 0;
+  virtual void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& heads) = 0;
+  virtual void attention_forward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const Tensor& out, const Tensor& lse) = 0;
+  virtual void attention_merge(const kernels::Attention&, const Tensor& other_out, const Tensor& other_lse,
+                               const Tensor& out, const Tensor& lse) = 0;
+  virtual void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
+                                  const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
+                                  const Tensor& dk, const Tensor& dv) = 0;
+
+  // Both ends of the model.
+  virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) = 0;
+  virtual void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
+                                  const Tensor& dtable) = 0;
+  virtual void cross_entropy_maximum(const kernels::CrossEntropy&, const Tensor& logits, const Tensor& maximum) = 0;
+  virtual void cross_entropy_sums(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& logits,
+                                  const Tensor& maximum, const Tensor& total, const Tensor& target_logit) = 0;
+  virtual void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
+                                  const Tensor& target_logit, const Tensor& loss) = 0;
+  virtual void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
+                                      const Tensor& total, const Tensor& logits) = 0;
+
+  // Experts.
+  virtual void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities,
+                              const Tensor& experts, const Tensor& weights) = 0;
+  virtual void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,
+                               const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) = 0;
+  virtual void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts,
+                            const Tensor& rows) = 0;
+  virtual void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) = 0;
+  virtual void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted,
+                                const Tensor& dx) = 0;
+  virtual void unpermute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& weights,
+                                 const Tensor& sorted, const Tensor& y) = 0;
+  virtual void unpermute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& weights,
+                                  const Tensor& sorted, const Tensor& dy, const Tensor& dsorted,
+                                  const Tensor& dweights) = 0;
+
+  // The optimizer. `norm` has one element, the sum of squares; `factor` one, which clips.
+  virtual void squared_norm(const Tensor& values, const Tensor& norm) = 0;  // adds to norm
+  virtual void clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) = 0;
+  virtual void scale_by(const Tensor& factor, const Tensor& values) = 0;
+  virtual void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                     const Tensor& v) = 0;
+
+  // Between ranks. Pieces lie one behind the other in the order of the group.
+  virtual void all_reduce(const Group&, Sum, const Tensor& x) = 0;
+  virtual void all_gather(const Group&, const Tensor& piece, const Tensor& whole) = 0;
+  virtual void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) = 0;
+  /// `sends[i]` elements go to member i, `receives[i]` come from it.
+  virtual void all_to_all(const Group&, std::span<const std::int64_t> sends, const Tensor& from,
+                          std::span<const std::int64_t> receives, const Tensor& to) = 0;
+  /// To the next member, from the one before.
+  virtual void shift(const Group&, const Tensor& from, const Tensor& to) = 0;
+  virtual void send(int to, int channel, const Tensor& x) = 0;
+  virtual void receive(int from, int channel, const Tensor& x) = 0;
+};
+
+}  // namespace real

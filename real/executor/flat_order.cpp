@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/flat_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace real {
+namespace {
+
+using Units = std::vector<Unit>;
+
+void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out) {
+  for (Parameter* p : unit.parameters) {
+    if (p->shards == axis) out.push_back(p);
+  }
+}
+
+/// Units of the ends, which zero 3 reduces together behind all layers, unless it fills buckets.
+bool ends_come_last(const RankState& rank) {
+  return rank.c.fully_sharded && !rank.job.framework.bucketed_units;
+}
+
+std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axis axis) {
+  std::vector<Parameter*> out, ends;
+  const Units& units = rank.parameters.units(chunk);
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    append(*unit, axis, unit->layer < 0 && ends_come_last(rank) ? ends : out);
+  }
+  out.insert(out.end(), ends.begin(), ends.end());
+  return out;
+}
+
+std::vector<Parameter*> weights_of(const RankState& rank, int chunk, plan::Axis axis) {
+  std::vector<Parameter*> out;
+  for (const Unit& unit : rank.parameters.units(chunk)) append(unit, axis, out);
+  return out;
+}
+
+/// Elements of parameters that a collective of `element` bytes each carries.
+std::int64_t carried(const Task& task, std::int64_t element) {
+  return task.work<plan::Collective>().bytes / element - task.op.padding;
+}
+
+std::vector<Parameter*> advance(const Task& task, Cursor& cursor, std::int64_t count) {
+  std::vector<Parameter*> out;
+  cursor.carried += count;
+  while (cursor.next < cursor.order.size() && cursor.behind + cursor.order[cursor.next]->count() <= cursor.carried) {
+    out.push_back(cursor.order[cursor.next]);
+    cursor.behind += out.back()->count();
+    ++cursor.next;
+  }
+  if (cursor.next == cursor.order.size() && cursor.behind < cursor.carried) {
+    throw std::logic_error(fmt::format("{} carries {} elements more than there are",
+                                       describe(task.rank, task.rank.order.now().by), cursor.carried - cursor.behind));
+  }
+  return out;
+}
+
+std::string key(const Task& task, const char* what, plan::Axis axis) {
+  return fmt::format("{} {} {}", what, static_cast<int>(axis), task.site.chunk);
+}
+
+}  // namespace
+
+std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
+  Cursor& cursor = task.rank.cursors[key(task, "gradients", axis)];
+  if (cursor.order.empty()) {
+    const int chunks = static_cast<int>(task.rank.chunks.size());
+    for (int chunk = chunks - 1; chunk >= 0; --chunk) {  // behind all passes: of every chunk
+      if (task.site.chunk >= 0 && chunk != task.site.chunk) continue;
+      const std::vector<Parameter*> more = gradients_of(task.rank, chunk, axis);
+      cursor.order.insert(cursor.order.end(), more.begin(), more.end());
+    }
+  }
+  return advance(task, cursor, carried(task, task.c.gradient_element));
+}
+
+std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
+  Cursor& cursor = task.rank.cursors[key(task, "weights", axis)];
+  if (cursor.order.empty()) {
+    for (int chunk = 0; chunk < static_cast<int>(task.rank.chunks.size()); ++chunk) {
+      if (task.site.chunk >= 0 && chunk != task.site.chunk) continue;
+      const std::vector<Parameter*> more = weights_of(task.rank, chunk, axis);
+      cursor.order.insert(cursor.order.end(), more.begin(), more.end());
+    }
+  }
+  return advance(task, cursor, carried(task, task.c.element));
+}
+
+std::vector<Parameter*> unit_weights(Task& task, plan::Axis axis) {
+  Cursor unit;
+  bool begun = false;
+  for (const Unit& u : task.rank.parameters.units(task.site.chunk)) {
+    begun |= u.layer == task.op.layer;
+    if (task.op.layer < 0 ? u.layer < 0 : begun && u.layer >= 0) append(u, axis, unit.order);
+  }
+  return advance(task, unit, carried(task, task.c.element));
+}
+
+std::int64_t packed_share(const std::vector<Parameter*>& parameters, int ranks) {
+  std::int64_t sum = 0;
+  for (const Parameter* p : parameters) sum += p->share(ranks);
+  return sum;
+}
+
+}  // namespace real

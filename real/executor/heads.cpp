@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/heads.h"
+
+#include <array>
+#include <cmath>
+
+namespace real {
+namespace {
+
+/// `body(tensor, first column, width)` for queries, keys and values.
+template <class Body>
+void for_each_part(const Task& task, const Heads& heads, Body body) {
+  const plan::Context& c = task.c;
+  body(heads.q, 0, c.q_width);
+  body(heads.k, c.q_width, c.kv_width);
+  body(heads.v, c.q_width + c.kv_width, c.kv_width);
+}
+
+}  // namespace
+
+Heads split_heads(Task& task, const Tensor& packed) {
+  const plan::Context& c = task.c;
+  const std::int64_t rows = packed.count / c.qkv_width;
+  const Heads heads{task.backend.allocate(rows * c.q_width), task.backend.allocate(rows * c.kv_width),
+                    task.backend.allocate(rows * c.kv_width)};
+  for_each_part(task, heads, [&](const Tensor& part, std::int64_t first, std::int64_t width) {
+    task.backend.strided_copy(kernels::row_pieces(rows, width, c.qkv_width, width),
+                              packed.part(first, packed.count - first), part);
+  });
+  return heads;
+}
+
+void join_heads(Task& task, const Heads& heads, const Tensor& packed) {
+  const plan::Context& c = task.c;
+  const std::int64_t rows = packed.count / c.qkv_width;
+  for_each_part(task, heads, [&](const Tensor& part, std::int64_t first, std::int64_t width) {
+    task.backend.strided_copy(kernels::row_pieces(rows, width, width, c.qkv_width), part,
+                              packed.part(first, packed.count - first));
+  });
+}
+
+kernels::Attention attention_shape(const Task& task, std::int64_t queries, std::int64_t keys) {
+  const plan::Context& c = task.c;
+  kernels::Attention a{c.batch, queries, keys, c.heads, c.kv_heads, c.head_dim, c.head_dim};
+  a.scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
+  return a;
+}
+
+}  // namespace real

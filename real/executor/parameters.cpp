@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <stdexcept>
+
+#include "core/spec/parameters.h"
+#include "kernels/philox.h"
+#include "real/executor/parts.h"
+
+namespace real {
+
+using plan::Axis;
+
+std::int64_t Part::row_count() const {
+  std::int64_t count = 0;
+  for (const Range& range : rows) count += range.length;
+  return count;
+}
+
+void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, bool uncut, bool partial) {
+  Parameter* known = find(unit.layer, name);
+  if (known == nullptr) {
+    Parameter& p = parameters_.emplace_back();
+    p.layer = unit.layer;
+    p.name = std::move(name);
+    p.part = std::move(part);
+    p.start = start;
+    const bool of_expert = p.name.starts_with("expert ");
+    p.copies = of_expert ? Axis::expert_dp : Axis::dp;
+    p.shards = of_expert ? c_.expert_shard_axis : c_.shard_axis;
+    p.uncut = uncut;
+    p.partial_over_tp = partial;
+    const int ranks = place_.size(p.shards);
+    p.sharded = c_.strategy.zero >= 1 && ranks > 1;
+    const std::int64_t share = p.share(ranks), begin = std::min(p.count(), place_.coordinate(p.shards) * share);
+    p.owned = p.sharded ? Range{begin, std::min(share, p.count() - begin)} : Range{0, p.count()};
+    known = &p;
+  }
+  unit.parameters.push_back(known);
+}
+
+void ParameterTable::norm(Unit& unit, const std::string& name, std::int64_t width, bool partial) {
+  add(unit, name + ".weight", whole_part(width, 1), Start::one, true, partial);
+  if (c_.model.norm != spec::Norm::layernorm || !c_.model.norm_bias) return;
+  add(unit, name + ".bias", whole_part(width, 1), Start::zero, true, partial);
+}
+
+void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part part, bool bias) {
+  Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
+  add(unit, name + ".weight", std::move(part), Start::normal, false);
+  if (bias) add(unit, name + ".bias", std::move(of_bias), Start::zero, cut == Cut::inputs);
+}
+
+void ParameterTable::add_embedding(Unit& unit) {
+  add(unit, "embedding.weight", rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}}),
+      Start::normal, false);
+  const std::int64_t positions = spec::parameters(c_.model).positions / c_.hidden;
+  if (positions > 0) add(unit, "position embedding.weight", whole_part(positions, c_.hidden), Start::normal, true);
+  if (c_.model.embedding_norm) norm(unit, "embedding norm", c_.hidden, c_.sp);
+}
+
+void ParameterTable::add_layer(Unit& unit) {
+  const spec::Model& m = c_.model;
+  const int tp = place_.tp();
+  norm(unit, "attention norm", c_.hidden, c_.sp);
+  if (m.post_norms) norm(unit, "attention post norm", c_.hidden, c_.sp);
+  linear(unit, "qkv", Cut::outputs, qkv_part(c_, tp), m.has_qkv_bias());
+  if (m.qk_norm) {
+    norm(unit, "query norm", m.head_dim, c_.tp > 1);
+    norm(unit, "key norm", m.head_dim, c_.tp > 1);
+  }
+  linear(unit, "attention output", Cut::inputs,
+         columns_part(c_.hidden, c_.q_width * c_.tp, {tp * c_.q_width, c_.q_width}), m.has_proj_bias());
+  norm(unit, "feed-forward norm", c_.hidden, c_.sp);
+  if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
+  if (c_.experts_in(unit.layer)) return add_experts(unit);
+  linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
+  linear(unit, "feed-forward down", Cut::inputs, columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
+}
+
+void ParameterTable::add_experts(Unit& unit) {
+  const spec::Moe& moe = *c_.model.moe;
+  const bool bias = c_.model.bias, gated = c_.model.gated_mlp;
+  add(unit, "router.weight", whole_part(moe.experts, c_.hidden), Start::normal, true, c_.sp);
+  const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
+  const std::int64_t ffn = moe.ffn / c_.strategy.etp;
+  const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};
+  linear(unit, "expert up", Cut::outputs, repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local), bias);
+  linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local), bias);
+  if (moe.shared_ffn == 0) return;
+  const std::int64_t shared = moe.shared_ffn / c_.tp;
+  const Range of_shared{place_.tp() * shared, shared};
+  linear(unit, "shared expert up", Cut::outputs, up_part(gated, moe.shared_ffn, c_.hidden, of_shared), bias);
+  linear(unit, "shared expert down", Cut::inputs, columns_part(c_.hidden, moe.shared_ffn, of_shared), bias);
+}
+
+void ParameterTable::add_head(Unit& unit) {
+  norm(unit, "final norm", c_.hidden, c_.sp);
+  Part rows = rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}});
+  if (!c_.model.tied_embeddings) {
+    linear(unit, "output head", Cut::outputs, std::move(rows), c_.model.head_bias);
+  } else if (!c_.placement.ends_meet()) {
+    add(unit, "embedding.weight", std::move(rows), Start::normal, false);
+  }
+}
+
+ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const std::vector<plan::Chunk>& chunks)
+    : c_(c), place_(place) {
+  const auto agree = [&](const Unit& unit, const plan::Held& held) {
+    plan::Held mine;
+    for (const Parameter* p : unit.parameters) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
+    if (mine == held) return;
+    throw std::logic_error(fmt::format("parameters at layer {}: the Plan counts {} and {} of experts, real mode {} and {}",
+                                       unit.layer, held.dense, held.experts, mine.dense, mine.experts));
+  };
+  for (const plan::Chunk& chunk : chunks) {
+    std::vector<Unit>& units = units_.emplace_back();
+    if (chunk.first) {
+      add_embedding(units.emplace_back());
+      agree(units.back(), plan::embedding_held(c));
+    }
+    for (int i = 0; i < chunk.layers; ++i) {
+      units.push_back({static_cast<std::int16_t>(chunk.first_layer + i), {}});
+      add_layer(units.back());
+      agree(units.back(), plan::layer_parameters(c, chunk.first_layer + i));
+    }
+    if (chunk.last) {
+      add_head(units.emplace_back());
+      agree(units.back(), plan::last_parameters(c));
+    }
+  }
+}
+
+Parameter* ParameterTable::find(std::int16_t layer, std::string_view name) {
+  for (Parameter& p : parameters_) {
+    if (p.layer == layer && p.name == name) return &p;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// Of the standard normal distribution, by Box and Muller.
+double normal(std::uint64_t key, std::uint64_t counter) {
+  const kernels::Four random = kernels::philox(key, counter);
+  const double u = (random.word[0] + 1.0) / 4294967296.0, v = random.word[1] / 4294967296.0;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
+
+std::uint64_t key_of(const Parameter& p, std::uint64_t seed) {
+  std::uint64_t key = 14695981039346656037ull ^ seed;  // FNV-1a
+  for (const char c : fmt::format("{}/{}", p.layer, p.name)) key = (key ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return key;
+}
+
+}  // namespace
+
+std::vector<double> starting_values(const Parameter& p, std::uint64_t seed) {
+  if (p.start != Start::normal) return std::vector<double>(p.count(), p.start == Start::one ? 1.0 : 0.0);
+  const Part& part = p.part;
+  const double deviation = 1 / std::sqrt(static_cast<double>(part.whole_columns));
+  const std::uint64_t key = key_of(p, seed);
+  std::vector<double> out;
+  out.reserve(p.count());
+  for (const Range& rows : part.rows) {
+    for (std::int64_t row = rows.begin; row < rows.begin + rows.length; ++row) {
+      for (std::int64_t i = 0; i < part.columns.length; ++i) {
+        const std::int64_t element = row * part.whole_columns + part.columns.begin + i;
+        out.push_back(deviation * normal(key, static_cast<std::uint64_t>(element)));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace real

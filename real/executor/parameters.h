@@ -1,0 +1,98 @@
+// real/executor/parameters.h -- the parameters of one rank: which part of the whole model's each is, who holds copies,
+// and its tensors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+#include "real/executor/backend.h"
+#include "real/executor/place.h"
+#include "real/executor/values.h"
+
+namespace real {
+
+struct Range {
+  std::int64_t begin = 0, length = 0;
+};
+
+/// A matrix of the model (a vector is one column), of which this rank has some rows and a range of columns. The rows of
+/// experts lie one expert behind the other.
+struct Part {
+  std::int64_t whole_rows = 0, whole_columns = 1;
+  std::vector<Range> rows;  // of the whole one, in the order of this rank's
+  Range columns;
+  std::int64_t row_count() const;
+  std::int64_t count() const { return row_count() * columns.length; }
+};
+
+enum class Start { normal, zero, one };
+
+struct Parameter {
+  std::int16_t layer = -1;  // of the model; -1: at one of its ends
+  std::string name;         // "qkv.weight"
+  Part part;
+  Start start = Start::normal;
+  plan::Axis copies = plan::Axis::dp;  // ranks that hold the same part: dp or expert_dp
+  plan::Axis shards = plan::Axis::dp;  // those that share one copy of its states
+  bool uncut = false;            // every (expert) tensor-parallel rank holds the same
+  bool partial_over_tp = false;  // and its gradient has seen this rank's tokens or heads alone
+  bool sharded = false;          // this rank has its `owned` range of the states alone
+  Range owned;                   // of this rank's part
+
+  std::int64_t count() const { return part.count(); }
+  /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
+  std::int64_t share(int ranks) const { return (count() + ranks - 1) / ranks; }
+
+  Value weight;    // what operators read: the whole part. Zero 3: only while it is gathered
+  Value gradient;  // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
+  Value reduced;   // of the owned range, from all tokens. Without copies to reduce over: not used
+  Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
+  Value master, m, v;  // of the owned range
+  /// The gradient that the optimizer sees.
+  Value& final_gradient() { return sharded ? reduced : gradient; }
+};
+
+/// Parameters that become complete together: a layer, an end of the model.
+struct Unit {
+  std::int16_t layer = -1;
+  std::vector<Parameter*> parameters;
+};
+
+class ParameterTable {
+ public:
+  /// Of the chunks of this rank's stage. Throws std::logic_error where the Plan counts other numbers of parameters.
+  ParameterTable(const plan::Context&, const Place&, const std::vector<plan::Chunk>&);
+
+  Parameter* find(std::int16_t layer, std::string_view name);
+  /// All, in model order; a table that both ends share once.
+  std::deque<Parameter>& all() { return parameters_; }
+  /// Of a chunk, in model order: embedding, layers, head.
+  const std::vector<Unit>& units(int chunk) const { return units_[chunk]; }
+
+ private:
+  void add_embedding(Unit&);
+  void add_layer(Unit&);
+  void add_experts(Unit&);
+  void add_head(Unit&);
+  enum class Cut { outputs, inputs };  // of a linear layer: a bias is cut with the outputs
+  void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
+  void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
+  void linear(Unit&, const std::string& name, Cut, Part, bool bias);
+
+  const plan::Context& c_;
+  const Place& place_;
+  std::deque<Parameter> parameters_;  // units point into it
+  std::vector<std::vector<Unit>> units_;
+};
+
+/// The starting values of a parameter's part, the same whatever the model is cut into.
+std::vector<double> starting_values(const Parameter&, std::uint64_t seed);
+
+}  // namespace real

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/positions.h"
+
+#include <vector>
+
+namespace real {
+namespace {
+
+/// `of(ids of the sequence, place)` for each token.
+template <class Of>
+Tensor for_each_token(Task& task, Of of) {
+  const plan::Context& c = task.c;
+  const std::vector<std::int32_t> places = task.rank.place.positions();
+  const std::int64_t first = task.rank.step * task.rank.job.training.global_batch +
+                             task.rank.place.first_sequence(task.site.microbatch, task.site.chunk);
+  std::vector<std::int32_t> out;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    const std::vector<std::int32_t> ids = task.rank.tokens.sequence(first + b, c.sequence);
+    for (const std::int32_t place : places) out.push_back(of(ids, place));
+  }
+  return task.backend.upload_indices(out);
+}
+
+using Ids = std::vector<std::int32_t>;
+
+}  // namespace
+
+Tensor positions_of_tokens(Task& task) {
+  std::vector<std::int32_t> out;
+  const std::vector<std::int32_t> places = task.rank.place.positions();
+  for (std::int64_t b = 0; b < task.c.batch; ++b) out.insert(out.end(), places.begin(), places.end());
+  return task.backend.upload_indices(out);
+}
+
+Tensor ids_of_tokens(Task& task) {
+  return for_each_token(task, [](const Ids& ids, std::int32_t place) { return ids[place]; });
+}
+
+Tensor targets_of_tokens(Task& task) {
+  return for_each_token(task, [](const Ids& ids, std::int32_t place) { return ids[place + 1]; });
+}
+
+}  // namespace real

@@ -1,0 +1,87 @@
+// real/executor/rank_state.h -- everything one rank has while it runs a Plan. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan/context.h"
+#include "core/plan/plan.h"
+#include "core/spec/job.h"
+#include "kernels/adamw.h"
+#include "real/executor/backend.h"
+#include "real/executor/parameters.h"
+#include "real/executor/place.h"
+#include "real/executor/routing.h"
+#include "real/executor/tokens.h"
+#include "real/executor/values.h"
+
+namespace real {
+
+struct Settings {
+  kernels::AdamW optimizer = {};   // its step is counted by the executor
+  double clip = 1;                 // largest norm of all gradients
+  std::uint64_t seed = 1;          // of the starting parameters
+  bool keeps_gradients = false;    // as they were before they were clipped, for comparison
+};
+
+/// How far the gradients, or the parameters, of a call's chunks have been sent off: collectives of the Plan carry so
+/// many of the next ones.
+struct Cursor {
+  std::vector<Parameter*> order;
+  std::int64_t carried = 0, behind = 0;  // elements sent off; those of order[0 .. next)
+  std::size_t next = 0;
+};
+
+/// Zero 3: what was gathered together and is let go together.
+struct GatheredUnit {
+  std::int64_t bytes = 0;  // by the Plan
+  std::vector<Parameter*> parameters;
+};
+
+struct RankState {
+  RankState(const spec::Job& j, const plan::Plan& p, int rank, Backend& b, const Tokens& t, const Settings& s)
+      : job(j),
+        plan(p),
+        c(job),
+        place(c, plan, rank),
+        backend(b),
+        tokens(t),
+        settings(s),
+        chunks(plan::chunks_of(c)[place.stage()]),
+        parameters(c, place, chunks) {}
+  RankState(const RankState&) = delete;
+
+  const plan::Role& role() const { return plan.roles[place.stage()]; }
+
+  const spec::Job& job;
+  const plan::Plan& plan;
+  const plan::Context c;
+  const Place place;
+  Backend& backend;
+  const Tokens& tokens;
+  const Settings settings;
+  const std::vector<plan::Chunk> chunks;
+
+  ParameterTable parameters;
+  Values values;
+  Order order;
+
+  std::map<Site, Routing> routings;  // of the layers of experts under way
+
+  std::int64_t step = 0;  // from 0
+  /// What operators that cover a tensor piece by piece have covered, by site and operator.
+  std::map<std::pair<Site, std::string>, std::int64_t> covered;
+  /// Of the call under way, by what they order: gradients or parameters of an axis.
+  std::map<std::string, Cursor> cursors;
+  std::vector<Parameter*> scattered;  // by the latest reduce-scatter of gradients
+  std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer
+
+  Value norm, factor;  // one number each: squared norm of all gradients, what they are multiplied by
+  Value loss;          // sum over this rank's tokens, over the tokens of the step
+  std::map<std::pair<std::int16_t, std::string>, std::vector<double>> kept_gradients;  // of the owned ranges
+};
+
+}  // namespace real

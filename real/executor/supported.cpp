@@ -1,0 +1,82 @@
+// real/executor/supported.cpp -- what real mode does not compute yet, refused by name before anything runs.
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "core/spec/context_rules.h"
+#include "real/executor/executor.h"
+
+namespace real {
+namespace {
+
+struct Refusal {
+  bool applies;
+  const char* field;
+  const char* what;
+  const char* mend;
+};
+
+/// What the Plan would let pass although real mode computes something else.
+std::vector<Refusal> refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const spec::Strategy& s = job.strategy;
+  const spec::Training& t = job.training;
+  const spec::TpOverlap tp = s.overlap.tp.value_or(spec::TpOverlap::none);
+  const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
+  const bool gelu = !m.gated_mlp && m.activation == spec::Activation::gelu;
+  return {
+      {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
+      {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
+      {spec::bytes_of(t.precision) < 2, "training.precision", "matmuls below 16 bits", "write precision: bf16"},
+      {t.dropout > 0, "training.dropout", "dropout", "write dropout: 0"},
+      {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
+      {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
+       "write optimizer: adamw"},
+      {!swiglu && !gelu, "model.activation", "an activation other than swiglu and gelu", "write activation: gelu"},
+      {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
+      {m.parallel_block, "model.parallel_block", "a block whose branches are parallel", "write parallel_block: false"},
+      {m.qk_norm, "model.qk_norm", "norms of queries and keys", "write qk_norm: false"},
+      {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
+      {m.mla.has_value(), "model.mla", "latent attention", "choose a model without mla"},
+      {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
+      {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
+      {s.tp > m.kv_heads && m.kv_heads > 0, "strategy.tp", "heads of keys and values with copies on several ranks",
+       "choose a tp of at most kv_heads"},
+      {s.tp > 1 && (tp == spec::TpOverlap::chunked || tp == spec::TpOverlap::userbuffers), "strategy.overlap.tp",
+       "matmuls in pieces", "write tp: none or wgrad"},
+      {s.schedule == spec::Schedule::pipedream, "strategy.schedule", "a pipeline without a flush",
+       "write schedule: 1f1b"},
+      {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",
+       "heads that context-parallel ranks share unevenly", "choose a cp that divides the heads of a rank"},
+      {s.spreads_vocab(), "strategy.vocab_parallel", "a vocabulary over the stages", "write vocab_parallel: tensor"},
+      {s.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out"},
+      {s.offload_given, "strategy.offload", "offload", "leave offload out"},
+      {s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute", "recomputation by operators",
+       "write recompute: selective, full or none"},
+      {job.framework.expands_kv, "strategy.framework", "keys and values copied to every query head",
+       "write framework: megatron"},
+      {s.moe_capacity_factor.has_value(), "strategy.moe_capacity_factor", "experts that drop tokens",
+       "leave moe_capacity_factor out"},
+      {m.moe && s.moe_dispatcher != spec::MoeDispatcher::alltoall, "strategy.moe_dispatcher",
+       "a dispatcher other than alltoall", "write moe_dispatcher: alltoall"},
+  };
+}
+
+}  // namespace
+
+std::vector<base::Fault> unsupported(const spec::Job& job, const plan::Plan& plan) {
+  std::vector<base::Fault> faults;
+  for (const Refusal& refusal : refusals(job)) {
+    if (!refusal.applies) continue;
+    faults.push_back({refusal.field, std::string(refusal.what) + " is not computed by real mode yet", refusal.mend});
+  }
+  if (!faults.empty()) return faults;
+  const Actions actions = all_actions();
+  for (const std::string& name : plan.names) {
+    if (actions.contains(name)) continue;
+    faults.push_back({"strategy", "the operator '" + name + "' is not computed by real mode yet",
+                      "choose a strategy without it"});
+  }
+  return faults;
+}
+
+}  // namespace real

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/task.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace real {
+namespace {
+
+const plan::Call& call_of(const RankState& rank, int call) { return rank.role().calls[call]; }
+
+const plan::Operator& operator_of(const RankState& rank, int call, int at) {
+  return rank.plan.segments[call_of(rank, call).segment].operators[at];
+}
+
+Site site_of(const plan::Call& call, const plan::Operator& op) {
+  const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
+  return other ? Site{call.other_chunk, call.other, op.layer} : Site{call.chunk, call.microbatch, op.layer};
+}
+
+}  // namespace
+
+std::string describe(const RankState& rank, Issued by) {
+  if (by.call < 0) return fmt::format("rank {}, before the step", rank.place.rank());
+  const plan::Call& call = call_of(rank, by.call);
+  const plan::Operator& op = operator_of(rank, by.call, by.at);
+  const Site site = site_of(call, op);
+  std::string out = fmt::format("rank {}, '{}' on stream {}", rank.place.rank(), rank.plan.names[op.name],
+                                plan::kStreamNames[static_cast<int>(op.stream)]);
+  if (op.layer >= 0) out += fmt::format(" of layer {}", op.layer);
+  if (site.microbatch >= 0) out += fmt::format(", microbatch {}", site.microbatch);
+  return out + fmt::format(", {} (call {}, operator {})", plan::kPhaseNames[static_cast<int>(op.phase)], by.call, by.at);
+}
+
+Task::Task(RankState& r, int call_number, int at)
+    : rank(r),
+      c(r.c),
+      backend(r.backend),
+      call(call_of(r, call_number)),
+      op(operator_of(r, call_number, at)),
+      name(r.plan.names[op.name]),
+      site(site_of(call, op)) {}
+
+Value& Task::value_at(const Site& where, std::string_view name) {
+  Value* value = rank.values.find(where, name);
+  if (value != nullptr && *value) return *value;
+  throw std::logic_error(fmt::format("{} needs '{}', which no operator before it has made",
+                                     describe(rank, rank.order.now().by), name));
+}
+
+Tensor Task::read(Value& value, std::string_view what) {
+  rank.order.read(value.accesses, std::string(what), [&](Issued by) { return describe(rank, by); });
+  return value.tensor;
+}
+
+Tensor Task::write(Value& value, std::string_view what) {
+  rank.order.write(value.accesses, std::string(what), [&](Issued by) { return describe(rank, by); });
+  return value.tensor;
+}
+
+Tensor Task::renew(Value& value, std::int64_t count) {
+  value.tensor = backend.allocate(count);
+  value.accesses = {rank.order.now(), {}};
+  return value.tensor;
+}
+
+Tensor Task::read_at(const Site& where, std::string_view name) { return read(value_at(where, name), name); }
+
+Tensor Task::make_at(const Site& where, std::string_view name, std::int64_t count) {
+  return renew(rank.values.at(where, name), count);
+}
+
+Parameter& Task::parameter(std::string_view name) {
+  if (Parameter* found = find_parameter(name)) return *found;
+  throw std::logic_error(fmt::format("layer {} has no parameter '{}'", op.layer, name));
+}
+
+Tensor Task::weight(std::string_view name) {
+  Parameter* found = find_parameter(name);
+  if (found == nullptr) return {};
+  if (!found->weight) {
+    throw std::logic_error(fmt::format("{} reads {}, which is not gathered", describe(rank, rank.order.now().by), name));
+  }
+  return read(found->weight, name);
+}
+
+Tensor Task::gradient(std::string_view name) {
+  Parameter* found = find_parameter(name);
+  return found == nullptr ? Tensor{} : gradient(*found);
+}
+
+Tensor Task::gradient(Parameter& p) {
+  if (p.gradient) return write(p.gradient, p.name);
+  const Tensor fresh = renew(p.gradient, p.count());
+  backend.fill(fresh, 0);
+  return fresh;
+}
+
+std::int64_t Task::next_piece(std::int64_t length, std::int64_t whole) {
+  const std::string key = fmt::format("{}/{}", name, static_cast<int>(op.phase));
+  std::int64_t& covered = rank.covered[{site, key}];
+  const std::int64_t begin = covered;
+  covered = begin + length >= whole ? 0 : begin + length;
+  if (begin + length > whole) throw std::logic_error(fmt::format("'{}' covers more than there is", name));
+  return begin;
+}
+
+}  // namespace real

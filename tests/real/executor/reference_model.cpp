@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/real/executor/reference_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace reference_model {
+namespace {
+
+using Vector = std::vector<double>;
+
+class Transformer {
+ public:
+  Transformer(const spec::Model& m, const Parameters& p) : m_(m), p_(p) {}
+
+  /// Of the targets behind each token of a sequence.
+  double loss(const std::vector<std::int32_t>& ids) const {
+    const std::size_t length = ids.size() - 1;
+    std::vector<Vector> x;
+    for (std::size_t t = 0; t < length; ++t) x.push_back(embed(ids[t], t));
+    for (int layer = 0; layer < m_.layers; ++layer) {
+      attend(layer, x);
+      for (Vector& token : x) add(feed_forward(layer, norm(layer, "feed-forward norm", token)), token);
+    }
+    double sum = 0;
+    for (std::size_t t = 0; t < length; ++t) sum += surprise(norm(-1, "final norm", x[t]), ids[t + 1]);
+    return sum;
+  }
+
+ private:
+  const Vector* find(int layer, const std::string& name) const {
+    const auto found = p_.find({layer, name});
+    return found == p_.end() ? nullptr : &found->second;
+  }
+  static void add(const Vector& a, Vector& to) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += a[i];
+  }
+  static double dot(const double* a, const double* b, std::size_t n) { return std::inner_product(a, a + n, b, 0.0); }
+
+  /// Row `first` to `first + out` of W x + b.
+  Vector linear(int layer, const std::string& name, const Vector& x, std::size_t first, std::size_t out) const {
+    const Vector &w = *find(layer, name + ".weight"), *b = find(layer, name + ".bias");
+    Vector y(out);
+    for (std::size_t i = 0; i < out; ++i) {
+      y[i] = dot(&w[(first + i) * x.size()], x.data(), x.size()) + (b ? (*b)[first + i] : 0);
+    }
+    return y;
+  }
+  Vector linear(int layer, const std::string& name, const Vector& x) const {
+    return linear(layer, name, x, 0, find(layer, name + ".weight")->size() / x.size());
+  }
+
+  Vector embed(std::int32_t id, std::size_t place) const {
+    const auto row = [&](const Vector& table, std::size_t i) {
+      return Vector(table.begin() + i * m_.hidden, table.begin() + (i + 1) * m_.hidden);
+    };
+    Vector x = row(*find(-1, "embedding.weight"), id);
+    if (const Vector* positions = find(-1, "position embedding.weight")) add(row(*positions, place), x);
+    return x;
+  }
+
+  Vector norm(int layer, const std::string& name, const Vector& x) const {
+    const bool layernorm = m_.norm == spec::Norm::layernorm;
+    const double n = static_cast<double>(x.size());
+    const double mean = layernorm ? std::accumulate(x.begin(), x.end(), 0.0) / n : 0;
+    double variance = 0;
+    for (double v : x) variance += (v - mean) * (v - mean) / n;
+    const Vector &w = *find(layer, name + ".weight"), *b = find(layer, name + ".bias");
+    Vector y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      y[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * w[i] + (b ? (*b)[i] : 0);
+    }
+    return y;
+  }
+
+  /// Pairs (i, i + d / 2) of a head turn by place 10000^(-2 i / d).
+  void rotate(double* head, std::size_t place) const {
+    const std::size_t half = m_.head_dim / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(place) * std::pow(10000.0, -static_cast<double>(i) / half);
+      const double a = head[i], b = head[i + half];
+      head[i] = a * std::cos(angle) - b * std::sin(angle);
+      head[i + half] = a * std::sin(angle) + b * std::cos(angle);
+    }
+  }
+
+  void attend(int layer, std::vector<Vector>& x) const {
+    const std::size_t d = m_.head_dim, heads = m_.heads, kv_heads = m_.kv_heads;
+    std::vector<Vector> qkv;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      qkv.push_back(linear(layer, "qkv", norm(layer, "attention norm", x[t])));
+      if (m_.position != spec::Position::rope) continue;
+      for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t);
+    }
+    const std::size_t seen = m_.window_of(layer) > 0 ? m_.window_of(layer) : x.size();
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      Vector out(heads * d, 0.0);
+      for (std::size_t h = 0; h < heads; ++h) {
+        const std::size_t key = (heads + h * kv_heads / heads) * d, value = key + kv_heads * d;
+        const std::size_t first = t + 1 > seen ? t + 1 - seen : 0;
+        Vector weight;
+        for (std::size_t s = first; s <= t; ++s) {
+          weight.push_back(std::exp(dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d))));
+        }
+        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        for (std::size_t s = first; s <= t; ++s) {
+          for (std::size_t i = 0; i < d; ++i) out[h * d + i] += weight[s - first] / total * qkv[s][value + i];
+        }
+      }
+      add(linear(layer, "attention output", out), x[t]);
+    }
+  }
+
+  Vector activated(const Vector& up) const {
+    if (!m_.gated_mlp) {
+      Vector y = up;
+      for (double& v : y) v *= 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
+      return y;
+    }
+    Vector y(up.size() / 2);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = up[i] / (1 + std::exp(-up[i])) * up[y.size() + i];
+    return y;
+  }
+
+  Vector dense(int layer, const std::string& name, const Vector& x) const {
+    return linear(layer, name + " down", activated(linear(layer, name + " up", x)));
+  }
+
+  Vector feed_forward(int layer, const Vector& x) const {
+    if (!m_.moe || !m_.moe->in_layer(layer)) return dense(layer, "feed-forward", x);
+    Vector score = linear(layer, "router", x), y(x.size(), 0.0);
+    for (double& s : score) s = std::exp(s);
+    std::vector<std::size_t> order(score.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
+    double total = 0;
+    for (int k = 0; k < m_.moe->top_k; ++k) total += score[order[k]];
+    for (int k = 0; k < m_.moe->top_k; ++k) {
+      const std::size_t up = m_.gated_mlp ? 2 * m_.moe->ffn : m_.moe->ffn;
+      const Vector inner = activated(linear(layer, "expert up", x, order[k] * up, up));
+      Vector out = linear(layer, "expert down", inner, order[k] * m_.hidden, m_.hidden);
+      for (double& v : out) v *= score[order[k]] / total;
+      add(out, y);
+    }
+    if (m_.moe->shared_ffn > 0) add(dense(layer, "shared expert", x), y);
+    return y;
+  }
+
+  double surprise(const Vector& x, std::int32_t target) const {
+    const Vector* own = find(-1, "output head.weight");
+    const Vector logits = linear(-1, own ? "output head" : "embedding", x);
+    double total = 0;
+    for (double l : logits) total += std::exp(l);
+    return std::log(total) - logits[target];
+  }
+
+  const spec::Model& m_;
+  const Parameters& p_;
+};
+
+}  // namespace
+
+double loss(const spec::Model& model, const Parameters& parameters,
+            const std::vector<std::vector<std::int32_t>>& sequences) {
+  double sum = 0, tokens = 0;
+  for (const auto& ids : sequences) {
+    sum += Transformer(model, parameters).loss(ids);
+    tokens += static_cast<double>(ids.size() - 1);
+  }
+  return sum / tokens;
+}
+
+}  // namespace reference_model

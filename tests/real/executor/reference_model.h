@@ -1,0 +1,22 @@
+// tests/real/executor/reference_model.h -- a transformer's loss straight from its formulas, token by token, with no
+// kernel, Plan or executor: what the executor on one rank is checked against.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/spec/model.h"
+
+namespace reference_model {
+
+/// Matrices [out, in], row by row, by layer (-1: at an end of the model) and name ("qkv.weight").
+using Parameters = std::map<std::pair<int, std::string>, std::vector<double>>;
+
+/// Mean cross entropy, in nats, of predicting each sequence's tokens 1, 2, ... from those before.
+double loss(const spec::Model&, const Parameters&, const std::vector<std::vector<std::int32_t>>& sequences);
+
+}  // namespace reference_model

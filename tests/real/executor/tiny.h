@@ -1,0 +1,160 @@
+// tests/real/executor/tiny.h -- models small enough to be trained in double in milliseconds, and what a run of them
+// leaves: losses, and the gradients of the whole model put together from all ranks.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan/build.h"
+#include "real/cpu/train.h"
+#include "support/toy.h"
+
+namespace tiny {
+
+/// RMSNorm, rotary embedding, SwiGLU, two query heads to each key head, an output head of its own.
+inline spec::Model llama(int layers = 2) {
+  spec::Model m;
+  m.name = "tiny llama";
+  m.layers = layers;
+  m.hidden = 16;
+  m.heads = 4;
+  m.kv_heads = 2;
+  m.head_dim = 4;
+  m.ffn = 24;
+  m.gated_mlp = true;
+  m.activation = spec::Activation::swiglu;
+  m.vocab = 32;
+  m.norm = spec::Norm::rmsnorm;
+  m.position = spec::Position::rope;
+  m.max_positions = 16;
+  return m;
+}
+
+/// LayerNorm, learned positions, GELU, biases, the embedding's table as output head.
+inline spec::Model gpt(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny gpt";
+  m.kv_heads = 4;
+  m.ffn = 32;
+  m.gated_mlp = false;
+  m.activation = spec::Activation::gelu;
+  m.norm = spec::Norm::layernorm;
+  m.position = spec::Position::learned;
+  m.bias = true;
+  m.tied_embeddings = true;
+  return m;
+}
+
+/// The Llama with 4 experts in every second layer, of which a token visits 2, and one that all visit.
+inline spec::Model moe(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny moe";
+  spec::Moe experts;
+  experts.experts = 4;
+  experts.top_k = 2;
+  experts.ffn = 12;
+  experts.shared_experts = 1;
+  experts.shared_ffn = 8;
+  experts.every = 2;
+  m.moe = experts;
+  return m;
+}
+
+/// Before resolve(): sequences of 8 tokens, `global_batch` of them.
+inline spec::Job draft(const spec::Model& model, const toy::Cut& cut, std::int64_t global_batch = 8) {
+  spec::Job job = toy::draft(cut);
+  job.model = model;
+  job.training.sequence = 8;
+  job.training.global_batch = global_batch;
+  return job;
+}
+
+using Key = std::pair<int, std::string>;  // layer, parameter
+
+struct Run {
+  std::vector<double> losses, norms;
+  std::map<Key, std::vector<double>> gradients;  // of the last step, before they are clipped; whole matrices
+};
+
+/// Writes a rank's part of a gradient to its place in the whole one.
+inline void place(const real::Parameter& p, const std::vector<double>& owned, std::vector<double>& whole) {
+  double apart = 0;  // of copies
+  whole.resize(p.part.whole_rows * p.part.whole_columns, NAN);
+  std::int64_t element = 0;
+  for (const real::Range& rows : p.part.rows) {
+    for (std::int64_t row = rows.begin; row < rows.begin + rows.length; ++row) {
+      for (std::int64_t i = 0; i < p.part.columns.length; ++i, ++element) {
+        const std::int64_t at = element - p.owned.begin;
+        if (at < 0 || at >= p.owned.length) continue;
+        double& to = whole[row * p.part.whole_columns + p.part.columns.begin + i];
+        // Copies agree.
+        if (!std::isnan(to)) apart = std::max(apart, std::abs(to - owned[at]));
+        to = owned[at];
+      }
+    }
+  }
+  EXPECT_LT(apart, 1e-12) << "copies of " << p.name << " in layer " << p.layer << " disagree";
+}
+
+inline real::Settings settings() {
+  real::Settings settings;
+  settings.optimizer.learning_rate = 0.02;
+  settings.keeps_gradients = true;
+  return settings;
+}
+
+inline real::Tokens tokens(const spec::Job& job) { return real::Tokens(job.model.vocab, 7); }
+
+/// REQUIRES: a Plan of the job, whole or with something taken out of it.
+inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, double patience = 60) {
+  const base::Seconds wait = base::s(patience);
+  Run out;
+  const auto visit = [&](const real::Executor& executor) {
+    auto& state = const_cast<real::RankState&>(executor.state());
+    for (const real::Parameter& p : state.parameters.all()) {
+      place(p, state.kept_gradients.at({p.layer, p.name}), out.gradients[{p.layer, p.name}]);
+    }
+  };
+  const real::Trained trained = real::train_on_cpu(job, plan, tokens(job), settings(), steps, {wait, wait, wait}, visit);
+  out.losses = trained.losses;
+  out.norms = trained.gradient_norms;
+  return out;
+}
+
+inline Run run(const spec::Job& job, int steps = 2) { return run(job, plan::build(job), steps); }
+
+/// Largest difference between two runs, in losses, norms and gradients, over the largest number of its kind.
+inline double difference(const Run& a, const Run& b) {
+  double worst = 0;
+  const auto compare = [&](const std::vector<double>& x, const std::vector<double>& y) {
+    EXPECT_EQ(x.size(), y.size());
+    double scale = 1e-30, most = 0;
+    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+      scale = std::max(scale, std::abs(x[i]));
+      const double apart = std::abs(x[i] - y[i]);
+      most = std::isfinite(apart) ? std::max(most, apart) : INFINITY;
+    }
+    worst = std::max(worst, most / scale);
+  };
+  compare(a.losses, b.losses);
+  if (!std::isnan(a.norms.front()) && !std::isnan(b.norms.front())) compare(a.norms, b.norms);
+  EXPECT_EQ(a.gradients.size(), b.gradients.size());
+  for (const auto& [key, values] : a.gradients) {
+    const auto other = b.gradients.find(key);
+    if (other == b.gradients.end()) {
+      ADD_FAILURE() << "no gradient of " << key.second << " in layer " << key.first;
+    } else {
+      compare(values, other->second);
+    }
+  }
+  return worst;
+}
+
+}  // namespace tiny
