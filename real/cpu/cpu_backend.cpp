@@ -14,22 +14,22 @@ using cpu::Memory;
 using cpu::numbers;
 namespace reference = kernels::reference;
 
-Tensor CpuBackend::allocate(std::int64_t count) {
+Tensor CpuBackend::allocate(std::int64_t count, Purpose purpose) {
   auto memory = std::make_shared<Memory>();
   memory->numbers.assign(count, std::numeric_limits<double>::quiet_NaN());
-  return {std::move(memory), 0, count};
+  return {std::move(memory), 0, count, purpose.meaning};
 }
 
 Tensor CpuBackend::upload(std::span<const double> values) {
   auto memory = std::make_shared<Memory>();
   memory->numbers.assign(values.begin(), values.end());
-  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::exact};
 }
 
 Tensor CpuBackend::upload_indices(std::span<const std::int32_t> values) {
   auto memory = std::make_shared<Memory>();
   memory->indices.assign(values.begin(), values.end());
-  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::index};
 }
 
 std::vector<double> CpuBackend::download(const Tensor& t) {

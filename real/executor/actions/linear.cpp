@@ -68,7 +68,8 @@ void forward(Task& task, const Linear& l) {
   const std::int64_t rows = x.count / piece.in;
   expect(task, "rows", work.m, rows);
   expect(task, "inputs", work.k, piece.in);
-  const Tensor y = piece.begin == 0 ? task.make(l.name, rows * piece.of) : task.read(l.name);
+  const Purpose purpose = l.name == "output head" ? kLogits : kActivation;
+  const Tensor y = piece.begin == 0 ? task.make(l.name, rows * piece.of, purpose) : task.read(l.name);
   const Tensor result = piece.whole() ? y : task.backend.allocate(rows * piece.width);
   task.backend.matmul(Matmul{rows, piece.width, piece.in, false, true}, x, piece.of_weight(w), result);
   const Tensor bias = task.weight(l.bias());
