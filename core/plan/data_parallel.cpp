@@ -23,6 +23,11 @@ bool has_buckets(const Context& c, int stage, int chunk) {
   return !c.job.framework.whole_later_chunks || (stage == 0 && chunk == 0);
 }
 
+std::int64_t late_table(const Context& c) {
+  const bool late = c.model.tied_embeddings && c.placement.crossing() && c.overlap_grad_reduce && !c.strategy.lora;
+  return late ? c.vocab * c.hidden : 0;
+}
+
 GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed)
     : c_(c),
       out_(out),

@@ -17,6 +17,10 @@ std::int64_t bucket_elements(const Context&, base::Bytes, std::int64_t element);
 /// that nothing waits for them there (Framework::whole_later_chunks).
 bool has_buckets(const Context&, int stage, int chunk);
 
+/// Elements of a table that the embedding in one chunk of a stage and the head in another one share: both add to its
+/// gradient, so that with overlapped reductions it leaves behind all passes. 0: none.
+std::int64_t late_table(const Context&);
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
 /// own, for other ranks hold their copies.

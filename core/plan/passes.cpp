@@ -126,7 +126,7 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
   if (chunk.first) {
     embedding_backward(c_, out);
     hold_rows_gradient(c_, out, odd);
-    if (reduces) buckets.add({embedding_parameters(c_), 0});
+    if (reduces) buckets.add({embedding_parameters(c_) - late_table(c_), 0});
   }
   if (neighbours(stage_, c_.placement.behind(stage_, index))) {
     out.give(Category::activations, sent_and_kept());

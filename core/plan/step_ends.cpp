@@ -122,6 +122,9 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     }
     buckets.flush();
   }
+  for (const Chunk& chunk : chunks) {
+    if (chunk.first && (c.replicated() || offload.updates_on_host())) GradientBuckets(c, out).send_whole({late_table(c), 0});
+  }
   if (c.replicated()) out.join(Stream::dp);
   if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {
     out.join(Stream::replicate);

@@ -245,7 +245,10 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
     }
     input_gradient(linear);
   }
-  if (regathers && overlaps) out_.join(kGathered);
+  if (regathers && overlaps) {
+    out_.join(kGathered);
+    out_.weights().join(kGathered);  // which may run before anything else that is computed here
+  }
   if (regathers) casts.gathered(c_.tokens * linear.in, "input transpose");
   adapter_backward(c_, out_, linear, Side::column);
   const bool reduced = c_.tp > 1 && reduces;

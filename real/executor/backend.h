@@ -1,8 +1,8 @@
 // real/executor/backend.h -- what the actions of operators are made of: memory, kernels, collectives, streams. Actions
 // know no device; a backend knows no Plan. Shapes and meaning of every kernel are those of kernels/NAME.h.
 //
-// All calls but upload(), download(), host_waits() and synchronize() may return before their work is done; they keep their order on
-// the stream that begin() named last, and streams wait for one another through events alone.
+// All calls but upload(), download(), host_waits() and synchronize() may return before their work is done; they keep
+// their order on the stream that begin() named last, and streams wait for one another through events alone.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -42,8 +42,8 @@ void Executor::start_parameters() {
       p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
       rank_.backend.copy(whole, p.weight.tensor);
     }
-    if (!rank_.c.scatters_gradients || !p.sharded) zeros(p.gradient, p.count(), kGradient);
-    if (p.sharded) zeros(p.reduced, p.owned.length, kGradient);
+    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
+    if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
     zeros(p.m, p.owned.length, kState);
     zeros(p.v, p.owned.length, kState);
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/plan/data_parallel.h"
+
 namespace real {
 namespace {
 
@@ -22,13 +24,21 @@ bool ends_come_last(const RankState& rank) {
   return rank.c.fully_sharded && !rank.job.framework.bucketed_units;
 }
 
-std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axis axis) {
+/// Whether a parameter is the table that waits for the passes of two chunks (plan::late_table).
+bool leaves_late(const RankState& rank, const Parameter& p) {
+  return p.name == "embedding.weight" && plan::late_table(rank.c) > 0;
+}
+
+std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axis axis, bool behind_passes) {
   std::vector<Parameter*> out, ends;
   const Units& units = rank.parameters.units(chunk);
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     append(*unit, axis, unit->layer < 0 && ends_come_last(rank) ? ends : out);
   }
   out.insert(out.end(), ends.begin(), ends.end());
+  if (plan::late_table(rank.c) > 0) {
+    std::erase_if(out, [&](const Parameter* p) { return leaves_late(rank, *p) != behind_passes; });
+  }
   return out;
 }
 
@@ -70,7 +80,7 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
     const int chunks = static_cast<int>(task.rank.chunks.size());
     for (int chunk = chunks - 1; chunk >= 0; --chunk) {  // behind all passes: of every chunk
       if (task.site.chunk >= 0 && chunk != task.site.chunk) continue;
-      const std::vector<Parameter*> more = gradients_of(task.rank, chunk, axis);
+      const std::vector<Parameter*> more = gradients_of(task.rank, chunk, axis, task.site.chunk < 0);
       cursor.order.insert(cursor.order.end(), more.begin(), more.end());
     }
   }

@@ -38,6 +38,7 @@ void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, b
     p.partial_over_tp = partial;
     const int ranks = place_.size(p.shards);
     p.sharded = c_.strategy.zero >= 1 && ranks > 1;
+    p.reduced_apart = p.sharded || (c_.scatters_gradients && place_.size(p.copies) > 1);
     const std::int64_t share = p.share(ranks), begin = std::min(p.count(), place_.coordinate(p.shards) * share);
     p.owned = p.sharded ? Range{begin, std::min(share, p.count() - begin)} : Range{0, p.count()};
     known = &p;

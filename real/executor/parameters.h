@@ -44,6 +44,7 @@ struct Parameter {
   bool uncut = false;            // every (expert) tensor-parallel rank holds the same
   bool partial_over_tp = false;  // and its gradient has seen this rank's tokens or heads alone
   bool sharded = false;          // this rank has its `owned` range of the states alone
+  bool reduced_apart = false;    // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                   // of this rank's part
 
   std::int64_t count() const { return part.count(); }
@@ -52,11 +53,11 @@ struct Parameter {
 
   Value weight;    // what operators read: the whole part. Zero 3: only while it is gathered
   Value gradient;  // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
-  Value reduced;   // of the owned range, from all tokens. Without copies to reduce over: not used
+  Value reduced;   // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;  // of the owned range
   /// The gradient that the optimizer sees.
-  Value& final_gradient() { return sharded ? reduced : gradient; }
+  Value& final_gradient() { return reduced_apart ? reduced : gradient; }
 };
 
 /// Parameters that become complete together: a layer, an end of the model.

@@ -24,13 +24,24 @@ Tensor gradient_of(Task& task, Parameter& p) {
   return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p);
 }
 
-void all_reduce(Task& task) {
-  const std::vector<Parameter*> carried = next_gradients(task, axis_of(task));
+void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
   const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
   pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.all_reduce(task.group(), Sum::add, packed);
-  unpack(task.backend, carried, 1, packed, [&](Parameter& p) { return task.write(p.gradient, p.name); });
+  std::int64_t at = 0;
+  for (Parameter* p : carried) {
+    const Tensor sum = packed.part(at, p->count());
+    at += p->count();
+    if (p->reduced_apart) {
+      task.backend.add(sum, task.write(p->reduced, p->name));
+      p->gradient = {};  // made anew by the next microbatch
+    } else {
+      task.backend.copy(sum, task.write(p->gradient, p->name));
+    }
+  }
 }
+
+void all_reduce(Task& task) { all_reduce_carried(task, next_gradients(task, axis_of(task))); }
 
 /// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the all-reduce
 /// behind it does that.
@@ -60,13 +71,7 @@ void reduce_scatter(Task& task) {
 /// HSDP: the shards that reduce_scatter() brought, over the groups; or, where a shard is the whole, the gradients.
 void all_reduce_shards(Task& task) {
   const Axis shards = axis_of(task) == Axis::replicate ? Axis::shard : Axis::expert_shard;
-  if (task.rank.place.size(shards) == 1) {
-    const std::vector<Parameter*> carried = next_gradients(task, shards);
-    const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
-    pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
-    task.backend.all_reduce(task.group(), Sum::add, packed);
-    return unpack(task.backend, carried, 1, packed, [&](Parameter& p) { return task.write(p.gradient, p.name); });
-  }
+  if (task.rank.place.size(shards) == 1) return all_reduce_carried(task, next_gradients(task, shards));
   for (Parameter* p : task.rank.scattered) {
     const Tensor sum = task.backend.allocate(p->owned.length, of_gradients(task));
     task.backend.copy(task.read(p->scattered, p->name), sum);

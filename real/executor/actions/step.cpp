@@ -15,7 +15,7 @@ using plan::Axis;
 void zero_gradients(Task& task) {
   for (Parameter& p : task.rank.parameters.all()) {
     if (p.gradient) task.backend.fill(task.write(p.gradient, p.name), 0);
-    if (p.sharded) task.backend.fill(task.write(p.reduced, p.name), 0);
+    if (p.reduced_apart) task.backend.fill(task.write(p.reduced, p.name), 0);
   }
 }
 

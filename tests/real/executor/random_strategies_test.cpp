@@ -1,0 +1,91 @@
+// tests/real/executor/random_strategies_test.cpp -- combinations that nobody thought of: strategies drawn at random for 8
+// ranks, of which those that the rules allow and real mode computes must equal one rank.
+// SPDX-License-Identifier: Apache-2.0
+#include <random>
+
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  template <class T>
+  T of(std::initializer_list<T> choices) {
+    return *(choices.begin() + random_() % choices.size());
+  }
+  bool coin() { return random_() % 2 == 0; }
+
+  spec::Job job() {
+    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4)});
+    toy::Cut cut;
+    cut.tp = of({1, 2});
+    cut.sp = coin();
+    cut.pp = of({1, 2, 4});
+    const int cp = of({1, 2});
+    cut.dp = std::max(1, 8 / (cut.tp * cut.pp * cp));
+    cut.zero = of({0, 1, 1, 2, 3});
+    cut.vpp = cut.pp == 2 && coin() ? 2 : 1;
+    using enum spec::Schedule;
+    cut.schedule = of({gpipe, one_f_one_b, zb_h1, zb_h2, zb_v, dualpipe});
+    spec::Job j = tiny::draft(model, cut);
+    j.cluster = toy::cluster(cut.tp * cut.pp * cut.dp * cp);
+    spec::Strategy& s = j.strategy;
+    s.optimizer_barrier = true;
+    s.cp = cp;
+    s.cp_kind = of({spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses});
+    s.cp_balance = of({spec::CpBalance::zigzag, spec::CpBalance::none});
+    using enum spec::Recompute::Kind;
+    s.recompute.kind = of({none, selective, full});
+    s.overlap.grad_reduce = coin();
+    s.overlap.param_gather = coin();
+    s.overlap.p2p = coin();
+    s.overlap.tp = of({spec::TpOverlap::none, spec::TpOverlap::wgrad});
+    s.fused_kernels.grad_accumulation = coin();
+    if (model.moe) {
+      s.ep = of({1, 2, 4});
+      s.etp = of({1, 2});
+      s.etp_given = true;
+      s.overlap.expert = coin();
+      s.overlap.shared_expert = coin();
+    }
+    if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
+    j.framework.separate_linears = coin();
+    j.framework.scatter_gather_pipeline = coin();
+    j.framework.keeps_gathered = coin();
+    j.framework.bucketed_units = coin();
+    j.framework.unit_copies = coin();
+    j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));
+    return j;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+std::string told(const spec::Job& j) {
+  const spec::Strategy& s = j.strategy;
+  return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
+                                                 static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
+         ' ' + j.model.name;
+}
+
+TEST(RandomStrategies, EqualOneRank) {
+  std::map<std::string, tiny::Run> alone;
+  int run = 0;
+  for (unsigned seed = 1; run < 40; ++seed) {
+    ASSERT_LT(seed, 1000u);
+    spec::Job job = Draw(seed).job();
+    if (!spec::check(job).empty()) continue;
+    job = spec::resolve(job);
+    const plan::Plan plan = plan::build(job);
+    if (!real::unsupported(job, plan).empty()) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + told(job));
+    const auto [one, fresh] = alone.try_emplace(job.model.name);
+    if (fresh) one->second = tiny::run(toy::resolved(tiny::draft(job.model, {})));
+    EXPECT_LT(tiny::difference(one->second, tiny::run(job, plan)), 1e-10);
+    ++run;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,199 @@
+// tests/real/executor/strategies_test.cpp -- whatever a model is cut into, its Plan computes the same: losses of two
+// steps, norms and every gradient are those of one rank to 1e-10, for a Llama, a GPT and a mixture of experts.
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+using spec::CpKind;
+using spec::Schedule;
+using Kind = spec::Recompute::Kind;
+
+struct Case {
+  const char* name;
+  toy::Cut cut;
+  std::function<void(spec::Job&)> change = [](spec::Job&) {};
+};
+
+const tiny::Run& on_one_rank(const spec::Model& model) {
+  static std::map<std::pair<std::string, int>, tiny::Run> runs;
+  const auto [run, fresh] = runs.try_emplace({model.name, model.layers});
+  if (fresh) run->second = tiny::run(toy::resolved(tiny::draft(model, {})));
+  return run->second;
+}
+
+void expect_the_same(const spec::Model& model, const Case& c) {
+  SCOPED_TRACE(model.name + ", " + c.name);
+  spec::Job job = tiny::draft(model, c.cut);
+  c.change(job);
+  EXPECT_LT(tiny::difference(on_one_rank(model), tiny::run(toy::resolved(job))), 1e-10);
+}
+
+void expect_the_same(const std::vector<spec::Model>& models, const std::vector<Case>& cases) {
+  for (const spec::Model& model : models) {
+    for (const Case& c : cases) expect_the_same(model, c);
+  }
+}
+
+std::function<void(spec::Job&)> recompute(Kind kind) {
+  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
+}
+std::function<void(spec::Job&)> overlap(bool reduce, bool gather) {
+  return [=](spec::Job& j) {
+    j.strategy.overlap.grad_reduce = reduce;
+    j.strategy.overlap.param_gather = gather;
+  };
+}
+std::function<void(spec::Job&)> shard(int ranks) {
+  return [ranks](spec::Job& j) { j.strategy.shard = ranks; };
+}
+/// Zero-bubble schedules do without the norm of all gradients unless told.
+void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
+
+std::function<void(spec::Job&)> context(int cp, CpKind kind, bool zigzag, std::int64_t micro_batch = 1) {
+  return [=](spec::Job& j) {
+    j.cluster = toy::cluster(cp * j.strategy.tp * j.strategy.pp * *j.strategy.dp);
+    j.strategy.cp = cp;
+    j.strategy.cp_kind = kind;
+    j.strategy.cp_balance = zigzag ? spec::CpBalance::zigzag : spec::CpBalance::none;
+    j.training.micro_batch = micro_batch;
+  };
+}
+
+std::function<void(spec::Job&)> experts(int ep, int etp) {
+  return [=](spec::Job& j) {
+    j.strategy.ep = ep;
+    j.strategy.etp = etp;
+    j.strategy.etp_given = true;
+  };
+}
+
+const std::vector<spec::Model> kDense{tiny::llama(), tiny::gpt()};
+const std::vector<spec::Model> kAll{tiny::llama(), tiny::gpt(), tiny::moe()};
+
+TEST(Strategies, AccumulationAndRecomputation) {
+  expect_the_same(kAll, {{"microbatches of 2", {}, [](spec::Job& j) { j.training.micro_batch = 2; }},
+                         {"selective", {}, recompute(Kind::selective)},
+                         {"full", {}, recompute(Kind::full)},
+                         {"full in one layer", {}, [](spec::Job& j) {
+                            j.strategy.recompute = {Kind::full, 1};
+                          }}});
+}
+
+TEST(Strategies, RecomputationByModule) {
+  const auto modules = [](spec::Job& j) {
+    j.strategy.recompute.kind = Kind::selective;
+    j.strategy.recompute.modules = {.core_attn = true, .layernorm = true, .mlp = true};
+  };
+  expect_the_same(kDense, {{"norms and feed-forward", {}, modules}, {"on two ranks", {.tp = 2, .sp = true}, modules}});
+}
+
+TEST(Strategies, SeparateMatmulsAndGradients) {
+  const auto eager = [](spec::Job& j) {
+    j.framework.separate_linears = true;
+    j.strategy.fused_kernels.grad_accumulation = false;
+  };
+  expect_the_same(kAll, {{"one rank", {}, eager}, {"tp 2", {.tp = 2, .sp = true}, eager}});
+}
+
+TEST(Strategies, DataParallel) {
+  expect_the_same(kAll, {{"ddp", {.dp = 2}},
+                         {"ddp beside compute", {.dp = 4}, overlap(true, false)},
+                         {"zero 1", {.dp = 2, .zero = 1}},
+                         {"zero 1 beside compute", {.dp = 4, .zero = 1}, overlap(true, true)},
+                         {"zero 1 in groups", {.dp = 4, .zero = 1}, shard(2)},
+                         {"zero 2", {.dp = 4, .zero = 2}},
+                         {"zero 3", {.dp = 4, .zero = 3}},
+                         {"zero 3 computed again", {.dp = 2, .zero = 3}, recompute(Kind::full)},
+                         {"zero 3 kept", {.dp = 2, .zero = 3}, [](spec::Job& j) { j.strategy.fsdp.reshard = false; }},
+                         {"zero 3 reduced once", {.dp = 2, .zero = 3}, [](spec::Job& j) {
+                            j.strategy.fsdp.sync_each_microbatch = false;
+                          }},
+                         {"hsdp", {.dp = 4, .zero = 3}, shard(2)}});
+}
+
+TEST(Strategies, SmallBuckets) {
+  // 404 bytes are 101 gradients: less than a matrix, so that buckets close inside a layer, and padded for 4 ranks.
+  const auto buckets = [](spec::Job& j) {
+    overlap(true, true)(j);
+    j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(404);
+  };
+  expect_the_same(kAll, {{"ddp", {.dp = 2}, buckets},
+                         {"zero 1", {.dp = 4, .zero = 1}, buckets}});
+}
+
+TEST(Strategies, TensorParallel) {
+  const auto wgrad = [](spec::Job& j) { j.strategy.overlap.tp = spec::TpOverlap::wgrad; };
+  expect_the_same(kDense, {{"tp", {.tp = 2}}, {"beside the weight gradient", {.tp = 2}, wgrad}});
+  expect_the_same(kAll, {{"sequence parallel", {.tp = 2, .sp = true}},
+                         {"sequence parallel beside the weight gradient", {.tp = 2, .sp = true}, wgrad},
+                         {"and computed again", {.tp = 2, .sp = true}, recompute(Kind::full)},
+                         {"with zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}},
+                         {"with zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}}});
+}
+
+TEST(Strategies, PipelineSchedules) {
+  expect_the_same({tiny::llama(4), tiny::gpt(4), tiny::moe(4)},
+                  {{"gpipe", {.pp = 2, .schedule = Schedule::gpipe}},
+                   {"1f1b", {.pp = 4}},
+                   {"interleaved", {.pp = 2, .vpp = 2}},
+                   {"zb-h1", {.pp = 2, .schedule = Schedule::zb_h1}, barrier},
+                   {"zb-h2", {.pp = 4, .schedule = Schedule::zb_h2}, barrier},
+                   {"zb-v", {.pp = 2, .schedule = Schedule::zb_v}, barrier},
+                   {"dualpipe", {.pp = 2, .schedule = Schedule::dualpipe}},
+                   {"dualpipe", {.pp = 4, .schedule = Schedule::dualpipe}}});
+}
+
+TEST(Strategies, PipelinesWithTheRest) {
+  const auto scattered = [](spec::Job& j) { j.framework.scatter_gather_pipeline = true; };
+  expect_the_same(kDense, {{"tp", {.tp = 2, .pp = 2}, scattered}, {"ddp", {.tp = 2, .pp = 2, .dp = 2}}});
+  expect_the_same(kAll, {{"sequence parallel, zero 1", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 1}},
+                         {"zero 2", {.pp = 2, .dp = 2, .zero = 2}},
+                         {"zero 3", {.pp = 2, .dp = 2, .zero = 3}},
+                         {"dualpipe, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe}},
+                         {"zb-h1, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_h1}, barrier}});
+}
+
+TEST(Strategies, ContextParallel) {
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
+    expect_the_same(kDense, {{"zigzag", {}, context(2, kind, true, 2)},
+                             {"contiguous", {}, context(2, kind, false)},
+                             {"four ranks", {}, context(4, kind, true)},
+                             {"with tp and dp", {.tp = 2, .sp = true, .dp = 2}, context(2, kind, true)},
+                             {"with zero 3", {.dp = 2, .zero = 3}, context(2, kind, true)}});
+  }
+}
+
+TEST(Strategies, ContextParallelWindows) {
+  spec::Model model = tiny::llama();
+  model.name = "tiny windowed";
+  model.window = 3;
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
+    expect_the_same({model}, {{"zigzag", {}, context(4, kind, true)}, {"contiguous", {}, context(4, kind, false)}});
+  }
+}
+
+TEST(Strategies, Experts) {
+  spec::Model plain = tiny::gpt(4);
+  plain.name = "tiny gpt of experts";
+  plain.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 12};
+  const auto beside = [](spec::Job& j) { j.strategy.overlap.expert = true; };
+  const auto shared_beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
+  const auto both = [](auto a, auto b) { return [=](spec::Job& j) { a(j), b(j); }; };
+  expect_the_same({tiny::moe(4), plain},
+                  {{"ep 4", {.dp = 4}, experts(4, 1)},
+                   {"ep 2 of 4", {.dp = 4}, experts(2, 1)},
+                   {"computed again", {.dp = 2}, both(experts(2, 1), recompute(Kind::full))},
+                   {"etp", {.dp = 2}, experts(1, 2)},
+                   {"ep and etp over tp", {.tp = 2, .sp = true, .dp = 2}, experts(2, 2)},
+                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, experts(2, 1)},
+                   {"zero 3", {.dp = 4, .zero = 3}, experts(2, 1)},
+                   {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, experts(2, 1)},
+                   {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, both(experts(2, 1), barrier)},
+                   {"pairs of passes", {.pp = 2, .dp = 2}, both(experts(2, 1), beside)},
+                   {"shared experts beside", {.tp = 2, .sp = true}, both(experts(2, 1), shared_beside)}});
+}
+
+}  // namespace
