@@ -99,7 +99,7 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
   real::Measurement m;
   const spec::Strategy& s = job.strategy;
   m.gpus = static_cast<int>(ranks.size());
-  m.job = fmt::format("{} on {} GPUs (tp {} cp {} pp {} dp {})", job.model.name, m.gpus, s.tp, s.cp, s.pp, s.dp);
+  m.job = fmt::format("{} on {} GPUs (tp {} cp {} pp {} dp {})", job.model.name, m.gpus, s.tp, s.cp, s.pp, plan.dp);
   m.tokens = plan.tokens;
   m.model_flops = plan.model_flops;
   m.peak = job.cluster.node.gpu.peak_of(spec::Dtype::bf16);
@@ -111,7 +111,7 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
     add_losses(rank, m);
     take_memory(static_cast<int>(i), rank, plan, m.memory);
     m.conditions.push_back(condition_of(rank.at("condition")));
-    for (const Json& why : rank.at("plain")) {
+    for (const auto& why : rank.at("plain").get<std::vector<std::string>>()) {
       if (std::ranges::find(m.plain_attention, why) == m.plain_attention.end()) m.plain_attention.push_back(why);
     }
   }
