@@ -1,12 +1,14 @@
-// cli/measure.cpp -- forerun measure [JOB] [--gpus N] ...: trains JOB on this machine's GPUs for a few steps, by a worker
-// process for each; without JOB it checks that they can. SPDX-License-Identifier: Apache-2.0
+// cli/measure.cpp -- forerun measure JOB: trains a job on this machine's GPUs for a few steps, by a worker process for
+// each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/job_flags.h"
 #include "cli/measure_job.h"
+#include "cli/measure_on_cpu.h"
 #include "core/base/fault.h"
 #include "real/launch/spawn.h"
 #include "real/launch/worker_exit.h"
@@ -52,15 +54,38 @@ int verdict(const real::Ended& first) {
   }
 }
 
+/// What an option says that means nothing here.
+void refuse(const Arguments& arguments, std::initializer_list<const char*> options, const std::string& what,
+            const std::string& mend) {
+  for (const char* option : options) {
+    if (arguments.has(option)) throw base::InputError({{option, what, mend, {}}});
+  }
+}
+
+/// Which of the two, by --backend; what belongs to the other one is a fault.
+bool on_cpu(const Arguments& arguments) {
+  const std::string backend = arguments.has("--backend") ? arguments.get("--backend") : "gpu";
+  if (backend != "cpu" && backend != "gpu") {
+    throw base::InputError({{"--backend", "'" + backend + "' is no backend", "write cpu or gpu", {}}});
+  }
+  const bool cpu = backend == "cpu";
+  if (cpu) refuse(arguments, {"--gpus"}, "the CPU has none", "leave it out: the job says how many ranks there are");
+  if (cpu) refuse(arguments, {"--warmup", "--trace"}, "belongs to a run on GPUs", "leave it out");
+  if (!cpu) refuse(arguments, {"--tokens"}, "belongs to a run on the CPU", "write --backend cpu");
+  return cpu;
+}
+
 int check_gpus(const Arguments& arguments, int gpus) {
-  for (const char* option : {"--steps", "--warmup", "--json", "--trace", "--set"}) {
-    if (arguments.has(option)) throw base::InputError({{option, "belongs to a JOB", "name one", {}}});
+  refuse(arguments, {"--steps", "--warmup", "--json", "--trace"}, "belongs to a JOB", "name one");
+  if (!job_settings(arguments).empty()) {
+    throw base::InputError({{"JOB", "is missing", "name the Job file that the flags are for", {}}});
   }
   const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker(), "--smoke"});
   return failures.empty() ? kAnswered : verdict(failures.front());
 }
 
 int run(const Arguments& arguments) {
+  if (on_cpu(arguments)) return measure_on_cpu(arguments);
   const int gpus = gpus_of(arguments);
   if (arguments.operands().empty()) return check_gpus(arguments, gpus);
   const MeasuredJob measured = measured_job(arguments, gpus);
@@ -76,18 +101,22 @@ int run(const Arguments& arguments) {
 
 const Command measure{
     .name = "measure",
-    .summary = "train a job on this machine's GPUs for a few steps, or check that they can",
-    .operands = {{"JOB", "a Job file, or a name of `forerun list jobs`; left out: memory, recording and NCCL are checked"}},
-    .options = {{"--gpus", "N", "how many ranks to start, one a GPU; as many as JOB is cut for when not given"},
-                {"--steps", "N", "steps to time; 10 when not given"},
-                {"--warmup", "N", "steps before those; 3 when not given"},
-                {"--json", "FILE", "write the result (docs/real-mode.md); - prints only it"},
-                {"--trace", "FILE", "record one more step: prediction and GPUs in one timeline for ui.perfetto.dev"},
-                {"--set", "PATH=VALUE", "any field of the Job: strategy.tp=2", true}},
+    .summary = "train a job for a few steps, on this machine's GPUs or its CPU; or check the GPUs",
+    .operands = {job_operand()},
+    .options = with_job_flags(
+        {{"--backend", "NAME", "gpu or cpu (in double); gpu when not given"},
+         {"--gpus", "N", "how many ranks to start, one a GPU; as many as JOB is cut for when not given"},
+         {"--steps", "N", "steps to time, or to train on the CPU; 10 when not given"},
+         {"--warmup", "N", "gpu: steps before those; 3 when not given"},
+         {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
+         {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
+         {"--trace", "FILE", "gpu: record one more step; prediction and GPUs in one timeline for ui.perfetto.dev"}}),
     .notes =
-        "Prints step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Other launchers start the\n"
-        "workers themselves: torchrun --nproc-per-node 8 --no-python forerun-worker run JOB\n"
+        "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, recording\n"
+        "and NCCL are checked. Other launchers start the workers themselves:\n"
+        "  torchrun --nproc-per-node 8 --no-python forerun-worker run JOB\n"
         "What real mode does not compute is refused by name, with exit code 2, before a GPU is looked for.\n"
+        "With --backend cpu a thread for each rank runs the job's Plan: real arithmetic, no measurement of a GPU.\n"
         "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share "
         "cards:\n"
         "that shows that all works together, and its times mean nothing.\n",

@@ -8,11 +8,10 @@
 #include <iterator>
 #include <ostream>
 
+#include "cli/job_flags.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
-#include "core/config/document.h"
-#include "core/config/job_reader.h"
 #include "core/plan/build.h"
 #include "real/measure/supported.h"
 #include "real/trace/trace_file.h"
@@ -32,24 +31,12 @@ std::string path_of(const std::string& job, const config::Catalogue& catalogue) 
   return found.empty() ? job : found;  // the reader says what is wrong with it
 }
 
-spec::Job read(const std::string& path, const Arguments& arguments, const config::Catalogue& catalogue) {
-  config::Value tree = config::load(path);
-  for (const std::string& entry : arguments.all("--set")) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos) {
-      throw base::InputError({{"--set", "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
-    }
-    config::set_path(tree, entry.substr(0, equals), entry.substr(equals + 1), "--set " + entry);
-  }
-  return config::read_job(tree, catalogue);
-}
-
 }  // namespace
 
 MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::string path = path_of(arguments.operands().front(), catalogue);
-  MeasuredJob out{read(path, arguments, catalogue), gpus_given, {"run", path}, ""};
+  MeasuredJob out{job_from(arguments, catalogue), gpus_given, {"run", path}, ""};
   const plan::Plan plan = plan::build(out.job);
   if (out.gpus == 0) out.gpus = plan.axes.ranks * plan.axes.stages;
   if (const auto faults = real::unsupported_on_gpu(out.job, plan, out.gpus); !faults.empty()) {
@@ -58,7 +45,7 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   const auto pass_on = [&](const std::string& option, const std::string& value) {
     out.words.insert(out.words.end(), {option, value});
   };
-  for (const std::string& entry : arguments.all("--set")) pass_on("--set", entry);
+  for (const std::string& setting : job_settings(arguments)) pass_on("--set", setting);
   for (const char* option : {"--steps", "--warmup", "--json"}) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }

@@ -92,7 +92,7 @@ struct Operator {
   std::int16_t channel = -1;   // index into Plan::channels; -1: no communication
   std::uint16_t launches = 1;  // kernels the host issues for it
   std::array<EventId, kMaxWaits> waits{-1, -1, -1, -1};
-  EventId records = -1;  // besides its stream's own event
+  EventId records = -1;       // besides its stream's own event
   std::uint16_t padding = 0;  // elements of a data-parallel collective that only make its shares equal
 };
 

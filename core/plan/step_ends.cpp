@@ -30,7 +30,9 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0);
   std::int64_t shared = layers * latent_shared_parameters(c);
   if (c.tp == 1 || c.strategy.lora) return shared;
-  if (!c.sp) return shared + (c.model.qk_norm ? layers * 2 * c.head_dim : 0);
+  const bool shifted = c.model.norm == spec::Norm::layernorm && c.model.norm_bias;
+  const std::int64_t head_norm = (shifted ? 2 : 1) * c.head_dim;
+  if (!c.sp) return shared + (c.model.qk_norm ? layers * 2 * head_norm : 0);
   const spec::Parameters whole = spec::parameters(c.model);
   shared += layers * spec::block_parameters(c.model).norms;
   if (chunk.first) shared += whole.embedding_norm;
@@ -123,7 +125,8 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     buckets.flush();
   }
   for (const Chunk& chunk : chunks) {
-    if (chunk.first && (c.replicated() || offload.updates_on_host())) GradientBuckets(c, out).send_whole({late_table(c), 0});
+    if (chunk.first && (c.replicated() || offload.updates_on_host()))
+      GradientBuckets(c, out).send_whole({late_table(c), 0});
   }
   if (c.replicated()) out.join(Stream::dp);
   if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {

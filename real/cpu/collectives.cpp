@@ -54,7 +54,8 @@ void CpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> se
   std::int64_t at = 0;
   for (int i = 0; i < group.size(); at += sends[i++]) send(group.ranks[i], group.channel, from.part(at, sends[i]));
   at = 0;
-  for (int i = 0; i < group.size(); at += receives[i++]) receive(group.ranks[i], group.channel, to.part(at, receives[i]));
+  for (int i = 0; i < group.size(); at += receives[i++])
+    receive(group.ranks[i], group.channel, to.part(at, receives[i]));
 }
 
 void CpuBackend::shift(const Group& group, const Tensor& from, const Tensor& to) {

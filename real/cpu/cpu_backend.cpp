@@ -163,8 +163,7 @@ void CpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, 
   reference::permute_plan(p, indices(experts), indices(counts), indices(rows));
 }
 
-void CpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x,
-                                 const Tensor& sorted) {
+void CpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x, const Tensor& sorted) {
   reference::permute_forward(p, indices(rows), numbers(x), numbers(sorted));
 }
 

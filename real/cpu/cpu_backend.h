@@ -54,15 +54,15 @@ class CpuBackend final : public Backend {
   void cross_entropy_maximum(const kernels::CrossEntropy&, const Tensor& logits, const Tensor& maximum) override;
   void cross_entropy_sums(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& logits,
                           const Tensor& maximum, const Tensor& total, const Tensor& target_logit) override;
-  void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
-                          const Tensor& target_logit, const Tensor& loss) override;
+  void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total, const Tensor& target_logit,
+                          const Tensor& loss) override;
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
 
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
                       const Tensor& weights) override;
-  void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,
-                       const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) override;
+  void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
+                       const Tensor& dweights, const Tensor& dlogits) override;
   void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts, const Tensor& rows) override;
   void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) override;
   void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted, const Tensor& dx) override;

@@ -1,5 +1,5 @@
-// real/cpu/memory.h -- the CPU backend's memory: numbers, or indices. Fresh numbers are not-a-number, so that what reads
-// them before they are written spoils its result. SPDX-License-Identifier: Apache-2.0
+// real/cpu/memory.h -- the CPU backend's memory: numbers, or indices. Fresh numbers are not-a-number, so that what
+// reads them before they are written spoils its result. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cassert>

@@ -72,8 +72,8 @@ class Backend {
 
   // Matrices and attention.
   virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
-  virtual void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) = 0;       // y[row] += bias
-  virtual void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) = 0;     // dbias += sum of dy[row]
+  virtual void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) = 0;    // y[row] += bias
+  virtual void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) = 0;  // dbias += sum of dy[row]
   virtual void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;
   virtual void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
@@ -89,7 +89,8 @@ class Backend {
                                   const Tensor& dk, const Tensor& dv) = 0;
 
   // Both ends of the model.
-  virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) = 0;
+  virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,
+                                 const Tensor& y) = 0;
   virtual void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
                                   const Tensor& dtable) = 0;
   virtual void cross_entropy_maximum(const kernels::CrossEntropy&, const Tensor& logits, const Tensor& maximum) = 0;

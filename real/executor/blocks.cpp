@@ -64,9 +64,7 @@ Stretches stretches_of(const Task& task, int cp_rank) {
   return plan::stretches_of(cp_rank, task.c.cp, task.c.sequence, task.c.zigzag);
 }
 
-plan::Mask mask_of(const Task& task) {
-  return {task.c.model.causal, task.c.model.window_of(task.op.layer)};
-}
+plan::Mask mask_of(const Task& task) { return {task.c.model.causal, task.c.model.window_of(task.op.layer)}; }
 
 void copy_rows(Backend& backend, const RowCopy& r, const Tensor& from, const Tensor& to) {
   const kernels::StridedCopy copy{.size = {1, r.batch, r.length, r.width},

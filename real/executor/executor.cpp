@@ -160,7 +160,8 @@ void Executor::forget_recomputed(const plan::Call& call) {
 void Executor::release_units(const plan::Call& call, const plan::Segment& segment, int at) {
   if (!rank_.c.fully_sharded || rank_.gathered.empty()) return;
   for (const plan::MemoryChange& change : segment.memory) {
-    if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0) continue;
+    if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0)
+      continue;
     const std::int16_t layer = segment.operators[at].layer;
     auto unit = rank_.gathered.end();
     for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {

@@ -20,9 +20,7 @@ void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out) {
 }
 
 /// Units of the ends, which zero 3 reduces together behind all layers, unless it fills buckets.
-bool ends_come_last(const RankState& rank) {
-  return rank.c.fully_sharded && !rank.job.framework.bucketed_units;
-}
+bool ends_come_last(const RankState& rank) { return rank.c.fully_sharded && !rank.job.framework.bucketed_units; }
 
 /// Whether a parameter is the table that waits for the passes of two chunks (plan::late_table).
 bool leaves_late(const RankState& rank, const Parameter& p) {

@@ -44,8 +44,8 @@ class Order {
   /// Another operator: behind its stream's last one, behind what its waits' events recorded, and behind what the host
   /// has waited for.
   void begin(const plan::Operator&, Issued);
-  void end();        // records the operator's events
-  void host_waits();  // for the operator just begun: all that is issued from now on comes behind it
+  void end();           // records the operator's events
+  void host_waits();    // for the operator just begun: all that is issued from now on comes behind it
   void wait_for_all();  // the host, for every stream
 
   /// Throws RaceError; `what` is the tensor, `describe` says who an operator is.

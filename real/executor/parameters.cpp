@@ -92,8 +92,10 @@ void ParameterTable::add_experts(Unit& unit) {
   const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
   const std::int64_t ffn = moe.ffn / c_.strategy.etp;
   const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};
-  linear(unit, "expert up", Cut::outputs, repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local), bias);
-  linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local), bias);
+  linear(unit, "expert up", Cut::outputs, repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local),
+         bias);
+  linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local),
+         bias);
   if (moe.shared_ffn == 0) return;
   const std::int64_t shared = moe.shared_ffn / c_.tp;
   const Range of_shared{place_.tp() * shared, shared};
@@ -117,8 +119,9 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
     plan::Held mine;
     for (const Parameter* p : unit.parameters) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
     if (mine == held) return;
-    throw std::logic_error(fmt::format("parameters at layer {}: the Plan counts {} and {} of experts, real mode {} and {}",
-                                       unit.layer, held.dense, held.experts, mine.dense, mine.experts));
+    throw std::logic_error(
+        fmt::format("parameters at layer {}: the Plan counts {} and {} of experts, real mode {} and {}", unit.layer,
+                    held.dense, held.experts, mine.dense, mine.experts));
   };
   for (const plan::Chunk& chunk : chunks) {
     std::vector<Unit>& units = units_.emplace_back();
@@ -156,7 +159,8 @@ double normal(std::uint64_t key, std::uint64_t counter) {
 
 std::uint64_t key_of(const Parameter& p, std::uint64_t seed) {
   std::uint64_t key = 14695981039346656037ull ^ seed;  // FNV-1a
-  for (const char c : fmt::format("{}/{}", p.layer, p.name)) key = (key ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  for (const char c : fmt::format("{}/{}", p.layer, p.name))
+    key = (key ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   return key;
 }
 

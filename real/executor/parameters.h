@@ -41,19 +41,19 @@ struct Parameter {
   Start start = Start::normal;
   plan::Axis copies = plan::Axis::dp;  // ranks that hold the same part: dp or expert_dp
   plan::Axis shards = plan::Axis::dp;  // those that share one copy of its states
-  bool uncut = false;            // every (expert) tensor-parallel rank holds the same
-  bool partial_over_tp = false;  // and its gradient has seen this rank's tokens or heads alone
-  bool sharded = false;          // this rank has its `owned` range of the states alone
-  bool reduced_apart = false;    // a gradient that is reduced leaves the tensor in which the next one is summed
-  Range owned;                   // of this rank's part
+  bool uncut = false;                  // every (expert) tensor-parallel rank holds the same
+  bool partial_over_tp = false;        // and its gradient has seen this rank's tokens or heads alone
+  bool sharded = false;                // this rank has its `owned` range of the states alone
+  bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
+  Range owned;                         // of this rank's part
 
   std::int64_t count() const { return part.count(); }
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
   std::int64_t share(int ranks) const { return (count() + ranks - 1) / ranks; }
 
-  Value weight;    // what operators read: the whole part. Zero 3: only while it is gathered
-  Value gradient;  // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
-  Value reduced;   // of the owned range, from all tokens (reduced_apart)
+  Value weight;        // what operators read: the whole part. Zero 3: only while it is gathered
+  Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
+  Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;  // of the owned range
   /// The gradient that the optimizer sees.

@@ -21,10 +21,10 @@
 namespace real {
 
 struct Settings {
-  kernels::AdamW optimizer = {};   // its step is counted by the executor
-  double clip = 1;                 // largest norm of all gradients
-  std::uint64_t seed = 1;          // of the starting parameters
-  bool keeps_gradients = false;    // as they were before they were clipped, for comparison
+  kernels::AdamW optimizer = {};  // its step is counted by the executor
+  double clip = 1;                // largest norm of all gradients
+  std::uint64_t seed = 1;         // of the starting parameters
+  bool keeps_gradients = false;   // as they were before they were clipped, for comparison
 };
 
 /// How far the gradients, or the parameters, of a call's chunks have been sent off: collectives of the Plan carry so
@@ -76,7 +76,7 @@ struct RankState {
   std::map<std::pair<Site, std::string>, std::int64_t> covered;
   /// Of the call under way, by what they order: gradients or parameters of an axis.
   std::map<std::string, Cursor> cursors;
-  std::vector<Parameter*> scattered;  // by the latest reduce-scatter of gradients
+  std::vector<Parameter*> scattered;                                       // by the latest reduce-scatter of gradients
   std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer
 
   Value norm, factor;  // one number each: squared norm of all gradients, what they are multiplied by

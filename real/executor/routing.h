@@ -1,5 +1,5 @@
-// real/executor/routing.h -- where the copies of tokens that a layer of experts makes lie, at each station of their way.
-// The numbers are on the host, which reads the counts of each expert before it sends.
+// real/executor/routing.h -- where the copies of tokens that a layer of experts makes lie, at each station of their
+// way. The numbers are on the host, which reads the counts of each expert before it sends.
 //
 //   by expert   this rank's copies, in the order of all experts
 //   received    rows of this rank's experts, from each expert-parallel rank in turn, of each in the order of experts
@@ -17,10 +17,10 @@ namespace real {
 using Counts = std::vector<std::int64_t>;
 
 struct Routing {
-  Counts by_expert;                    // copies of this rank, for each expert of the model
-  std::vector<Counts> received;        // from each expert-parallel rank, for each expert of this rank
-  std::vector<Counts> gathered;        // what each expert-tensor-parallel rank received: all of its `received`, flat
-  std::int64_t local = 1;              // experts of this rank
+  Counts by_expert;              // copies of this rank, for each expert of the model
+  std::vector<Counts> received;  // from each expert-parallel rank, for each expert of this rank
+  std::vector<Counts> gathered;  // what each expert-tensor-parallel rank received: all of its `received`, flat
+  std::int64_t local = 1;        // experts of this rank
 
   static std::int64_t sum(const Counts& c) { return std::accumulate(c.begin(), c.end(), std::int64_t{0}); }
   std::int64_t rows_received() const {

@@ -20,7 +20,6 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const spec::Strategy& s = job.strategy;
   const spec::Training& t = job.training;
-  const spec::TpOverlap tp = s.overlap.tp.value_or(spec::TpOverlap::none);
   const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
   const bool gelu = !m.gated_mlp && m.activation == spec::Activation::gelu;
   return {
@@ -41,8 +40,6 @@ std::vector<Refusal> refusals(const spec::Job& job) {
       {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
       {s.tp > m.kv_heads && m.kv_heads > 0, "strategy.tp", "heads of keys and values with copies on several ranks",
        "choose a tp of at most kv_heads"},
-      {s.tp > 1 && (tp == spec::TpOverlap::chunked || tp == spec::TpOverlap::userbuffers), "strategy.overlap.tp",
-       "matmuls in pieces", "write tp: none or wgrad"},
       {s.schedule == spec::Schedule::pipedream, "strategy.schedule", "a pipeline without a flush",
        "write schedule: 1f1b"},
       {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",
@@ -73,8 +70,8 @@ std::vector<base::Fault> unsupported(const spec::Job& job, const plan::Plan& pla
   const Actions actions = all_actions();
   for (const std::string& name : plan.names) {
     if (actions.contains(name)) continue;
-    faults.push_back({"strategy", "the operator '" + name + "' is not computed by real mode yet",
-                      "choose a strategy without it"});
+    faults.push_back(
+        {"strategy", "the operator '" + name + "' is not computed by real mode yet", "choose a strategy without it"});
   }
   return faults;
 }

@@ -30,7 +30,8 @@ std::string describe(const RankState& rank, Issued by) {
                                 plan::kStreamNames[static_cast<int>(op.stream)]);
   if (op.layer >= 0) out += fmt::format(" of layer {}", op.layer);
   if (site.microbatch >= 0) out += fmt::format(", microbatch {}", site.microbatch);
-  return out + fmt::format(", {} (call {}, operator {})", plan::kPhaseNames[static_cast<int>(op.phase)], by.call, by.at);
+  return out +
+         fmt::format(", {} (call {}, operator {})", plan::kPhaseNames[static_cast<int>(op.phase)], by.call, by.at);
 }
 
 Task::Task(RankState& r, int call_number, int at)
@@ -45,8 +46,8 @@ Task::Task(RankState& r, int call_number, int at)
 Value& Task::value_at(const Site& where, std::string_view name) {
   Value* value = rank.values.find(where, name);
   if (value != nullptr && *value) return *value;
-  throw std::logic_error(fmt::format("{} needs '{}', which no operator before it has made",
-                                     describe(rank, rank.order.now().by), name));
+  throw std::logic_error(
+      fmt::format("{} needs '{}', which no operator before it has made", describe(rank, rank.order.now().by), name));
 }
 
 Tensor Task::read(Value& value, std::string_view what) {
@@ -80,7 +81,8 @@ Tensor Task::weight(std::string_view name) {
   Parameter* found = find_parameter(name);
   if (found == nullptr) return {};
   if (!found->weight) {
-    throw std::logic_error(fmt::format("{} reads {}, which is not gathered", describe(rank, rank.order.now().by), name));
+    throw std::logic_error(
+        fmt::format("{} reads {}, which is not gathered", describe(rank, rank.order.now().by), name));
   }
   return read(found->weight, name);
 }
@@ -97,13 +99,25 @@ Tensor Task::gradient(Parameter& p) {
   return fresh;
 }
 
+std::int64_t& Task::covered(const char* what) {
+  return rank.covered[{site, fmt::format("{}/{}/{}", name, static_cast<int>(op.phase), what)}];
+}
+
 std::int64_t Task::next_piece(std::int64_t length, std::int64_t whole) {
-  const std::string key = fmt::format("{}/{}", name, static_cast<int>(op.phase));
-  std::int64_t& covered = rank.covered[{site, key}];
-  const std::int64_t begin = covered;
-  covered = begin + length >= whole ? 0 : begin + length;
+  std::int64_t& done = covered("pieces");
+  const std::int64_t begin = done;
+  done = begin + length >= whole ? 0 : begin + length;
   if (begin + length > whole) throw std::logic_error(fmt::format("'{}' covers more than there is", name));
   return begin;
+}
+
+std::int64_t Task::this_block() { return covered("blocks"); }
+
+std::int64_t Task::next_block(std::int64_t count) {
+  std::int64_t& done = covered("blocks");
+  const std::int64_t number = done;
+  done = (number + 1) % count;
+  return number;
 }
 
 }  // namespace real

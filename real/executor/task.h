@@ -53,9 +53,7 @@ class Task {
   void flow(std::string_view name) { rank.values.at(made_stream_site(), made_stream_name()) = value_at(site, name); }
   Tensor gradient_stream() { return read_at(ends(), "gradient stream"); }
   Tensor make_gradient_stream(std::int64_t count) { return make_at(ends(), "gradient stream", count); }
-  void keep_gradient_stream(std::string_view name) {
-    rank.values.at(site, name) = value_at(ends(), "gradient stream");
-  }
+  void keep_gradient_stream(std::string_view name) { rank.values.at(site, name) = value_at(ends(), "gradient stream"); }
   void flow_gradient(std::string_view name) { rank.values.at(ends(), "gradient stream") = value_at(site, name); }
 
   // Parameters.
@@ -77,12 +75,17 @@ class Task {
   /// Where the next piece of `length` begins; back at 0 when all `whole` are covered.
   std::int64_t next_piece(std::int64_t length, std::int64_t whole);
 
+  /// The number of the block of tokens that the operator works on, of `count`; next_block() is its last operator's.
+  std::int64_t this_block();
+  std::int64_t next_block(std::int64_t count);
+
   Group group() const { return rank.place.group(op.channel); }
   Site ends() const { return {site.chunk, site.microbatch, -1}; }
   Tensor read_at(const Site& where, std::string_view name);
   Tensor make_at(const Site& where, std::string_view name, std::int64_t count, Purpose purpose = kActivation);
 
  private:
+  std::int64_t& covered(const char* what);
   Value& value_at(const Site& where, std::string_view name);
   bool streams_apart() const { return again(); }
   Site stream_site() const { return streams_apart() ? site : ends(); }

@@ -1,5 +1,5 @@
-// real/executor/values.h -- the tensors that live between operators: those of each microbatch, by chunk, layer and name,
-// and those of each parameter. SPDX-License-Identifier: Apache-2.0
+// real/executor/values.h -- the tensors that live between operators: those of each microbatch, by chunk, layer and
+// name, and those of each parameter. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>

@@ -1,6 +1,8 @@
 // tests/cli/measure_test.cpp -- forerun measure where it cannot run: every build says so in a sentence, with exit
-// code 3. SPDX-License-Identifier: Apache-2.0
+// code 3; and on the CPU, where it always can. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/run_forerun.h"
 
@@ -70,8 +72,70 @@ TEST(Measure, ANumberOfGpusIsOne) {
   }
 }
 
-/// A Job that real mode can run, on 2 GPUs.
+/// A Llama of 9 thousand parameters on 4 ranks.
 std::string tiny_job(const testing_support::ScratchFolder& folder) {
+  const std::string path = folder / "tiny.yaml";
+  std::ofstream(path)
+      << "model: {name: tiny, layers: 2, hidden: 16, heads: 4, kv_heads: 2, head_dim: 4, ffn: 24, gated_mlp: true,\n"
+         "        activation: swiglu, vocab: 32, norm: rmsnorm, position: rope}\n"
+         "cluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}\n"
+         "training: {sequence: 8, global_batch: 8, micro_batch: 1, precision: bf16, optimizer: adamw}\n"
+         "strategy: {tp: 2, sp: true, pp: 2}\n";
+  return path;
+}
+
+TEST(MeasureOnCpu, LosesALittleLossEachStep) {
+  const testing_support::ScratchFolder folder;
+  const Answer run = forerun("measure " + tiny_job(folder) + " --backend cpu --steps 30 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["backend"], "cpu");
+  EXPECT_EQ(json["ranks"], 4);
+  ASSERT_EQ(json["steps"].size(), 30u);
+  EXPECT_LT(json["steps"][29]["loss"], json["steps"][0]["loss"]);
+  EXPECT_GT(json["steps"][0]["gradient_norm"], 0);
+}
+
+TEST(MeasureOnCpu, SaysThatItMeasuresNoGpu) {
+  const testing_support::ScratchFolder folder;
+  const Answer run = forerun("measure " + tiny_job(folder) + " --backend cpu --steps 1");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "times are no measurement of a GPU")) << run.out;
+}
+
+TEST(MeasureOnCpu, RefusesByName) {
+  const testing_support::ScratchFolder folder;
+  const std::string job = "measure " + tiny_job(folder) + " --backend cpu";
+  const auto refused = [&](const std::string& arguments, const std::string& text) {
+    const Answer run = forerun(job + ' ' + arguments);
+    EXPECT_EQ(run.exit_code, 2) << arguments;
+    EXPECT_TRUE(contains(run.err, text)) << run.err;
+  };
+  refused(
+      "--set model.qk_norm=true",
+      "error: model.qk_norm: norms of queries and keys is not computed by real mode yet\n  mend: write qk_norm: false");
+  refused("--set model=llama3-70b", "are too many for a CPU in double");
+  refused("--steps none", "'none' is no number of steps");
+  refused("--tokens /no/such/file", "cannot read /no/such/file");
+  refused("--gpus 2", "--gpus: the CPU has none");
+  std::ofstream(folder / "tokens", std::ios::binary) << std::string("\x01\x00\x21\x00", 4);  // 33 of 32
+  refused("--tokens " + (folder / "tokens"), "token 2 of " + (folder / "tokens") + " is 33, beyond a vocabulary of 32");
+}
+
+TEST(MeasureOnCpu, LearnsFromAFile) {
+  const testing_support::ScratchFolder folder;
+  std::string text;  // 0 1 2 ... 31, over and over
+  for (int i = 0; i < 512; ++i) text += std::string{static_cast<char>(i % 32), '\0'};
+  std::ofstream(folder / "tokens", std::ios::binary) << text;
+  const Answer run =
+      forerun("measure " + tiny_job(folder) + " --backend cpu --steps 40 --json - --tokens " + (folder / "tokens"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_LT(json["steps"][39]["loss"], 0.9 * json["steps"][0]["loss"].get<double>());
+}
+
+/// A Job that real mode can run, on 2 GPUs.
+std::string llama_job(const testing_support::ScratchFolder& folder) {
   const std::string path = folder / "job.yaml";
   std::ofstream(path) << "model: {base: llama3-8b, layers: 2}\n"
                          "cluster: {node: {base: dgx-h100, gpus: 2}, nodes: 1}\n"
@@ -82,27 +146,27 @@ std::string tiny_job(const testing_support::ScratchFolder& folder) {
 
 TEST(Measure, WhatIsNotComputedIsRefusedByNameBeforeAWorkerIsLookedFor) {
   const testing_support::ScratchFolder folder;
-  const Answer run = with_worker("/no/such/worker", "measure " + tiny_job(folder) + " --set training.dropout=0.1");
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder) + " --set training.dropout=0.1");
   EXPECT_EQ(run.exit_code, 2) << run.err;
   EXPECT_TRUE(contains(run.err, "training.dropout: dropout is not computed by real mode yet")) << run.err;
 }
 
 TEST(Measure, GpusThatDoNotFitTheJobAreRefused) {
   const testing_support::ScratchFolder folder;
-  const Answer run = with_worker("/no/such/worker", "measure " + tiny_job(folder) + " --gpus 4");
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder) + " --gpus 4");
   EXPECT_EQ(run.exit_code, 2) << run.err;
   EXPECT_TRUE(contains(run.err, "--gpus: the job is cut for 2 GPUs, and 4 ranks are started")) << run.err;
 }
 
 TEST(Measure, ASoundJobWantsItsWorker) {
   const testing_support::ScratchFolder folder;
-  const Answer run = with_worker("/no/such/worker", "measure " + tiny_job(folder));
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder));
   EXPECT_EQ(run.exit_code, 3) << run.err;
 }
 
 TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
   const testing_support::ScratchFolder folder;
-  const std::string script = folder / "worker", job = tiny_job(folder);
+  const std::string script = folder / "worker", job = llama_job(folder);
   std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] && echo $WORLD_SIZE $*\nexit 0\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Answer run = with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");

@@ -1,5 +1,5 @@
-// real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual adds.
-// SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual
+// adds. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
 #include "real/executor/gradients.h"
 #include "real/executor/positions.h"

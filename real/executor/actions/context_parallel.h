@@ -8,11 +8,11 @@
 namespace real {
 
 struct AttentionCore {
-  Action forward, backward;          // "attention", "attention gradient"
-  Action gradients_added = {};       // "attention gradients added"
+  Action forward, backward;     // "attention", "attention gradient"
+  Action gradients_added = {};  // "attention gradients added"
 };
 
-AttentionCore ring_core();       // and its hops, in add_context_parallel_actions()
+AttentionCore ring_core();  // and its hops, in add_context_parallel_actions()
 AttentionCore gathered_core();
 AttentionCore ulysses_core();
 

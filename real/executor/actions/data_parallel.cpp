@@ -1,6 +1,5 @@
-// real/executor/actions/data_parallel.cpp -- gradients reduced over the ranks that hold copies, parameters gathered from
-// the ranks that own them: DDP, zero 1, 2, 3, and their groups of HSDP.
-// SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/data_parallel.cpp -- gradients reduced over the ranks that hold copies, parameters gathered
+// from the ranks that own them: DDP, zero 1, 2, 3, and their groups of HSDP. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
 #include "real/executor/flat_order.h"
 
@@ -20,9 +19,7 @@ bool replicated(const Task& task, Axis shards) {
 
 Purpose of_gradients(const Task& task) { return of_collective(task.c.gradient_element); }
 
-Tensor gradient_of(Task& task, Parameter& p) {
-  return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p);
-}
+Tensor gradient_of(Task& task, Parameter& p) { return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p); }
 
 void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
   const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
@@ -43,8 +40,8 @@ void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
 
 void all_reduce(Task& task) { all_reduce_carried(task, next_gradients(task, axis_of(task))); }
 
-/// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the all-reduce
-/// behind it does that.
+/// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the
+/// all-reduce behind it does that.
 void reduce_scatter(Task& task) {
   const Axis axis = axis_of(task);
   const int ranks = task.rank.place.size(axis);

@@ -1,5 +1,5 @@
-// real/executor/actions/gathered.cpp -- context parallelism that gathers keys and values: each of the rank's stretches of
-// queries is attended on the sequence up to its end. What an all-gather leaves lies rank by rank; it is put in the
+// real/executor/actions/gathered.cpp -- context parallelism that gathers keys and values: each of the rank's stretches
+// of queries is attended on the sequence up to its end. What an all-gather leaves lies rank by rank; it is put in the
 // order of the sequence by the operator of that name or, where ranks hold neighbouring tokens and the Plan needs none,
 // by the first reader. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/context_parallel.h"

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "real/executor/actions.h"
+#include "real/executor/actions/row_blocks.h"
 #include "real/executor/gradients.h"
 
 namespace real {
@@ -61,28 +62,64 @@ Tensor cut_out(Task& task, const Piece& piece, std::int64_t rows, const Tensor& 
   return out;
 }
 
+/// Columns of the block's rows of y [tokens, piece.of].
+void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& block, const Tensor& y) {
+  const Tensor w = task.weight(l.weight(task)), bias = task.weight(l.bias());
+  const Tensor result = piece.whole() ? y : task.backend.allocate(block.rows * piece.width);
+  task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
+  if (bias && (l.side != Side::row || task.rank.place.tp() == 0)) {
+    task.backend.add_rows(block.rows, bias.part(piece.begin, piece.width), result);
+  }
+  if (piece.whole()) return;
+  task.backend.strided_copy(kernels::row_pieces(block.rows, piece.width, piece.width, piece.of), result,
+                            y.part(piece.begin, y.count - piece.begin));
+}
+
+/// A row-parallel layer's next block of tokens, which is reduced by itself.
+void forward_block(Task& task, const Linear& l, const Piece& piece) {
+  const std::int64_t number = task.next_block(task.c.tp);
+  const RowBlock block = row_block(task, number, l.source, piece.in);
+  expect(task, "rows", task.work<plan::Matmul>().m, block.rows);
+  multiply(task, l, piece, block, task.make(l.name + " block " + std::to_string(number), block.rows * piece.of));
+}
+
+/// The rows that the operator covers: all, or the next blocks of a gathered input. `last`: none are left.
+std::vector<RowBlock> rows_of(Task& task, const Linear& l, const Piece& piece, bool& first, bool& last) {
+  if (!gathers(task, l) || !gathers_by_blocks(task)) {
+    const Tensor x = task.read(input_name(task, l));
+    first = piece.begin == 0;
+    last = piece.last();
+    return {{x, 0, x.count / piece.in}};
+  }
+  const std::int64_t count = column_block_count(task);
+  const std::int64_t number = piece.last() ? task.next_block(count) : task.this_block();
+  first = number == 0 && piece.begin == 0;
+  last = number + 1 == count && piece.last();
+  return column_blocks(task, number, l.source, l.gathered(), piece.in);
+}
+
 void forward(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.n);
-  const Tensor x = task.read(input_name(task, l)), w = task.weight(l.weight(task));
-  const std::int64_t rows = x.count / piece.in;
-  expect(task, "rows", work.m, rows);
   expect(task, "inputs", work.k, piece.in);
+  if (l.side == Side::row && reduces_by_blocks(task)) return forward_block(task, l, piece);
+  bool first = false, last = false;
+  const std::vector<RowBlock> blocks = rows_of(task, l, piece, first, last);
+  std::int64_t rows = 0;
+  for (const RowBlock& block : blocks) rows += block.rows;
+  expect(task, "rows", work.m, rows);
+  const std::int64_t all = l.side == Side::whole ? rows : task.c.tokens;
   const Purpose purpose = l.name == "output head" ? kLogits : kActivation;
-  const Tensor y = piece.begin == 0 ? task.make(l.name, rows * piece.of, purpose) : task.read(l.name);
-  const Tensor result = piece.whole() ? y : task.backend.allocate(rows * piece.width);
-  task.backend.matmul(Matmul{rows, piece.width, piece.in, false, true}, x, piece.of_weight(w), result);
-  const Tensor bias = task.weight(l.bias());
-  if (bias && (l.side != Side::row || task.rank.place.tp() == 0)) {
-    task.backend.add_rows(rows, bias.part(piece.begin, piece.width), result);
+  const Tensor y = first ? task.make(l.name, all * piece.of, purpose) : task.read(l.name);
+  for (const RowBlock& block : blocks) {
+    multiply(task, l, piece, block, y.part(block.begin * piece.of, block.rows * piece.of));
   }
-  if (!piece.whole()) {
-    task.backend.strided_copy(kernels::row_pieces(rows, piece.width, piece.width, piece.of), result,
-                              y.part(piece.begin, y.count - piece.begin));
-  }
-  if (!piece.last()) return;
+  if (!last) return;
   if (ends_branch(l)) task.alias("branch", l.name);
-  if (gathers(task, l) && !task.rank.job.framework.keeps_gathered) task.erase(l.gathered());
+  if (!gathers(task, l)) return;
+  const bool keeps = task.rank.job.framework.keeps_gathered, by_shards = reduces_by_blocks(task);
+  if (keeps && by_shards) join_shards(task, l.source, l.gathered());
+  if (!keeps && !by_shards) task.erase(l.gathered());
 }
 
 void all_gather(Task& task, const std::string& from, const std::string& to) {
@@ -105,8 +142,18 @@ Tensor reduced(Task& task, const Tensor& partial, std::string_view name, bool sc
 }
 
 void reduce_output(Task& task, const Linear& l, bool scatters) {
-  reduced(task, task.read(l.name), l.name, scatters);
-  if (ends_branch(l)) task.alias("branch", l.name);
+  bool done = true;
+  if (reduces_by_blocks(task)) {
+    done = reduce_next_block(task, l.name);
+  } else {
+    reduced(task, task.read(l.name), l.name, scatters);
+  }
+  if (done && ends_branch(l)) task.alias("branch", l.name);
+}
+
+void gather_input(Task& task, const Linear& l) {
+  if (reduces_by_blocks(task)) return gather_next_shard(task, l.source, l.gathered());
+  all_gather(task, l.source, l.gathered());
 }
 
 void gather_output_gradient(Task& task, const Linear& l) {
@@ -206,8 +253,8 @@ void add_linear_actions(Actions& actions) {
                                        {"output head", "final norm", Side::column}}};
   for (const Linear& l : linears) {
     actions[l.name] = [l](Task& t) { forward(t, l); };
-    actions[l.name + " all-gather"] = [l](Task& t) { all_gather(t, l.source, l.gathered()); };
-    actions[l.name + " input all-gather"] = actions[l.name + " all-gather"];
+    actions[l.name + " all-gather"] = [l](Task& t) { gather_input(t, l); };
+    actions[l.name + " input all-gather"] = [l](Task& t) { all_gather(t, l.source, l.gathered()); };
     actions[l.name + " all-reduce"] = [l](Task& t) { reduce_output(t, l, false); };
     actions[l.name + " reduce-scatter"] = [l](Task& t) { reduce_output(t, l, true); };
     actions[l.name + " gradient all-gather"] = [l](Task& t) { gather_output_gradient(t, l); };

@@ -1,6 +1,7 @@
 // real/executor/actions/ring.cpp -- ring attention (core/plan/context_parallel.h). Keys and values of step i are the
-// tensor "ring i": first the rank's own, then what arrives. Each step's output and log-sum-exp stay apart until "attention
-// output correction" merges them, both at once: nothing is left to do for "attention log-sum-exp correction".
+// tensor "ring i": first the rank's own, then what arrives. Each step's output and log-sum-exp stay apart until
+// "attention output correction" merges them, both at once: nothing is left to do for "attention log-sum-exp
+// correction".
 //
 // Backward goes the other way round, from the keys that came last: step i there has those of the forward's step count -
 // 1 - i. Their gradient follows one step behind them and gets each rank's part in "attention gradients added".

@@ -128,9 +128,7 @@ void add_step_actions(Actions& actions) {
   actions["tied embedding all-reduce"] = [](Task& t) {
     all_reduce_where(t, [](const Parameter& p) { return p.name == "embedding.weight"; });
   };
-  actions["copies' gradient all-reduce"] = [](Task& t) {
-    all_reduce_where(t, [](const Parameter&) { return true; });
-  };
+  actions["copies' gradient all-reduce"] = [](Task& t) { all_reduce_where(t, [](const Parameter&) { return true; }); };
   actions["shared weights gradient all-reduce"] = [](Task& t) {
     all_reduce_where(t, [](const Parameter& p) { return p.partial_over_tp; });
   };

@@ -148,9 +148,9 @@ void nothing(Task&) {}
 AttentionCore ulysses_core() { return {forward, backward}; }
 
 void add_ulysses_actions(Actions& actions) {
-  const std::array<std::string, 8> traded{"queries",        "keys",         "values",
-                                          "attention output", "attention output gradient",
-                                          "query gradient", "key gradient", "value gradient"};
+  const std::array<std::string, 8> traded{
+      "queries",        "keys",         "values",        "attention output", "attention output gradient",
+      "query gradient", "key gradient", "value gradient"};
   for (const std::string& what : traded) {
     actions[what + " packed"] = [what](Task& t) { pack(t, what); };
     actions[what + " all-to-all"] = [what](Task& t) { trade(t, what); };

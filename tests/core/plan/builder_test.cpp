@@ -97,4 +97,20 @@ TEST(SegmentBuilder, TakesBeforeTheNextOperatorAndGivesAfterTheLatest) {
   EXPECT_EQ(s.memory[2].category, Category::workspace);
 }
 
+TEST(SegmentBuilder, WhatWaitsForComputeWaitsForWhatComputeWaitsFor) {
+  // Compute is told to wait for a receive; a collective behind compute comes before the next kernel does.
+  walk::Pen pen;
+  pen.out.compute(kernel, "0");
+  pen.out.join(Stream::recv_next);
+  pen.out.communicate(plan::Collective{}, "1", Stream::tp, 0, {Stream::compute});
+  pen.out.communicate(plan::Collective{}, "2", Stream::gather, 0, {});
+  pen.out.compute(kernel, "3");
+  const plan::Segment s = pen.out.finish();
+  ASSERT_EQ(s.operators.size(), 4u);
+  EXPECT_EQ(s.operators[1].waits[0], plan::event_of(Stream::compute));
+  EXPECT_EQ(s.operators[1].waits[1], plan::event_of(Stream::recv_next));
+  EXPECT_EQ(s.operators[2].waits[0], -1);
+  EXPECT_EQ(s.operators[3].waits[0], plan::event_of(Stream::recv_next));
+}
+
 }  // namespace

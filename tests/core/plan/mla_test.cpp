@@ -102,10 +102,11 @@ TEST(Mla, OnlyNarrowVectorsAreGathered) {
 }
 
 TEST(Mla, GradientsOfTheWholeProjectionsAreSummedOnceAStep) {
-  // (256 x (48 + 40) + 80) x 4 layers in fp32; without sequence parallel every rank has seen every token.
+  // (256 x (48 + 40) + 80) x 4 layers in fp32, and 9 norms of 256; without sequence parallel every rank has seen every
+  // token.
   const spec::Job sp = toy_mla({.tp = 2, .sp = true, .microbatches = 3}), whole = toy_mla({.tp = 2, .microbatches = 3});
   const plan::Plan p = plan::build(sp), q = plan::build(whole);
-  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "shared weights"), (256 * 88 + 80) * 4 * 4);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "shared weights"), ((256 * 88 + 80) * 4 + 9 * 256) * 4);
   EXPECT_EQ(walk::count(q, q.roles[0], "shared weights"), 0);
 }
 

@@ -1,4 +1,5 @@
-// tests/core/plan/step_ends_test.cpp -- what an optimizer's step takes for itself. SPDX-License-Identifier: Apache-2.0
+// tests/core/plan/step_ends_test.cpp -- what an optimizer's step takes for itself, which gradients are summed in front
+// of it. SPDX-License-Identifier: Apache-2.0
 #include "core/plan/step_ends.h"
 
 #include <gtest/gtest.h>
@@ -24,6 +25,37 @@ TEST(StepEnds, ZeroThreeUpdatesByTiles) {
   EXPECT_EQ(workspace(3, 1500), 1500);
   EXPECT_EQ(workspace(3, 5000), 4000);  // a tile that holds all of them
   EXPECT_EQ(workspace(1, 1500), 4000);  // zero 1 and 2 have none
+}
+
+TEST(StepEnds, SequenceParallelSumsTheGradientsOfNorms) {
+  // Scale and shift of 256 in two norms of 4 layers and behind them: (4 x 2 + 1) x 512 numbers in fp32. Without
+  // sequence parallel each rank's norms see every token.
+  const plan::Plan p = plan::build(toy::job({.tp = 2, .sp = true})), q = plan::build(toy::job({.tp = 2}));
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "shared weights"), 9 * 512 * 4);
+  EXPECT_EQ(walk::count(q, q.roles[0], "shared weights"), 0);
+}
+
+TEST(StepEnds, NormsOfQueriesAndKeysSeeARanksHeadsAlone) {
+  // Two scales of 32 in 4 layers; an rmsnorm has no shift.
+  const plan::Plan p = plan::build(toy::job({.tp = 2}, [](spec::Job& j) {
+    j.model.qk_norm = true;
+    j.model.norm = spec::Norm::rmsnorm;
+  }));
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "shared weights"), 4 * 2 * 32 * 4);
+}
+
+TEST(StepEnds, ATableThatTwoChunksShareLeavesBehindAllPasses) {
+  // zb-v: the first stage holds the embedding in chunk 0 and the head in chunk 1, one table of 2048 x 256.
+  const spec::Job j =
+      toy::job({.pp = 2, .dp = 2, .microbatches = 4, .schedule = spec::Schedule::zb_v}, [](spec::Job& job) {
+        job.model.tied_embeddings = true;
+        job.strategy.overlap.grad_reduce = true;
+      });
+  const plan::Plan p = plan::build(j);
+  const plan::Segment& end = p.segments[p.roles[0].calls.back().segment];
+  EXPECT_EQ(p.names[end.operators.front().name], "gradient all-reduce");
+  EXPECT_EQ(walk::collective(p, end.operators.front())->bytes, 2048 * 256 * 4);
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "gradient all-reduce"), walk::parameters(j, p.roles[0]) * 4);
 }
 
 }  // namespace

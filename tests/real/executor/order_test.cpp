@@ -136,9 +136,9 @@ TEST(Order, AMissingSumShowsInTheNumbers) {
   };
   // Ranks that should hold the same gradient do not.
   EXPECT_GT(apart(toy::resolved(tiny::draft(tiny::llama(), {.dp = 2})), "gradient all-reduce"), 1e-6);
-  EXPECT_GT(apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 2, .sp = true})),
-                  "shared weights gradient all-reduce"),
-            1e-6);
+  EXPECT_GT(
+      apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 2, .sp = true})), "shared weights gradient all-reduce"),
+      1e-6);
 }
 
 TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {

@@ -1,6 +1,6 @@
-// tests/real/executor/random_strategies_test.cpp -- combinations that nobody thought of: strategies drawn at random for 8
-// ranks, of which those that the rules allow and real mode computes must equal one rank.
-// SPDX-License-Identifier: Apache-2.0
+// tests/real/executor/random_strategies_test.cpp -- combinations that nobody thought of: strategies drawn at random for
+// 8 ranks, of which those that the rules allow and real mode computes must equal one rank. SPDX-License-Identifier:
+// Apache-2.0
 #include <random>
 
 #include "tests/real/executor/tiny.h"
@@ -40,7 +40,8 @@ class Draw {
     s.overlap.grad_reduce = coin();
     s.overlap.param_gather = coin();
     s.overlap.p2p = coin();
-    s.overlap.tp = of({spec::TpOverlap::none, spec::TpOverlap::wgrad});
+    using Tp = spec::TpOverlap;
+    s.overlap.tp = of({Tp::none, Tp::wgrad, Tp::chunked, Tp::userbuffers});
     s.fused_kernels.grad_accumulation = coin();
     if (model.moe) {
       s.ep = of({1, 2, 4});

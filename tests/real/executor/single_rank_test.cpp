@@ -1,5 +1,5 @@
-// tests/real/executor/single_rank_test.cpp -- one rank runs a Plan: loss and gradients are those of the plain model, and
-// training learns. SPDX-License-Identifier: Apache-2.0
+// tests/real/executor/single_rank_test.cpp -- one rank runs a Plan: loss and gradients are those of the plain model,
+// and training learns. SPDX-License-Identifier: Apache-2.0
 #include "tests/real/executor/reference_model.h"
 #include "tests/real/executor/tiny.h"
 

@@ -108,9 +108,9 @@ TEST(Strategies, DataParallel) {
                          {"zero 3", {.dp = 4, .zero = 3}},
                          {"zero 3 computed again", {.dp = 2, .zero = 3}, recompute(Kind::full)},
                          {"zero 3 kept", {.dp = 2, .zero = 3}, [](spec::Job& j) { j.strategy.fsdp.reshard = false; }},
-                         {"zero 3 reduced once", {.dp = 2, .zero = 3}, [](spec::Job& j) {
-                            j.strategy.fsdp.sync_each_microbatch = false;
-                          }},
+                         {"zero 3 reduced once",
+                          {.dp = 2, .zero = 3},
+                          [](spec::Job& j) { j.strategy.fsdp.sync_each_microbatch = false; }},
                          {"hsdp", {.dp = 4, .zero = 3}, shard(2)}});
 }
 
@@ -120,8 +120,7 @@ TEST(Strategies, SmallBuckets) {
     overlap(true, true)(j);
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(404);
   };
-  expect_the_same(kAll, {{"ddp", {.dp = 2}, buckets},
-                         {"zero 1", {.dp = 4, .zero = 1}, buckets}});
+  expect_the_same(kAll, {{"ddp", {.dp = 2}, buckets}, {"zero 1", {.dp = 4, .zero = 1}, buckets}});
 }
 
 TEST(Strategies, TensorParallel) {
@@ -132,6 +131,24 @@ TEST(Strategies, TensorParallel) {
                          {"and computed again", {.tp = 2, .sp = true}, recompute(Kind::full)},
                          {"with zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}},
                          {"with zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}}});
+}
+
+TEST(Strategies, TensorParallelByBlocks) {
+  const auto overlapped = [](spec::TpOverlap tp, bool separate) {
+    return [=](spec::Job& j) {
+      j.strategy.overlap.tp = tp;
+      j.framework.separate_linears = separate;
+      j.framework.keeps_gathered = separate;
+    };
+  };
+  using enum spec::TpOverlap;
+  expect_the_same(kAll, {{"chunked", {.tp = 2, .sp = true}, overlapped(chunked, false)},
+                         {"chunked, separate matmuls", {.tp = 2, .sp = true}, overlapped(chunked, true)},
+                         {"userbuffers", {.tp = 2, .sp = true}, overlapped(userbuffers, false)},
+                         {"userbuffers, separate matmuls", {.tp = 2, .sp = true}, overlapped(userbuffers, true)}});
+  expect_the_same(kDense, {{"userbuffers without sp", {.tp = 2}, overlapped(userbuffers, false)}});
+  expect_the_same({tiny::gpt()}, {{"four ranks", {.tp = 4, .sp = true}, overlapped(userbuffers, false)},
+                                  {"four ranks chunked", {.tp = 4, .sp = true}, overlapped(chunked, false)}});
 }
 
 TEST(Strategies, PipelineSchedules) {

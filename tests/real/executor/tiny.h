@@ -82,7 +82,7 @@ using Key = std::pair<int, std::string>;  // layer, parameter
 struct Run {
   std::vector<double> losses, norms;
   std::map<Key, std::vector<double>> gradients;  // of the last step, before they are clipped; whole matrices
-  double copies_apart = 0;  // largest difference between two ranks that hold the same number
+  double copies_apart = 0;                       // largest difference between two ranks that hold the same number
 };
 
 /// Writes a rank's part of a gradient to its place in the whole one; returns how far it is from what is there.
@@ -125,7 +125,8 @@ inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, doub
       out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
     }
   };
-  const real::Trained trained = real::train_on_cpu(job, plan, tokens(job), settings(), steps, {wait, wait, wait}, visit);
+  const real::Trained trained =
+      real::train_on_cpu(job, plan, tokens(job), settings(), steps, {wait, wait, wait}, visit);
   out.losses = trained.losses;
   out.norms = trained.gradient_norms;
   return out;
@@ -137,7 +138,8 @@ inline double largest_copies_apart(const spec::Job& job, const plan::Plan& plan)
 
 inline Run run(const spec::Job& job, int steps = 2) { return run(job, plan::build(job), steps); }
 
-/// Largest difference between two runs, or between the copies of one, in losses, norms and gradients, over the largest number of its kind.
+/// Largest difference between two runs, or between the copies of one, in losses, norms and gradients, over the largest
+/// number of its kind.
 inline double difference(const Run& a, const Run& b) {
   double worst = std::max(a.copies_apart, b.copies_apart);
   const auto compare = [&](const std::vector<double>& x, const std::vector<double>& y) {

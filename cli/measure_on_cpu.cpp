@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure_on_cpu.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <ostream>
+
+#include "cli/exit_code.h"
+#include "cli/job_flags.h"
+#include "cli/output.h"
+#include "core/base/fault.h"
+#include "core/config/catalogue.h"
+#include "core/plan/build.h"
+#include "core/spec/parameters.h"
+#include "real/cpu/train.h"
+#include "reports/training_run.h"
+
+namespace cli {
+namespace {
+
+constexpr int kMostSteps = 100'000, kMostRanks = 64;
+constexpr double kMostParameters = 1e8;  // of all ranks together: weights, gradients and moments in double are 4 GB
+
+[[noreturn]] void refuse(const std::string& field, const std::string& what, const std::string& mend) {
+  throw base::InputError({{field, what, mend, {}}});
+}
+
+int steps_of(const Arguments& arguments) {
+  if (!arguments.has("--steps")) return 10;
+  const std::string text = arguments.get("--steps");
+  int steps = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
+  if (error == std::errc() && end == text.data() + text.size() && steps >= 1 && steps <= kMostSteps) return steps;
+  refuse("--steps", "'" + text + "' is no number of steps",
+         "give a whole number from 1 to " + std::to_string(kMostSteps));
+}
+
+/// Token ids of 16 bits, little-endian, one behind the other.
+std::vector<std::int32_t> read_tokens(const std::string& path, std::int64_t vocabulary) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse("--tokens", "cannot read " + path, "give a file of 16-bit token ids");
+  std::vector<std::int32_t> out;
+  unsigned char bytes[2];
+  while (in.read(reinterpret_cast<char*>(bytes), 2)) {
+    out.push_back(bytes[0] | bytes[1] << 8);
+    if (out.back() < vocabulary) continue;
+    refuse("--tokens",
+           fmt::format("token {} of {} is {}, beyond a vocabulary of {}", out.size(), path, out.back(), vocabulary),
+           "choose the model that the file was made for");
+  }
+  if (out.size() < 2) refuse("--tokens", path + " has fewer than two tokens", "give a file of 16-bit token ids");
+  return out;
+}
+
+void refuse_large(const spec::Job& job, const plan::Plan& plan) {
+  const int ranks = plan.axes.ranks * plan.axes.stages;
+  if (ranks > kMostRanks) {
+    refuse("cluster", fmt::format("{} ranks on one CPU", ranks),
+           fmt::format("choose degrees whose product is at most {}", kMostRanks));
+  }
+  const double copies = static_cast<double>(ranks) / (plan.pp * plan.tp);
+  const double parameters = static_cast<double>(spec::parameters(job.model).total()) * copies;
+  if (parameters > kMostParameters) {
+    refuse("model", fmt::format("{:.3g} parameters in all replicas are too many for a CPU in double", parameters),
+           fmt::format("choose a model that leaves at most {:.0g}", kMostParameters));
+  }
+}
+
+}  // namespace
+
+int measure_on_cpu(const Arguments& arguments) {
+  const int steps = steps_of(arguments);
+  const spec::Job job = job_from(arguments, config::Catalogue::find());
+  const plan::Plan plan = plan::build(job);
+  if (std::vector<base::Fault> faults = real::unsupported(job, plan); !faults.empty()) throw base::InputError(faults);
+  refuse_large(job, plan);
+  const std::string file = arguments.get("--tokens");
+  const real::Tokens tokens = file.empty() ? real::Tokens(job.model.vocab, 1)
+                                           : real::Tokens(job.model.vocab, read_tokens(file, job.model.vocab));
+  const real::Trained trained = real::train_on_cpu(job, plan, tokens, {}, steps);
+  result::TrainingRun run{.model = job.model.name,
+                          .backend = "cpu",
+                          .tokens = file.empty() ? "synthetic" : file,
+                          .ranks = plan.axes.ranks * plan.axes.stages,
+                          .parameters = spec::parameters(job.model).total(),
+                          .steps = {}};
+  for (int i = 0; i < steps; ++i) {
+    result::TrainedStep& step = run.steps.emplace_back();
+    step.loss = trained.losses[i];
+    if (!std::isnan(trained.gradient_norms[i])) step.gradient_norm = trained.gradient_norms[i];
+  }
+  if (arguments.has("--json")) {
+    write_to(arguments.get("--json"), "--json", [&](std::ostream& out) { out << reports::training_run_json(run); });
+  }
+  if (arguments.get("--json") != "-") print(reports::training_run_text(run));
+  return kAnswered;
+}
+
+}  // namespace cli
