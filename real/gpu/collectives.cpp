@@ -59,7 +59,10 @@ void GpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   });
 }
 
+// NCCL does nothing for no elements: then no operator is told to have launched.
+
 void GpuBackend::all_gather(const Group& group, const Tensor& piece, const Tensor& whole) {
+  if (piece.count == 0) return;
   launch([&] {
     check(ncclAllGather(at(piece), at(whole), count(piece), type_of(piece.meaning), communicator(group.channel), raw()),
           "ncclAllGather");
@@ -67,6 +70,7 @@ void GpuBackend::all_gather(const Group& group, const Tensor& piece, const Tenso
 }
 
 void GpuBackend::reduce_scatter(const Group& group, const Tensor& whole, const Tensor& piece) {
+  if (piece.count == 0) return;
   launch([&] {
     check(ncclReduceScatter(at(whole), at(piece), count(piece), type_of(piece.meaning), ncclSum,
                             communicator(group.channel), raw()),
@@ -76,6 +80,7 @@ void GpuBackend::reduce_scatter(const Group& group, const Tensor& whole, const T
 
 void GpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> sends, const Tensor& from,
                             std::span<const std::int64_t> receives, const Tensor& to) {
+  if (from.count == 0 && to.count == 0) return;
   std::int64_t sent = 0, received = 0;
   launch([&] {
     Together together;

@@ -21,17 +21,19 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
               if (one) one->check_async();
             }
           },
-          [this] {
-            for (auto& one : communicators_) {
-              if (one) one->abort();
-            }
-          }) {
+          [this] { give_up(); }) {
   for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
 }
 
 GpuBackend::~GpuBackend() {
   indices_.clear();
   recycler_.clear();
+}
+
+void GpuBackend::give_up() {
+  for (auto& one : communicators_) {
+    if (one) one->abort();
+  }
 }
 
 // Streams and events.

@@ -44,6 +44,8 @@ class GpuBackend final : public Backend {
 
   /// Nothing: nobody is told.
   void observe(Observer* observer) { observer_ = observer; }
+  /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
+  void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
   base::Seconds last_step() const { return last_step_; }
   Pool& pool() { return pool_; }

@@ -10,7 +10,7 @@
 namespace real {
 namespace {
 
-constexpr std::uint64_t kTextSeed = 7;
+constexpr std::uint64_t kTextSeed = 1;  // as the CPU backend's, so that losses can be compared
 
 struct Rank {
   World& world;
@@ -62,15 +62,21 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
   GpuBackend backend(world, device.index, everyone, memberships(plan::Context(job), plan, self));
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(self))];
   Marks marks(plan, role);
-  const Tokens tokens(job.model.vocab, kTextSeed);
-  Executor executor(job, plan, self, backend, tokens, Settings{});
-  backend.synchronize();
-  backend.observe(&marks);
   RankRun out;
-  Rank rank{world, backend, marks, executor, out};
-  time_steps(rank, steps);
-  if (steps.recorded) out.trace = record_step(rank, frame_of(plan, self, role.stage));
-  backend.observe(nullptr);
+  try {
+    const Tokens tokens(job.model.vocab, kTextSeed);
+    Executor executor(job, plan, self, backend, tokens, Settings{});
+    backend.synchronize();
+    backend.observe(&marks);
+    Rank rank{world, backend, marks, executor, out};
+    time_steps(rank, steps);
+    if (steps.recorded) out.trace = record_step(rank, frame_of(plan, self, role.stage));
+  } catch (const std::exception& error) {
+    // Before anything is freed: that would wait for the others, who do not know yet.
+    world.store->abort(error.what());
+    backend.give_up();
+    throw;
+  }
   out.plain_attention.assign(backend.plain_attention().begin(), backend.plain_attention().end());
   return out;
 }
