@@ -112,6 +112,16 @@ std::vector<Option> with_job_flags(std::vector<Option> own) {
   return own;
 }
 
+std::vector<std::string> job_settings(const Arguments& args) {
+  std::vector<std::string> out;
+  for (const JobFlag& flag : kJobFlags) {
+    if (args.has(flag.name)) out.push_back(flag.path + ('=' + (*flag.value == '\0' ? "true" : args.get(flag.name))));
+  }
+  const std::vector<std::string> set = args.all(kSet);
+  out.insert(out.end(), set.begin(), set.end());
+  return out;
+}
+
 config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue, std::size_t operand) {
   config::Value tree;
   tree.kind = config::Value::Kind::map;

@@ -23,6 +23,9 @@ config::Value job_tree(const Arguments&, const config::Catalogue&, std::size_t o
 /// Reads such a tree; a fault of a Job made of flags alone names the flag that mends it.
 spec::Job job_of(const config::Value& tree, const Arguments&, const config::Catalogue&);
 
+/// What the job's flags and --set say, as PATH=VALUE in the order in which they are laid over the file.
+std::vector<std::string> job_settings(const Arguments&);
+
 /// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each
 /// lays itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every
 /// fault.

@@ -1,5 +1,5 @@
-// cli/measure.cpp -- forerun measure [--gpus N]: checks this machine's GPUs for real runs, by a worker process for
-// each; forerun measure JOB --backend cpu: trains a small job without any. SPDX-License-Identifier: Apache-2.0
+// cli/measure.cpp -- forerun measure JOB: trains a job on this machine's GPUs for a few steps, by a worker process for
+// each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
+#include "cli/measure_job.h"
 #include "cli/measure_on_cpu.h"
 #include "core/base/fault.h"
 #include "real/launch/spawn.h"
@@ -17,8 +18,9 @@ namespace {
 
 constexpr int kMostRanks = 1024;  // of one machine
 
+/// 0: not given.
 int gpus_of(const Arguments& arguments) {
-  if (!arguments.has("--gpus")) return 1;
+  if (!arguments.has("--gpus")) return 0;
   const std::string text = arguments.get("--gpus");
   int gpus = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
@@ -52,6 +54,14 @@ int verdict(const real::Ended& first) {
   }
 }
 
+/// What an option says that means nothing here.
+void refuse(const Arguments& arguments, std::initializer_list<const char*> options, const std::string& what,
+            const std::string& mend) {
+  for (const char* option : options) {
+    if (arguments.has(option)) throw base::InputError({{option, what, mend, {}}});
+  }
+}
+
 /// Which of the two, by --backend; what belongs to the other one is a fault.
 bool on_cpu(const Arguments& arguments) {
   const std::string backend = arguments.has("--backend") ? arguments.get("--backend") : "gpu";
@@ -59,36 +69,53 @@ bool on_cpu(const Arguments& arguments) {
     throw base::InputError({{"--backend", "'" + backend + "' is no backend", "write cpu or gpu", {}}});
   }
   const bool cpu = backend == "cpu";
-  if (cpu && arguments.has("--gpus")) {
-    throw base::InputError({{"--gpus", "the CPU has none", "leave it out: the job says how many ranks there are", {}}});
-  }
-  if (!cpu && (!arguments.operands().empty() || arguments.has("--steps") || arguments.has("--tokens"))) {
-    throw base::InputError(
-        {{"--backend", "a job on GPUs is not supported by this version", "write --backend cpu", {}}});
-  }
+  if (cpu) refuse(arguments, {"--gpus"}, "the CPU has none", "leave it out: the job says how many ranks there are");
+  if (cpu) refuse(arguments, {"--warmup", "--trace"}, "belongs to a run on GPUs", "leave it out");
+  if (!cpu) refuse(arguments, {"--tokens"}, "belongs to a run on the CPU", "write --backend cpu");
   return cpu;
+}
+
+int check_gpus(const Arguments& arguments, int gpus) {
+  refuse(arguments, {"--steps", "--warmup", "--json", "--trace"}, "belongs to a JOB", "name one");
+  if (!job_settings(arguments).empty()) {
+    throw base::InputError({{"JOB", "is missing", "name the Job file that the flags are for", {}}});
+  }
+  const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker(), "--smoke"});
+  return failures.empty() ? kAnswered : verdict(failures.front());
 }
 
 int run(const Arguments& arguments) {
   if (on_cpu(arguments)) return measure_on_cpu(arguments);
   const int gpus = gpus_of(arguments);
-  const auto failures = real::spawn(gpus, {worker(), "--smoke"});
-  return failures.empty() ? kAnswered : verdict(failures.front());
+  if (arguments.operands().empty()) return check_gpus(arguments, gpus);
+  const MeasuredJob measured = measured_job(arguments, gpus);
+  std::vector<std::string> words{worker()};
+  words.insert(words.end(), measured.words.begin(), measured.words.end());
+  const auto failures = real::spawn(measured.gpus, words);
+  if (!failures.empty()) return verdict(failures.front());
+  write_timeline(measured, arguments);
+  return kAnswered;
 }
 
 }  // namespace
 
 const Command measure{
     .name = "measure",
-    .summary = "check this machine's GPUs for real runs: memory, recording, NCCL; train a small job on the CPU",
+    .summary = "train a job for a few steps, on this machine's GPUs or its CPU; or check the GPUs",
     .operands = {job_operand()},
-    .options =
-        with_job_flags({{"--backend", "NAME", "gpu (the check) or cpu (trains JOB in double); gpu when not given"},
-                        {"--gpus", "N", "how many ranks to start, one a GPU; 1 when not given"},
-                        {"--steps", "N", "cpu: steps to train; 10 when not given"},
-                        {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
-                        {"--json", "FILE", "cpu: write losses and norms (docs/output.md); - prints only them"}}),
+    .options = with_job_flags(
+        {{"--backend", "NAME", "gpu or cpu (in double); gpu when not given"},
+         {"--gpus", "N", "how many ranks to start, one a GPU; as many as JOB is cut for when not given"},
+         {"--steps", "N", "steps to time, or to train on the CPU; 10 when not given"},
+         {"--warmup", "N", "gpu: steps before those; 3 when not given"},
+         {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
+         {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
+         {"--trace", "FILE", "gpu: record one more step; prediction and GPUs in one timeline for ui.perfetto.dev"}}),
     .notes =
+        "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, recording\n"
+        "and NCCL are checked. Other launchers start the workers themselves:\n"
+        "  torchrun --nproc-per-node 8 --no-python forerun-worker run JOB\n"
+        "What real mode does not compute is refused by name, with exit code 2, before a GPU is looked for.\n"
         "With --backend cpu a thread for each rank runs the job's Plan: real arithmetic, no measurement of a GPU.\n"
         "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share "
         "cards:\n"

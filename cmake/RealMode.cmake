@@ -4,11 +4,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 forerun_floor(real_launch real/launch core_base)
+forerun_floor(real_memory real/memory core_plan)
+forerun_floor(real_trace real/trace core_trace nlohmann_json::nlohmann_json)
 # The executor of a Plan and its CPU backend need no CUDA.
 forerun_floor(real_executor real/executor core_plan kernels)
 forerun_floor(real_cpu real/cpu real_executor real_launch)
-forerun_floor(real_memory real/memory core_plan)
-forerun_floor(real_trace real/trace core_trace)
+forerun_floor(real_measure real/measure real_executor real_memory real_trace nlohmann_json::nlohmann_json)
 
 set(FORERUN_HAVE_WORKER OFF)
 if(NOT FORERUN_HAVE_CUDA)
@@ -35,8 +36,10 @@ forerun_floor(real_cuda real/cuda real_launch real_memory CUDA::cudart_static nv
 forerun_floor(real_cupti real/cupti real_trace real_cuda nvidia::cupti)
 
 forerun_sources(worker_sources real/worker)
+forerun_floor(real_gpu real/gpu real_measure real_cupti real_cuda kernels_cuda kernels_vendor CUDA::nvtx3)
+
 add_executable(forerun-worker ${worker_sources})
-target_link_libraries(forerun-worker PRIVATE real_cupti real_cuda real_launch nvidia::cudnn nvidia::cublasLt)
+target_link_libraries(forerun-worker PRIVATE real_gpu real_cupti real_cuda real_launch core_config nvidia::cudnn nvidia::cublasLt)
 set_target_properties(forerun-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                       INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS forerun-worker)

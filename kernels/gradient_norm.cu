@@ -23,6 +23,10 @@ __global__ void clip(const double* squared_norm, double max_norm, float* factor,
   if (norm) *norm = static_cast<float>(found);
 }
 
+__global__ void scale(const float* factor, std::int64_t count, float* values) {
+  for (std::int64_t i = grid_index(); i < count; i += grid_stride()) values[i] *= *factor;
+}
+
 }  // namespace
 
 void squared_norm(std::int64_t count, const float* values, double* total, Stream stream) {
@@ -37,6 +41,11 @@ void squared_norm(std::int64_t count, const float* values, double* total, Stream
 void clip_factor(const double* squared_norm, double max_norm, float* factor, float* norm, Stream stream) {
   clip<<<1, 1, 0, stream>>>(squared_norm, max_norm, factor, norm);
   check_launch("clip factor");
+}
+
+void scale_by(const float* factor, std::int64_t count, float* values, Stream stream) {
+  scale<<<blocks_for(count), kBlock, 0, stream>>>(factor, count, values);
+  check_launch("scale by");
 }
 
 }  // namespace kernels::gpu

@@ -17,4 +17,8 @@ double clip_factor(double squared_norm, double max_norm) {
   return norm > max_norm ? max_norm / norm : 1;
 }
 
+void scale_by(double factor, Output values) {
+  for (double& value : values) value *= factor;
+}
+
 }  // namespace kernels::reference

@@ -37,30 +37,14 @@ std::string quoted(const std::string& text) {
   return out += '"';
 }
 
-class Writer {
+/// The file that the traces share.
+class File {
  public:
-  Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {
-    for (const std::string& name : trace.names) names_.push_back(quoted(name));
-    for (const std::string& phase : trace.phases) phases_.push_back(quoted(phase));
-  }
-
-  void write() {
-    buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) name_track(static_cast<int>(i));
-    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) spans(static_cast<int>(i));
-    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) waits(static_cast<int>(i));
-    transfers();
-    memory();
+  explicit File(std::ostream& out) : out_(out) { buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["; }
+  void end() {
     buffer_ += "\n]}\n";
     flush();
   }
-
- private:
-  int streams() const { return std::max(1, trace_.streams); }
-  // Neither is 0 (Perfetto takes that for the idle task) nor are they equal (it would be the process's main thread).
-  int process(int track) const { return track / streams() + 1; }
-  int thread(int track) const { return process(track) * 100 + track % streams(); }
-
   template <class... Args>
   void event(fmt::format_string<Args...> form, Args&&... args) {
     buffer_ += first_ ? "\n" : ",\n";
@@ -68,11 +52,54 @@ class Writer {
     fmt::format_to(std::back_inserter(buffer_), form, std::forward<Args>(args)...);
     if (buffer_.size() >= kFlushAt) flush();
   }
+  int next_arrow() { return ++arrows_; }
+
+ private:
   void flush() {
     out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     buffer_.clear();
   }
+  std::ostream& out_;
+  std::string buffer_;
+  bool first_ = true;
+  int arrows_ = 0;
+};
+
+/// Where a trace among others goes: what its processes' names begin with, their first number, what 0 is in it.
+struct Slot {
+  std::string prefix = {};
+  int first_process = 1;
+  Ticks zero = 0;
+};
+
+class Writer {
+ public:
+  Writer(const Trace& trace, Slot slot, File& file) : trace_(trace), slot_(std::move(slot)), file_(file) {
+    for (const std::string& name : trace.names) names_.push_back(quoted(name));
+    for (const std::string& phase : trace.phases) phases_.push_back(quoted(phase));
+  }
+
+  void write() {
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) name_track(static_cast<int>(i));
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) spans(static_cast<int>(i));
+    for (std::size_t i = 0; i < trace_.tracks.size(); ++i) waits(static_cast<int>(i));
+    transfers();
+    memory();
+  }
+
+ private:
+  int streams() const { return std::max(1, trace_.streams); }
+  // Neither is 0 (Perfetto takes that for the idle task) nor are they equal (it would be the process's main thread).
+  int process(int track) const { return track / streams() + slot_.first_process; }
+  int thread(int track) const { return process(track) * 100 + track % streams(); }
+
+  template <class... Args>
+  void event(fmt::format_string<Args...> form, Args&&... args) {
+    file_.event(form, std::forward<Args>(args)...);
+  }
   static std::string us(Ticks at) { return fmt::format("{}.{:06}", at / kPerMicrosecond, at % kPerMicrosecond); }
+
+  Ticks at(Ticks of_trace) const { return of_trace - slot_.zero; }
 
   void metadata(const char* what, int track, const std::string& args) {
     event(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", process(track), thread(track), what, args);
@@ -81,7 +108,7 @@ class Writer {
   void name_track(int index) {
     const Track& track = trace_.tracks[index];
     if (index % streams() == 0) {
-      metadata("process_name", index, fmt::format(R"("name":"stage {}, rank {}")", track.stage, track.rank));
+      metadata("process_name", index, fmt::format(R"("name":"{}stage {}, rank {}")", slot_.prefix, track.stage, track.rank));
       metadata("process_sort_index", index, fmt::format(R"("sort_index":{})", process(index)));
     }
     if (track.spans.empty()) return;
@@ -102,17 +129,17 @@ class Writer {
       args += fmt::format(R"({}"phase":{})", args.empty() ? "" : ",", phase);
       if (span.start > span.ready) args += fmt::format(R"(,"waited_us":{})", us(span.start - span.ready));
       event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index),
-            thread(index), us(span.start), us(span.end - span.start), names_.at(span.name), phase, args);
+            thread(index), us(at(span.start)), us(span.end - span.start), names_.at(span.name), phase, args);
     }
   }
 
   void arrow(const char* kind, int from_track, const Span& from, int to_track, const Span& to) {
-    ++arrows_;
-    event(R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_, process(from_track),
-          thread(from_track), us(from.start), kind);
+    const int number = file_.next_arrow();
+    event(R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", number, process(from_track),
+          thread(from_track), us(at(from.start)), kind);
     // A receive may be on its stream before the send begins; an arrow must not point back in time.
-    event(R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", arrows_,
-          process(to_track), thread(to_track), us(std::max(to.start, from.start)), kind);
+    event(R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}})", number,
+          process(to_track), thread(to_track), us(at(std::max(to.start, from.start))), kind);
   }
 
   void waits(int index) {
@@ -165,22 +192,48 @@ class Writer {
       const auto found = process_of.find(track.rank);
       if (found == process_of.end()) continue;
       for (const trace::MemoryPoint& point : track.points) {
-        event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", found->second, us(point.at),
+        event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", found->second, us(std::max<Ticks>(0, at(point.at))),
               point.bytes);
       }
     }
   }
 
   const Trace& trace_;
-  std::ostream& out_;
+  Slot slot_;
+  File& file_;
   std::vector<std::string> names_, phases_;  // quoted once
-  std::string buffer_;
-  bool first_ = true;
-  int arrows_ = 0;
 };
+
+/// Its first operator's.
+Ticks start_of(const Trace& trace) {
+  Ticks start = trace.length;
+  for (const Track& track : trace.tracks) {
+    if (!track.spans.empty()) start = std::min(start, track.spans.front().start);
+  }
+  return start;
+}
+
+int processes_of(const Trace& trace) {
+  const int streams = std::max(1, trace.streams);
+  return (static_cast<int>(trace.tracks.size()) + streams - 1) / streams;
+}
 
 }  // namespace
 
-void write_perfetto(const Trace& trace, std::ostream& out) { Writer(trace, out).write(); }
+void write_perfetto(const Trace& trace, std::ostream& out) {
+  File file(out);
+  Writer(trace, {}, file).write();
+  file.end();
+}
+
+void write_perfetto(const std::vector<NamedTrace>& traces, std::ostream& out) {
+  File file(out);
+  int process = 1;
+  for (const NamedTrace& one : traces) {
+    Writer(*one.trace, {one.name + ": ", process, start_of(*one.trace)}, file).write();
+    process += processes_of(*one.trace);
+  }
+  file.end();
+}
 
 }  // namespace reports

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "core/trace/trace.h"
 
@@ -16,5 +18,13 @@ namespace reports {
 /// Arrows between processes join the n-th send on a channel with the n-th receive on it; where several ranks of a stage
 /// use one channel (an unfolded run), the k-th sending rank meets the k-th receiving one.
 void write_perfetto(const trace::Trace&, std::ostream&);
+
+/// Several traces of one step in one timeline, each with its own processes, "measured: stage 0, rank 0"; all begin at 0.
+/// A trace begins with its first operator.
+struct NamedTrace {
+  std::string name;
+  const trace::Trace* trace = nullptr;
+};
+void write_perfetto(const std::vector<NamedTrace>&, std::ostream&);
 
 }  // namespace reports

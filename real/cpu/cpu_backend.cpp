@@ -5,6 +5,7 @@
 
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"
+#include "kernels/rows.h"
 #include "real/cpu/memory.h"
 
 namespace real {
@@ -14,22 +15,22 @@ using cpu::Memory;
 using cpu::numbers;
 namespace reference = kernels::reference;
 
-Tensor CpuBackend::allocate(std::int64_t count) {
+Tensor CpuBackend::allocate(std::int64_t count, Purpose purpose) {
   auto memory = std::make_shared<Memory>();
   memory->numbers.assign(count, std::numeric_limits<double>::quiet_NaN());
-  return {std::move(memory), 0, count};
+  return {std::move(memory), 0, count, purpose.meaning};
 }
 
 Tensor CpuBackend::upload(std::span<const double> values) {
   auto memory = std::make_shared<Memory>();
   memory->numbers.assign(values.begin(), values.end());
-  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::exact};
 }
 
 Tensor CpuBackend::upload_indices(std::span<const std::int32_t> values) {
   auto memory = std::make_shared<Memory>();
   memory->indices.assign(values.begin(), values.end());
-  return {std::move(memory), 0, static_cast<std::int64_t>(values.size())};
+  return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::index};
 }
 
 std::vector<double> CpuBackend::download(const Tensor& t) {
@@ -72,18 +73,12 @@ void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor&
   reference::matmul(m, numbers(a), numbers(b), numbers(c));
 }
 
-void CpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
-  const auto b = numbers(bias), to = numbers(y);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < b.size(); ++i) to[row * b.size() + i] += b[i];
-  }
+void CpuBackend::add_rows(std::int64_t, const Tensor& bias, const Tensor& y) {
+  reference::add_rows(numbers(bias), numbers(y));
 }
 
-void CpuBackend::sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) {
-  const auto from = numbers(dy), to = numbers(dbias);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[row * to.size() + i];
-  }
+void CpuBackend::sum_rows(std::int64_t, const Tensor& dy, const Tensor& dbias) {
+  reference::sum_rows(numbers(dy), numbers(dbias));
 }
 
 void CpuBackend::norm_forward(const kernels::Norm& n, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -198,7 +193,7 @@ void CpuBackend::clip_factor(const Tensor& norm, double max_norm, const Tensor& 
 }
 
 void CpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
-  for (double& value : numbers(values)) value *= numbers(factor)[0];
+  reference::scale_by(numbers(factor)[0], numbers(values));
 }
 
 void CpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,

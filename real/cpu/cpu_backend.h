@@ -13,9 +13,11 @@ class CpuBackend final : public Backend {
 
   void begin(plan::Stream, std::span<const plan::EventId>) override {}
   void record(plan::EventId) override {}
+  void host_waits() override {}
   void synchronize() override {}
 
-  Tensor allocate(std::int64_t count) override;
+  using Backend::allocate;
+  Tensor allocate(std::int64_t count, Purpose purpose) override;
   Tensor upload(std::span<const double> values) override;
   Tensor upload_indices(std::span<const std::int32_t> values) override;
   std::vector<double> download(const Tensor&) override;

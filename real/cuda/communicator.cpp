@@ -36,6 +36,10 @@ Communicator::~Communicator() {
   sound ? ncclCommDestroy(comm_) : ncclCommAbort(comm_);
 }
 
+void Communicator::abort() {
+  if (ncclComm_t comm = std::exchange(comm_, nullptr)) ncclCommAbort(comm);
+}
+
 std::optional<Communicator> Communicator::split(std::optional<int> color, int key) const {
   ncclComm_t part = nullptr;
   check(ncclCommSplit(comm_, color.value_or(NCCL_SPLIT_NOCOLOR), key, &part, nullptr), "ncclCommSplit");

@@ -33,6 +33,8 @@ class Communicator {
   ncclComm_t get() const { return comm_; }
   int rank() const;
   int size() const;
+  /// Ends what is enqueued, on this rank alone: it would wait for a rank that is gone. Good for nothing afterwards.
+  void abort();
   /// Throws if an operation that was enqueued has failed since.
   void check_async() const;
 

@@ -34,6 +34,8 @@ Pool::Pool(int device) : device_(device) {
   check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
   std::uint64_t keep_all = ~0ull;
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
+  int no = 0;  // or one stream would be made to wait for another that the Plan lets run beside it
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolReuseAllowInternalDependencies, &no), "cudaMemPoolSetAttribute");
 }
 
 Pool::~Pool() { cudaMemPoolDestroy(pool_); }

@@ -1,8 +1,8 @@
 // real/executor/backend.h -- what the actions of operators are made of: memory, kernels, collectives, streams. Actions
 // know no device; a backend knows no Plan. Shapes and meaning of every kernel are those of kernels/NAME.h.
 //
-// All calls but upload(), download() and synchronize() may return before their work is done; they keep their order on
-// the stream that begin() named last, and streams wait for one another through events alone.
+// All calls but upload(), download(), host_waits() and synchronize() may return before their work is done; they keep
+// their order on the stream that begin() named last, and streams wait for one another through events alone.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -46,12 +46,15 @@ class Backend {
   virtual void begin(plan::Stream stream, std::span<const plan::EventId> waits) = 0;
   /// Behind all that was called since begin().
   virtual void record(plan::EventId event) = 0;
+  /// Returns when all that was called on this stream, and all that it waits for, is done.
+  virtual void host_waits() = 0;
   /// Returns when everything issued so far is done.
   virtual void synchronize() = 0;
 
   // Memory. Fresh elements have no value until they are written.
-  virtual Tensor allocate(std::int64_t count) = 0;
-  virtual Tensor upload(std::span<const double> values) = 0;
+  virtual Tensor allocate(std::int64_t count, Purpose purpose) = 0;
+  Tensor allocate(std::int64_t count) { return allocate(count, kActivation); }
+  virtual Tensor upload(std::span<const double> values) = 0;  // of Meaning::exact
   virtual Tensor upload_indices(std::span<const std::int32_t> values) = 0;
   virtual std::vector<double> download(const Tensor&) = 0;
   virtual std::vector<std::int32_t> download_indices(const Tensor&) = 0;

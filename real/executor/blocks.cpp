@@ -24,7 +24,7 @@ std::vector<Piece> pieces_of(const Stretches& stretches) {
 
 Tensor take(Backend& b, std::int64_t batch, const Piece& piece, const Tensor& all) {
   const std::int64_t width = all.count / (batch * piece.all), length = piece.stretch.length;
-  const Tensor out = b.allocate(batch * length * width);
+  const Tensor out = b.allocate(batch * length * width, Purpose{all.meaning});
   copy_rows(b, {batch, length, width, piece.all, piece.at, length, 0}, all, out);
   return out;
 }
@@ -78,13 +78,13 @@ Attended attend(Task& task, const Heads& heads, const Stretches& queries, const 
   Backend& b = task.backend;
   const std::int64_t batch = task.c.batch;
   const std::int64_t rows = batch * heads.q.count / (batch * task.c.head_dim);  // tokens x heads
-  const Attended all{b.allocate(heads.q.count), b.allocate(rows)};
+  const Attended all{b.allocate(heads.q.count), b.allocate(rows, kStatistic)};
   for (const Piece& query : pieces_of(queries)) {
     const Tensor q = take(b, batch, query, heads.q);
     Attended sum;
     for (const Piece& key : pieces_of(keys)) {
       const kernels::Attention a = shape(task, heads, query, key, mask);
-      const Attended part{b.allocate(q.count), b.allocate(a.batch * a.heads * a.queries)};
+      const Attended part{b.allocate(q.count), b.allocate(a.batch * a.heads * a.queries, kStatistic)};
       b.attention_forward(a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v), part.out, part.lse);
       if (!sum.out) {
         sum = part;

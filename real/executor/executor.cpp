@@ -30,19 +30,22 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
 }
 
 void Executor::start_parameters() {
-  const auto zeros = [&](Value& value, std::int64_t count) {
-    value.tensor = rank_.backend.allocate(count);
+  const auto zeros = [&](Value& value, std::int64_t count, Purpose purpose) {
+    value.tensor = rank_.backend.allocate(count, purpose);
     rank_.backend.fill(value.tensor, 0);
   };
   for (Parameter& p : rank_.parameters.all()) {
     const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
-    p.master.tensor = rank_.backend.allocate(p.owned.length);
+    p.master.tensor = rank_.backend.allocate(p.owned.length, kState);
     rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
-    if (!rank_.c.fully_sharded || !p.sharded) p.weight.tensor = whole;
-    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count());
-    if (p.reduced_apart) zeros(p.reduced, p.owned.length);
-    zeros(p.m, p.owned.length);
-    zeros(p.v, p.owned.length);
+    if (!rank_.c.fully_sharded || !p.sharded) {
+      p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
+      rank_.backend.copy(whole, p.weight.tensor);
+    }
+    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
+    if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
+    zeros(p.m, p.owned.length, kState);
+    zeros(p.v, p.owned.length, kState);
   }
 }
 
@@ -61,7 +64,7 @@ void Executor::begin_step() {
   rank_.gathered.clear();
   rank_.routings.clear();
   rank_.loss = {};
-  rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens);
+  rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
   rank_.backend.fill(rank_.loss.tensor, 0);
 }
 

@@ -60,16 +60,16 @@ Tensor Task::write(Value& value, std::string_view what) {
   return value.tensor;
 }
 
-Tensor Task::renew(Value& value, std::int64_t count) {
-  value.tensor = backend.allocate(count);
+Tensor Task::renew(Value& value, std::int64_t count, Purpose purpose) {
+  value.tensor = backend.allocate(count, purpose);
   value.accesses = {rank.order.now(), {}};
   return value.tensor;
 }
 
 Tensor Task::read_at(const Site& where, std::string_view name) { return read(value_at(where, name), name); }
 
-Tensor Task::make_at(const Site& where, std::string_view name, std::int64_t count) {
-  return renew(rank.values.at(where, name), count);
+Tensor Task::make_at(const Site& where, std::string_view name, std::int64_t count, Purpose purpose) {
+  return renew(rank.values.at(where, name), count, purpose);
 }
 
 Parameter& Task::parameter(std::string_view name) {
@@ -94,7 +94,7 @@ Tensor Task::gradient(std::string_view name) {
 
 Tensor Task::gradient(Parameter& p) {
   if (p.gradient) return write(p.gradient, p.name);
-  const Tensor fresh = renew(p.gradient, p.count());
+  const Tensor fresh = renew(p.gradient, p.count(), kGradient);
   backend.fill(fresh, 0);
   return fresh;
 }

@@ -36,7 +36,9 @@ class Task {
   bool has(std::string_view name) const { return rank.values.find(site, name) != nullptr; }
   Tensor read(std::string_view name) { return read_at(site, name); }
   /// Fresh, and known by this name from now on.
-  Tensor make(std::string_view name, std::int64_t count) { return make_at(site, name, count); }
+  Tensor make(std::string_view name, std::int64_t count, Purpose purpose = kActivation) {
+    return make_at(site, name, count, purpose);
+  }
   /// Known by another name, too; whoever wrote it.
   void alias(std::string_view name, std::string_view known) { rank.values.at(site, name) = value_at(site, known); }
   void erase(std::string_view name) { rank.values.erase(site, name); }
@@ -67,7 +69,7 @@ class Task {
   Tensor read(Value& value, std::string_view what);
   Tensor write(Value& value, std::string_view what);  // over what is there
   /// Fresh; readers of what was there keep it.
-  Tensor renew(Value& value, std::int64_t count);
+  Tensor renew(Value& value, std::int64_t count, Purpose purpose);
 
   // Work that is done piece by piece by operators of one name.
   /// Where the next piece of `length` begins; back at 0 when all `whole` are covered.
@@ -80,7 +82,7 @@ class Task {
   Group group() const { return rank.place.group(op.channel); }
   Site ends() const { return {site.chunk, site.microbatch, -1}; }
   Tensor read_at(const Site& where, std::string_view name);
-  Tensor make_at(const Site& where, std::string_view name, std::int64_t count);
+  Tensor make_at(const Site& where, std::string_view name, std::int64_t count, Purpose purpose = kActivation);
 
  private:
   std::int64_t& covered(const char* what);

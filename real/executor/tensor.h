@@ -6,7 +6,36 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/plan/plan.h"
+
 namespace real {
+
+/// What numbers are for, from which a backend chooses their type.
+enum class Meaning : std::uint8_t {
+  activation,  // computed with in the job's precision: activations, weights, what collectives carry of them
+  exact,       // kept or summed in fp32: master weights, moments, gradients, statistics of norms and of softmax
+  sum,         // over all gradients, in fp64
+  index        // token ids, places, experts, counts
+};
+
+/// The type of fresh memory, and what the ledger counts it as.
+struct Purpose {
+  Meaning meaning = Meaning::activation;
+  plan::Category category = plan::Category::activations;
+};
+inline constexpr Purpose kActivation{};
+inline constexpr Purpose kStatistic{Meaning::exact, plan::Category::activations};
+inline constexpr Purpose kIndices{Meaning::index, plan::Category::activations};
+inline constexpr Purpose kLogits{Meaning::activation, plan::Category::logits};
+inline constexpr Purpose kWeight{Meaning::activation, plan::Category::parameters};
+inline constexpr Purpose kGradient{Meaning::exact, plan::Category::gradients};
+inline constexpr Purpose kState{Meaning::exact, plan::Category::optimizer};
+inline constexpr Purpose kSum{Meaning::sum, plan::Category::workspace};
+inline constexpr Purpose kNumbers{Meaning::exact, plan::Category::workspace};
+/// Of a collective, whose numbers take `element` bytes each by the Plan.
+constexpr Purpose of_collective(std::int64_t element) {
+  return {element == 4 ? Meaning::exact : Meaning::activation, plan::Category::communication};
+}
 
 /// Memory that a backend handed out; it is given back with the last tensor that shows a part of it.
 class Storage {
@@ -18,11 +47,12 @@ class Storage {
 struct Tensor {
   std::shared_ptr<Storage> storage = {};
   std::int64_t offset = 0, count = 0;
+  Meaning meaning = Meaning::activation;
 
   explicit operator bool() const { return storage != nullptr; }
   Tensor part(std::int64_t from, std::int64_t length) const {
     assert(from >= 0 && length >= 0 && from + length <= count);
-    return {storage, offset + from, length};
+    return {storage, offset + from, length, meaning};
   }
 };
 

@@ -134,4 +134,50 @@ TEST(MeasureOnCpu, LearnsFromAFile) {
   EXPECT_LT(json["steps"][39]["loss"], 0.9 * json["steps"][0]["loss"].get<double>());
 }
 
+/// A Job that real mode can run, on 2 GPUs.
+std::string llama_job(const testing_support::ScratchFolder& folder) {
+  const std::string path = folder / "job.yaml";
+  std::ofstream(path) << "model: {base: llama3-8b, layers: 2}\n"
+                         "cluster: {node: {base: dgx-h100, gpus: 2}, nodes: 1}\n"
+                         "training: {sequence: 1024, global_batch: 2, micro_batch: 1}\n"
+                         "strategy: {tp: 2}\n";
+  return path;
+}
+
+TEST(Measure, WhatIsNotComputedIsRefusedByNameBeforeAWorkerIsLookedFor) {
+  const testing_support::ScratchFolder folder;
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder) + " --set training.dropout=0.1");
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_TRUE(contains(run.err, "training.dropout: dropout is not computed by real mode yet")) << run.err;
+}
+
+TEST(Measure, GpusThatDoNotFitTheJobAreRefused) {
+  const testing_support::ScratchFolder folder;
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder) + " --gpus 4");
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_TRUE(contains(run.err, "--gpus: the job is cut for 2 GPUs, and 4 ranks are started")) << run.err;
+}
+
+TEST(Measure, ASoundJobWantsItsWorker) {
+  const testing_support::ScratchFolder folder;
+  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder));
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+}
+
+TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
+  const testing_support::ScratchFolder folder;
+  const std::string script = folder / "worker", job = llama_job(folder);
+  std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] && echo $WORLD_SIZE $*\nexit 0\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Answer run = with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "2 run " + job + " --set strategy.sp=true --steps 5 --warmup 2 --json out.json\n");
+}
+
+TEST(Measure, OptionsOfAJobWithoutOneAreRefused) {
+  const Answer run = forerun("measure --steps 5");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "--steps: belongs to a JOB")) << run.err;
+}
+
 }  // namespace

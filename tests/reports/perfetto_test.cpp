@@ -110,4 +110,46 @@ TEST(Perfetto, MemoryGoesToTheProcessOfItsRank) {
 
 TEST(Perfetto, AnEmptyTraceIsStillJson) { EXPECT_TRUE(Json::parse(written({}))["traceEvents"].empty()); }
 
+/// One rank, one stream, one operator of 3 us that begins at `start`.
+trace::Trace one_operator(trace::Ticks start) {
+  trace::Trace t;
+  t.names = {"qkv"};
+  t.phases = {"forward"};
+  t.streams = 1;
+  t.length = start + 3'000'000;
+  t.tracks = {{0, 0, "compute", {{.ready = start, .start = start, .end = t.length}}}};
+  return t;
+}
+
+TEST(Perfetto, PredictionAndMeasurementAreProcessesOfOneTimelineAndBeginTogether) {
+  // The prediction's first operator begins at 1 us, the measured one at 0: both are shown at 0.
+  const trace::Trace predicted = one_operator(1'000'000), measured = one_operator(0);
+  std::ostringstream out;
+  reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);
+  std::vector<Json> spans;
+  std::vector<std::string> processes;
+  for (const Json& event : Json::parse(out.str())["traceEvents"]) {
+    if (event["ph"] == "X") spans.push_back(event);
+    if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
+  }
+  EXPECT_EQ(processes, (std::vector<std::string>{"predicted: stage 0, rank 0", "measured: stage 0, rank 0"}));
+  ASSERT_EQ(spans.size(), 2u);
+  for (const Json& span : spans) {
+    EXPECT_EQ(span["ts"], 0.0);
+    EXPECT_EQ(span["dur"], 3.0);
+  }
+  EXPECT_NE(spans[0]["pid"], spans[1]["pid"]);
+}
+
+TEST(Perfetto, ArrowsOfSeveralTracesHaveNumbersOfTheirOwn) {
+  const trace::Trace one = sample::trace();
+  std::ostringstream out;
+  reports::write_perfetto({{"predicted", &one}, {"measured", &one}}, out);
+  std::vector<int> numbers;
+  for (const Json& event : Json::parse(out.str())["traceEvents"]) {
+    if (event["ph"] == "s") numbers.push_back(event["id"]);
+  }
+  EXPECT_EQ(numbers, (std::vector<int>{1, 2, 3, 4, 5, 6}));
+}
+
 }  // namespace

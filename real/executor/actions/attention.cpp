@@ -21,7 +21,7 @@ void forward(Task& task) {
   const Heads heads = split_heads(task, task.read(packed_name(task)));
   const kernels::Attention a = whole_sequence(task);
   const Tensor out = task.make("attention", heads.q.count);
-  const Tensor lse = task.make("attention lse", a.batch * a.heads * a.queries);
+  const Tensor lse = task.make("attention lse", a.batch * a.heads * a.queries, kStatistic);
   task.backend.attention_forward(a, heads.q, heads.k, heads.v, out, lse);
 }
 

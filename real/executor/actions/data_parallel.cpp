@@ -17,10 +17,12 @@ bool replicated(const Task& task, Axis shards) {
   return (shards == Axis::shard || shards == Axis::expert_shard) && task.rank.place.size(across(shards)) > 1;
 }
 
+Purpose of_gradients(const Task& task) { return of_collective(task.c.gradient_element); }
+
 Tensor gradient_of(Task& task, Parameter& p) { return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p); }
 
 void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
-  const Tensor packed = task.backend.allocate(packed_share(carried, 1));
+  const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
   pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.all_reduce(task.group(), Sum::add, packed);
   std::int64_t at = 0;
@@ -45,14 +47,15 @@ void reduce_scatter(Task& task) {
   const int ranks = task.rank.place.size(axis);
   const std::vector<Parameter*> carried = next_gradients(task, axis);
   const std::int64_t share = packed_share(carried, ranks);
-  const Tensor packed = task.backend.allocate(share * ranks), mine = task.backend.allocate(share);
+  const Tensor packed = task.backend.allocate(share * ranks, of_gradients(task));
+  const Tensor mine = task.backend.allocate(share, of_gradients(task));
   pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.reduce_scatter(task.group(), packed, mine);
   std::int64_t at = 0;
   for (Parameter* p : carried) {
     const Tensor piece = mine.part(at, p->owned.length);
     if (replicated(task, axis)) {
-      task.backend.copy(piece, task.renew(p->scattered, p->owned.length));
+      task.backend.copy(piece, task.renew(p->scattered, p->owned.length, of_gradients(task)));
     } else {
       task.backend.add(piece, task.write(p->reduced, p->name));
     }
@@ -67,7 +70,7 @@ void all_reduce_shards(Task& task) {
   const Axis shards = axis_of(task) == Axis::replicate ? Axis::shard : Axis::expert_shard;
   if (task.rank.place.size(shards) == 1) return all_reduce_carried(task, next_gradients(task, shards));
   for (Parameter* p : task.rank.scattered) {
-    const Tensor sum = task.backend.allocate(p->owned.length);
+    const Tensor sum = task.backend.allocate(p->owned.length, of_gradients(task));
     task.backend.copy(task.read(p->scattered, p->name), sum);
     task.backend.all_reduce(task.group(), Sum::add, sum);
     task.backend.add(sum, task.write(p->reduced, p->name));
@@ -77,7 +80,8 @@ void all_reduce_shards(Task& task) {
 void gather(Task& task, const std::vector<Parameter*>& carried) {
   const int ranks = task.rank.place.size(axis_of(task));
   const std::int64_t share = packed_share(carried, ranks);
-  const Tensor mine = task.backend.allocate(share), packed = task.backend.allocate(share * ranks);
+  const Purpose purpose{Meaning::activation, plan::Category::communication};
+  const Tensor mine = task.backend.allocate(share, purpose), packed = task.backend.allocate(share * ranks, purpose);
   task.backend.fill(mine, 0);
   std::int64_t at = 0;
   for (Parameter* p : carried) {
@@ -98,7 +102,7 @@ void gather_updated(Task& task) {
 /// Zero 3: into memory that release_unit() lets go.
 void gather_unit(Task& task) {
   const std::vector<Parameter*> carried = unit_weights(task, axis_of(task));
-  for (Parameter* p : carried) task.renew(p->weight, p->count());
+  for (Parameter* p : carried) task.renew(p->weight, p->count(), kWeight);
   gather(task, carried);
   GatheredUnit& unit = task.rank.gathered[{task.site.chunk, task.op.layer}];
   unit.bytes += task.work<plan::Collective>().bytes;

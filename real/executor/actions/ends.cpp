@@ -75,19 +75,20 @@ kernels::CrossEntropy loss_shape(const Task& task) {
 
 void loss_maximum(Task& task) {
   const Tensor logits = task.read("output head");
-  task.backend.cross_entropy_maximum(loss_shape(task), logits, task.make("loss maximum", task.c.tokens));
+  task.backend.cross_entropy_maximum(loss_shape(task), logits, task.make("loss maximum", task.c.tokens, kStatistic));
 }
 
 void loss(Task& task) {
   const Tensor logits = task.read("output head"), maximum = task.read("loss maximum");
-  const Tensor total = task.make("loss sum", task.c.tokens), target = task.make("loss target", task.c.tokens);
+  const Tensor total = task.make("loss sum", task.c.tokens, kStatistic);
+  const Tensor target = task.make("loss target", task.c.tokens, kStatistic);
   task.backend.cross_entropy_sums(loss_shape(task), targets_of_tokens(task), logits, maximum, total, target);
 }
 
 void reduce(Task& task, const char* name, Sum sum) {
   const Tensor part = task.read(name);
   expect_bytes(task, part.count, 4);  // fp32
-  const Tensor whole = task.make(name, part.count);
+  const Tensor whole = task.make(name, part.count, kStatistic);
   task.backend.copy(part, whole);
   task.backend.all_reduce(task.group(), sum, whole);
 }
@@ -95,7 +96,8 @@ void reduce(Task& task, const char* name, Sum sum) {
 void loss_gradient(Task& task) {
   const Tensor logits = task.read("output head"), maximum = task.read("loss maximum");
   const Tensor total = task.read("loss sum"), target = task.read("loss target"), targets = targets_of_tokens(task);
-  const Tensor losses = task.backend.allocate(task.c.tokens), d = task.make("d output head", logits.count);
+  const Tensor losses = task.backend.allocate(task.c.tokens, kStatistic);
+  const Tensor d = task.make("d output head", logits.count, kLogits);
   task.backend.cross_entropy_loss(targets, maximum, total, target, losses);
   const Tensor sum = task.write(task.rank.loss, "loss");
   task.backend.scale_add(1 / task.rank.plan.tokens, losses, 1, sum);

@@ -26,11 +26,12 @@ void choose(Task& task) {
   const kernels::Router router = router_shape(task);
   const std::int64_t choices = router.tokens * router.top_k;
   const Tensor logits = task.read("router");
-  const Tensor probabilities = task.make("router probabilities", logits.count);
-  const Tensor experts = task.make("router experts", choices), weights = task.make("router weights", choices);
+  const Tensor probabilities = task.make("router probabilities", logits.count, kStatistic);
+  const Tensor experts = task.make("router experts", choices, kIndices);
+  const Tensor weights = task.make("router weights", choices, kStatistic);
   task.backend.router_forward(router, logits, probabilities, experts, weights);
-  task.backend.permute_plan(permute_shape(task), experts, task.make("router counts", router.experts),
-                            task.make("router rows", choices));
+  task.backend.permute_plan(permute_shape(task), experts, task.make("router counts", router.experts, kIndices),
+                            task.make("router rows", choices, kIndices));
 }
 
 void choose_backward(Task& task) {
@@ -59,7 +60,7 @@ std::vector<Counts> exchange_counts(Task& task, const std::vector<Counts>& mine)
   for (const Counts& c : mine) flat.insert(flat.end(), c.begin(), c.end());
   const auto each = static_cast<std::int64_t>(mine.front().size());
   const std::vector<std::int64_t> pieces(mine.size(), each);
-  const Tensor to = task.backend.allocate(static_cast<std::int64_t>(flat.size()));
+  const Tensor to = task.backend.allocate(static_cast<std::int64_t>(flat.size()), kNumbers);
   task.backend.all_to_all(task.group(), pieces, task.backend.upload(flat), pieces, to);
   const std::vector<double> arrived = task.backend.download(to);
   std::vector<Counts> out(mine.size());
@@ -179,7 +180,8 @@ void unpermute_backward(Task& task) {
   const Tensor dy = task.read(task.has("d branch") ? "d branch" : "d unpermuted");
   const Tensor returned = task.read("returned"), weights = task.read("router weights");
   task.backend.unpermute_backward(permute_shape(task), task.read("router rows"), weights, returned, dy,
-                                  task.make("d rows", returned.count), task.make("d router weights", weights.count));
+                                  task.make("d rows", returned.count),
+                                  task.make("d router weights", weights.count, kStatistic));
 }
 
 void add_shared(Task& task) {

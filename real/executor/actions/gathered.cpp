@@ -75,7 +75,7 @@ Chunk next_chunk(Task& task) {
 
 Tensor rows_of(Task& task, const Chunk& chunk, std::int64_t batch, const Tensor& all) {
   const std::int64_t width = all.count / (batch * chunk.all);
-  const Tensor out = task.backend.allocate(batch * chunk.length * width);
+  const Tensor out = task.backend.allocate(batch * chunk.length * width, Purpose{all.meaning});
   copy_rows(task.backend, {batch, chunk.length, width, chunk.all, chunk.begin, chunk.length, 0}, all, out);
   return out;
 }
@@ -93,7 +93,7 @@ void forward(Task& task) {
   heads.q = rows_of(task, chunk, batch, heads.q);
   const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
   const Tensor out = first ? task.make("attention", count) : task.read("attention");
-  const Tensor lse = first ? task.make("attention lse", count / task.c.head_dim) : task.read("attention lse");
+  const Tensor lse = first ? task.make("attention lse", count / task.c.head_dim, kStatistic) : task.read("attention lse");
   put_rows(task, chunk, batch, part.out, out);
   put_rows(task, chunk, batch * task.c.heads, part.lse, lse);
 }

@@ -109,7 +109,8 @@ void forward(Task& task, const Linear& l) {
   for (const RowBlock& block : blocks) rows += block.rows;
   expect(task, "rows", work.m, rows);
   const std::int64_t all = l.side == Side::whole ? rows : task.c.tokens;
-  const Tensor y = first ? task.make(l.name, all * piece.of) : task.read(l.name);
+  const Purpose purpose = l.name == "output head" ? kLogits : kActivation;
+  const Tensor y = first ? task.make(l.name, all * piece.of, purpose) : task.read(l.name);
   for (const RowBlock& block : blocks) {
     multiply(task, l, piece, block, y.part(block.begin * piece.of, block.rows * piece.of));
   }

@@ -15,8 +15,8 @@ kernels::Norm shape(const Task& task, std::int64_t count, std::int64_t width) {
 void forward(Task& task, const std::string& name) {
   const Tensor x = task.read(name + " input");
   const kernels::Norm norm = shape(task, x.count, task.c.hidden);
-  const Tensor y = task.make(name, x.count), mean = task.make(name + " mean", norm.rows);
-  const Tensor rstd = task.make(name + " rstd", norm.rows);
+  const Tensor y = task.make(name, x.count), mean = task.make(name + " mean", norm.rows, kStatistic);
+  const Tensor rstd = task.make(name + " rstd", norm.rows, kStatistic);
   task.backend.norm_forward(norm, x, task.weight(name + ".weight"), task.weight(name + ".bias"), y, mean, rstd);
 }
 

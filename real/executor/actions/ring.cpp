@@ -71,7 +71,7 @@ void merge(Task& task) {
     return;
   }
   const Tensor before = task.read("attention"), lse_before = task.read("attention lse");
-  const Tensor sum = task.make("attention", out.count), sum_lse = task.make("attention lse", lse.count);
+  const Tensor sum = task.make("attention", out.count), sum_lse = task.make("attention lse", lse.count, kStatistic);
   task.backend.copy(before, sum);
   task.backend.copy(lse_before, sum_lse);
   task.backend.attention_merge(attention_shape(task, task.c.tokens / task.c.batch, 0), out, lse, sum, sum_lse);
@@ -82,7 +82,7 @@ void forward(Task& task) {
   const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, owner(task, step));
   const Attended part = attend(task, heads_at(task, step), own, keys, mask_of(task));
   task.backend.copy(part.out, task.make(at("ring output", step), part.out.count));
-  task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count));
+  task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count, kStatistic));
   if (steps_of(task).size() > 1) return;
   task.alias("attention", at("ring output", 0));  // nothing comes round
   task.alias("attention lse", at("ring lse", 0));

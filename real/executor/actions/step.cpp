@@ -32,7 +32,7 @@ void all_reduce_where(Task& task, Chooses chooses) {
   std::sort(chosen.begin(), chosen.end(), [](const Parameter* a, const Parameter* b) {
     return std::tie(a->layer, a->name) < std::tie(b->layer, b->name);
   });
-  const Tensor packed = task.backend.allocate(count);
+  const Tensor packed = task.backend.allocate(count, of_collective(task.c.gradient_element));
   std::int64_t at = 0;
   for (Parameter* p : chosen) {
     task.backend.copy(task.read(p->final_gradient(), p->name), packed.part(at, p->owned.length));
@@ -73,7 +73,7 @@ bool counted(const Task& task, const Parameter& p) {
 }
 
 void gradient_norm(Task& task) {
-  const Tensor sum = task.renew(task.rank.norm, 1);
+  const Tensor sum = task.renew(task.rank.norm, 1, kSum);
   task.backend.fill(sum, 0);
   for (Parameter& p : task.rank.parameters.all()) {
     if (counted(task, p)) task.backend.squared_norm(task.read(p.final_gradient(), p.name), sum);
@@ -85,7 +85,7 @@ void reduce_norm(Task& task) {
 }
 
 void clip_gradients(Task& task) {
-  const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1);
+  const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1, kNumbers);
   // Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
   // 2401.10241, section 4, would take the step back where that was wrong).
   const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
@@ -114,7 +114,10 @@ void optimizer(Task& task) {
   }
 }
 
-void host_waits(Task& task) { task.rank.order.host_waits(); }
+void host_waits(Task& task) {
+  task.backend.host_waits();
+  task.rank.order.host_waits();
+}
 
 void nothing(Task&) {}
 

@@ -113,7 +113,7 @@ Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
 void forward(Task& task) {
   const Attended all = attend(task, traded_heads(task), whole(task), whole(task), mask_of(task));
   task.backend.copy(all.out, task.make("attention output of own heads", all.out.count));
-  task.backend.copy(all.lse, task.make("attention lse", all.lse.count));
+  task.backend.copy(all.lse, task.make("attention lse", all.lse.count, kStatistic));
 }
 
 void unpack_output(Task& task) {

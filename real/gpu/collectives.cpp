@@ -1,0 +1,127 @@
+// real/gpu/collectives.cpp -- the GPU backend's collectives, by NCCL on the communicator of their channel.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "real/gpu/gpu_backend.h"
+#include "real/measure/element.h"
+
+namespace real {
+namespace {
+
+ncclDataType_t type_of(Meaning meaning) {
+  switch (meaning) {
+    case Meaning::activation: return ncclBfloat16;
+    case Meaning::exact: return ncclFloat;
+    case Meaning::sum: return ncclDouble;
+    case Meaning::index: return ncclInt32;
+  }
+  return ncclFloat;
+}
+
+std::size_t count(const Tensor& t) { return static_cast<std::size_t>(t.count); }
+
+/// Sends and receives of a scope start together, so that none waits for one behind it.
+class Together {
+ public:
+  Together() { check(ncclGroupStart(), "ncclGroupStart"); }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+  ~Together() {
+    if (!ended_) ncclGroupEnd();
+  }
+  void end() {
+    ended_ = true;
+    check(ncclGroupEnd(), "ncclGroupEnd");
+  }
+
+ private:
+  bool ended_ = false;
+};
+
+}  // namespace
+
+ncclComm_t GpuBackend::communicator(int channel) const {
+  const auto& found = communicators_.at(static_cast<std::size_t>(channel));
+  if (!found) throw std::logic_error("a rank meets others on a channel of which it is no member");
+  return found->get();
+}
+
+int GpuBackend::place_of(int channel, int rank) const {
+  return memberships_[static_cast<std::size_t>(channel)].place_of(rank);
+}
+
+void GpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
+  if (group.size() == 1 || x.count == 0) return;
+  launch([&] {
+    check(ncclAllReduce(at(x), at(x), count(x), type_of(x.meaning), sum == Sum::add ? ncclSum : ncclMax,
+                        communicator(group.channel), raw()),
+          "ncclAllReduce");
+  });
+}
+
+// NCCL does nothing for no elements: then no operator is told to have launched.
+
+void GpuBackend::all_gather(const Group& group, const Tensor& piece, const Tensor& whole) {
+  if (piece.count == 0) return;
+  launch([&] {
+    check(ncclAllGather(at(piece), at(whole), count(piece), type_of(piece.meaning), communicator(group.channel), raw()),
+          "ncclAllGather");
+  });
+}
+
+void GpuBackend::reduce_scatter(const Group& group, const Tensor& whole, const Tensor& piece) {
+  if (piece.count == 0) return;
+  launch([&] {
+    check(ncclReduceScatter(at(whole), at(piece), count(piece), type_of(piece.meaning), ncclSum,
+                            communicator(group.channel), raw()),
+          "ncclReduceScatter");
+  });
+}
+
+void GpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> sends, const Tensor& from,
+                            std::span<const std::int64_t> receives, const Tensor& to) {
+  if (from.count == 0 && to.count == 0) return;
+  std::int64_t sent = 0, received = 0;
+  launch([&] {
+    Together together;
+    for (int i = 0; i < group.size(); ++i) {
+      const int peer = place_of(group.channel, group.ranks[i]);
+      const Tensor out = from.part(sent, sends[i]), in = to.part(received, receives[i]);
+      check(ncclSend(at(out), count(out), type_of(from.meaning), peer, communicator(group.channel), raw()), "ncclSend");
+      check(ncclRecv(at(in), count(in), type_of(to.meaning), peer, communicator(group.channel), raw()), "ncclRecv");
+      sent += sends[i];
+      received += receives[i];
+    }
+    together.end();
+  });
+}
+
+void GpuBackend::shift(const Group& group, const Tensor& from, const Tensor& to) {
+  const int size = group.size(), next = group.ranks[(group.self + 1) % size];
+  const int before = group.ranks[(group.self + size - 1) % size];
+  launch([&] {
+    Together together;
+    check(ncclSend(at(from), count(from), type_of(from.meaning), place_of(group.channel, next),
+                   communicator(group.channel), raw()),
+          "ncclSend");
+    check(ncclRecv(at(to), count(to), type_of(to.meaning), place_of(group.channel, before), communicator(group.channel),
+                   raw()),
+          "ncclRecv");
+    together.end();
+  });
+}
+
+void GpuBackend::send(int to, int channel, const Tensor& x) {
+  launch([&] {
+    check(ncclSend(at(x), count(x), type_of(x.meaning), place_of(channel, to), communicator(channel), raw()), "ncclSend");
+  });
+}
+
+void GpuBackend::receive(int from, int channel, const Tensor& x) {
+  launch([&] {
+    check(ncclRecv(at(x), count(x), type_of(x.meaning), place_of(channel, from), communicator(channel), raw()),
+          "ncclRecv");
+  });
+}
+
+}  // namespace real

@@ -1,0 +1,168 @@
+// real/gpu/gpu_backend.cpp -- streams, events, memory; see gpu_backend.h. The kernels are in kernels.cpp, the libraries in
+// matrices.cpp, NCCL in collectives.cpp. SPDX-License-Identifier: Apache-2.0
+#include "real/gpu/gpu_backend.h"
+
+#include <algorithm>
+
+#include "core/base/fault.h"
+#include "real/measure/element.h"
+
+namespace real {
+
+GpuBackend::GpuBackend(const World& world, int device, const Communicator& everyone,
+                       const std::vector<Membership>& memberships)
+    : world_(world),
+      pool_(device),
+      memberships_(memberships),
+      waiter_(
+          world_,
+          [this] {
+            for (const auto& one : communicators_) {
+              if (one) one->check_async();
+            }
+          },
+          [this] { give_up(); }) {
+  for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
+}
+
+GpuBackend::~GpuBackend() {
+  indices_.clear();
+  recycler_.clear();
+}
+
+void GpuBackend::give_up() {
+  for (auto& one : communicators_) {
+    if (one) one->abort();
+  }
+}
+
+// Streams and events.
+
+void GpuBackend::begin_step() {
+  between_steps_ = false;
+  operators_ = 0;
+  // What was called between steps is on the compute stream alone, and no event puts the others behind it.
+  host_.record(stream());
+  waiter_.until(host_);
+  step_begin_.record(stream());
+}
+
+void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits) {
+  end_operator();
+  if (between_steps_) begin_step();
+  recycler_.poll();
+  current_ = stream;
+  for (const plan::EventId event : waits) {
+    if (board_.must_wait(stream, event)) this->stream().wait_for(events_[static_cast<std::size_t>(event)]);
+  }
+  launched_ = false;
+  ++operators_;
+  if (observer_ != nullptr) observer_->begun(operators_);
+}
+
+void GpuBackend::end_operator() {
+  if (!between_steps_ && observer_ != nullptr) observer_->ended(operators_, launched_);
+}
+
+void GpuBackend::record(plan::EventId event) {
+  events_[static_cast<std::size_t>(event)].record(stream());
+  board_.record(event, current_);
+}
+
+void GpuBackend::host_waits() {
+  host_.record(stream());
+  waiter_.until(host_);
+}
+
+void GpuBackend::synchronize() {
+  end_operator();
+  current_ = plan::Stream::compute;
+  for (int s = 0; s < plan::kStreams; ++s) {
+    if (static_cast<plan::Stream>(s) == current_) continue;
+    joined_[s].record(streams_[s]);
+    stream().wait_for(joined_[s]);
+  }
+  step_end_.record(stream());
+  waiter_.until(step_end_);
+  if (!between_steps_) last_step_ = elapsed(step_begin_, step_end_);
+  between_steps_ = true;
+  board_.clear();
+  recycler_.clear();
+  indices_.settle();
+}
+
+// Memory.
+
+void* GpuBackend::at(const Tensor& t) const {
+  if (!t) return nullptr;
+  auto& memory = static_cast<DeviceMemory&>(*t.storage);
+  if (memory.home != current_) memory.used |= 1u << static_cast<unsigned>(current_);
+  char* const first = memory.buffer.as<char>();
+  return first == nullptr ? nullptr : first + t.offset * bytes_of(t.meaning);
+}
+
+Tensor GpuBackend::allocate(std::int64_t count, Purpose purpose) {
+  DeviceBuffer buffer = pool_.take(purpose.category, count * bytes_of(purpose.meaning), stream());
+  return {std::make_shared<DeviceMemory>(std::move(buffer), current_, recycler_), 0, count, purpose.meaning};
+}
+
+Tensor GpuBackend::upload(std::span<const double> values) {
+  const Tensor out = allocate(static_cast<std::int64_t>(values.size()), kNumbers);
+  constexpr std::size_t kPiece = Staging::kMost / sizeof(float);
+  for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
+    const auto piece = values.subspan(begin, std::min(kPiece, values.size() - begin));
+    auto* const to = static_cast<float*>(staging_.begin(piece.size() * sizeof(float)));
+    std::ranges::transform(piece, to, [](double value) { return static_cast<float>(value); });
+    launch([&] { staging_.send(as<float>(out) + begin, piece.size() * sizeof(float), stream()); });
+  }
+  return out;
+}
+
+Tensor GpuBackend::upload_indices(std::span<const std::int32_t> values) {
+  if (const Tensor sent = indices_.find(values, current_)) return sent;
+  const Tensor out = allocate(static_cast<std::int64_t>(values.size()), kIndices);
+  constexpr std::size_t kPiece = Staging::kMost / sizeof(std::int32_t);
+  for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
+    const auto piece = values.subspan(begin, std::min(kPiece, values.size() - begin));
+    std::ranges::copy(piece, static_cast<std::int32_t*>(staging_.begin(piece.size_bytes())));
+    launch([&] { staging_.send(as<std::int32_t>(out) + begin, piece.size_bytes(), stream()); });
+  }
+  indices_.add(values, current_, out);
+  return out;
+}
+
+std::vector<std::byte> GpuBackend::bytes_of_device(const Tensor& t) {
+  std::vector<std::byte> out(static_cast<std::size_t>(t.count * bytes_of(t.meaning)));
+  const PinnedBuffer piece(std::clamp<std::size_t>(out.size(), 1, Staging::kMost));
+  for (std::size_t begin = 0; begin < out.size(); begin += piece.bytes()) {
+    const std::size_t length = std::min(piece.bytes(), out.size() - begin);
+    launch([&] {
+      check(cudaMemcpyAsync(piece.data(), as<char>(t) + begin, length, cudaMemcpyDeviceToHost, raw()), "cudaMemcpyAsync");
+    });
+    host_waits();
+    std::copy_n(static_cast<const std::byte*>(piece.data()), length, out.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  return out;
+}
+
+std::vector<double> GpuBackend::download(const Tensor& t) {
+  if (t.meaning == Meaning::activation) {  // through fp32, which the host knows
+    const Tensor wide = allocate(t.count, kNumbers);
+    copy(t, wide);
+    return download(wide);
+  }
+  const std::vector<std::byte> bytes = bytes_of_device(t);
+  std::vector<double> out(static_cast<std::size_t>(t.count));
+  const auto read = [&]<class T>() { std::copy_n(reinterpret_cast<const T*>(bytes.data()), out.size(), out.begin()); };
+  t.meaning == Meaning::sum ? read.operator()<double>() : read.operator()<float>();
+  return out;
+}
+
+std::vector<std::int32_t> GpuBackend::download_indices(const Tensor& t) {
+  const std::vector<std::byte> bytes = bytes_of_device(t);
+  std::vector<std::int32_t> out(static_cast<std::size_t>(t.count));
+  std::copy_n(reinterpret_cast<const std::int32_t*>(bytes.data()), out.size(), out.begin());
+  return out;
+}
+
+}  // namespace real

@@ -1,0 +1,201 @@
+// real/gpu/kernels.cpp -- the GPU backend's kernels: launches of kernels::gpu on the current stream.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/convert.h"
+#include "kernels/gradient_norm.h"
+#include "kernels/rows.h"
+#include "real/gpu/gpu_backend.h"
+#include "real/measure/element.h"
+
+namespace real {
+
+namespace gpu = kernels::gpu;
+
+namespace {
+
+kernels::Element element(const Tensor& t) { return element_of(t.meaning); }
+
+}  // namespace
+
+void GpuBackend::fill(const Tensor& t, double value) {
+  if (value != 0) throw std::logic_error("the GPU backend fills with zeros alone");
+  if (t.count == 0) return;
+  const auto bytes = static_cast<std::size_t>(t.count * bytes_of(t.meaning));
+  launch([&] { check(cudaMemsetAsync(at(t), 0, bytes, raw()), "cudaMemsetAsync"); });
+}
+
+void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {
+  if (x.count == 0) return;
+  launch([&] { gpu::scale_add(x.count, alpha, element(x), at(x), beta, element(y), at(y), raw()); });
+}
+
+void GpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& from, const Tensor& to) {
+  launch([&] { gpu::strided_copy(copy, element(from), at(from), at(to), raw()); });
+}
+
+void GpuBackend::swiglu_forward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& y) {
+  if (s.rows == 0) return;
+  launch([&] { gpu::swiglu_forward(s, element(y), at(gate_up), at(y), raw()); });
+}
+
+void GpuBackend::swiglu_backward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
+  if (s.rows == 0) return;
+  launch([&] { gpu::swiglu_backward(s, element(dy), at(gate_up), at(dy), at(dx), raw()); });
+}
+
+void GpuBackend::gelu_forward(kernels::Gelu kind, const Tensor& x, const Tensor& y) {
+  if (x.count == 0) return;
+  launch([&] { gpu::gelu_forward(kind, x.count, element(x), at(x), at(y), raw()); });
+}
+
+void GpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  if (x.count == 0) return;
+  launch([&] { gpu::gelu_backward(kind, x.count, element(x), at(x), at(dy), at(dx), raw()); });
+}
+
+void GpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
+  launch([&] { gpu::add_rows(rows, bias.count, element(y), at(bias), at(y), raw()); });
+}
+
+void GpuBackend::sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) {
+  launch([&] { gpu::sum_rows(rows, dbias.count, element(dy), at(dy), as<float>(dbias), raw()); });
+}
+
+void GpuBackend::norm_forward(const kernels::Norm& n, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              const Tensor& y, const Tensor& mean, const Tensor& rstd) {
+  launch([&] {
+    gpu::norm_forward(n, element(x), at(x), nullptr, at(weight), at(bias), nullptr, at(y), as<float>(mean),
+                      as<float>(rstd), raw());
+  });
+}
+
+void GpuBackend::norm_backward(const kernels::Norm& n, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                               const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
+                               const Tensor& dbias) {
+  launch([&] {
+    gpu::norm_backward(n, element(x), at(x), at(weight), as<float>(mean), as<float>(rstd), at(dy), nullptr, at(dx),
+                       as<float>(dweight), as<float>(dbias), raw());
+  });
+}
+
+void GpuBackend::rotary(const kernels::Rotary& r, kernels::Direction direction, const Tensor& positions,
+                        const Tensor& heads) {
+  launch([&] { gpu::rotary(r, direction, element(heads), as<std::int32_t>(positions), at(heads), raw()); });
+}
+
+void GpuBackend::attention_merge(const kernels::Attention& a, const Tensor& other_out, const Tensor& other_lse,
+                                 const Tensor& out, const Tensor& lse) {
+  launch([&] {
+    gpu::attention_merge(a, element(out), at(other_out), as<float>(other_lse), at(out), as<float>(lse), raw());
+  });
+}
+
+void GpuBackend::embedding_forward(const kernels::Embedding& e, const Tensor& ids, const Tensor& table,
+                                   const Tensor& y) {
+  launch([&] { gpu::embedding_forward(e, element(y), as<std::int32_t>(ids), at(table), at(y), raw()); });
+}
+
+void GpuBackend::embedding_backward(const kernels::Embedding& e, const Tensor& ids, const Tensor& dy,
+                                    const Tensor& dtable) {
+  launch([&] { gpu::embedding_backward(e, element(dy), as<std::int32_t>(ids), at(dy), as<float>(dtable), raw()); });
+}
+
+void GpuBackend::cross_entropy_maximum(const kernels::CrossEntropy& c, const Tensor& logits, const Tensor& maximum) {
+  launch([&] { gpu::cross_entropy_maximum(c, element(logits), at(logits), as<float>(maximum), raw()); });
+}
+
+void GpuBackend::cross_entropy_sums(const kernels::CrossEntropy& c, const Tensor& targets, const Tensor& logits,
+                                    const Tensor& maximum, const Tensor& total, const Tensor& target_logit) {
+  launch([&] {
+    gpu::cross_entropy_sums(c, element(logits), as<std::int32_t>(targets), at(logits), as<float>(maximum),
+                            as<float>(total), as<float>(target_logit), raw());
+  });
+}
+
+void GpuBackend::cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
+                                    const Tensor& target_logit, const Tensor& loss) {
+  launch([&] {
+    gpu::cross_entropy_loss(loss.count, as<std::int32_t>(targets), as<float>(maximum), as<float>(total),
+                            as<float>(target_logit), as<float>(loss), raw());
+  });
+}
+
+void GpuBackend::cross_entropy_gradient(const kernels::CrossEntropy& c, const Tensor& targets, const Tensor& maximum,
+                                        const Tensor& total, const Tensor& logits) {
+  launch([&] {
+    gpu::cross_entropy_gradient(c, element(logits), as<std::int32_t>(targets), as<float>(maximum), as<float>(total),
+                                at(logits), raw());
+  });
+}
+
+void GpuBackend::router_forward(const kernels::Router& r, const Tensor& logits, const Tensor& probabilities,
+                                const Tensor& experts, const Tensor& weights) {
+  launch([&] {
+    gpu::router_forward(r, element(logits), at(logits), as<float>(probabilities), as<std::int32_t>(experts),
+                        as<float>(weights), raw());
+  });
+}
+
+void GpuBackend::router_backward(const kernels::Router& r, const Tensor& probabilities, const Tensor& experts,
+                                 const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) {
+  launch([&] {
+    gpu::router_backward(r, element(dlogits), as<float>(probabilities), as<std::int32_t>(experts),
+                         as<std::int32_t>(counts), as<float>(dweights), 1, at(dlogits), raw());
+  });
+}
+
+void GpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, const Tensor& counts,
+                              const Tensor& rows) {
+  launch([&] {
+    gpu::permute_plan(p, as<std::int32_t>(experts), as<std::int32_t>(counts), as<std::int32_t>(rows), raw());
+  });
+}
+
+void GpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x,
+                                 const Tensor& sorted) {
+  launch([&] { gpu::permute_forward(p, element(x), as<std::int32_t>(rows), at(x), at(sorted), raw()); });
+}
+
+void GpuBackend::permute_backward(const kernels::Permute& p, const Tensor& rows, const Tensor& dsorted,
+                                  const Tensor& dx) {
+  launch([&] { gpu::permute_backward(p, element(dx), as<std::int32_t>(rows), at(dsorted), at(dx), raw()); });
+}
+
+void GpuBackend::unpermute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& weights,
+                                   const Tensor& sorted, const Tensor& y) {
+  launch([&] {
+    gpu::unpermute_forward(p, element(y), as<std::int32_t>(rows), as<float>(weights), at(sorted), at(y), raw());
+  });
+}
+
+void GpuBackend::unpermute_backward(const kernels::Permute& p, const Tensor& rows, const Tensor& weights,
+                                    const Tensor& sorted, const Tensor& dy, const Tensor& dsorted,
+                                    const Tensor& dweights) {
+  launch([&] {
+    gpu::unpermute_backward(p, element(dy), as<std::int32_t>(rows), as<float>(weights), at(sorted), at(dy),
+                            at(dsorted), as<float>(dweights), raw());
+  });
+}
+
+void GpuBackend::squared_norm(const Tensor& values, const Tensor& norm) {
+  if (values.count == 0) return;
+  launch([&] { gpu::squared_norm(values.count, as<float>(values), as<double>(norm), raw()); });
+}
+
+void GpuBackend::clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) {
+  launch([&] { gpu::clip_factor(as<double>(norm), max_norm, as<float>(factor), nullptr, raw()); });
+}
+
+void GpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
+  if (values.count == 0) return;
+  launch([&] { gpu::scale_by(as<float>(factor), values.count, as<float>(values), raw()); });
+}
+
+void GpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                       const Tensor& v) {
+  if (master.count == 0) return;
+  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), as<float>(m), as<float>(v), nullptr,
+                                      master.count};
+  launch([&] { gpu::adamw(a, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
+}
+
+}  // namespace real

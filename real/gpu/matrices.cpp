@@ -1,0 +1,78 @@
+// real/gpu/matrices.cpp -- the GPU backend's matmuls by cuBLASLt, and attention by cuDNN or, where cuDNN refuses the shape,
+// by the plain kernel. SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "real/gpu/gpu_backend.h"
+#include "real/measure/attention_shape.h"
+#include "real/measure/element.h"
+
+namespace real {
+
+using kernels::vendor::Pass;
+
+namespace {
+
+kernels::vendor::Number number(const Tensor& t) {
+  const bool exact = element_of(t.meaning) == kernels::Element::f32;
+  return exact ? kernels::vendor::Number::f32 : kernels::vendor::Number::bf16;
+}
+
+}  // namespace
+
+/// One for each stream, since runs of one library share its workspace.
+kernels::vendor::MatmulLibrary& GpuBackend::matmuls() {
+  const auto [library, fresh] = matmuls_.try_emplace(current_);
+  if (fresh) pool_.ledger().take(plan::Category::workspace, kernels::vendor::MatmulLibrary::kWorkspace);
+  return library->second;
+}
+
+void GpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
+  if (m.m == 0 || m.n == 0) return;
+  launch([&] { matmuls().run(m, {number(a), number(b), number(c)}, {.a = at(a), .b = at(b), .c = at(c)}, raw()); });
+}
+
+/// A plan is made, and the shape judged, when it is first met.
+bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
+  const AttentionShape shape{static_cast<int>(pass), a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim,
+                             a.causal, a.offset, a.window};
+  if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
+  try {
+    if (!attention_) attention_.emplace();
+    attention_->workspace_bytes(a, pass);
+    return taken_[shape] = true;
+  } catch (const kernels::DeviceError& refused) {
+    plain_attention_.insert(refused.what());
+    return taken_[shape] = false;
+  }
+}
+
+void GpuBackend::attention_forward(const kernels::Attention& shape, const Tensor& q, const Tensor& k, const Tensor& v,
+                                   const Tensor& out, const Tensor& lse) {
+  const kernels::Attention a = simplest(shape);
+  launch([&] {
+    if (!cudnn_takes(a, Pass::forward)) {
+      kernels::gpu::attention_forward(a, element_of(q.meaning), at(q), at(k), at(v), at(out), as<float>(lse), raw());
+      return;
+    }
+    const DeviceBuffer workspace = lend(attention_->workspace_bytes(a, Pass::forward));
+    attention_->forward(a, at(q), at(k), at(v), at(out), as<float>(lse), workspace.data(), raw());
+  });
+}
+
+void GpuBackend::attention_backward(const kernels::Attention& shape, const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
+                                    const Tensor& dk, const Tensor& dv) {
+  const kernels::Attention a = simplest(shape);
+  launch([&] {
+    if (!cudnn_takes(a, Pass::backward)) {
+      kernels::gpu::attention_backward(a, element_of(q.meaning), at(q), at(k), at(v), at(out), as<float>(lse), at(dout),
+                                       at(dq), at(dk), at(dv), raw());
+      return;
+    }
+    const DeviceBuffer workspace = lend(attention_->workspace_bytes(a, Pass::backward));
+    attention_->backward(a, at(q), at(k), at(v), at(out), as<float>(lse), at(dout), at(dq), at(dk), at(dv),
+                         workspace.data(), raw());
+  });
+}
+
+}  // namespace real

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/gpu/rank_run.h"
+
+#include <algorithm>
+
+#include "real/gpu/gpu_backend.h"
+#include "real/gpu/marks.h"
+#include "real/trace/measured.h"
+
+namespace real {
+namespace {
+
+constexpr std::uint64_t kTextSeed = 1;  // as the CPU backend's, so that losses can be compared
+
+struct Rank {
+  World& world;
+  GpuBackend& backend;
+  Marks& marks;
+  Executor& executor;
+  RankRun& out;
+
+  void step() {
+    world.store->check();
+    const StepResult result = executor.step();
+    out.losses.push_back(result.loss);
+    out.gradient_norms.push_back(result.gradient_norm);
+  }
+};
+
+void time_steps(Rank& rank, const Steps& steps) {
+  for (int i = 0; i < steps.warmup; ++i) rank.step();
+  rank.backend.pool().ledger().begin_step();
+  for (int i = 0; i < steps.timed; ++i) {
+    rank.world.store->barrier("step", rank.world.patience.message);
+    rank.step();
+    rank.out.times.push_back(rank.backend.last_step());
+  }
+  rank.out.peak = rank.backend.pool().ledger().at_peak();
+  rank.out.reserved = rank.backend.pool().reserved_peak();
+}
+
+RankTrace record_step(Rank& rank, trace::Trace frame) {
+  Collector collector;
+  rank.marks.start_owning();
+  rank.executor.step();  // the first one under a profiler is slow
+  collector.take();
+  rank.world.store->barrier("recorded step", rank.world.patience.message);
+  rank.executor.step();
+  rank.marks.stop_owning();
+  const Records records = without_outsiders(collector.take());
+  std::uint64_t start = 0;
+  if (!records.device.empty()) start = std::ranges::min_element(records.device, {}, &DeviceRecord::start_ns)->start_ns;
+  return {start, measured(records, rank.marks.launched(), std::move(frame))};
+}
+
+}  // namespace
+
+RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, const DeviceFacts& device,
+                 const Steps& steps) {
+  const int self = world.identity.rank;
+  const Communicator everyone(world);
+  GpuBackend backend(world, device.index, everyone, memberships(plan::Context(job), plan, self));
+  const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(self))];
+  Marks marks(plan, role);
+  RankRun out;
+  try {
+    const Tokens tokens(job.model.vocab, kTextSeed);
+    Executor executor(job, plan, self, backend, tokens, Settings{});
+    backend.synchronize();
+    backend.observe(&marks);
+    Rank rank{world, backend, marks, executor, out};
+    time_steps(rank, steps);
+    if (steps.recorded) out.trace = record_step(rank, frame_of(plan, self, role.stage));
+  } catch (const std::exception& error) {
+    // Before anything is freed: that would wait for the others, who do not know yet.
+    world.store->abort(error.what());
+    backend.give_up();
+    throw;
+  }
+  out.plain_attention.assign(backend.plain_attention().begin(), backend.plain_attention().end());
+  return out;
+}
+
+}  // namespace real

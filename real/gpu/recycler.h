@@ -1,0 +1,55 @@
+// real/gpu/recycler.h -- memory that other streams than its own may still use when its last tensor goes. It is given
+// back once they are past the point that they had reached then: no stream waits for another because of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "real/cuda/pool.h"
+#include "real/executor/tensor.h"
+
+namespace real {
+
+/// One CUDA stream for each stream of the Plan.
+using Streams = std::array<Stream, plan::kStreams>;
+
+class Recycler {
+ public:
+  explicit Recycler(const Streams& streams) : streams_(streams) {}
+
+  /// `used` has a bit for each stream, besides the buffer's own, that was given work on it.
+  void put(DeviceBuffer buffer, std::uint32_t used);
+  /// Gives back what can be given back now.
+  void poll();
+  /// Everything is done: gives back all.
+  void clear();
+
+ private:
+  struct Waiting {
+    DeviceBuffer buffer;
+    std::vector<Event> until;
+  };
+  Event fresh();
+
+  const Streams& streams_;
+  std::vector<Waiting> waiting_;
+  std::vector<Event> spare_;
+};
+
+/// Numbers on the GPU. Outlived by its recycler.
+struct DeviceMemory final : Storage {
+  DeviceMemory(DeviceBuffer b, plan::Stream of, Recycler& to) : buffer(std::move(b)), home(of), recycler(to) {}
+  ~DeviceMemory() override {
+    if (used != 0) recycler.put(std::move(buffer), used);
+  }
+  DeviceBuffer buffer;
+  plan::Stream home;
+  std::uint32_t used = 0;
+  Recycler& recycler;
+};
+
+}  // namespace real

@@ -1,0 +1,35 @@
+// real/gpu/staging.h -- page-locked memory through which the host's numbers reach the GPU without being waited for.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "real/cuda/pool.h"
+
+namespace real {
+
+class Staging {
+ public:
+  static constexpr std::size_t kMost = std::size_t{64} << 20;  // bytes of one piece
+
+  /// Where the host writes up to kMost `bytes`; what was there before has been copied. May wait for an earlier copy.
+  void* begin(std::size_t bytes);
+  /// What was written goes to `to`, behind all that `stream` has to do.
+  void send(void* to, std::size_t bytes, const Stream& stream);
+
+ private:
+  struct Slot {
+    explicit Slot(std::size_t bytes) : memory(bytes) {}
+    PinnedBuffer memory;
+    Event copied;
+  };
+  static constexpr std::size_t kLeast = std::size_t{64} << 10;  // so that small pieces share slots
+  static constexpr std::size_t kSlots = 32;                     // on their way at once
+
+  std::vector<std::unique_ptr<Slot>> slots_;
+  Slot* open_ = nullptr;
+};
+
+}  // namespace real

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/measure/measurement.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "core/base/text.h"
+
+namespace real {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t total(const Ledger::ByCategory& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+std::string human(std::int64_t bytes) { return base::human(base::Bytes(static_cast<double>(bytes))); }
+
+std::string condition_line(std::size_t rank, const Condition& c) {
+  std::string slowed;
+  for (const std::string& reason : c.slowed_by) slowed += (slowed.empty() ? ", slowed by " : ", ") + reason;
+  return fmt::format("GPU         rank {}: {}, SMs {}, memory {}, {}, {} degrees Celsius{}\n", rank, c.gpu,
+                     base::human(c.sm_clock), base::human(c.memory_clock), base::human(c.power), c.celsius, slowed);
+}
+
+Json by_category(const Ledger::ByCategory& bytes) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < bytes.size(); ++i) out[std::string(plan::kCategoryNames[i])] = bytes[i];
+  return out;
+}
+
+Json json_of(const MemoryUse& memory) {
+  return {{"rank", memory.rank},
+          {"peak_bytes", total(memory.measured)},
+          {"planned_bytes", total(memory.planned)},
+          {"reserved_bytes", memory.reserved},
+          {"measured", by_category(memory.measured)},
+          {"planned", by_category(memory.planned)}};
+}
+
+Json json_of(const Condition& c) {
+  return {{"gpu", c.gpu},           {"sm_clock_hz", c.sm_clock.si()}, {"memory_clock_hz", c.memory_clock.si()},
+          {"power_w", c.power.si()}, {"celsius", c.celsius},           {"slowed_by", c.slowed_by}};
+}
+
+}  // namespace
+
+std::string text(const Measurement& m) {
+  std::string out = fmt::format("job         {}\n", m.job);
+  if (m.shares_cards) out += "            ranks share a card: no time below means anything\n";
+  out += fmt::format("step        {} (80 % of steps from {} to {}; {} steps after {} to warm up)\n",
+                     base::human(m.time.median), base::human(m.time.low), base::human(m.time.high), m.steps.size(),
+                     m.warmup);
+  out += fmt::format("throughput  {:.0f} tokens/s, {:.0f} a GPU\n", m.tokens_per_second(),
+                     m.tokens_per_second() / m.gpus);
+  if (m.peak.si() > 0) {
+    out += fmt::format("MFU         {:.1f} %, {:.1f} TFLOP/s a GPU\n", 100 * m.mfu(),
+                       m.model_flops_per_second_per_gpu() / 1e12);
+  }
+  out += "loss       ";
+  for (const double loss : m.losses) out += fmt::format(" {:.4f}", loss);
+  out += fmt::format("\nmemory      {}\n  planned   {}\n  reserved  {} (rank {})\n", to_string(m.memory.measured),
+                     to_string(m.memory.planned), human(m.memory.reserved), m.memory.rank);
+  for (std::size_t rank = 0; rank < m.conditions.size(); ++rank) out += condition_line(rank, m.conditions[rank]);
+  for (const std::string& why : m.plain_attention) out += fmt::format("attention   by the plain kernel: {}\n", why);
+  return out;
+}
+
+std::string json(const Measurement& m) {
+  Json steps = Json::array(), conditions = Json::array();
+  for (const base::Seconds step : m.steps) steps.push_back(step.si());
+  for (const Condition& c : m.conditions) conditions.push_back(json_of(c));
+  const Json out = {{"schema", 1},
+                    {"job", m.job},
+                    {"gpus", m.gpus},
+                    {"step_time_s", m.time.median.si()},
+                    {"step_time_low_s", m.time.low.si()},
+                    {"step_time_high_s", m.time.high.si()},
+                    {"steps_s", steps},
+                    {"warmup", m.warmup},
+                    {"tokens_per_s", m.tokens_per_second()},
+                    {"tokens_per_s_per_gpu", m.tokens_per_second() / m.gpus},
+                    {"model_tflops_per_gpu", m.model_flops_per_second_per_gpu() / 1e12},
+                    {"mfu", m.mfu()},
+                    {"losses", m.losses},
+                    {"gradient_norms", m.gradient_norms},
+                    {"memory", json_of(m.memory)},
+                    {"driver", m.driver},
+                    {"conditions", conditions},
+                    {"plain_attention", m.plain_attention},
+                    {"shares_cards", m.shares_cards}};
+  return out.dump(2) + "\n";
+}
+
+}  // namespace real

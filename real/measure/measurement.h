@@ -1,0 +1,55 @@
+// real/measure/measurement.h -- what a run on GPUs measured, computed once; text and JSON print it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "real/measure/step_times.h"
+#include "real/memory/ledger.h"
+
+namespace real {
+
+/// A rank's card, as it was when the last step had ended.
+struct Condition {
+  std::string gpu;  // "NVIDIA H200"
+  base::Hertz sm_clock, memory_clock;
+  base::Watts power;
+  int celsius = 0;
+  std::vector<std::string> slowed_by;
+};
+
+/// The rank whose memory was highest.
+struct MemoryUse {
+  int rank = 0;
+  Ledger::ByCategory measured{}, planned{};  // at their peaks
+  std::int64_t reserved = 0;                 // that the driver gave the pool
+};
+
+struct Measurement {
+  std::string job;  // one line for people
+  int gpus = 1, warmup = 0;
+  StepTimes steps;  // of the slowest rank in each
+  Spread time;
+  double tokens = 0, model_flops = 0;  // of one step, all ranks
+  base::FlopRate peak;                 // of one GPU, dense, bf16, by the job's data sheet; 0: not known
+  std::vector<double> losses;          // by step, warm-up included
+  std::vector<double> gradient_norms;
+  MemoryUse memory;
+  std::vector<Condition> conditions;  // by rank
+  std::string driver;
+  std::vector<std::string> plain_attention;  // why cuDNN's was not used, once each
+  bool shares_cards = false;                 // then no time means anything
+
+  double tokens_per_second() const { return tokens / time.median.si(); }
+  double model_flops_per_second_per_gpu() const { return model_flops / time.median.si() / gpus; }
+  double mfu() const { return peak.si() > 0 ? model_flops_per_second_per_gpu() / peak.si() : 0; }
+};
+
+/// For people; ends with a newline.
+std::string text(const Measurement&);
+/// docs/real-mode.md has the keys.
+std::string json(const Measurement&);
+
+}  // namespace real

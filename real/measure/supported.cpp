@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/measure/supported.h"
+
+#include <fmt/format.h>
+
+#include "real/executor/executor.h"
+
+namespace real {
+namespace {
+
+constexpr int kMostHeadDim = 256;  // of the plain attention kernel, and of cuDNN's
+constexpr int kMostChoices = 32;   // experts of a token, of the router's kernel
+
+}  // namespace
+
+std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Plan& plan, int ranks) {
+  std::vector<base::Fault> faults = unsupported(job, plan);
+  const auto refuse = [&](bool applies, const char* field, std::string what, std::string mend) {
+    if (applies) faults.push_back({field, std::move(what), std::move(mend)});
+  };
+  const spec::Dtype precision = job.training.precision;
+  refuse(precision == spec::Dtype::fp32 || precision == spec::Dtype::tf32 || precision == spec::Dtype::fp16,
+         "training.precision", fmt::format("{} is not computed on GPUs by real mode yet", spec::name(precision)),
+         "write precision: bf16");
+  refuse(job.model.head_dim > kMostHeadDim, "model.head_dim",
+         fmt::format("heads of {} are more than the attention kernels take", job.model.head_dim),
+         fmt::format("choose a model with heads of at most {}", kMostHeadDim));
+  refuse(job.model.moe && job.model.moe->top_k > kMostChoices, "model.moe.top_k",
+         fmt::format("{} experts for each token are more than the router's kernel takes", job.model.moe ? job.model.moe->top_k : 0),
+         fmt::format("choose a model with at most {}", kMostChoices));
+  const int needed = plan.axes.ranks * plan.axes.stages;
+  refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),
+         fmt::format("give --gpus {}, or cut the job for {}", needed, ranks));
+  return faults;
+}
+
+}  // namespace real

@@ -1,0 +1,179 @@
+// real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--json FILE] [--trace FILE]:
+// trains a job on GPUs for a few steps and says what they took. The trace's file is for forerun, which makes a timeline
+// of it. SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "core/base/fault.h"
+#include "core/config/catalogue.h"
+#include "core/config/job_reader.h"
+#include "core/plan/build.h"
+#include "real/cuda/communicator.h"
+#include "real/cuda/nvml.h"
+#include "real/gpu/rank_run.h"
+#include "real/measure/measurement.h"
+#include "real/measure/supported.h"
+#include "real/memory/planned.h"
+#include "real/trace/trace_file.h"
+#include "real/worker/command.h"
+#include "real/worker/run_options.h"
+#include "real/worker/watchdog.h"
+
+namespace worker {
+namespace {
+
+using Json = nlohmann::json;
+constexpr real::Channel kTraces = 1 << 20;  // above the Plan's
+
+spec::Job job_of(const RunOptions& options) {
+  config::Value tree = config::load(options.job);
+  for (const std::string& entry : options.set) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) {
+      throw base::InputError({{"--set", "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
+    }
+    config::set_path(tree, entry.substr(0, equals), entry.substr(equals + 1), "--set " + entry);
+  }
+  return config::read_job(tree, config::Catalogue::find());
+}
+
+/// Written beside and renamed.
+void write_file(const std::string& path, const std::string& option, const std::string& text) {
+  const std::string beside = path + ".part";
+  std::ofstream out(beside, std::ios::binary);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(beside, path, error);
+  if (!out || error) throw base::InputError({{option, "'" + path + "' cannot be written", "choose another file", {}}});
+}
+
+real::Condition condition_of(const real::DeviceFacts& device, const real::Nvml& nvml) {
+  const real::Reading now = nvml.read(device.pci_bus_id);
+  return {device.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by};
+}
+
+/// What a rank tells rank 0, as a value of the store.
+std::string told(const real::RankRun& run, const real::Condition& c) {
+  Json times = Json::array();
+  for (const base::Seconds time : run.times) times.push_back(time.si());
+  Json norms = Json::array();
+  for (const double norm : run.gradient_norms) norms.push_back(std::isnan(norm) ? Json() : Json(norm));
+  return Json{{"times", times},
+              {"losses", run.losses},
+              {"norms", norms},
+              {"peak", run.peak},
+              {"reserved", run.reserved},
+              {"plain", run.plain_attention},
+              {"condition", {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by}}}
+      .dump();
+}
+
+void add_losses(const Json& rank, real::Measurement& m) {
+  const auto losses = rank.at("losses").get<std::vector<double>>();
+  m.losses.resize(losses.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) m.losses[i] += losses[i];
+}
+
+real::Condition condition_of(const Json& c) {
+  return {c.at(0).get<std::string>(), base::Hertz(c.at(1).get<double>()), base::Hertz(c.at(2).get<double>()),
+          base::Watts(c.at(3).get<double>()), c.at(4).get<int>(), c.at(5).get<std::vector<std::string>>()};
+}
+
+/// Of the rank whose peak is highest.
+void take_memory(int rank, const Json& of_rank, const plan::Plan& plan, real::MemoryUse& use) {
+  const auto peak = of_rank.at("peak").get<real::Ledger::ByCategory>();
+  const auto total = [](const auto& bytes) { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}); };
+  if (rank > 0 && total(peak) <= total(use.measured)) return;
+  const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))];
+  use = {rank, peak, real::planned(plan, role).at_peak(), of_rank.at("reserved").get<std::int64_t>()};
+}
+
+real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, const std::vector<std::string>& ranks) {
+  real::Measurement m;
+  const spec::Strategy& s = job.strategy;
+  m.gpus = static_cast<int>(ranks.size());
+  m.job = fmt::format("{} on {} GPUs (tp {} cp {} pp {} dp {})", job.model.name, m.gpus, s.tp, s.cp, s.pp, plan.dp);
+  m.tokens = plan.tokens;
+  m.model_flops = plan.model_flops;
+  m.peak = job.cluster.node.gpu.peak_of(spec::Dtype::bf16);
+  std::vector<real::StepTimes> times;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Json rank = Json::parse(ranks[i]);
+    real::StepTimes& of_rank = times.emplace_back();
+    for (const Json& time : rank.at("times")) of_rank.push_back(base::Seconds(time.get<double>()));
+    add_losses(rank, m);
+    take_memory(static_cast<int>(i), rank, plan, m.memory);
+    m.conditions.push_back(condition_of(rank.at("condition")));
+    for (const auto& why : rank.at("plain").get<std::vector<std::string>>()) {
+      if (std::ranges::find(m.plain_attention, why) == m.plain_attention.end()) m.plain_attention.push_back(why);
+    }
+  }
+  m.steps = real::slowest(times);
+  m.time = real::spread_of(m.steps);
+  for (const Json& norm : Json::parse(ranks.front()).at("norms")) {
+    m.gradient_norms.push_back(norm.is_null() ? NAN : norm.get<double>());
+  }
+  return m;
+}
+
+/// The first rank of each role sends its trace to rank 0, which returns all as one.
+trace::Trace gather_traces(real::World& world, const plan::Plan& plan, const real::RankTrace& mine) {
+  const auto blob = [](const real::RankTrace& trace) {
+    const std::string text = std::to_string(trace.start_ns) + '\n' + real::write_trace(trace.trace);
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return real::Blob(first, first + text.size());
+  };
+  std::vector<real::RankTrace> all;
+  for (const plan::Role& role : plan.roles) {
+    if (role.first_rank == world.identity.rank) world.transport->send(0, kTraces, blob(mine));
+    if (world.identity.rank != 0) continue;
+    const real::Blob bytes = world.transport->receive(role.first_rank, kTraces, world.patience.message);
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::size_t line = text.find('\n');
+    all.push_back({std::stoull(text.substr(0, line)), real::read_trace(text.substr(line + 1))});
+  }
+  return world.identity.rank == 0 ? real::joined(std::move(all)) : trace::Trace{};
+}
+
+std::string run(real::World& world, const std::vector<std::string>& words) {
+  const RunOptions options = run_options(words);
+  const spec::Job job = job_of(options);
+  const plan::Plan plan = plan::build(job);
+  const int self = world.identity.rank;
+  if (const auto faults = real::unsupported_on_gpu(job, plan, world.identity.world); !faults.empty()) {
+    throw base::InputError(faults);
+  }
+  const Watchdog watchdog(world);
+  const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
+  const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
+  const real::CurrentDevice current(device.index);
+  const real::Nvml nvml;
+  const real::RankRun mine =
+      real::run_rank(world, job, plan, device, {options.warmup, options.steps, !options.trace.empty()});
+  const auto ranks = world.store->gather("run", told(mine, condition_of(device, nvml)), world.patience.message);
+  if (mine.trace) {
+    const trace::Trace trace = gather_traces(world, plan, *mine.trace);
+    if (self == 0) write_file(options.trace, "--trace", real::write_trace(trace));
+  }
+  if (self != 0) return "";
+  real::Measurement m = measurement_of(job, plan, ranks);
+  m.warmup = options.warmup;
+  m.driver = nvml.driver_version();
+  m.shares_cards = shared;
+  if (options.json == "-") return real::json(m);
+  if (!options.json.empty()) write_file(options.json, "--json", real::json(m));
+  return real::text(m);
+}
+
+}  // namespace
+
+const Command run_job{"run", "trains JOB for a few steps: step time, throughput, memory, losses", run};
+
+}  // namespace worker

@@ -1,0 +1,69 @@
+// tests/real/measure/measurement_test.cpp -- tests real/measure/measurement.h: one computed struct, told twice.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/measure/measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+/// Steps of 2 s on 2 GPUs: 1000 tokens and 8e12 FLOP each, so 500 tokens/s and 2 TFLOP/s a GPU, half of a peak of 4.
+real::Measurement toy() {
+  real::Measurement m;
+  m.job = "toy on 2 GPUs";
+  m.gpus = 2;
+  m.warmup = 1;
+  m.steps = {base::s(2), base::s(2)};
+  m.time = real::spread_of(m.steps);
+  m.tokens = 1000;
+  m.model_flops = 8e12;
+  m.peak = base::TFLOPps(4);
+  m.losses = {3.5, 3.25, 3};
+  m.memory.measured[0] = 3'000'000'000;
+  m.memory.planned[0] = 2'000'000'000;
+  m.memory.reserved = 4'000'000'000;
+  m.conditions = {{"toy GPU", base::Hertz(1.5e9), base::Hertz(2e9), base::Watts(300), 40, {"power limit", "heat"}}};
+  return m;
+}
+
+TEST(Measurement, FiguresFollowFromTheMedianStep) {
+  EXPECT_DOUBLE_EQ(toy().tokens_per_second(), 500);
+  EXPECT_DOUBLE_EQ(toy().model_flops_per_second_per_gpu(), 2e12);
+  EXPECT_DOUBLE_EQ(toy().mfu(), 0.5);
+}
+
+TEST(Measurement, AnUnknownPeakGivesNoMfu) {
+  real::Measurement m = toy();
+  m.peak = {};
+  EXPECT_EQ(m.mfu(), 0);
+  EXPECT_EQ(real::text(m).find("MFU"), std::string::npos);
+}
+
+TEST(Measurement, TheTextSaysWhatPeopleAskFor) {
+  const std::string text = real::text(toy());
+  for (const char* part : {"500 tokens/s, 250 a GPU", "MFU         50.0 %, 2.0 TFLOP/s a GPU", "3.5000 3.2500 3.0000",
+                           "2 steps after 1 to warm up", "slowed by power limit, heat"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+  EXPECT_EQ(text.find("share a card"), std::string::npos);
+}
+
+TEST(Measurement, TimesOfSharedCardsCarryTheirWarning) {
+  real::Measurement m = toy();
+  m.shares_cards = true;
+  EXPECT_NE(real::text(m).find("no time below means anything"), std::string::npos);
+}
+
+TEST(Measurement, TheJsonHasTheSameFigures) {
+  const auto json = nlohmann::json::parse(real::json(toy()));
+  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_EQ(json.at("step_time_s"), 2);
+  EXPECT_EQ(json.at("tokens_per_s"), 500);
+  EXPECT_EQ(json.at("mfu"), 0.5);
+  EXPECT_EQ(json.at("memory").at("peak_bytes"), 3'000'000'000);
+  EXPECT_EQ(json.at("memory").at("planned").at("parameters"), 2'000'000'000);
+  EXPECT_EQ(json.at("conditions").at(0).at("slowed_by").size(), 2u);
+}
+
+}  // namespace

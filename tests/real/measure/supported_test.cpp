@@ -1,0 +1,46 @@
+// tests/real/measure/supported_test.cpp -- tests real/measure/supported.h: refused by name, before a GPU is looked for.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/measure/supported.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/build.h"
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+std::vector<std::string> refused(const spec::Job& draft, int ranks) {
+  const spec::Job job = toy::resolved(draft);
+  std::vector<std::string> out;
+  for (const base::Fault& fault : real::unsupported_on_gpu(job, plan::build(job), ranks)) out.push_back(fault.field);
+  return out;
+}
+
+using Fields = std::vector<std::string>;
+
+TEST(SupportedOnGpu, ATinyModelIsWithAsManyRanksAsItIsCutFor) {
+  EXPECT_EQ(refused(tiny::draft(tiny::llama(), {.tp = 2}), 2), Fields{});
+  EXPECT_EQ(refused(tiny::draft(tiny::llama(), {.tp = 2}), 1), Fields{"--gpus"});
+}
+
+TEST(SupportedOnGpu, NumbersThatTheKernelsDoNotComputeInAreNot) {
+  spec::Job job = tiny::draft(tiny::llama(), {});
+  job.training.precision = spec::Dtype::fp16;
+  EXPECT_EQ(refused(job, 1), Fields{"training.precision"});
+}
+
+TEST(SupportedOnGpu, HeadsOf256AreAndLargerOnesAreNot) {
+  spec::Model model = tiny::llama();
+  model.head_dim = 256;
+  EXPECT_EQ(refused(tiny::draft(model, {}), 1), Fields{});
+  model.head_dim = 264;
+  EXPECT_EQ(refused(tiny::draft(model, {}), 1), Fields{"model.head_dim"});
+}
+
+TEST(SupportedOnGpu, WhatRealModeRefusesAltogetherIsRefusedHereToo) {
+  spec::Job job = tiny::draft(tiny::llama(), {});
+  job.training.dropout = 0.1;
+  EXPECT_EQ(refused(job, 1), Fields{"training.dropout"});
+}
+
+}  // namespace
