@@ -87,7 +87,7 @@ TEST(SearchCommand, TheTableHasAColumnForEachKey) {
   const ScratchFolder scratch;
   ASSERT_EQ(forerun(kSmall + "--top 2 --csv '" + (scratch / "best.csv") + "'").exit_code, 0);
   const std::string table = content_of(scratch / "best.csv");
-  EXPECT_TRUE(table.starts_with("tp,sp,pp,schedule,vpp,")) << table;
+  EXPECT_TRUE(table.starts_with("tp,sp,cp,pp,schedule,vpp,")) << table;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
 }
 
