@@ -73,6 +73,7 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
 void SegmentBuilder::await_joined(int most) {
   while (std::popcount(joined_) > most) {
     Operator& wait = append(MemoryBound{MemoryBound::Kind::copy, 0, 0, 0}, "events awaited", Stream::compute, 0);
+    wait.layer = -1;  // a gather ahead asks for it with the layer to come
     for (int i = 0; i < kMaxWaits && joined_ != 0; ++i, joined_ &= joined_ - 1) {
       wait.waits[i] = static_cast<EventId>(std::countr_zero(joined_));
     }
