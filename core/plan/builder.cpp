@@ -90,8 +90,10 @@ void SegmentBuilder::compute(const Work& work, std::string_view name, int launch
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
                                  std::initializer_list<Stream> waits, int launches) {
-  // What the compute stream waits for comes before whatever waits for the compute stream.
-  const bool behind_compute = std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
+  // What the compute stream waits for comes before a collective that waits for the compute stream. Exchanges between
+  // stages are posted together: a receive that waited for a send could wait for ever.
+  const bool behind_compute = std::holds_alternative<Collective>(work) &&
+                              std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
   if (behind_compute) await_joined(kMaxWaits - static_cast<int>(waits.size()));
   Operator& op = append(work, name, stream, launches);
   op.channel = channel;
