@@ -47,7 +47,7 @@ TEST(Instances, TheFrameNamesThingsAsTheSimulatorDoes) {
 
 TEST(Instances, WhatBelongsToNoOperatorGoesAndWhatNobodyOwnsStays) {
   real::Records records;
-  for (const std::uint32_t correlation : {10u, 11u, 12u}) records.device.push_back({.correlation = correlation});
+  for (const std::uint32_t correlation : {10u, 11u, 12u}) records.device.emplace_back().correlation = correlation;
   records.owners = {{10, real::kOutsideOperators}, {11, 5}};
   const real::Records kept = real::without_outsiders(records);
   ASSERT_EQ(kept.device.size(), 2u);
