@@ -73,6 +73,7 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
 void SegmentBuilder::await_joined(int most) {
   while (std::popcount(joined_) > most) {
     Operator& wait = append(MemoryBound{MemoryBound::Kind::copy, 0, 0, 0}, "events awaited", Stream::compute, 0);
+    wait.layer = -1;  // a gather ahead asks for it with the layer to come
     for (int i = 0; i < kMaxWaits && joined_ != 0; ++i, joined_ &= joined_ - 1) {
       wait.waits[i] = static_cast<EventId>(std::countr_zero(joined_));
     }
@@ -89,8 +90,10 @@ void SegmentBuilder::compute(const Work& work, std::string_view name, int launch
 
 void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream stream, std::int16_t channel,
                                  std::initializer_list<Stream> waits, int launches) {
-  // What the compute stream waits for comes before whatever waits for the compute stream.
-  const bool behind_compute = std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
+  // What the compute stream waits for comes before a collective that waits for the compute stream. Exchanges between
+  // stages are posted together: a receive that waited for a send could wait for ever.
+  const bool behind_compute = std::holds_alternative<Collective>(work) &&
+                              std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
   if (behind_compute) await_joined(kMaxWaits - static_cast<int>(waits.size()));
   Operator& op = append(work, name, stream, launches);
   op.channel = channel;

@@ -74,6 +74,7 @@ class ParameterTable {
   Parameter* find(std::int16_t layer, std::string_view name);
   /// All, in model order; a table that both ends share once.
   std::deque<Parameter>& all() { return parameters_; }
+  const std::deque<Parameter>& all() const { return parameters_; }
   /// Of a chunk, in model order: embedding, layers, head.
   const std::vector<Unit>& units(int chunk) const { return units_[chunk]; }
 

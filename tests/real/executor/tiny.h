@@ -119,7 +119,7 @@ inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, doub
   const base::Seconds wait = base::s(patience);
   Run out;
   const auto visit = [&](const real::Executor& executor) {
-    auto& state = const_cast<real::RankState&>(executor.state());
+    const real::RankState& state = executor.state();
     for (const real::Parameter& p : state.parameters.all()) {
       std::vector<double>& whole = out.gradients[{p.layer, p.name}];
       out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
