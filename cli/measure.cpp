@@ -112,7 +112,8 @@ const Command measure{
          {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
          {"--trace", "FILE", "gpu: record one more step; prediction and GPUs in one timeline for ui.perfetto.dev"}}),
     .notes =
-        "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, recording\n"
+        "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, "
+        "recording\n"
         "and NCCL are checked. Other launchers start the workers themselves:\n"
         "  torchrun --nproc-per-node 8 --no-python forerun-worker run JOB\n"
         "What real mode does not compute is refused by name, with exit code 2, before a GPU is looked for.\n"

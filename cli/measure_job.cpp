@@ -63,8 +63,9 @@ void write_timeline(const MeasuredJob& measured, const Arguments& arguments) {
   std::error_code ignored;
   fs::remove(measured.recorded, ignored);
   const trace::Trace predicted = sim::predict(measured.job).trace;
-  write_to(arguments.get("--trace"), "--trace",
-           [&](std::ostream& out) { reports::write_perfetto({{"predicted", &predicted}, {"measured", &recorded}}, out); });
+  write_to(arguments.get("--trace"), "--trace", [&](std::ostream& out) {
+    reports::write_perfetto({{"predicted", &predicted}, {"measured", &recorded}}, out);
+  });
 }
 
 }  // namespace cli

@@ -38,8 +38,7 @@ void add_rows(std::int64_t rows, std::int64_t width, Element element, const void
 
 void sum_rows(std::int64_t rows, std::int64_t width, Element element, const void* dy, float* dbias, Stream stream) {
   const dim3 grid(static_cast<unsigned>((width + kBlock - 1) / kBlock), blocks_for(rows, kRows));
-  with_element(element,
-               [&]<class T>() { sum<T><<<grid, kBlock, 0, stream>>>(rows, width, as<T>(dy), dbias); });
+  with_element(element, [&]<class T>() { sum<T><<<grid, kBlock, 0, stream>>>(rows, width, as<T>(dy), dbias); });
   check_launch("sum rows");
 }
 

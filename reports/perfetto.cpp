@@ -108,7 +108,8 @@ class Writer {
   void name_track(int index) {
     const Track& track = trace_.tracks[index];
     if (index % streams() == 0) {
-      metadata("process_name", index, fmt::format(R"("name":"{}stage {}, rank {}")", slot_.prefix, track.stage, track.rank));
+      metadata("process_name", index,
+               fmt::format(R"("name":"{}stage {}, rank {}")", slot_.prefix, track.stage, track.rank));
       metadata("process_sort_index", index, fmt::format(R"("sort_index":{})", process(index)));
     }
     if (track.spans.empty()) return;
@@ -192,8 +193,8 @@ class Writer {
       const auto found = process_of.find(track.rank);
       if (found == process_of.end()) continue;
       for (const trace::MemoryPoint& point : track.points) {
-        event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", found->second, us(std::max<Ticks>(0, at(point.at))),
-              point.bytes);
+        event(R"({{"ph":"C","pid":{},"ts":{},"name":"memory","args":{{"bytes":{}}}}})", found->second,
+              us(std::max<Ticks>(0, at(point.at))), point.bytes);
       }
     }
   }

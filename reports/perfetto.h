@@ -19,8 +19,8 @@ namespace reports {
 /// use one channel (an unfolded run), the k-th sending rank meets the k-th receiving one.
 void write_perfetto(const trace::Trace&, std::ostream&);
 
-/// Several traces of one step in one timeline, each with its own processes, "measured: stage 0, rank 0"; all begin at 0.
-/// A trace begins with its first operator.
+/// Several traces of one step in one timeline, each with its own processes, "measured: stage 0, rank 0"; all begin at
+/// 0. A trace begins with its first operator.
 struct NamedTrace {
   std::string name;
   const trace::Trace* trace = nullptr;

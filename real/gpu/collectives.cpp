@@ -113,7 +113,8 @@ void GpuBackend::shift(const Group& group, const Tensor& from, const Tensor& to)
 
 void GpuBackend::send(int to, int channel, const Tensor& x) {
   launch([&] {
-    check(ncclSend(at(x), count(x), type_of(x.meaning), place_of(channel, to), communicator(channel), raw()), "ncclSend");
+    check(ncclSend(at(x), count(x), type_of(x.meaning), place_of(channel, to), communicator(channel), raw()),
+          "ncclSend");
   });
 }
 

@@ -1,5 +1,5 @@
-// real/gpu/gpu_backend.cpp -- streams, events, memory; see gpu_backend.h. The kernels are in kernels.cpp, the libraries in
-// matrices.cpp, NCCL in collectives.cpp. SPDX-License-Identifier: Apache-2.0
+// real/gpu/gpu_backend.cpp -- streams, events, memory; see gpu_backend.h. The kernels are in kernels.cpp, the libraries
+// in matrices.cpp, NCCL in collectives.cpp. SPDX-License-Identifier: Apache-2.0
 #include "real/gpu/gpu_backend.h"
 
 #include <algorithm>
@@ -137,7 +137,8 @@ std::vector<std::byte> GpuBackend::bytes_of_device(const Tensor& t) {
   for (std::size_t begin = 0; begin < out.size(); begin += piece.bytes()) {
     const std::size_t length = std::min(piece.bytes(), out.size() - begin);
     launch([&] {
-      check(cudaMemcpyAsync(piece.data(), as<char>(t) + begin, length, cudaMemcpyDeviceToHost, raw()), "cudaMemcpyAsync");
+      check(cudaMemcpyAsync(piece.data(), as<char>(t) + begin, length, cudaMemcpyDeviceToHost, raw()),
+            "cudaMemcpyAsync");
     });
     host_waits();
     std::copy_n(static_cast<const std::byte*>(piece.data()), length, out.begin() + static_cast<std::ptrdiff_t>(begin));

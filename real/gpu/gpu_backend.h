@@ -1,5 +1,5 @@
-// real/gpu/gpu_backend.h -- a Backend on one GPU: the kernels of kernels/, cuBLASLt, cuDNN where it takes the shape, NCCL;
-// a CUDA stream for each stream of the Plan, a CUDA event for each of its events. bf16 in, fp32 sums.
+// real/gpu/gpu_backend.h -- a Backend on one GPU: the kernels of kernels/, cuBLASLt, cuDNN where it takes the shape,
+// NCCL; a CUDA stream for each stream of the Plan, a CUDA event for each of its events. bf16 in, fp32 sums.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -95,15 +95,15 @@ class GpuBackend final : public Backend {
   void cross_entropy_maximum(const kernels::CrossEntropy&, const Tensor& logits, const Tensor& maximum) override;
   void cross_entropy_sums(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& logits,
                           const Tensor& maximum, const Tensor& total, const Tensor& target_logit) override;
-  void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total,
-                          const Tensor& target_logit, const Tensor& loss) override;
+  void cross_entropy_loss(const Tensor& targets, const Tensor& maximum, const Tensor& total, const Tensor& target_logit,
+                          const Tensor& loss) override;
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
 
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
                       const Tensor& weights) override;
-  void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,
-                       const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) override;
+  void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
+                       const Tensor& dweights, const Tensor& dlogits) override;
   void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts, const Tensor& rows) override;
   void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) override;
   void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted, const Tensor& dx) override;
@@ -128,8 +128,8 @@ class GpuBackend final : public Backend {
   void receive(int from, int channel, const Tensor& x) override;
 
  private:
-  using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                                    bool, std::int64_t, std::int64_t>;
+  using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                                    std::int64_t, bool, std::int64_t, std::int64_t>;
 
   // What launches need (gpu_backend.cpp).
   const Stream& stream() const { return streams_[static_cast<std::size_t>(current_)]; }
@@ -149,14 +149,16 @@ class GpuBackend final : public Backend {
   // Libraries (matrices.cpp).
   kernels::vendor::MatmulLibrary& matmuls();
   bool cudnn_takes(const kernels::Attention&, kernels::vendor::Pass);
-  DeviceBuffer lend(std::size_t bytes) { return pool_.take(plan::Category::workspace, static_cast<std::int64_t>(bytes), stream()); }
+  DeviceBuffer lend(std::size_t bytes) {
+    return pool_.take(plan::Category::workspace, static_cast<std::int64_t>(bytes), stream());
+  }
 
   // Ranks (collectives.cpp).
   ncclComm_t communicator(int channel) const;
   int place_of(int channel, int rank) const;
 
   const World& world_;
-  Pool pool_;          // outlives what is taken of it
+  Pool pool_;  // outlives what is taken of it
   Streams streams_;
   Recycler recycler_{streams_};
   std::array<Event, plan::kEvents> events_;

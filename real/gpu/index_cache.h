@@ -1,5 +1,5 @@
-// real/gpu/index_cache.h -- indices that are the same in every microbatch (the places of tokens) are sent to the GPU once.
-// SPDX-License-Identifier: Apache-2.0
+// real/gpu/index_cache.h -- indices that are the same in every microbatch (the places of tokens) are sent to the GPU
+// once. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

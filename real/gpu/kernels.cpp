@@ -150,8 +150,7 @@ void GpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, 
   });
 }
 
-void GpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x,
-                                 const Tensor& sorted) {
+void GpuBackend::permute_forward(const kernels::Permute& p, const Tensor& rows, const Tensor& x, const Tensor& sorted) {
   launch([&] { gpu::permute_forward(p, element(x), as<std::int32_t>(rows), at(x), at(sorted), raw()); });
 }
 
@@ -171,8 +170,8 @@ void GpuBackend::unpermute_backward(const kernels::Permute& p, const Tensor& row
                                     const Tensor& sorted, const Tensor& dy, const Tensor& dsorted,
                                     const Tensor& dweights) {
   launch([&] {
-    gpu::unpermute_backward(p, element(dy), as<std::int32_t>(rows), as<float>(weights), at(sorted), at(dy),
-                            at(dsorted), as<float>(dweights), raw());
+    gpu::unpermute_backward(p, element(dy), as<std::int32_t>(rows), as<float>(weights), at(sorted), at(dy), at(dsorted),
+                            as<float>(dweights), raw());
   });
 }
 
@@ -193,8 +192,8 @@ void GpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
 void GpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                        const Tensor& v) {
   if (master.count == 0) return;
-  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), as<float>(m), as<float>(v), nullptr,
-                                      master.count};
+  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), as<float>(m),
+                                      as<float>(v),        nullptr,           master.count};
   launch([&] { gpu::adamw(a, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
 }
 

@@ -1,5 +1,5 @@
-// real/gpu/matrices.cpp -- the GPU backend's matmuls by cuBLASLt, and attention by cuDNN or, where cuDNN refuses the shape,
-// by the plain kernel. SPDX-License-Identifier: Apache-2.0
+// real/gpu/matrices.cpp -- the GPU backend's matmuls by cuBLASLt, and attention by cuDNN or, where cuDNN refuses the
+// shape, by the plain kernel. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "real/gpu/gpu_backend.h"
@@ -33,8 +33,16 @@ void GpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor&
 
 /// A plan is made, and the shape judged, when it is first met.
 bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
-  const AttentionShape shape{static_cast<int>(pass), a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim,
-                             a.causal, a.offset, a.window};
+  const AttentionShape shape{static_cast<int>(pass),
+                             a.batch,
+                             a.queries,
+                             a.keys,
+                             a.heads,
+                             a.kv_heads,
+                             a.head_dim,
+                             a.causal,
+                             a.offset,
+                             a.window};
   if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
   try {
     if (!attention_) attention_.emplace();

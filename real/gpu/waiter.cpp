@@ -34,8 +34,9 @@ void Waiter::until(const Event& event) const {
       world_.store->check();
       check_();
       if (last.passed()) {
-        throw base::DeviceError(fmt::format("the GPU of rank {} has not finished within {}: it may wait for another rank",
-                                            world_.identity.rank, base::human(world_.patience.message)));
+        throw base::DeviceError(
+            fmt::format("the GPU of rank {} has not finished within {}: it may wait for another rank",
+                        world_.identity.rank, base::human(world_.patience.message)));
       }
     }
   } catch (...) {

@@ -6,8 +6,8 @@
 
 namespace real {
 
-/// The same attention: a causal mask that hides no key is none, a window that holds all keys neither, and an offset means
-/// nothing without both.
+/// The same attention: a causal mask that hides no key is none, a window that holds all keys neither, and an offset
+/// means nothing without both.
 constexpr kernels::Attention simplest(kernels::Attention a) {
   if (a.causal && a.offset >= a.keys - 1) a.causal = false;
   if (a.window > 0 && a.queries - 1 + a.offset < a.window) a.window = 0;  // the last query, on the first key

@@ -12,7 +12,9 @@ namespace real {
 /// waiting stream itself, which is in order anyway.
 class EventBoard {
  public:
-  void record(plan::EventId event, plan::Stream by) { recorded_[static_cast<std::size_t>(event)] = static_cast<int>(by); }
+  void record(plan::EventId event, plan::Stream by) {
+    recorded_[static_cast<std::size_t>(event)] = static_cast<int>(by);
+  }
   bool must_wait(plan::Stream stream, plan::EventId event) const {
     if (event < 0) return false;
     const int by = recorded_[static_cast<std::size_t>(event)];

@@ -42,8 +42,12 @@ Json json_of(const MemoryUse& memory) {
 }
 
 Json json_of(const Condition& c) {
-  return {{"gpu", c.gpu},           {"sm_clock_hz", c.sm_clock.si()}, {"memory_clock_hz", c.memory_clock.si()},
-          {"power_w", c.power.si()}, {"celsius", c.celsius},           {"slowed_by", c.slowed_by}};
+  return {{"gpu", c.gpu},
+          {"sm_clock_hz", c.sm_clock.si()},
+          {"memory_clock_hz", c.memory_clock.si()},
+          {"power_w", c.power.si()},
+          {"celsius", c.celsius},
+          {"slowed_by", c.slowed_by}};
 }
 
 }  // namespace
@@ -54,8 +58,8 @@ std::string text(const Measurement& m) {
   out += fmt::format("step        {} (80 % of steps from {} to {}; {} steps after {} to warm up)\n",
                      base::human(m.time.median), base::human(m.time.low), base::human(m.time.high), m.steps.size(),
                      m.warmup);
-  out += fmt::format("throughput  {:.0f} tokens/s, {:.0f} a GPU\n", m.tokens_per_second(),
-                     m.tokens_per_second() / m.gpus);
+  out +=
+      fmt::format("throughput  {:.0f} tokens/s, {:.0f} a GPU\n", m.tokens_per_second(), m.tokens_per_second() / m.gpus);
   if (m.peak.si() > 0) {
     out += fmt::format("MFU         {:.1f} %, {:.1f} TFLOP/s a GPU\n", 100 * m.mfu(),
                        m.model_flops_per_second_per_gpu() / 1e12);

@@ -26,7 +26,8 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          fmt::format("heads of {} are more than the attention kernels take", job.model.head_dim),
          fmt::format("choose a model with heads of at most {}", kMostHeadDim));
   refuse(job.model.moe && job.model.moe->top_k > kMostChoices, "model.moe.top_k",
-         fmt::format("{} experts for each token are more than the router's kernel takes", job.model.moe ? job.model.moe->top_k : 0),
+         fmt::format("{} experts for each token are more than the router's kernel takes",
+                     job.model.moe ? job.model.moe->top_k : 0),
          fmt::format("choose a model with at most {}", kMostChoices));
   const int needed = plan.axes.ranks * plan.axes.stages;
   refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),

@@ -12,7 +12,8 @@ using Json = nlohmann::json;
 
 // A span is an array of these, in this order.
 Json json_of(const trace::Span& s) {
-  return Json::array({s.ready, s.start, s.end, s.name, s.microbatch, s.work, s.layer, s.chunk, s.phase, s.waited_for, s.channel});
+  return Json::array(
+      {s.ready, s.start, s.end, s.name, s.microbatch, s.work, s.layer, s.chunk, s.phase, s.waited_for, s.channel});
 }
 
 trace::Span span_of(const Json& j) {
@@ -31,7 +32,8 @@ std::string write_trace(const trace::Trace& t) {
   for (const trace::Track& track : t.tracks) {
     Json spans = Json::array();
     for (const trace::Span& span : track.spans) spans.push_back(json_of(span));
-    tracks.push_back({{"rank", track.rank}, {"stage", track.stage}, {"stream", track.stream}, {"spans", std::move(spans)}});
+    tracks.push_back(
+        {{"rank", track.rank}, {"stage", track.stage}, {"stream", track.stream}, {"spans", std::move(spans)}});
   }
   const Json out = {{"names", t.names},     {"phases", t.phases}, {"channels", t.channels},
                     {"streams", t.streams}, {"length", t.length}, {"tracks", std::move(tracks)}};

@@ -1,6 +1,6 @@
-// real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--json FILE] [--trace FILE]:
-// trains a job on GPUs for a few steps and says what they took. The trace's file is for forerun, which makes a timeline
-// of it. SPDX-License-Identifier: Apache-2.0
+// real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--json FILE] [--trace
+// FILE]: trains a job on GPUs for a few steps and says what they took. The trace's file is for forerun, which makes a
+// timeline of it. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ spec::Job job_of(const RunOptions& options) {
   for (const std::string& entry : options.set) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos) {
-      throw base::InputError({{"--set", "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
+      throw base::InputError(
+          {{"--set", "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
     }
     config::set_path(tree, entry.substr(0, equals), entry.substr(equals + 1), "--set " + entry);
   }
@@ -82,8 +83,12 @@ void add_losses(const Json& rank, real::Measurement& m) {
 }
 
 real::Condition condition_of(const Json& c) {
-  return {c.at(0).get<std::string>(), base::Hertz(c.at(1).get<double>()), base::Hertz(c.at(2).get<double>()),
-          base::Watts(c.at(3).get<double>()), c.at(4).get<int>(), c.at(5).get<std::vector<std::string>>()};
+  return {c.at(0).get<std::string>(),
+          base::Hertz(c.at(1).get<double>()),
+          base::Hertz(c.at(2).get<double>()),
+          base::Watts(c.at(3).get<double>()),
+          c.at(4).get<int>(),
+          c.at(5).get<std::vector<std::string>>()};
 }
 
 /// Of the rank whose peak is highest.

@@ -1,5 +1,5 @@
-// real/worker/watchdog.h -- ends this process when a rank is lost and the libraries that wait for it do not return: joining
-// a communicator, freeing one. SPDX-License-Identifier: Apache-2.0
+// real/worker/watchdog.h -- ends this process when a rank is lost and the libraries that wait for it do not return:
+// joining a communicator, freeing one. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

@@ -169,7 +169,8 @@ TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
   const std::string script = folder / "worker", job = llama_job(folder);
   std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] && echo $WORLD_SIZE $*\nexit 0\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  const Answer run = with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");
+  const Answer run =
+      with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "2 run " + job + " --set strategy.sp=true --steps 5 --warmup 2 --json out.json\n");
 }

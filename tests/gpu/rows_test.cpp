@@ -1,7 +1,7 @@
 // tests/gpu/rows_test.cpp -- biases and scaling by a factor on the device, against their CPU references.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/gradient_norm.h"
 #include "kernels/rows.h"
+#include "kernels/gradient_norm.h"
 #include "tests/gpu/device_array.h"
 
 namespace {

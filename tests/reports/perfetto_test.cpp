@@ -128,7 +128,8 @@ TEST(Perfetto, PredictionAndMeasurementAreProcessesOfOneTimelineAndBeginTogether
   reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);
   std::vector<Json> spans;
   std::vector<std::string> processes;
-  for (const Json& event : Json::parse(out.str())["traceEvents"]) {
+  const Json json = Json::parse(out.str());
+  for (const Json& event : json["traceEvents"]) {
     if (event["ph"] == "X") spans.push_back(event);
     if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
   }
@@ -146,7 +147,8 @@ TEST(Perfetto, ArrowsOfSeveralTracesHaveNumbersOfTheirOwn) {
   std::ostringstream out;
   reports::write_perfetto({{"predicted", &one}, {"measured", &one}}, out);
   std::vector<int> numbers;
-  for (const Json& event : Json::parse(out.str())["traceEvents"]) {
+  const Json json = Json::parse(out.str());
+  for (const Json& event : json["traceEvents"]) {
     if (event["ph"] == "s") numbers.push_back(event["id"]);
   }
   EXPECT_EQ(numbers, (std::vector<int>{1, 2, 3, 4, 5, 6}));

@@ -93,7 +93,8 @@ void forward(Task& task) {
   heads.q = rows_of(task, chunk, batch, heads.q);
   const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
   const Tensor out = first ? task.make("attention", count) : task.read("attention");
-  const Tensor lse = first ? task.make("attention lse", count / task.c.head_dim, kStatistic) : task.read("attention lse");
+  const Tensor lse =
+      first ? task.make("attention lse", count / task.c.head_dim, kStatistic) : task.read("attention lse");
   put_rows(task, chunk, batch, part.out, out);
   put_rows(task, chunk, batch * task.c.heads, part.lse, lse);
 }

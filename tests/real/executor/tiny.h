@@ -15,7 +15,7 @@
 
 #include "core/plan/build.h"
 #include "real/cpu/train.h"
-#include "support/toy.h"
+#include "tests/support/toy.h"
 
 namespace tiny {
 

@@ -1,5 +1,5 @@
-// tests/real/measure/attention_shape_test.cpp -- tests real/measure/attention_shape.h: a mask said simpler hides the same
-// keys, and cannot be said simpler yet. SPDX-License-Identifier: Apache-2.0
+// tests/real/measure/attention_shape_test.cpp -- tests real/measure/attention_shape.h: a mask said simpler hides the
+// same keys, and cannot be said simpler yet. SPDX-License-Identifier: Apache-2.0
 #include "real/measure/attention_shape.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/real/measure/instances_test.cpp -- tests real/measure/instances.h: what is recorded has the tags that the simulator
-// gives the same step. SPDX-License-Identifier: Apache-2.0
+// tests/real/measure/instances_test.cpp -- tests real/measure/instances.h: what is recorded has the tags that the
+// simulator gives the same step. SPDX-License-Identifier: Apache-2.0
 #include "real/measure/instances.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ TEST(Instances, EveryOperatorHasTheSimulatorsTagsOnItsStreamInItsOrder) {
   const trace::Trace simulated = sim::predict(job).trace;
   for (std::size_t role = 0; role < plan.roles.size(); ++role) {
     std::vector<std::vector<trace::Span>> by_stream(plan::kStreams);
-    for (const real::Launched& one : real::instances_of(plan, plan.roles[role])) by_stream[one.track].push_back(one.what);
+    for (const real::Launched& one : real::instances_of(plan, plan.roles[role]))
+      by_stream[one.track].push_back(one.what);
     for (std::size_t s = 0; s < plan::kStreams; ++s) {
       const auto& spans = simulated.tracks[role * plan::kStreams + s].spans;
       ASSERT_EQ(by_stream[s].size(), spans.size()) << plan::kStreamNames[s];
@@ -46,7 +47,7 @@ TEST(Instances, TheFrameNamesThingsAsTheSimulatorDoes) {
 
 TEST(Instances, WhatBelongsToNoOperatorGoesAndWhatNobodyOwnsStays) {
   real::Records records;
-  for (const std::uint32_t correlation : {10u, 11u, 12u}) records.device.push_back({.correlation = correlation});
+  for (const std::uint32_t correlation : {10u, 11u, 12u}) records.device.emplace_back().correlation = correlation;
   records.owners = {{10, real::kOutsideOperators}, {11, 5}};
   const real::Records kept = real::without_outsiders(records);
   ASSERT_EQ(kept.device.size(), 2u);

@@ -23,7 +23,9 @@ struct Cut {
   plan::Context c;
   int ranks;
   explicit Cut(const toy::Cut& cut)
-      : job(toy::resolved(tiny::draft(tiny::llama(4), cut))), plan(plan::build(job)), c(job),
+      : job(toy::resolved(tiny::draft(tiny::llama(4), cut))),
+        plan(plan::build(job)),
+        c(job),
         ranks(plan.axes.ranks * plan.axes.stages) {}
   std::vector<std::vector<Membership>> all() const {
     std::vector<std::vector<Membership>> out;

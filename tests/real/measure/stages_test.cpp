@@ -16,7 +16,10 @@ trace::Trace one_span(int rank, trace::Ticks start, trace::Ticks end) {
   t.channels = {"tp"};
   t.streams = 1;
   t.length = end;
-  t.tracks = {{rank, rank, "compute", {{.ready = start, .start = start, .end = end, .microbatch = 3, .layer = 2, .channel = 0}}}};
+  t.tracks = {{rank,
+               rank,
+               "compute",
+               {{.ready = start, .start = start, .end = end, .microbatch = 3, .layer = 2, .channel = 0}}}};
   return t;
 }
 

@@ -23,18 +23,27 @@ TEST(SupportedOnGpu, ATinyModelIsWithAsManyRanksAsItIsCutFor) {
   EXPECT_EQ(refused(tiny::draft(tiny::llama(), {.tp = 2}), 1), Fields{"--gpus"});
 }
 
+/// Of a job of one rank that says something else than the Plan was made of.
+template <class Change>
+Fields refused_after(Change change) {
+  spec::Job job = toy::resolved(tiny::draft(tiny::llama(), {}));
+  const plan::Plan plan = plan::build(job);
+  change(job);
+  Fields out;
+  for (const base::Fault& fault : real::unsupported_on_gpu(job, plan, 1)) out.push_back(fault.field);
+  return out;
+}
+
 TEST(SupportedOnGpu, NumbersThatTheKernelsDoNotComputeInAreNot) {
-  spec::Job job = tiny::draft(tiny::llama(), {});
-  job.training.precision = spec::Dtype::fp16;
-  EXPECT_EQ(refused(job, 1), Fields{"training.precision"});
+  for (const spec::Dtype dtype : {spec::Dtype::fp16, spec::Dtype::fp32, spec::Dtype::tf32}) {
+    EXPECT_EQ(refused_after([&](spec::Job& job) { job.training.precision = dtype; }), Fields{"training.precision"});
+  }
+  EXPECT_EQ(refused_after([](spec::Job& job) { job.training.precision = spec::Dtype::bf16; }), Fields{});
 }
 
 TEST(SupportedOnGpu, HeadsOf256AreAndLargerOnesAreNot) {
-  spec::Model model = tiny::llama();
-  model.head_dim = 256;
-  EXPECT_EQ(refused(tiny::draft(model, {}), 1), Fields{});
-  model.head_dim = 264;
-  EXPECT_EQ(refused(tiny::draft(model, {}), 1), Fields{"model.head_dim"});
+  EXPECT_EQ(refused_after([](spec::Job& job) { job.model.head_dim = 256; }), Fields{});
+  EXPECT_EQ(refused_after([](spec::Job& job) { job.model.head_dim = 257; }), Fields{"model.head_dim"});
 }
 
 TEST(SupportedOnGpu, WhatRealModeRefusesAltogetherIsRefusedHereToo) {

@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-
 #include "core/plan/build.h"
-#include "support/toy.h"
+#include "tests/support/toy.h"
 
 namespace {
 
@@ -15,8 +14,10 @@ TEST(Planned, ThePeakIsThatOfTheChangesInTheirOrder) {
   // 100 stay; a call takes 50, then gives 50 and takes 20: 150 at most, twice over.
   plan::Plan plan;
   plan::Segment& segment = plan.segments.emplace_back();
-  segment.memory = {{0, false, Category::activations, 50}, {0, true, Category::activations, -50},
-                    {1, false, Category::workspace, 20},   {1, true, Category::workspace, -20}};
+  segment.memory = {{0, false, Category::activations, 50},
+                    {0, true, Category::activations, -50},
+                    {1, false, Category::workspace, 20},
+                    {1, true, Category::workspace, -20}};
   plan::Role role;
   role.calls = {{}, {}};
   role.resident[static_cast<int>(Category::parameters)] = 100;
