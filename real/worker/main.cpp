@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << '\n';
     return real::kWorkerInputWrong;
   } catch (const real::NoGpu& error) {
-    std::cerr << error.what() << '\n';
+    // Once a machine: the others there would say the same, and where they would not, the store has told rank 0.
+    if (real::identify(real::process_environment()).local_rank == 0) std::cerr << error.what() << '\n';
     return real::kWorkerNoGpu;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';
