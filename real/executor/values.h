@@ -63,9 +63,9 @@ class Values {
   /// Drops the values of a chunk's pass that `drops(site, name, value)` names.
   template <class Drops>
   void erase_if(std::int16_t chunk, std::int32_t microbatch, Drops drops) {
-    for (auto& [site, named] : sites_) {
-      if (site.chunk != chunk || site.microbatch != microbatch) continue;
-      std::erase_if(named, [&](auto& entry) { return drops(site, entry.first, entry.second); });
+    for (auto& at : sites_) {
+      if (at.first.chunk != chunk || at.first.microbatch != microbatch) continue;
+      std::erase_if(at.second, [&](auto& entry) { return drops(at.first, entry.first, entry.second); });
     }
   }
   /// All that a microbatch left in a chunk.
