@@ -1,13 +1,11 @@
 // cli/compare.cpp -- forerun compare [JOB]... [flags] [--vary PATH=V1,V2]... [--json FILE] [--csv FILE]
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,15 +97,7 @@ int run(const Arguments& args) {
     const char* flag;
     std::string (*write)(const result::Comparison&);
   } outputs[] = {{"--json", reports::json}, {"--csv", reports::csv}, {"--markdown", reports::markdown}};
-  std::string_view on_stdout;
-  for (const auto& [flag, write] : outputs) {
-    if (args.get(flag) != "-") continue;
-    if (!on_stdout.empty()) {
-      throw base::InputError(
-          {{flag, fmt::format("stdout is taken by {} -", on_stdout), "give one of the two a file", {}}});
-    }
-    on_stdout = flag;
-  }
+  const std::string taken = on_stdout(args, {"--json", "--csv", "--markdown"});
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::vector<Combination> variations = combinations(cli::variations(args));
   std::vector<sim::Candidate> all;
@@ -115,10 +105,11 @@ int run(const Arguments& args) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
   }
   const result::Comparison answer = sim::compare(std::move(all));
-  for (const auto& [flag, write] : outputs) {
-    if (args.has(flag)) write_to(args.get(flag), flag, [&](std::ostream& out) { out << write(answer); });
+  for (const auto& output : outputs) {
+    if (!args.has(output.flag)) continue;
+    write_to(args.get(output.flag), output.flag, [&](std::ostream& out) { out << output.write(answer); });
   }
-  if (on_stdout.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
   });

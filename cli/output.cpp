@@ -62,4 +62,16 @@ void write_to(const std::string& target, const std::string& option, const std::f
   }
 }
 
+std::string on_stdout(const Arguments& args, std::initializer_list<const char*> options) {
+  std::string taken;
+  for (const char* flag : options) {
+    if (args.get(flag) != "-") continue;
+    if (!taken.empty()) {
+      throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});
+    }
+    taken = flag;
+  }
+  return taken;
+}
+
 }  // namespace cli

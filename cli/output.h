@@ -3,8 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <string>
+
+#include "cli/arguments.h"
 
 namespace cli {
 
@@ -15,5 +18,9 @@ void print(const std::string& text);
 /// it has been written. Throws base::InputError, naming `option`, when it cannot; what stood there before is then still
 /// there.
 void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write);
+
+/// Which of the options, each a file to write, has stdout ("-"); empty: none. Throws base::InputError where two have
+/// it.
+std::string on_stdout(const Arguments&, std::initializer_list<const char*> options);
 
 }  // namespace cli

@@ -74,20 +74,8 @@ config::OpenJob open_job(const Arguments& args) {
   return out;
 }
 
-std::string on_stdout(const Arguments& args) {
-  std::string taken;
-  for (const char* flag : {"--json", "--csv"}) {
-    if (args.get(flag) != "-") continue;
-    if (!taken.empty()) {
-      throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});
-    }
-    taken = flag;
-  }
-  return taken;
-}
-
 int run(const Arguments& args) {
-  const std::string taken = on_stdout(args);
+  const std::string taken = on_stdout(args, {"--json", "--csv"});
   sim::SearchOptions options;
   options.by = objective_of(args);
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
