@@ -74,6 +74,23 @@ void copy_rows(Backend& backend, const RowCopy& r, const Tensor& from, const Ten
   backend.strided_copy(copy, from.part(first, from.count - first), to.part(second, to.count - second));
 }
 
+void reorder(Task& task, bool to_sequence, const Tensor& by_rank, const Tensor& in_order) {
+  const std::int64_t batch = task.c.batch, own = task.c.sequence / task.c.cp, piece = by_rank.count / task.c.cp;
+  const std::int64_t width = piece / (batch * own);
+  for (int rank = 0; rank < task.c.cp; ++rank) {
+    const Tensor of_rank = by_rank.part(rank * piece, piece);
+    std::int64_t at = 0;
+    for (const plan::Stretch& s : stretches_of(task, rank)) {
+      if (to_sequence) {
+        copy_rows(task.backend, {batch, s.length, width, own, at, task.c.sequence, s.begin}, of_rank, in_order);
+      } else {
+        copy_rows(task.backend, {batch, s.length, width, task.c.sequence, s.begin, own, at}, in_order, of_rank);
+      }
+      at += s.length;
+    }
+  }
+}
+
 Attended attend(Task& task, const Heads& heads, const Stretches& queries, const Stretches& keys, plan::Mask mask) {
   Backend& b = task.backend;
   const std::int64_t batch = task.c.batch;

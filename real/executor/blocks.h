@@ -21,6 +21,9 @@ struct RowCopy {
 };
 void copy_rows(Backend&, const RowCopy&, const Tensor& from, const Tensor& to);
 
+/// Between one piece from each context-parallel rank, its tokens as they lie there, and [batch, sequence, width].
+void reorder(Task&, bool to_sequence, const Tensor& by_rank, const Tensor& in_order);
+
 /// out [batch, tokens, heads, dim] and lse [batch, heads, tokens] of queries on one set of keys.
 struct Attended {
   Tensor out, lse;

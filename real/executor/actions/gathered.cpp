@@ -11,24 +11,6 @@ namespace {
 
 Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
 
-/// Rows of all ranks to or from [batch, sequence, width].
-void reorder(Task& task, bool to_sequence, const Tensor& by_rank, const Tensor& in_order) {
-  const std::int64_t ranks = task.c.cp, batch = task.c.batch, own = task.c.sequence / ranks;
-  const std::int64_t width = in_order.count / (batch * task.c.sequence), piece = by_rank.count / ranks;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Tensor of_rank = by_rank.part(rank * piece, piece);
-    std::int64_t at = 0;
-    for (const plan::Stretch& s : stretches_of(task, rank)) {
-      if (to_sequence) {
-        copy_rows(task.backend, {batch, s.length, width, own, at, task.c.sequence, s.begin}, of_rank, in_order);
-      } else {
-        copy_rows(task.backend, {batch, s.length, width, task.c.sequence, s.begin, own, at}, in_order, of_rank);
-      }
-      at += s.length;
-    }
-  }
-}
-
 /// Each token's keys and values side by side.
 void gather(Task& task) {
   const Heads heads = split_heads(task, task.read(packed_name(task)));

@@ -138,7 +138,6 @@ void add_step_actions(Actions& actions) {
   actions["optimizer"] = optimizer;
   actions["gradient norm read by the host"] = host_waits;
   actions["exchange awaited by the host"] = host_waits;
-  actions["tokens by expert read by the host"] = host_waits;
   actions["events awaited"] = nothing;
 }
 

@@ -47,24 +47,6 @@ void unpack_by_heads(Task& task, const Tensor& pieces, Kind kind, const Tensor& 
   }
 }
 
-/// A piece from each rank, its tokens <-> [batch, sequence, own heads].
-void reorder(Task& task, bool to_sequence, const Tensor& pieces, const Tensor& in_order) {
-  const std::int64_t batch = task.c.batch, own = task.c.sequence / task.c.cp, piece = pieces.count / task.c.cp;
-  const std::int64_t width = piece / (batch * own);
-  for (int rank = 0; rank < task.c.cp; ++rank) {
-    const Tensor of_rank = pieces.part(rank * piece, piece);
-    std::int64_t at = 0;
-    for (const plan::Stretch& s : stretches_of(task, rank)) {
-      if (to_sequence) {
-        copy_rows(task.backend, {batch, s.length, width, own, at, task.c.sequence, s.begin}, of_rank, in_order);
-      } else {
-        copy_rows(task.backend, {batch, s.length, width, task.c.sequence, s.begin, own, at}, in_order, of_rank);
-      }
-      at += s.length;
-    }
-  }
-}
-
 Tensor in_order(Task& task, const char* pieces) {
   const Tensor from = task.read(pieces), to = task.backend.allocate(from.count);
   reorder(task, true, from, to);
