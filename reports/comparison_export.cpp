@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "reports/comparison.h"
+#include "reports/csv.h"
 #include "reports/json.h"
 #include "reports/json_object.h"
 
@@ -48,24 +48,6 @@ Json row_json(const Comparison& c, const ComparisonRow& row) {
   return out;
 }
 
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
-/// Every varied path, in the order in which they first come.
-std::vector<std::string> varied_paths(const Comparison& c) {
-  std::vector<std::string> out;
-  for (const ComparisonRow& row : c.rows) {
-    for (const auto& [path, value] : row.varied) {
-      if (std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string json(const Comparison& c) {
@@ -78,7 +60,7 @@ std::string json(const Comparison& c) {
 }
 
 std::string csv(const Comparison& c) {
-  const std::vector<std::string> paths = varied_paths(c);
+  const std::vector<std::string> paths = keys_of(c.rows, &ComparisonRow::varied);
   std::string out = "status,job";
   for (const std::string& path : paths) out += ',' + cell(path);
   out +=
@@ -86,11 +68,7 @@ std::string csv(const Comparison& c) {
       "exposed_s,slowdown\r\n";
   for (const ComparisonRow& row : c.rows) {
     out += std::string(result::name(row.status)) + ',' + cell(row.job);
-    for (const std::string& path : paths) {
-      const auto at =
-          std::find_if(row.varied.begin(), row.varied.end(), [&](const auto& v) { return v.first == path; });
-      out += ',' + (at == row.varied.end() ? "" : cell(at->second));
-    }
+    for (const std::string& path : paths) out += ',' + cell_of(row.varied, path);
     const Prediction& p = row.prediction;
     if (row.status == Status::refused) {
       out += ",,,,,,,,," + cell(row.refusal) + ",,";

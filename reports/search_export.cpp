@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
+#include "reports/csv.h"
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/search.h"
@@ -53,24 +53,6 @@ Json row_json(const SearchRow& row) {
   return out;
 }
 
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
-/// Every key of any result, in the order in which they first come.
-std::vector<std::string> keys_of(const Search& s) {
-  std::vector<std::string> out;
-  for (const SearchRow& row : s.results) {
-    for (const auto& [key, value] : row.strategy) {
-      if (std::find(out.begin(), out.end(), key) == out.end()) out.push_back(key);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string json(const Search& s) {
@@ -105,18 +87,14 @@ std::string json(const Search& s) {
 }
 
 std::string csv(const Search& s) {
-  const std::vector<std::string> keys = keys_of(s);
+  const std::vector<std::string> keys = keys_of(s.results, &SearchRow::strategy);
   std::string out;
   for (const std::string& key : keys) out += cell(key) + ',';
   out +=
       "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_"
       "bytes\r\n";
   for (const SearchRow& row : s.results) {
-    for (const std::string& key : keys) {
-      const auto at =
-          std::find_if(row.strategy.begin(), row.strategy.end(), [&](const auto& c) { return c.first == key; });
-      out += (at == row.strategy.end() ? "" : cell(at->second)) + ',';
-    }
+    for (const std::string& key : keys) out += cell_of(row.strategy, key) + ',';
     const result::Prediction& p = row.prediction;
     out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", p.step_time_s, p.step_time_low_s, p.step_time_high_s, row.tied,
                        p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes);
