@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/plan/channel_name.h"
 #include "core/plan/kinds.h"
 #include "sim/engine/flatten.h"
 #include "sim/prices.h"
@@ -73,7 +74,7 @@ std::map<std::string, double> times_by_axis(const plan::Plan& plan, const plan::
     for (const plan::Operator& op : plan.segments[static_cast<std::size_t>(call.segment)].operators) {
       if (op.channel < 0) continue;
       const plan::Channel& channel = plan.channels[static_cast<std::size_t>(op.channel)];
-      out[std::string(channel_name(channel))] += prices[static_cast<std::size_t>(op.work)].si();
+      out[std::string(plan::channel_name(channel))] += prices[static_cast<std::size_t>(op.work)].si();
     }
   }
   return out;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/channel_name.h"
+
 namespace real {
 namespace {
 
@@ -17,20 +19,6 @@ trace::Span span_of(const plan::Call& call, const plan::Operator& op) {
   span.microbatch = other ? call.other : call.microbatch;
   span.chunk = other ? call.other_chunk : call.chunk;
   return span;
-}
-
-/// The words that the simulator's Trace has, too.
-std::string_view purpose_of(const plan::Channel& channel) {
-  switch (channel.kind) {
-    case plan::Channel::Kind::group: return plan::kAxisNames[static_cast<std::size_t>(channel.axis)];
-    case plan::Channel::Kind::forward_edge:
-    case plan::Channel::Kind::backward_edge: return "pp";
-    case plan::Channel::Kind::embedding: return "embedding";
-    case plan::Channel::Kind::model: return "model";
-    case plan::Channel::Kind::copies: return "dp";
-    case plan::Channel::Kind::stages: return "vocabulary";
-  }
-  return "";
 }
 
 }  // namespace
@@ -49,7 +37,7 @@ trace::Trace frame_of(const plan::Plan& plan, int rank, int stage) {
   trace::Trace frame;
   frame.names = plan.names;
   frame.phases.assign(plan::kPhaseNames.begin(), plan::kPhaseNames.end());
-  for (const plan::Channel& channel : plan.channels) frame.channels.emplace_back(purpose_of(channel));
+  for (const plan::Channel& channel : plan.channels) frame.channels.emplace_back(plan::channel_name(channel));
   frame.streams = plan::kStreams;
   for (const std::string_view stream : plan::kStreamNames) {
     frame.tracks.push_back({rank, stage, std::string(stream), {}});

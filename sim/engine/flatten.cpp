@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "core/base/fault.h"
+#include "core/plan/channel_name.h"
 #include "core/plan/kinds.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/rolling.h"
@@ -179,19 +180,6 @@ class Variants {
 
 }  // namespace
 
-std::string_view channel_name(const plan::Channel& channel) {
-  switch (channel.kind) {
-    case plan::Channel::Kind::group: return plan::kAxisNames[static_cast<int>(channel.axis)];
-    case plan::Channel::Kind::forward_edge:
-    case plan::Channel::Kind::backward_edge: return "pp";
-    case plan::Channel::Kind::embedding: return "embedding";
-    case plan::Channel::Kind::model: return "model";
-    case plan::Channel::Kind::copies: return "dp";
-    case plan::Channel::Kind::stages: return "vocabulary";
-  }
-  return "";
-}
-
 Ticks to_ticks(base::Seconds time) { return std::llround(time.si() * trace::kTicksPerSecond); }
 
 EngineInput flatten(const plan::Plan& plan, const Prices& prices, const spec::Job& job) {
@@ -252,7 +240,7 @@ trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutpu
   trace::Trace trace;
   trace.names = plan.names;
   trace.phases.assign(plan::kPhaseNames.begin(), plan::kPhaseNames.end());
-  for (const plan::Channel& channel : plan.channels) trace.channels.emplace_back(channel_name(channel));
+  for (const plan::Channel& channel : plan.channels) trace.channels.emplace_back(plan::channel_name(channel));
   trace.streams = plan::kStreams;
   trace.length = out.end;
   std::vector<const plan::Operator*> operators;

@@ -24,8 +24,6 @@ EngineInput flatten(const plan::Plan&, const Prices&, const spec::Job&);
 EngineInput flatten(const plan::Plan&, const std::vector<Prices>& by_kind, const spec::Job&,
                     const std::vector<Condition>& conditions = {});
 
-std::string_view channel_name(const plan::Channel&);  // "dp", "pp", ...
-
 /// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
 trace::Trace simulate(const plan::Plan&, const EngineInput&);
 

@@ -47,21 +47,13 @@ int experts_communicators(const plan::Plan& plan, const spec::Job& job) {
   return (s.ep > 1) + (s.etp > 1) + (plan.axes[plan::Axis::expert_dp].size > 1);
 }
 
-/// Bytes of the two gathered units that are allocated at once on the gathers' own stream.
-std::int64_t gather_pool(const plan::Plan& plan, const plan::Role& role) {
+std::int64_t most_gathered(const plan::Plan& plan, const plan::Role& role) {
   std::int64_t most = 0;
   std::int32_t seen = -1;
   for (const plan::Call& call : role.calls) {
     if (call.segment == seen) continue;  // neighbours are mostly alike
     seen = call.segment;
-    std::int64_t before = 0;
-    for (const plan::Operator& op : plan.segments[call.segment].operators) {
-      if (op.stream != plan::Stream::gather) continue;
-      const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
-      if (!gather) continue;
-      most = std::max(most, before + gather->bytes);
-      before = gather->bytes;
-    }
+    most = std::max(most, gather_pool(plan, plan.segments[call.segment]));
   }
   return most;
 }
@@ -75,6 +67,18 @@ bool offload(spec::Job& job) {
 }
 
 }  // namespace
+
+std::int64_t gather_pool(const plan::Plan& plan, const plan::Segment& segment) {
+  std::int64_t most = 0, before = 0;
+  for (const plan::Operator& op : segment.operators) {
+    if (op.stream != plan::Stream::gather) continue;
+    const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
+    if (!gather) continue;
+    most = std::max(most, before + gather->bytes);
+    before = gather->bytes;
+  }
+  return most;
+}
 
 std::int64_t capacity_of(const plan::Plan& plan, const plan::Role& role, const spec::Cluster& cluster) {
   auto least = std::numeric_limits<std::int64_t>::max();
@@ -108,7 +112,7 @@ Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
-    const std::int64_t gathered = job.framework.stream_pools ? gather_pool(plan, role) : 0;
+    const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     out.push_back(footprint(peak_of(plan, role), plan, job, gathered));
   }
   return out;

@@ -27,6 +27,9 @@ struct Footprint {
 /// What a GPU offers to the ranks of a role; of several kinds the smallest.
 std::int64_t capacity_of(const plan::Plan&, const plan::Role&, const spec::Cluster&);
 
+/// Bytes of the two gathered units that a segment has allocated at once on the gathers' own stream.
+std::int64_t gather_pool(const plan::Plan&, const plan::Segment&);
+
 /// What a peak of allocated memory comes to with all that lies beside it. Of the plan only its axes and degrees are
 /// read. `gathered`: of two neighbouring units of zero 3, where gathers have a pool of their own.
 Footprint footprint(const MemoryPeak&, const plan::Plan&, const spec::Job&, std::int64_t gathered);

@@ -9,6 +9,7 @@
 #include "core/plan/low_precision.h"
 #include "core/plan/passes.h"
 #include "core/plan/units.h"
+#include "sim/memory/footprint.h"
 #include "sim/search/rehearsal.h"
 
 namespace sim {
@@ -49,18 +50,6 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   return out;
 }
 
-std::int64_t pool_of(const plan::Plan& plan, const plan::Segment& segment) {
-  std::int64_t most = 0, before = 0;
-  for (const plan::Operator& op : segment.operators) {
-    if (op.stream != plan::Stream::gather) continue;
-    const auto* gather = std::get_if<plan::Collective>(&plan.works[op.work]);
-    if (!gather) continue;
-    most = std::max(most, before + gather->bytes);
-    before = gather->bytes;
-  }
-  return most;
-}
-
 /// The flags of build() in the middle of a step.
 struct Usual {
   explicit Usual(const plan::Context& c)
@@ -90,7 +79,7 @@ ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
   const plan::Segment forward = passes.forward(at.index, usual.gathers, false);
   const plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
   return {memory_of(forward), memory_of(backward.input), memory_of(backward.weights),
-          std::max(pool_of(plan, forward), pool_of(plan, backward.input))};
+          std::max(gather_pool(plan, forward), gather_pool(plan, backward.input))};
 }
 
 ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {

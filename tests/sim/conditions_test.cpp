@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/plan/build.h"
+#include "core/plan/channel_name.h"
 #include "sim/engine/flatten.h"
 #include "sim/network/simgrid.h"
 #include "sim/predict.h"
@@ -41,7 +42,7 @@ TEST(Conditions, ARingThroughASlowNodeIsSlowAsAWholeAndTensorParallelismIsNot) {
   Ticks reduction = 0;
   for (const plan::Call& call : plan.roles[0].calls) {
     for (const plan::Operator& op : plan.segments[call.segment].operators) {
-      if (op.channel >= 0 && sim::channel_name(plan.channels[op.channel]) == "dp") {
+      if (op.channel >= 0 && plan::channel_name(plan.channels[op.channel]) == "dp") {
         reduction += sim::to_ticks(prices[op.work]);
       }
     }
