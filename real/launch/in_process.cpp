@@ -48,18 +48,13 @@ class MemoryStore final : public Store {
     return value;
   }
   void barrier(const std::string& name, base::Seconds patience) override {
-    int use = 0;
-    change([&](Board& board) { use = board.arrive(name, rank_); });
-    if (wait_for([&](const Board& board) { return board.over(name, use); }, patience)) return;
-    const std::lock_guard lock(shared_->guard);
-    throw base::DeviceError(shared_->board.missing(name));
+    pass(name, false, patience);
   }
   void abort(const std::string& reason) noexcept override {
     change([&](Board& board) { board.fail(gave_up(rank_, reason)); });
   }
   void leave(base::Seconds patience) override {
-    barrier(kLeave, patience);
-    change([&](Board& board) { board.leave(rank_); });
+    pass(kLeave, true, patience);
   }
   void check() override {
     const std::lock_guard lock(shared_->guard);
@@ -75,7 +70,19 @@ class MemoryStore final : public Store {
     }
     shared_->changed.notify_all();
   }
-  /// False when the deadline passed. Throws when a rank was lost.
+  void pass(const std::string& barrier, bool leaves, base::Seconds patience) {
+    check();
+    int use = 0;
+    change([&](Board& board) {
+      use = board.arrive(barrier, rank_);
+      if (leaves) board.leave(rank_);
+    });
+    if (wait_for([&](const Board& board) { return board.over(barrier, use); }, patience)) return;
+    const std::lock_guard lock(shared_->guard);
+    throw base::DeviceError(shared_->board.missing(barrier));
+  }
+  /// False when the deadline passed. Throws when a rank was lost or gave up, whatever else holds: a failure is the
+  /// same to all.
   template <class Condition>
   bool wait_for(Condition condition, base::Seconds patience) {
     std::unique_lock lock(shared_->guard);
@@ -84,7 +91,7 @@ class MemoryStore final : public Store {
       holds = condition(shared_->board);
       return holds || shared_->board.failure();
     });
-    if (!holds && shared_->board.failure()) throw base::DeviceError(*shared_->board.failure());
+    if (shared_->board.failure()) throw base::DeviceError(*shared_->board.failure());
     return holds;
   }
 
