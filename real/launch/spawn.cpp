@@ -7,11 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -25,6 +28,7 @@ namespace real {
 namespace {
 
 constexpr base::Seconds kGrace = base::s(5);  // between asking a rank to end and ending it
+constexpr base::Seconds kLastWords = base::s(2);  // for the others to say why they end too, before they are asked to
 constexpr std::chrono::milliseconds kLook{2};
 
 /// This process's environment with the rank's own variables instead of those it may have inherited.
@@ -134,11 +138,13 @@ std::vector<Ended> spawn(int ranks, const std::vector<std::string>& command) {
   const int port = port_of(listen_on(0));  // free a moment ago
   Ranks running;                           // whatever happens, none of them is left behind
   for (int rank = 0; rank < ranks; ++rank) running.add(start(rank, ranks, port, command));
-  while (running.any()) {
-    if (auto failed = running.failures(); !failed.empty()) return failed;
-    std::this_thread::sleep_for(kLook);
+  std::vector<Ended> failed;
+  // A rank may see that another is gone, and end, before the kernel tells us of the one that ended first.
+  for (std::optional<Deadline> end; running.any() && !(end && end->passed()); std::this_thread::sleep_for(kLook)) {
+    std::ranges::move(running.failures(), std::back_inserter(failed));
+    if (!failed.empty() && !end) end = Deadline::in(kLastWords);
   }
-  return {};
+  return failed;
 }
 
 }  // namespace real
