@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <ostream>
 #include <string>
@@ -15,12 +14,13 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
+#include "cli/number.h"
+#include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
-#include "core/config/search_reader.h"
 #include "reports/search.h"
 
 namespace cli {
@@ -36,19 +36,6 @@ extern "C" void interrupt(int) {
   std::signal(SIGINT, SIG_DFL);  // the second Ctrl-C ends it at once
 }
 
-template <class T>
-T number_of(const Arguments& args, const std::string& option, T usual, T least, T most) {
-  if (!args.has(option)) return usual;
-  const std::string text = args.get(option);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
-  throw base::InputError({{option,
-                           "'" + text + "' is no number from " + std::to_string(least) + " to " + std::to_string(most),
-                           "write " + option + " " + std::to_string(usual),
-                           {}}});
-}
-
 sim::Objective objective_of(const Arguments& args) {
   if (!args.has("--by")) return sim::Objective::step_time;
   const std::string name = args.get("--by");
@@ -60,18 +47,6 @@ sim::Objective objective_of(const Arguments& args) {
         "there is no objective '" + name + "'",
         near ? "did you mean " + *near + "?" : "choose step_time, cost, memory, energy or tokens_per_dollar",
         {}}});
-}
-
-/// The file's keys are fixed but for those set free; --fix and --allow then say what each may be.
-config::OpenJob open_job(const Arguments& args) {
-  const config::Catalogue catalogue = config::Catalogue::find();
-  config::OpenJob out = config::read_open_job(job_tree(args, catalogue, 0), catalogue);
-  for (const std::string& keys : args.all("--free")) {
-    for (const spec::SearchKey key : config::read_keys(keys, "--free")) out.space[key].reset();
-  }
-  for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", out.space);
-  for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", out.space);
-  return out;
 }
 
 int run(const Arguments& args) {
@@ -87,7 +62,8 @@ int run(const Arguments& args) {
                              "add --price 2.5, for an hour of one GPU",
                              {}}});
   }
-  const config::OpenJob open = open_job(args);
+  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::OpenJob open = open_job(job_tree(args, catalogue, 0), args, catalogue);
   ProgressBar bar("steps of the search");
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
   options.stop = &interrupted;
@@ -109,16 +85,13 @@ const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags(
-        {{"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
-         {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
-         {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true},
-         {"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+    .options = with_job_flags(with_search_flags(
+        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
          {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
          {"--top", "N", "how many strategies are shown; 10 by default"},
          {"--threads", "N", "0, the default: one for each core"},
          {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}}),
+         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
     .notes = job_notes() +
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
              "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"

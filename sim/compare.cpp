@@ -18,7 +18,20 @@ using result::Comparison;
 using result::ComparisonRow;
 using Status = ComparisonRow::Status;
 
-ComparisonRow row_of(Candidate candidate) {
+bool all_steps_have_equal_tokens(const std::vector<ComparisonRow>& rows) {
+  double tokens = -1;
+  for (const ComparisonRow& row : rows) {
+    if (row.status == Status::refused) continue;
+    const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
+    if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;  // whole tokens, but for rounding
+    tokens = own;
+  }
+  return true;
+}
+
+}  // namespace
+
+ComparisonRow predicted(Candidate candidate) {
   ComparisonRow row;
   row.job = std::move(candidate.job);
   row.varied = std::move(candidate.varied);
@@ -37,23 +50,10 @@ ComparisonRow row_of(Candidate candidate) {
   return row;
 }
 
-bool all_steps_have_equal_tokens(const std::vector<ComparisonRow>& rows) {
-  double tokens = -1;
-  for (const ComparisonRow& row : rows) {
-    if (row.status == Status::refused) continue;
-    const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
-    if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;  // whole tokens, but for rounding
-    tokens = own;
-  }
-  return true;
-}
-
-}  // namespace
-
 Comparison compare(std::vector<Candidate> candidates) {
   Comparison out;
   out.rows.resize(candidates.size());
-  base::parallel_for(candidates.size(), [&](std::size_t i) { out.rows[i] = row_of(std::move(candidates[i])); });
+  base::parallel_for(candidates.size(), [&](std::size_t i) { out.rows[i] = predicted(std::move(candidates[i])); });
   using Order = Comparison::Order;
   out.order = all_steps_have_equal_tokens(out.rows) ? Order::step_time : Order::tokens_per_gpu;
   std::stable_sort(out.rows.begin(), out.rows.end(), [&](const ComparisonRow& a, const ComparisonRow& b) {

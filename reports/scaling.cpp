@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/scaling.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/base/text.h"
+#include "reports/csv.h"
+#include "reports/json.h"
+#include "reports/json_object.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using result::ComparisonRow;
+using result::Prediction;
+using result::Scaling;
+using result::ScalingCurve;
+using result::ScalingPoint;
+using Status = ComparisonRow::Status;
+
+std::string line(const ScalingPoint& point) {
+  const std::string gpus = fmt::format("  {:>7}", base::with_commas(point.gpus));
+  if (point.row.status == Status::refused) return paragraph(gpus + "  refused: ", point.row.refusal);
+  const Prediction& p = point.row.prediction;
+  std::string out =
+      fmt::format("{} {:>8} {:>10} {:>13} {:>8} {:>6.1f} % {}", gpus, base::with_commas(point.global_batch),
+                  base::human(base::Seconds(p.step_time_s)), base::with_commas(std::llround(p.tokens_per_s)),
+                  percent(p.mfu), point.efficiency * 100, gauge(point.efficiency, 20));
+  if (point.row.status == Status::does_not_fit) out += "  too large";
+  out += '\n';
+  std::string strategy;
+  for (const auto& [key, value] : point.row.varied) strategy += (strategy.empty() ? "" : " ") + key + "=" + value;
+  return strategy.empty() ? out : out + paragraph("           ", strategy);
+}
+
+std::string fall(const ScalingCurve& curve, double efficiency) {
+  if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
+  if (!curve.falls) return fmt::format("  Efficiency stays at {} or above.\n", percent(efficiency));
+  return fmt::format("  Efficiency falls under {} at about {} GPUs, between {} and {}.\n", percent(efficiency),
+                     base::with_commas(std::llround(curve.falls->gpus)), base::with_commas(curve.falls->above),
+                     base::with_commas(curve.falls->below));
+}
+
+std::string title(const ScalingCurve& curve) {
+  return curve.kind == result::ScalingKind::strong ? "Strong scaling: the global batch stays"
+                                                   : "Weak scaling: the global batch grows with the GPUs";
+}
+
+Json point_json(const ScalingPoint& point) {
+  Json out{{"gpus", point.gpus}, {"status", result::name(point.row.status)}};
+  if (point.row.status == Status::refused) {
+    out["refusal"] = point.row.refusal;
+    return out;
+  }
+  const Prediction& p = point.row.prediction;
+  out["global_batch"] = point.global_batch;
+  out["strategy"] = object_of(point.row.varied);
+  out["step_time_s"] = p.step_time_s;
+  out["step_time_low_s"] = p.step_time_low_s;
+  out["step_time_high_s"] = p.step_time_high_s;
+  out["tokens_per_s"] = p.tokens_per_s;
+  out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
+  out["mfu"] = p.mfu;
+  out["efficiency"] = point.efficiency;
+  out["bubble_fraction"] = p.bubble_fraction;
+  out["breakdown_s"] = object_of(p.breakdown_s);
+  out["fits"] = p.fits;
+  out["peak_bytes"] = p.peak_bytes;
+  out["capacity_bytes"] = p.capacity_bytes;
+  return out;
+}
+
+Json curve_json(const ScalingCurve& curve) {
+  Json out{{"kind", result::name(curve.kind)}, {"reference_gpus", curve.reference_gpus}, {"points", Json::array()}};
+  for (const ScalingPoint& point : curve.points) out["points"].push_back(point_json(point));
+  if (curve.falls) {
+    out["falls"] = {{"gpus", curve.falls->gpus}, {"above", curve.falls->above}, {"below", curve.falls->below}};
+  } else {
+    out["falls"] = nullptr;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Scaling& s) {
+  std::string out = s.job + (s.searched ? ", each point with its best strategy\n" : "\n");
+  for (const ScalingCurve& curve : s.curves) {
+    out += fmt::format("\n{}\n  {:>7} {:>8} {:>10} {:>13} {:>8} {:>8}\n", title(curve), "GPUs", "batch", "step time",
+                       "tokens/s", "MFU", "efficiency");
+    for (const ScalingPoint& point : curve.points) out += line(point);
+    out += fall(curve, s.efficiency);
+  }
+  return out + "\nEfficiency: tokens a second and GPU, over those of the fewest GPUs that run it.\n";
+}
+
+std::string json(const Scaling& s) {
+  Json out{{"schema", kSchema}, {"job", s.job}, {"searched", s.searched}, {"efficiency", s.efficiency}};
+  out["curves"] = Json::array();
+  for (const ScalingCurve& curve : s.curves) out["curves"].push_back(curve_json(curve));
+  return text_of(out);
+}
+
+std::string csv(const Scaling& s) {
+  std::string out =
+      "kind,gpus,status,global_batch,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,efficiency,bubble_fraction,"
+      "peak_bytes,capacity_bytes,reason\r\n";
+  for (const ScalingCurve& curve : s.curves) {
+    for (const ScalingPoint& point : curve.points) {
+      const Prediction& p = point.row.prediction;
+      out += fmt::format("{},{},{},", result::name(curve.kind), point.gpus, result::name(point.row.status));
+      if (point.row.status == Status::refused) {
+        out += ",,,,,,,,," + cell(point.row.refusal);
+      } else {
+        out += fmt::format("{},{},{},{},{},{},{},{},{},{}", point.global_batch, p.step_time_s, p.tokens_per_s,
+                           p.tokens_per_s_per_gpu, p.mfu, point.efficiency, p.bubble_fraction, p.peak_bytes,
+                           p.capacity_bytes, cell(p.attack));
+      }
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace reports
