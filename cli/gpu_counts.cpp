@@ -18,8 +18,7 @@ int count_of(std::string_view word, const std::string& option) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
   const bool sound = error == std::errc() && end == word.data() + word.size() && count >= 1 && count <= kMostGpus;
   if (sound) return count;
-  throw base::InputError(
-      {{option, "'" + std::string(word) + "' is no number of GPUs from 1 to 1048576", kMend, {}}});
+  throw base::InputError({{option, "'" + std::string(word) + "' is no number of GPUs from 1 to 1048576", kMend, {}}});
 }
 
 std::vector<int> doubled(int first, int last) {

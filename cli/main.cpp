@@ -18,7 +18,7 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict,   &compare,  &search,      &scale,   &explain,
+const std::array kCommands{&predict,   &compare,  &search,      &scale,   &fit,  &explain,
                            &calibrate, &validate, &import_logs, &measure, &list, &show};
 
 std::string help() {

@@ -6,9 +6,10 @@
 namespace cli {
 
 std::vector<Option> with_search_flags(std::vector<Option> own) {
-  std::vector<Option> out{{"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
-                          {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
-                          {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true}};
+  std::vector<Option> out{
+      {"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
+      {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+      {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true}};
   out.insert(out.end(), own.begin(), own.end());
   return out;
 }

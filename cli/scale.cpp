@@ -38,7 +38,8 @@ std::vector<ScalingKind> kinds_of(const Arguments& args) {
   if (kind.empty()) return {ScalingKind::strong, ScalingKind::weak};
   if (kind == result::name(ScalingKind::strong)) return {ScalingKind::strong};
   if (kind == result::name(ScalingKind::weak)) return {ScalingKind::weak};
-  throw base::InputError({{kKind, "there is no kind '" + kind + "'", "write strong, weak, or leave it out for both", {}}});
+  throw base::InputError(
+      {{kKind, "there is no kind '" + kind + "'", "write strong, weak, or leave it out for both", {}}});
 }
 
 /// A Job's tree and what it is on the GPUs that it names itself.
@@ -53,8 +54,10 @@ Base base_of(const Arguments& args, const config::Catalogue& catalogue) {
   out.tree = job_tree(args, catalogue, 0);
   const spec::Job job = args.has(kSearch) ? open_job(out.tree, args, catalogue).job : job_of(out.tree, args, catalogue);
   if (job.cluster.mixed()) {
-    throw base::InputError({{"cluster", "has nodes of several kinds, and more GPUs could be of any of them",
-                             "scale a cluster of one kind of node", {}}});
+    throw base::InputError({{"cluster",
+                             "has nodes of several kinds, and more GPUs could be of any of them",
+                             "scale a cluster of one kind of node",
+                             {}}});
   }
   out.title = job.model.name + " on " + job.cluster.node.name;
   out.gpus = job.cluster.gpus();

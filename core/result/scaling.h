@@ -18,7 +18,7 @@ constexpr std::string_view name(ScalingKind kind) { return kind == ScalingKind::
 
 struct ScalingPoint {
   int gpus = 0;
-  int global_batch = 0;   // sequences; 0: refused
+  int global_batch = 0;  // sequences; 0: refused
   ComparisonRow row;
   double efficiency = 0;  // tokens a second and GPU, over those of the curve's reference; 0: refused
 };
@@ -37,9 +37,9 @@ struct ScalingCurve {
 };
 
 struct Scaling {
-  std::string job;            // one line: the job as it was given
-  bool searched = false;      // each point with its own best strategy
-  double efficiency = 0;      // under which the fall is told
+  std::string job;        // one line: the job as it was given
+  bool searched = false;  // each point with its own best strategy
+  double efficiency = 0;  // under which the fall is told
   std::vector<ScalingCurve> curves;
 };
 

@@ -94,7 +94,8 @@ TEST(SearchCommand, TheTableHasAColumnForEachKey) {
 TEST(SearchCommand, InterruptedItTellsTheBestSoFar) {
   const ScratchFolder scratch;
   const std::string out = scratch / "out.json";
-  const std::string command = std::string("timeout --signal=INT 1.5 '") + FORERUN_BINARY +
+  // Without --foreground the signal comes twice, to the process and to its group, and the second one ends it at once.
+  const std::string command = std::string("timeout --foreground --signal=INT 1.5 '") + FORERUN_BINARY +
                               "' search --model llama3.1-405b --node dgx-h100 --nodes 2048 --sequence 8192 "
                               "--global-batch 2048 --threads 1 --json '" +
                               out + "'";

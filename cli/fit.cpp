@@ -1,0 +1,108 @@
+// cli/fit.cpp -- forerun fit [JOB] [flags] [--size NAME] [--json FILE]: the largest sequence, batch and model that fit.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/job_flags.h"
+#include "cli/output.h"
+#include "core/base/fault.h"
+#include "core/base/parallel.h"
+#include "core/base/text.h"
+#include "core/config/catalogue.h"
+#include "core/config/job_reader.h"
+#include "core/spec/parameters.h"
+#include "reports/limits.h"
+#include "sim/limits/sizes.h"
+#include "sim/predict.h"
+
+namespace cli {
+namespace {
+
+const char kSize[] = "--size";
+
+spec::Job with_settings(config::Value tree, const sim::Settings& settings, const config::Catalogue& catalogue) {
+  for (const auto& [path, value] : settings) config::set_path(tree, path, value, path + "=" + value);
+  return config::read_job(tree, catalogue);
+}
+
+result::Prediction step_of(const spec::Job& job) { return sim::predict(job, sim::Detail::chains).prediction; }
+
+result::Limit limit_of(const sim::Size& size, const config::Value& tree, const config::Catalogue& catalogue) {
+  result::Limit out;
+  out.size = size.name;
+  out.unit = size.unit;
+  out.given = size.given;
+  out.refusal = size.refusal;
+  if (!out.refusal.empty()) return out;
+  try {
+    const auto job_at = [&](std::int64_t value) { return with_settings(tree, size.settings(value), catalogue); };
+    const auto fits = [&](std::int64_t value) { return step_of(job_at(value)).fits; };
+    const sim::LastThatFits last = sim::last_that_fits(size.row, size.given, fits);
+    out.reached = last.reached;
+    out.next = last.next;
+    if (last.next) out.next_peak_bytes = step_of(job_at(*last.next)).peak_bytes;
+    if (!last.reached) return out;
+    const spec::Job reached = job_at(*last.reached);
+    out.settings = size.settings(*last.reached);
+    out.parameters = reached.model.is_list() ? 0 : spec::parameters(reached.model).total();
+    out.prediction = step_of(reached);
+  } catch (const base::InputError& error) {
+    const base::Fault& first = error.faults.front();
+    out.refusal = (first.field.empty() ? "" : first.field + ": ") + first.what;
+  }
+  return out;
+}
+
+/// All, or the one that was asked for.
+std::vector<sim::Size> asked(std::vector<sim::Size> all, const Arguments& args) {
+  if (!args.has(kSize)) return all;
+  std::vector<std::string> names;
+  for (const sim::Size& size : all) names.push_back(size.name);
+  const std::string wanted = args.get(kSize);
+  std::erase_if(all, [&](const sim::Size& size) { return size.name != wanted; });
+  if (!all.empty()) return all;
+  const auto near = base::nearest(wanted, names);
+  throw base::InputError({{kSize,
+                           "there is no size '" + wanted + "'",
+                           near ? "did you mean " + *near + "?" : "choose sequence, micro_batch, layers or width",
+                           {}}});
+}
+
+int run(const Arguments& args) {
+  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Value tree = job_tree(args, catalogue, 0);
+  const spec::Job job = job_of(tree, args, catalogue);
+  const std::vector<sim::Size> sizes = asked(sim::sizes_of(job), args);
+  result::Limits answer;
+  answer.given = step_of(job);
+  answer.parameters = job.model.is_list() ? 0 : spec::parameters(job.model).total();
+  answer.limits.resize(sizes.size());
+  base::parallel_for(sizes.size(), [&](std::size_t i) { answer.limits[i] = limit_of(sizes[i], tree, catalogue); });
+  if (args.has("--json"))
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  if (args.get("--json") != "-") print(reports::text(answer));
+  const bool any = std::ranges::any_of(answer.limits, [](const auto& limit) { return limit.reached.has_value(); });
+  return any ? kAnswered : kDoesNotFit;
+}
+
+}  // namespace
+
+const Command fit{
+    .name = "fit",
+    .summary = "Finds the longest sequence, the largest microbatch and the largest model that fit.",
+    .operands = {job_operand()},
+    .options = with_job_flags({{kSize, "NAME", "only one of sequence, context, micro_batch, layers, width"},
+                               {"--json", "FILE", "write the result (docs/scale.md); - prints only it"}}),
+    .notes = job_notes() +
+             "Each size is grown, or shrunk, alone; all others stay as the job has them:\n"
+             "  forerun fit llama3-70b-64xh100 --set strategy.recompute=full\n"
+             "\nexit codes: 0 at least one size can be made to fit, 1 none can, 2 the input is wrong\n",
+    .run = run,
+};
+
+}  // namespace cli

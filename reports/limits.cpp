@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/limits.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "reports/json.h"
+#include "reports/json_object.h"
+#include "reports/layout.h"
+
+namespace reports {
+namespace {
+
+using result::Limit;
+using result::Limits;
+using result::Prediction;
+
+std::string bytes(std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); }
+
+std::string memory(const Prediction& p) { return bytes(p.peak_bytes) + " of " + bytes(p.capacity_bytes); }
+
+std::string billions(std::int64_t parameters) {
+  return parameters == 0 ? "-" : fmt::format("{:.1f}e9", static_cast<double>(parameters) / 1e9);
+}
+
+std::string line(const Limit& limit) {
+  const std::string name = fmt::format("  {:<12}", limit.size);
+  if (!limit.refusal.empty()) return paragraph(name + "not varied: ", limit.refusal);
+  const std::string given = base::with_commas(limit.given);
+  if (!limit.reached) return fmt::format("{} {:>10} {:>10}  no value fits\n", name, given, "-");
+  const Prediction& p = limit.prediction;
+  std::string out = fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  {}", name, given,
+                                base::with_commas(*limit.reached), limit.unit, billions(limit.parameters),
+                                base::human(base::Seconds(p.step_time_s)), percent(p.mfu), memory(p));
+  if (!limit.next) return out + ", the largest tried\n";
+  return out + fmt::format("; {} would take {}\n", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
+}
+
+std::string settings(const Limits& all) {
+  std::string out;
+  for (const Limit& limit : all.limits) {
+    std::string flags;
+    for (const auto& [path, value] : limit.settings)
+      flags += (flags.empty() ? "--set " : " --set ") + path + "=" + value;
+    if (!flags.empty()) out += paragraph(fmt::format("  {:<12} ", limit.size), flags);
+  }
+  return out.empty() ? out : "\nAs flags\n" + out;
+}
+
+Json limit_json(const Limit& limit) {
+  Json out{{"size", limit.size}};
+  if (!limit.refusal.empty()) {
+    out["refusal"] = limit.refusal;
+    return out;
+  }
+  out["unit"] = limit.unit;
+  out["given"] = limit.given;
+  out["reached"] = limit.reached ? Json(*limit.reached) : Json(nullptr);
+  out["next"] = limit.next ? Json(*limit.next) : Json(nullptr);
+  if (limit.next) out["next_peak_bytes"] = limit.next_peak_bytes;
+  if (!limit.reached) return out;
+  const Prediction& p = limit.prediction;
+  out["settings"] = object_of(limit.settings);
+  out["parameters"] = limit.parameters;
+  out["step_time_s"] = p.step_time_s;
+  out["tokens_per_s"] = p.tokens_per_s;
+  out["mfu"] = p.mfu;
+  out["peak_bytes"] = p.peak_bytes;
+  out["capacity_bytes"] = p.capacity_bytes;
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Limits& all) {
+  std::string out = paragraph("", all.given.job);
+  out += fmt::format("The job as given {}: {}.\n\n", all.given.fits ? "fits" : "does not fit", memory(all.given));
+  out += fmt::format("  {:<12} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  {}\n", "", "given", "fits", "", "params",
+                     "step time", "MFU", "memory");
+  for (const Limit& limit : all.limits) out += line(limit);
+  return out + settings(all);
+}
+
+std::string json(const Limits& all) {
+  Json out{{"schema", kSchema}, {"job", all.given.job}, {"fits", all.given.fits}, {"parameters", all.parameters}};
+  out["peak_bytes"] = all.given.peak_bytes;
+  out["capacity_bytes"] = all.given.capacity_bytes;
+  out["limits"] = Json::array();
+  for (const Limit& limit : all.limits) out["limits"].push_back(limit_json(limit));
+  return text_of(out);
+}
+
+}  // namespace reports
