@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
-#include "core/base/text.h"
+#include "core/config/job_file.h"
 #include "core/config/job_reader.h"
 
 namespace cli {
@@ -44,20 +43,6 @@ constexpr std::array kJobFlags{
 };
 
 const char kSet[] = "--set";
-
-config::Value load_job(const std::string& job, const config::Catalogue& catalogue) {
-  std::error_code error;
-  const bool is_path = job.find('/') != std::string::npos || job.ends_with(".yaml") || job.ends_with(".yml") ||
-                       job.ends_with(".json") || std::filesystem::exists(job, error);
-  if (is_path) return config::load(job);
-  const auto kind = config::Catalogue::Kind::job;
-  if (const std::string path = catalogue.path(kind, job); !path.empty()) return config::load(path);
-  const auto near = base::nearest(job, catalogue.names(kind));
-  throw base::InputError({{"JOB",
-                           "there is no file and no catalogue job '" + job + "'",
-                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all",
-                           {}}});
-}
 
 /// Who builds the Job from flags alone is helped by the flag's name, not by the file's key.
 base::InputError told_as_flags(const base::InputError& error) {
@@ -125,7 +110,7 @@ std::vector<std::string> job_settings(const Arguments& args) {
 config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue, std::size_t operand) {
   config::Value tree;
   tree.kind = config::Value::Kind::map;
-  if (operand < args.operands().size()) tree = load_job(args.operands()[operand], catalogue);
+  if (operand < args.operands().size()) tree = config::load_job(args.operands()[operand], catalogue);
   lay_over(tree, args);
   return tree;
 }

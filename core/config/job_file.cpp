@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/job_file.h"
+
+#include <filesystem>
+
+#include "core/base/fault.h"
+#include "core/base/text.h"
+
+namespace config {
+
+Value load_job(const std::string& job, const Catalogue& catalogue) {
+  std::error_code error;
+  const bool is_path = job.find('/') != std::string::npos || job.ends_with(".yaml") || job.ends_with(".yml") ||
+                       job.ends_with(".json") || std::filesystem::exists(job, error);
+  if (is_path) return load(job);
+  const auto kind = Catalogue::Kind::job;
+  if (const std::string path = catalogue.path(kind, job); !path.empty()) return load(path);
+  const auto near = base::nearest(job, catalogue.names(kind));
+  throw base::InputError({{"JOB",
+                           "there is no file and no catalogue job '" + job + "'",
+                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all",
+                           {}}});
+}
+
+}  // namespace config
