@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/search_together.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
@@ -68,8 +70,10 @@ int run(const Arguments& args) {
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
   options.stop = &interrupted;
   std::signal(SIGINT, interrupt);
-  result::Search answer = sim::search(open.job, open.space, options);
+  std::optional<result::Search> found = search_together(open, options);
   std::signal(SIGINT, SIG_DFL);
+  if (!found) return kAnswered;  // by another process
+  result::Search& answer = *found;
   answer.by = kObjectives[static_cast<std::size_t>(options.by)];
   if (args.has("--json"))
     write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
@@ -85,16 +89,18 @@ const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags(with_search_flags(
-        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
-         {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
-         {"--top", "N", "how many strategies are shown; 10 by default"},
-         {"--threads", "N", "0, the default: one for each core"},
-         {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
+    .options = with_job_flags(
+        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+                           {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+                           {"--top", "N", "how many strategies are shown; 10 by default"},
+                           {"--threads", "N", "0, the default: one for each core"},
+                           {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
+                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
     .notes = job_notes() +
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
              "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"
+             "Started by mpirun, srun or torchrun the processes share the work, and the first tells the answer:\n"
+             "  mpirun -n 64 forerun search job.yaml\n"
              "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
              "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
     .run = run,

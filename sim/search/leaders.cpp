@@ -7,8 +7,8 @@
 namespace sim {
 
 bool Leaders::Order::operator()(const Standing& a, const Standing& b) const {
-  if (by_memory) return std::tie(a.bytes, a.time, a.number) < std::tie(b.bytes, b.time, b.number);
-  return std::tie(a.time, a.bytes, a.number) < std::tie(b.time, b.bytes, b.number);
+  if (by_memory) return std::tie(a.bytes, a.time, a.point) < std::tie(b.bytes, b.time, b.point);
+  return std::tie(a.time, a.bytes, a.point) < std::tie(b.time, b.bytes, b.point);
 }
 
 /// Whether one on the front is at least as good in both and better in one.
@@ -31,8 +31,8 @@ void Leaders::add(const Standing& one) {
   if (best_.size() > places_) best_.erase(std::prev(best_.end()));
   if (off_the_front(one)) return;
   const auto [at, fresh] = front_.try_emplace(one.bytes, one);
-  if (!fresh) {  // of equals the first in number
-    if (std::tie(at->second.time, at->second.number) <= std::tie(one.time, one.number)) return;
+  if (!fresh) {  // of equals the first
+    if (std::tie(at->second.time, at->second.point) <= std::tie(one.time, one.point)) return;
     at->second = one;
   }
   for (auto slower = std::next(at); slower != front_.end() && slower->second.time >= one.time;) {

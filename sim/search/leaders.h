@@ -10,13 +10,15 @@
 #include <set>
 #include <vector>
 
+#include "core/spec/search_space.h"
+
 namespace sim {
 
-/// Time and memory of a strategy, or bounds below them; `number` parts equals.
+/// Time and memory of a strategy, or bounds below them; of equals that with the smaller values comes first.
 struct Standing {
   double time = 0;
   std::int64_t bytes = 0;
-  std::size_t number = 0;
+  spec::SearchPoint point;
 };
 
 /// Any number of threads may use it. What it holds at the end does not depend on the order of what came.

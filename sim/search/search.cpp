@@ -14,6 +14,7 @@
 #include "core/plan/build.h"
 #include "sim/memory/footprint.h"
 #include "sim/predict.h"
+#include "sim/search/findings.h"
 #include "sim/search/leaders.h"
 #include "sim/search/strategies.h"
 #include "sim/search/ties.h"
@@ -63,9 +64,8 @@ class Searcher {
   result::Search run() {
     const auto begin = std::chrono::steady_clock::now();
     filter();
-    if (strategies_ == 0) throw_why_none_is_sound();
     price();
-    answer();
+    if (gathered()) answer();
     out_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(out_);
   }
@@ -76,7 +76,9 @@ class Searcher {
   void filter();
   void look_at(const SearchPoint&, const spec::Job&, Desk&, std::vector<Candidate>& fitting);
   void price();
-  std::optional<Standing> priced(std::size_t number, Desk&);
+  std::optional<Standing> priced(const Candidate&, Desk&);
+  Findings findings() const;
+  bool gathered();
   void answer();
   std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
   void order(std::vector<result::SearchRow>&) const;
@@ -108,7 +110,7 @@ class Searcher {
   Leaders leaders_;
   std::mutex guard_;  // of what follows
   std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, too_large_{0};
-  std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys> counts_;
+  ValueCounts counts_;
   result::Search out_;
 };
 
@@ -136,11 +138,14 @@ void Searcher::look_at(const SearchPoint& point, const spec::Job& job, Desk& des
 /// Memory first: whatever does not fit goes no further.
 void Searcher::filter() {
   std::vector<SearchPoint> layers;
-  each_layer_choice(base_, space_, [&](const SearchPoint& point) { layers.push_back(point); });
+  int number = 0;
+  each_layer_choice(base_, space_, [&](const SearchPoint& point) {
+    if (number++ % options_.share.world == options_.share.rank) layers.push_back(point);
+  });
   std::vector<std::vector<Candidate>> fitting(layers.size());
   std::atomic<std::size_t> done{0};
   on_all_desks(layers.size(), [&](std::size_t i, Desk& desk) {
-    std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys> counts;
+    ValueCounts counts;
     std::int64_t sound = 0;
     desk.jobs.each_with(layers[i], [&](const SearchPoint& point, const spec::Job& job) {
       if (stopped()) return;
@@ -151,9 +156,7 @@ void Searcher::filter() {
     strategies_ += sound;
     {
       const std::lock_guard lock(guard_);
-      for (int k = 0; k < spec::kSearchKeys; ++k) {
-        for (const auto& [value, count] : counts[k]) counts_[k][value] += count;
-      }
+      add(counts_, counts);
     }
     tell(++done, 2 * layers.size());
   });
@@ -169,17 +172,16 @@ void Searcher::filter() {
 }
 
 /// Nothing: it does not fit after all.
-std::optional<Standing> Searcher::priced(std::size_t number, Desk& desk) {
-  const Candidate& one = candidates_[number];
+std::optional<Standing> Searcher::priced(const Candidate& one, Desk& desk) {
   const spec::Job& job = desk.jobs.job_of(one.point);
   if (has_two_levels(job)) {
     Draft draft(job, books_, desk.prices);
-    if (draft.agrees()) return Standing{draft.step_time(), one.bytes, number};
+    if (draft.agrees()) return Standing{draft.step_time(), one.bytes, one.point};
   }
   ++operator_level_;
   const result::Prediction p = predict(job, Detail::chains).prediction;
   if (!p.fits) return {};
-  return Standing{p.step_time_s, p.peak_bytes, number};
+  return Standing{p.step_time_s, p.peak_bytes, one.point};
 }
 
 /// Best bound first, until no bound is below what the best take.
@@ -187,9 +189,9 @@ void Searcher::price() {
   std::atomic<std::size_t> done{0};
   on_all_desks(candidates_.size(), [&](std::size_t i, Desk& desk) {
     const Candidate& one = candidates_[i];
-    if (options_.bounds && leaders_.beaten({one.least, one.bytes, i})) {
+    if (options_.bounds && leaders_.beaten({one.least, one.bytes, one.point})) {
       ++bounded_;
-    } else if (const std::optional<Standing> standing = priced(i, desk)) {
+    } else if (const std::optional<Standing> standing = priced(one, desk)) {
       leaders_.add(*standing);
       ++priced_;
     } else {
@@ -218,11 +220,10 @@ std::vector<result::SearchRow> Searcher::at_operator_level(const std::vector<Sta
   base::parallel_for(
       best.size(),
       [&](std::size_t i) {
-        const Candidate& one = candidates_[best[i].number];
-        rows[i].strategy = choices_of(one.point);
+        rows[i].strategy = choices_of(best[i].point);
         rows[i].two_level_s = best[i].time;
         JobMaker jobs(base_, space_);
-        rows[i].prediction = predict(jobs.job_of(one.point), Detail::chains).prediction;
+        rows[i].prediction = predict(jobs.job_of(best[i].point), Detail::chains).prediction;
       },
       threads_);
   std::erase_if(rows, [](const result::SearchRow& row) { return !row.prediction.fits; });
@@ -256,6 +257,45 @@ void Searcher::tell_space() {
   out_.left_out = left_out(base_, space_);
 }
 
+Findings Searcher::findings() const {
+  Findings out;
+  out.strategies = strategies_;
+  out.fits = static_cast<std::int64_t>(candidates_.size()) - too_large_;
+  out.priced = priced_;
+  out.bounded = bounded_;
+  out.operator_level = operator_level_;
+  out.complete = !stopped();
+  out.values = counts_;
+  out.standings = leaders_.best();
+  const std::vector<Standing> front = leaders_.front();
+  out.standings.insert(out.standings.end(), front.begin(), front.end());
+  return out;
+}
+
+/// Whether this process makes the answer; it then knows what all have found.
+bool Searcher::gathered() {
+  std::vector<Findings> all{findings()};
+  if (options_.share.world > 1) {
+    const std::vector<std::string> told = options_.share.gather(encoded(all.front()));
+    if (options_.share.rank != 0) return false;
+    for (std::size_t rank = 1; rank < told.size(); ++rank) all.push_back(decoded(told[rank]));
+  }
+  counts_ = {};
+  for (const Findings& one : all) {
+    out_.strategies += one.strategies;
+    out_.fits += one.fits;
+    out_.priced += one.priced;
+    out_.bounded += one.bounded;
+    out_.operator_level += one.operator_level;
+    out_.complete = out_.complete && one.complete;
+    add(counts_, one.values);
+    for (const Standing& standing : one.standings) leaders_.add(standing);
+  }
+  out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded;
+  if (out_.strategies == 0 && out_.complete) throw_why_none_is_sound();
+  return true;
+}
+
 void Searcher::answer() {
   const std::vector<Standing> best = leaders_.best();
   std::vector<result::SearchRow> rows = at_operator_level(best);
@@ -267,16 +307,9 @@ void Searcher::answer() {
   }
   out_.results = std::move(rows);
   for (const Standing& one : leaders_.front()) {
-    out_.pareto.push_back({choices_of(candidates_[one.number].point), one.time, one.bytes});
+    out_.pareto.push_back({choices_of(one.point), one.time, one.bytes});
   }
   out_.job = base_.model.name + " on " + spec::nodes_text(base_.cluster);
-  out_.complete = !stopped();
-  out_.strategies = strategies_;
-  out_.fits = static_cast<std::int64_t>(candidates_.size()) - too_large_;
-  out_.priced = priced_;
-  out_.bounded = bounded_;
-  out_.operator_level = operator_level_;
-  out_.evaluated = strategies_ - out_.fits + priced_ + bounded_;
   tell_space();
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result/search.h"
 #include "core/spec/search_space.h"
@@ -17,6 +18,14 @@ namespace sim {
 /// strategies in the order of step time.
 enum class Objective { step_time, cost, memory, energy, tokens_per_dollar };
 
+/// One of several processes that search together. Each looks at the choices of layers whose number its rank is, and the
+/// first makes the answer of what all have found.
+struct SearchShare {
+  int rank = 0, world = 1;
+  /// Every process's `mine`, by rank. Called once, by the thread that called search().
+  std::function<std::vector<std::string>(const std::string& mine)> gather;
+};
+
 struct SearchOptions {
   Objective by = Objective::step_time;
   int top = 10;
@@ -26,11 +35,13 @@ struct SearchOptions {
   bool operator_level = true;      // false: results are of two levels only
   std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
   const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer
+  SearchShare share = {};
 };
 
 /// `base`: neither checked nor resolved; `space`: values of the keys that are not left to the search. Throws
 /// base::InputError when no strategy of the space is sound, with the faults of the first. The same answer on any number
-/// of threads, unless stopped.
+/// of threads and processes, unless stopped; but how many a bound proved worse is not. Ranks above 0 return nothing of
+/// interest, and do not throw where nothing is sound.
 result::Search search(const spec::Job& base, const spec::SearchSpace& space, const SearchOptions&);
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "real/launch/spawn.h"
 #include "tests/cli/run_forerun.h"
 
 namespace {
@@ -89,6 +90,22 @@ TEST(SearchCommand, TheTableHasAColumnForEachKey) {
   const std::string table = content_of(scratch / "best.csv");
   EXPECT_TRUE(table.starts_with("tp,sp,cp,pp,schedule,vpp,")) << table;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+}
+
+TEST(SearchCommand, ThreeProcessesTellTheAnswerOfOne) {
+  const ScratchFolder scratch;
+  const std::string flags = "--allow tp=1,2,4 --allow micro_batch=1 --fix attention_kernel=cudnn --top 5 --threads 1 ";
+  ASSERT_EQ(forerun(kSmall + flags + "--json '" + (scratch / "one.json") + "'").exit_code, 0);
+  std::vector<std::string> words{"/bin/sh", "-c",
+                                 std::string("exec '") + FORERUN_BINARY + "' " + kSmall + flags + "--json '" +
+                                     (scratch / "three.json") + "' >/dev/null"};
+  EXPECT_TRUE(real::spawn(3, words).empty());
+  const json one = json::parse(content_of(scratch / "one.json")),
+             three = json::parse(content_of(scratch / "three.json"));
+  EXPECT_EQ(three["results"], one["results"]);
+  EXPECT_EQ(three["pareto"], one["pareto"]);
+  EXPECT_EQ(three["strategies"], one["strategies"]);
+  EXPECT_EQ(three["fits"], one["fits"]);
 }
 
 TEST(SearchCommand, InterruptedItTellsTheBestSoFar) {

@@ -13,8 +13,14 @@ namespace {
 using sim::Leaders;
 using sim::Standing;
 
+Standing standing(double time, std::int64_t bytes, int tp) {
+  Standing out{time, bytes, {}};
+  out.point[spec::SearchKey::tp] = tp;
+  return out;
+}
+
 bool dominates(const Standing& a, const Standing& b) {
-  if (a.time == b.time && a.bytes == b.bytes) return a.number < b.number;
+  if (a.time == b.time && a.bytes == b.bytes) return a.point < b.point;
   return a.time <= b.time && a.bytes <= b.bytes;
 }
 
@@ -22,11 +28,13 @@ TEST(Leaders, AreThoseOfASortedList) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     std::vector<Standing> all;
-    for (std::size_t i = 0; i < 40; ++i)
-      all.push_back({static_cast<double>(random() % 12), static_cast<std::int64_t>(random() % 12), i});
+    for (int i = 0; i < 40; ++i) {
+      const double time = static_cast<double>(random() % 12);
+      all.push_back(standing(time, static_cast<std::int64_t>(random() % 12), i));
+    }
     std::vector<Standing> sorted = all, front;
     std::sort(sorted.begin(), sorted.end(), [](const Standing& a, const Standing& b) {
-      return std::tie(a.time, a.bytes, a.number) < std::tie(b.time, b.bytes, b.number);
+      return std::tie(a.time, a.bytes, a.point) < std::tie(b.time, b.bytes, b.point);
     });
     for (const Standing& one : sorted) {
       if (std::none_of(all.begin(), all.end(), [&](const Standing& other) { return dominates(other, one); })) {
@@ -38,21 +46,21 @@ TEST(Leaders, AreThoseOfASortedList) {
     for (const Standing& one : all) leaders.add(one);
     const std::vector<Standing> best = leaders.best(), on_front = leaders.front();
     ASSERT_EQ(best.size(), 5u);
-    for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].number, sorted[i].number);
+    for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].point, sorted[i].point);
     ASSERT_EQ(on_front.size(), front.size());
-    for (std::size_t i = 0; i < front.size(); ++i) EXPECT_EQ(on_front[i].number, front[i].number);
+    for (std::size_t i = 0; i < front.size(); ++i) EXPECT_EQ(on_front[i].point, front[i].point);
   }
 }
 
 TEST(Leaders, BeatOnlyWhatIsBehindInPlaceAndOffTheFront) {
   Leaders leaders(1, false);
-  EXPECT_FALSE(leaders.beaten({9, 9, 9}));  // there is room
-  leaders.add({5, 5, 0});
-  EXPECT_TRUE(leaders.beaten({6, 6, 1}));
-  EXPECT_TRUE(leaders.beaten({5, 6, 1}));
-  EXPECT_FALSE(leaders.beaten({4, 6, 1}));  // would be first
-  EXPECT_FALSE(leaders.beaten({6, 4, 1}));  // would be on the front
-  EXPECT_FALSE(leaders.beaten({5, 5, 1}));  // as good: its number decides
+  EXPECT_FALSE(leaders.beaten(standing(9, 9, 9)));  // there is room
+  leaders.add(standing(5, 5, 0));
+  EXPECT_TRUE(leaders.beaten(standing(6, 6, 1)));
+  EXPECT_TRUE(leaders.beaten(standing(5, 6, 1)));
+  EXPECT_FALSE(leaders.beaten(standing(4, 6, 1)));  // would be first
+  EXPECT_FALSE(leaders.beaten(standing(6, 4, 1)));  // would be on the front
+  EXPECT_FALSE(leaders.beaten(standing(5, 5, 1)));  // as good: its values decide
 }
 
 }  // namespace

@@ -90,6 +90,32 @@ TEST(Search, TheAnswerDoesNotDependOnThreads) {
   expect_same(sim::search(job, some_space(), options(1)), sim::search(job, some_space(), options(3)));
 }
 
+/// Three searches in turn, each told what the ones before it have found; the last is the first rank.
+result::Search by_three(const spec::Job& job, const spec::SearchSpace& space) {
+  std::vector<std::string> told(3);
+  result::Search out;
+  for (const int rank : {2, 1, 0}) {
+    sim::SearchOptions mine = options();
+    mine.share = {rank, 3, [&](const std::string& text) {
+                    told[static_cast<std::size_t>(rank)] = text;
+                    return told;
+                  }};
+    out = sim::search(job, space, mine);
+  }
+  return out;
+}
+
+TEST(Search, TheAnswerDoesNotDependOnProcesses) {
+  for (const unsigned seed : {7u, 8u}) {
+    const spec::Job job = base_job(seed);
+    const result::Search one = sim::search(job, some_space(), options()), three = by_three(job, some_space());
+    expect_same(one, three);
+    EXPECT_EQ(three.evaluated, one.evaluated);
+    ASSERT_EQ(three.space.size(), one.space.size());
+    for (std::size_t k = 0; k < one.space.size(); ++k) EXPECT_EQ(three.space[k].values, one.space[k].values);
+  }
+}
+
 TEST(Search, LeastMemoryIsFoundAsSurely) {
   for (unsigned seed = 1; seed <= 2; ++seed) {
     sim::SearchOptions by_memory = options(), brute = options(2, false);

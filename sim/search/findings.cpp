@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/findings.h"
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+void write(std::ostream& out, const Standing& one) {
+  out << std::bit_cast<std::uint64_t>(one.time) << ' ' << one.bytes;
+  for (const spec::SearchValue value : one.point.values) out << ' ' << value;
+  out << '\n';
+}
+
+Standing read_standing(std::istream& in) {
+  std::uint64_t time = 0;
+  Standing out;
+  in >> time >> out.bytes;
+  out.time = std::bit_cast<double>(time);
+  for (spec::SearchValue& value : out.point.values) in >> value;
+  return out;
+}
+
+bool same(const Standing& a, const Standing& b) {
+  return std::tie(a.time, a.bytes, a.point) == std::tie(b.time, b.bytes, b.point);
+}
+
+}  // namespace
+
+void add(ValueCounts& to, const ValueCounts& more) {
+  for (std::size_t key = 0; key < to.size(); ++key) {
+    for (const auto& [value, count] : more[key]) to[key][value] += count;
+  }
+}
+
+bool Findings::operator==(const Findings& other) const {
+  return std::tie(strategies, fits, priced, bounded, operator_level, complete, values) ==
+             std::tie(other.strategies, other.fits, other.priced, other.bounded, other.operator_level, other.complete,
+                      other.values) &&
+         std::ranges::equal(standings, other.standings, same);
+}
+
+std::string encoded(const Findings& found) {
+  std::ostringstream out;
+  out << found.strategies << ' ' << found.fits << ' ' << found.priced << ' ' << found.bounded << ' '
+      << found.operator_level << ' ' << found.complete << '\n';
+  for (const auto& counts : found.values) {
+    out << counts.size();
+    for (const auto& [value, count] : counts) out << ' ' << value << ' ' << count;
+    out << '\n';
+  }
+  out << found.standings.size() << '\n';
+  for (const Standing& one : found.standings) write(out, one);
+  return out.str();
+}
+
+Findings decoded(const std::string& text) {
+  std::istringstream in(text);
+  Findings out;
+  in >> out.strategies >> out.fits >> out.priced >> out.bounded >> out.operator_level >> out.complete;
+  for (auto& counts : out.values) {
+    std::size_t size = 0;
+    in >> size;
+    for (std::size_t i = 0; i < size; ++i) {
+      spec::SearchValue value = 0;
+      in >> value;
+      in >> counts[value];
+    }
+  }
+  std::size_t size = 0;
+  in >> size;
+  for (std::size_t i = 0; i < size; ++i) out.standings.push_back(read_standing(in));
+  return out;
+}
+
+}  // namespace sim
