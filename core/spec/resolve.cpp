@@ -88,9 +88,10 @@ void fill_kernels(Job& job, Filler& of_framework) {
 /// fuse the loss, Transformers does not (loss/loss_utils.py, ForCausalLMLoss).
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
-  if (!f.own_models || job.strategy.zero < 2 || !job.model.gated_mlp || job.training.serves()) return;
+  if (!f.own_models || job.strategy.zero < 2) return;
+  f.shifted_logits = false;  // the framework's own loss
+  if (!job.model.gated_mlp || job.training.serves()) return;
   const bool loss = job.cluster.node.gpu.generation != Generation::blackwell || !f.compiles_loss_of_2025;
-  f.shifted_logits &= loss;
   if (f.separate_linears && (f.separate_loss || !loss)) return;
   f.separate_linears = true;
   f.separate_loss |= loss;
