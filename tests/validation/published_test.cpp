@@ -95,7 +95,7 @@ TEST_F(Published, EveryFileKeepsTheBoundOfItsMemory) {
   for (const auto& [name, bound] : bounds_.files) {
     const result::ValidationSummary& s = summary(name);
     ASSERT_EQ(s.memory_mape.has_value(), bound.memory_mape > 0) << name;
-    if (s.memory_mape) EXPECT_LE(*s.memory_mape, bound.memory_mape) << name;
+    EXPECT_LE(s.memory_mape.value_or(0), bound.memory_mape) << name;
   }
 }
 

@@ -66,7 +66,8 @@ std::int64_t flat(const toy::Cut& cut, double bucket, bool one_piece = true) {
     j.framework.optimizer_workspace = 4;
     j.framework.flat_workspace = one_piece;
     j.framework.gradient_bucket = base::Bytes(bucket);
-    j.training.micro_batch = j.training.global_batch = 64 * cut.dp;  // activations make the peak
+    j.training.micro_batch = 64;  // activations make the peak
+    j.training.global_batch = 64 * cut.dp;
   });
   const plan::Plan plan = plan::build(job);
   return sim::flat_in_step(plan, plan.roles.front(), job, sim::peak_of(plan, plan.roles.front()));
