@@ -57,10 +57,13 @@ void label(const spec::Job& job, ValidationCase& row) {
 }
 
 /// The figure that a measurement of `kind` is compared with. One that does not say how it was taken is most likely a
-/// framework's own log, hence the allocator's: what it reserved lies between the other two, and is nowhere far off.
+/// framework's own log, hence the allocator's: what it reserved lies between the other two, and is nowhere far off. And
+/// it is the first rank that logs (nanotron, src/nanotron/helpers.py, log_throughput).
 std::int64_t counted_as(const std::string& kind, const result::Prediction& prediction) {
   if (kind == "allocated") return prediction.allocated_bytes;
-  return kind == "smi" ? prediction.smi_bytes : prediction.reserved_bytes;
+  if (kind == "smi") return prediction.smi_bytes;
+  const bool logged = kind == "unknown" && !prediction.stages.empty();
+  return logged ? prediction.stages.front().reserved_bytes : prediction.reserved_bytes;
 }
 
 void run(config::Case& work) {

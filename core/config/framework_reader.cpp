@@ -80,12 +80,16 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("expands_kv", framework.expands_kv);
   map.read("ring_gathers", framework.ring_gathers);
   map.read("own_models", framework.own_models);
+  map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
   map.read("separate_linears", framework.separate_linears);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
   map.read("keeps_stage_outputs", framework.keeps_stage_outputs);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
   map.read("stream_pools", framework.stream_pools);
+  map.read("records_streams", framework.records_streams);
+  map.read("flat_workspace", framework.flat_workspace);
+  map.read("shifted_logits", framework.shifted_logits);
   map.read("ulysses_heads", framework.ulysses_heads,
            {{"refused", spec::UlyssesHeads::refused},
             {"padded", spec::UlyssesHeads::padded},

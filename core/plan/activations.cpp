@@ -100,7 +100,9 @@ std::int64_t Block::score_gradient_bytes() const {
 }
 
 std::int64_t Block::widest_gradient_bytes() const {
-  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden) * c_.element;
+  // Gate and up apart leave an input gradient each, which are added.
+  const bool apart = c_.job.framework.separate_linears && c_.model.gated_mlp;
+  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden * (apart ? 2 : 1)) * c_.element;
   const MoeShape shape(c_);
   return shape.rows * (shape.up_width + c_.hidden) * c_.element;
 }

@@ -19,6 +19,13 @@ std::int64_t loss_temporaries(const Context& c) {
   return c.tokens * c.vocab * 4 * (c.tp > 1 ? 3 : 2);
 }
 
+/// Bytes beside the fp32 logits and those they were cast from while the loss is computed.
+std::int64_t forward_temporaries(const Context& c) {
+  if (c.fused_loss) return 0;
+  const std::int64_t logits = c.tokens * c.vocab * 4;
+  return std::max<std::int64_t>(loss_temporaries(c) - logits, c.job.framework.shifted_logits ? logits : 0);
+}
+
 /// A compiled loss writes the logits' gradient beside them.
 std::int64_t separate_gradient(const Context& c) {
   return c.fused_loss && c.strategy.compile ? c.tokens * c.vocab * c.element : 0;
@@ -39,6 +46,16 @@ void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
   out.join(Stream::tp);
 }
 
+/// What an embedding keeps for its backward: its dropout's mask and its norm's input. GPT-2's recipe has the dropout
+/// behind learned positions; with ALiBi it is there as well.
+std::int64_t kept_embedding(const Context& c) {
+  if (c.serves) return 0;
+  const spec::Position position = c.model.position;
+  const bool masked = c.dropout && (position == spec::Position::learned || position == spec::Position::alibi);
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  return elements * (masked ? 1 : 0) + elements * (c.model.embedding_norm ? c.element : 0);
+}
+
 }  // namespace
 
 std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
@@ -57,12 +74,11 @@ void embedding_forward(const Context& c, SegmentBuilder& out) {
   if (!c.spread_vocab) rows_forward(c, out);
   out.phase = Phase::forward;
   out.layer = -1;
-  const std::int64_t elements = c.shard_tokens * c.hidden;
   if (c.model.position == spec::Position::learned) {
     const Chain add = residual_forward(c);
     out.compute(add.work, "position embedding", add.launches);
-    if (c.dropout) out.take(Category::activations, elements);  // the mask
   }
+  out.take(Category::activations, kept_embedding(c));
   if (c.model.embedding_norm) norm(c, out, "embedding norm", false);
 }
 
@@ -74,8 +90,8 @@ void embedding_backward(const Context& c, SegmentBuilder& out) {
   if (c.model.position == spec::Position::learned && c.dropout) {
     const Chain dropout = dropout_backward(c, elements);
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
-    out.give(Category::activations, elements);
   }
+  out.give(Category::activations, kept_embedding(c));
   if (c.strategy.lora || c.spread_vocab) return;  // frozen; of all stages
   rows_backward(c, out);
 }
@@ -111,7 +127,7 @@ void logits_forward(const Context& c, SegmentBuilder& out) {
   out.take(Category::logits, logits * c.element);
   linear.column_forward(head_linear(c));
   const std::int64_t kept = kept_logits(c);
-  const std::int64_t temporaries = std::max<std::int64_t>(loss_temporaries(c) - logits * 4, 0);
+  const std::int64_t temporaries = forward_temporaries(c);
   if (!c.fused_loss) out.take(Category::logits, kept + temporaries);
   const Chain maximum = loss_maximum(c);
   out.compute(maximum.work, "loss maximum", maximum.launches);

@@ -43,21 +43,25 @@ struct Framework {
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
   bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
-  bool experts_follow_tp = false;  // etp left out, experts are cut by tp as the dense layers are
+  bool experts_follow_tp = false;                       // etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
   // Of eager PyTorch, by what its modules allocate.
-  bool compiles_loss = true;         // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool separate_loss = false;        // an unfused loss has tensors of its own where Megatron works in place
-  bool keeps_gathered = false;       // under sp, gathered inputs of linears are kept for backward, not gathered again
-  bool expands_kv = false;           // grouped K and V are copied to every query head before attention
-  bool ring_gathers = false;         // context parallel by ring: K and V come at once, results are merged in fp32
-  bool own_models = false;           // zero 2 and 3 train the user's model code; see fill_model_code
-  bool separate_linears = false;     // q, k, v and the halves of a gated feed-forward are matmuls of their own
-  double norm_backward = 1;          // a fused norm's backward over a tuned kernel's time
-  int optimizer_workspace = 0;       // bytes a parameter that the optimizer's step takes for itself
-  bool keeps_stage_outputs = false;  // what a stage sent on stays until its gradient has been used
-  bool keeps_pipeline_units = false;  // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
-  bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
+  bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place
+  bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again
+  bool expands_kv = false;      // grouped K and V are copied to every query head before attention
+  bool ring_gathers = false;    // context parallel by ring: K and V come at once, results are merged in fp32
+  bool own_models = false;      // zero 2 and 3 train the user's model code; see fill_model_code
+  bool compiles_loss_of_2025 = false;  // own_models: on GPUs that need software of 2025 the loss is compiled or fused
+  bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
+  double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
+  int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself
+  bool keeps_stage_outputs = false;    // what a stage sent on stays until its gradient has been used
+  bool keeps_pipeline_units = false;   // zero 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
+  bool stream_pools = false;           // gathers are allocated on a stream of their own, whose memory others cannot use
+  bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
+  bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
+  bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once

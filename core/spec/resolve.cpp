@@ -84,12 +84,14 @@ void fill_kernels(Job& job, Filler& of_framework) {
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
-/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025, whose trainers compile or fuse the
-/// loss.
+/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025; PyTorch's trainers of then compile or
+/// fuse the loss, Transformers does not (loss/loss_utils.py, ForCausalLMLoss).
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
-  if (!f.own_models || job.strategy.zero < 2 || !job.model.gated_mlp || job.training.serves()) return;
-  const bool loss = job.cluster.node.gpu.generation != Generation::blackwell;
+  if (!f.own_models || job.strategy.zero < 2) return;
+  f.shifted_logits = false;  // the framework's own loss
+  if (!job.model.gated_mlp || job.training.serves()) return;
+  const bool loss = job.cluster.node.gpu.generation != Generation::blackwell || !f.compiles_loss_of_2025;
   if (f.separate_linears && (f.separate_loss || !loss)) return;
   f.separate_linears = true;
   f.separate_loss |= loss;

@@ -208,7 +208,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
     out.peak_bytes = peak;
     out.capacity_bytes = capacity;
   }
-  out.smi_bytes = out.peak_bytes;
+  for (const Footprint& footprint : footprints) out.smi_bytes = std::max(out.smi_bytes, footprint.of_process());
   for (const result::StageMemory& stage : out.stages) {
     out.allocated_bytes = std::max(out.allocated_bytes, stage.allocated_bytes);
     out.reserved_bytes = std::max(out.reserved_bytes, stage.reserved_bytes);

@@ -8,6 +8,7 @@
 
 #include "core/plan/build.h"
 #include "core/plan/kinds.h"
+#include "sim/memory/held_back.h"
 #include "sim/memory/host_footprint.h"
 
 namespace sim {
@@ -93,6 +94,7 @@ Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::
   // One communicator a kind of group; each pair of neighbouring stages has its own.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
                             (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
+                            (!job.training.serves() && plan.tp * plan.pp > 1) +  // gradient norms
                             experts_communicators(plan, job) + job.strategy.spreads_vocab();
   Footprint out;
   out.peak = peak;
@@ -113,7 +115,10 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   std::vector<Footprint> out;
   for (const plan::Role& role : plan.roles) {
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
-    out.push_back(footprint(peak_of(plan, role), plan, job, gathered));
+    Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
+    const std::int64_t room = capacity_of(plan, role, job.cluster) - own.total();
+    const std::int64_t idle = awaiting_device(plan, role, job) + flat_in_step(plan, role, job, own.peak);
+    own.held_back = std::clamp<std::int64_t>(room, 0, idle);
   }
   return out;
 }

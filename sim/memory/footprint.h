@@ -17,10 +17,13 @@ struct Footprint {
   std::int64_t communicators = 0;  // beside it: NCCL's buffers
   std::int64_t reserved = 0;       // beside it: CUDA context, what the allocator cannot use
   std::int64_t context = 0;        // of `reserved`, what is no allocator's: CUDA context, library handles
+  std::int64_t held_back = 0;      // beside them: what the allocator gives away last; 0 where nothing is left for it
   /// Live tensors; what the caching allocator holds for them; what the process takes of the device (nvidia-smi). NCCL
   /// and the CUDA context are no allocator's.
   std::int64_t allocated() const { return peak.total(); }
-  std::int64_t held_by_allocator() const { return peak.total() + reserved - context; }
+  std::int64_t held_by_allocator() const { return peak.total() + reserved - context + held_back; }
+  std::int64_t of_process() const { return total() + held_back; }
+  /// What has to fit.
   std::int64_t total() const { return peak.total() + communicators + reserved; }
 };
 

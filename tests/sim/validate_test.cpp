@@ -61,6 +61,20 @@ TEST(Compare, MemoryIsOfTheKindThatWasMeasured) {
   }
 }
 
+TEST(Compare, WhatAFrameworkLoggedIsOfTheFirstStage) {
+  result::Prediction p = prediction();
+  p.stages.resize(2);
+  p.stages[0].reserved_bytes = 55;
+  p.stages[1].reserved_bytes = 65;
+  for (const auto& [kind, bytes] : {std::pair{"unknown", 55}, {"reserved", 65}}) {
+    ValidationCase row;
+    row.memory_kind = kind;
+    row.measured_bytes = 50;
+    sim::compare(p, row);
+    EXPECT_EQ(row.predicted_bytes, bytes) << kind;
+  }
+}
+
 TEST(Compare, WhatWasNotMeasuredHasNoError) {
   ValidationCase row;
   row.measured_fits = false;

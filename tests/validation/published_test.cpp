@@ -16,6 +16,7 @@ namespace {
 
 struct Bound {
   double median_abs_error = 0, mean_signed_error = 0;
+  double memory_mape = 0;  // 0: no row states its memory
   double coverage_80 = 0;  // at least
   int refused = 0;         // a file gets no better by refusing its hard cases
 };
@@ -30,6 +31,7 @@ Bound read_bound(const config::Value& value, const std::string& path, config::Fa
   config::MapReader map(value, path, faults);
   map.require("median_abs_error", bound.median_abs_error, 0, 10);
   map.require("mean_signed_error", bound.mean_signed_error, 0, 10);
+  map.read("memory_mape", bound.memory_mape, 0, 10);
   map.read("coverage_80", bound.coverage_80, 0, 1);
   map.read("refused", bound.refused, 0, 10'000);
   map.finish();
@@ -86,6 +88,14 @@ TEST_F(Published, EveryFileKeepsItsBounds) {
     ASSERT_TRUE(s.median_abs_error) << name << ": no row ran";
     EXPECT_LE(*s.median_abs_error, bound.median_abs_error) << name;
     EXPECT_LE(std::abs(*s.mean_signed_error), bound.mean_signed_error) << name;
+  }
+}
+
+TEST_F(Published, EveryFileKeepsTheBoundOfItsMemory) {
+  for (const auto& [name, bound] : bounds_.files) {
+    const result::ValidationSummary& s = summary(name);
+    ASSERT_EQ(s.memory_mape.has_value(), bound.memory_mape > 0) << name;
+    EXPECT_LE(s.memory_mape.value_or(0), bound.memory_mape) << name;
   }
 }
 

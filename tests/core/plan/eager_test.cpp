@@ -46,6 +46,40 @@ TEST(EagerLoss, HoldsThreeTensorsInFp32FourWhereTheVocabularyIsCut) {
   EXPECT_EQ(logits(eager({.tp = 4}, true)), std::pair(kLogits / 4 * 16, std::int64_t{0}));  // and exp of it
 }
 
+TEST(EagerLoss, MayShiftTheLogitsIntoATensorOfItsOwn) {
+  constexpr std::int64_t kLogits = 128 * 2048;
+  const auto shifted = [](spec::Job j) {
+    j.framework.shifted_logits = true;
+    return logits(j);
+  };
+  // Forward bf16 logits, those cast to fp32 and those less their maximum; backward the latter and their gradient.
+  EXPECT_EQ(shifted(eager({}, false)), std::pair(kLogits * (2 + 4 + 4), std::int64_t{0}));
+  EXPECT_EQ(shifted(eager({.tp = 4}, false)), std::pair(kLogits / 4 * 10, std::int64_t{0}));
+  EXPECT_EQ(shifted(eager({}, true)), logits(eager({}, true)));  // which has it already
+  EXPECT_EQ(shifted(toy::job({})), logits(toy::job({})));        // fused
+}
+
+TEST(EagerLinears, GateAndUpLeaveAnInputGradientEach) {
+  const auto widest = [](bool apart, bool gated) {
+    return toy::job({}, [&](spec::Job& j) {
+      j.model.gated_mlp = gated;
+      j.framework.separate_linears = apart;
+    });
+  };
+  const auto workspace = [&](bool apart, bool gated) {
+    const Context c(widest(apart, gated));
+    walk::Pen pen;
+    plan::Block(c, pen.out).backward(spec::Recompute::Kind::none, false);
+    std::int64_t now = 0, most = 0;
+    for (const plan::MemoryChange& change : pen.out.finish().memory) {
+      if (change.category == Category::workspace) most = std::max(most, now += change.bytes);
+    }
+    return most;
+  };
+  EXPECT_EQ(workspace(true, true) - workspace(false, true), 128 * 256 * 2);  // 128 tokens of 256 in bf16
+  EXPECT_EQ(workspace(true, false), workspace(false, false));
+}
+
 TEST(EagerLoss, ACompiledOneWritesTheGradientBesideTheLogits) {
   const spec::Job compiled = toy::job({}, [](spec::Job& j) { j.strategy.compile = true; });
   EXPECT_EQ(logits(toy::job({})), std::pair(std::int64_t{128 * 2048 * 2}, std::int64_t{0}));

@@ -85,6 +85,24 @@ TEST(Embedding, WithLearnedPositionsAndDropoutKeepsAMask) {
   EXPECT_EQ(Written(toy::job(), plan::embedding_forward).memory(Category::activations).second, 0);
 }
 
+TEST(Embedding, WithAlibiKeepsItsDropoutsMaskAndANormsInput) {
+  const auto kept = [](bool dropout, bool norm, End end) {
+    return Written(toy::job({},
+                            [=](spec::Job& j) {
+                              j.model.position = spec::Position::alibi;
+                              j.model.embedding_norm = norm;
+                              j.training.dropout = dropout ? 0.1 : 0;
+                            }),
+                   end)
+        .memory(Category::activations)
+        .second;
+  };
+  EXPECT_EQ(kept(true, false, plan::embedding_forward), kTokens * kHidden);
+  EXPECT_EQ(kept(true, true, plan::embedding_forward), kTokens * kHidden * 3);  // a byte, and bf16
+  EXPECT_EQ(kept(true, true, plan::embedding_backward), -kTokens * kHidden * 3);
+  EXPECT_EQ(kept(false, false, plan::embedding_forward), 0);
+}
+
 TEST(Head, ReducesOneNumberATokenThreeTimesInAVocabularyParallelLoss) {
   // Maximum, target's logit, sum of exponentials: Shoeybi et al., arXiv 1909.08053, section 3, b s instead of b s V
   // numbers.

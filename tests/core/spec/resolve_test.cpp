@@ -245,18 +245,22 @@ TEST(Resolve, ModelsOfGpt2sRecipeHaveTheFrameworksDropout) {
 }
 
 TEST(Resolve, ShardedGatedModelsAreTheUsersOwnCode) {
-  const auto code = [](int zero, bool gated, Generation generation) {
+  const auto code = [](int zero, bool gated, Generation generation, bool compiles = true) {
     Job job = small_job();
     job.model.gated_mlp = gated;
     job.strategy.zero = zero;
     job.framework.own_models = true;
+    job.framework.compiles_loss_of_2025 = compiles;
+    job.framework.shifted_logits = true;
     job.cluster.node.gpu.generation = generation;
     const Framework f = resolve(job).framework;
+    EXPECT_EQ(f.shifted_logits, zero < 2);  // the framework's own loss
     return std::pair(f.separate_linears, f.separate_loss);
   };
   EXPECT_EQ(code(3, true, Generation::hopper), std::pair(true, true));
   EXPECT_EQ(code(2, true, Generation::ampere), std::pair(true, true));
   EXPECT_EQ(code(3, true, Generation::blackwell), std::pair(true, false));  // software that compiles the loss
+  EXPECT_EQ(code(3, true, Generation::blackwell, false), std::pair(true, true));
   EXPECT_EQ(code(1, true, Generation::hopper), std::pair(false, false));
   EXPECT_EQ(code(3, false, Generation::hopper), std::pair(false, false));
 }
