@@ -38,7 +38,9 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
   gather_parameters(c_, out, parameters, false);
 }
 
-/// A stage's first parameters are on their way before it waits for its first input.
+/// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose optimizer
+/// sends for them where it zeroes gradients (2023 to 2024). Leaves out: its later versions, which send for them behind
+/// that input unless told to align the stages.
 void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
   if (chunk.layers > 0) return gather_group(out, chunk, 0);
   gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
