@@ -38,9 +38,9 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
   gather_parameters(c_, out, parameters, false);
 }
 
-/// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose optimizer
-/// sends for them where it zeroes gradients (2023 to 2024). Leaves out: its later versions, which send for them behind
-/// that input unless told to align the stages.
+/// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose
+/// optimizer sends for them where it zeroes gradients (2023 to 2024). Leaves out: its later versions, which send for
+/// them behind that input unless told to align the stages.
 void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
   if (chunk.layers > 0) return gather_group(out, chunk, 0);
   gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
@@ -52,22 +52,21 @@ Segment Passes::forward(int index, bool gathers, bool first) {
   out.phase = Phase::forward;
   out.first_microbatch = first;
   edges_.finish_sends(out);
-  const bool unit_gathers = gathers;
-  gathers = gathers && !c_.fully_sharded;
-  if (gathers) gather_ahead(out, chunk);
+  const bool by_buckets = gathers && !c_.fully_sharded;  // units bring theirs themselves
+  if (by_buckets) gather_ahead(out, chunk);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
   if (receives && ahead) out.join(Stream::recv_prev);
   if (receives && !ahead) edges_.receive(out, index, false);
   ForwardOffload activations(c_, out, chunk);
-  ForwardUnits units(c_, out, chunk, unit_gathers);
-  if (gathers && c_.replicated()) out.join(Stream::dp);
+  ForwardUnits units(c_, out, chunk, gathers);
+  if (by_buckets && c_.replicated()) out.join(Stream::dp);
   if (chunk.first) {
     await_rows(c_, out, first);
     embedding_forward(c_, out);
   }
   for (int i = 0; i < chunk.layers; ++i) {
-    if (gathers && i > 0) {
+    if (by_buckets && i > 0) {
       gather_group(out, chunk, i);
       if (c_.replicated()) out.join(Stream::dp);
     }

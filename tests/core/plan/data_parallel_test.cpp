@@ -164,9 +164,9 @@ TEST(GatherParameters, OfEveryStageLeaveAtTheStartOfTheStep) {
       order.push_back(exchange ? name : "compute");
     }
   });
-  EXPECT_EQ(order, (std::vector<std::string>{"parameter all-gather", "receive activations",
-                                             "exchange awaited by the host", "compute", "parameter all-gather",
-                                             "compute"}));
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"parameter all-gather", "receive activations", "exchange awaited by the host",
+                                      "compute", "parameter all-gather", "compute"}));
 }
 
 TEST(GatherParameters, OfOneReplicaSendsNothing) {
