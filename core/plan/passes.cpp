@@ -36,7 +36,14 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
   if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
   gather_parameters(c_, out, parameters, false);
-  if (c_.replicated()) out.join(Stream::dp);
+}
+
+/// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose
+/// optimizer sends for them where it zeroes gradients (2023 to 2024). Leaves out: its later versions, which send for
+/// them behind that input unless told to align the stages.
+void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
+  if (chunk.layers > 0) return gather_group(out, chunk, 0);
+  gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
 }
 
 Segment Passes::forward(int index, bool gathers, bool first) {
@@ -45,24 +52,24 @@ Segment Passes::forward(int index, bool gathers, bool first) {
   out.phase = Phase::forward;
   out.first_microbatch = first;
   edges_.finish_sends(out);
+  const bool by_buckets = gathers && !c_.fully_sharded;  // units bring theirs themselves
+  if (by_buckets) gather_ahead(out, chunk);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
   const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
   if (receives && ahead) out.join(Stream::recv_prev);
   if (receives && !ahead) edges_.receive(out, index, false);
   ForwardOffload activations(c_, out, chunk);
   ForwardUnits units(c_, out, chunk, gathers);
-  if (c_.fully_sharded) gathers = false;
-  if (gathers && chunk.layers == 0) {
-    gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
-    if (c_.replicated()) out.join(Stream::dp);
-  }
-  if (gathers && chunk.layers > 0) gather_group(out, chunk, 0);
+  if (by_buckets && c_.replicated()) out.join(Stream::dp);
   if (chunk.first) {
     await_rows(c_, out, first);
     embedding_forward(c_, out);
   }
   for (int i = 0; i < chunk.layers; ++i) {
-    if (gathers && i > 0) gather_group(out, chunk, i);
+    if (by_buckets && i > 0) {
+      gather_group(out, chunk, i);
+      if (c_.replicated()) out.join(Stream::dp);
+    }
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
     activations.enter(i);

@@ -36,6 +36,7 @@ class Passes {
 
  private:
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
+  void gather_ahead(SegmentBuilder&, const Chunk&);
   std::int64_t sent_and_kept() const;
 
   const Context& c_;

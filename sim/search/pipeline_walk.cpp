@@ -35,6 +35,7 @@ class Walker {
   struct Stage {
     double free = 0;                         // end of its latest pass
     double busy_since = 0;                   // without a gap
+    double input_came = 0;                   // that the host waited for last
     double gathered = 0;                     // when the parameters asked for so far have come
     double exchanged = 0;                    // when the data-parallel stream is through
     double arrived_late = 0;                 // blocking: when what it sent has arrived
@@ -46,8 +47,11 @@ class Walker {
 
   void begin(std::size_t number) {
     Stage& stage = stages_[number];
-    stage.gathered = stage.exchanged = stage.arrived_late = in_.begin;
-    if (!waits_first(number)) {  // then all gathers of the stage are issued at once
+    stage.input_came = stage.gathered = stage.exchanged = stage.arrived_late = in_.begin;
+    if (waits_first(number)) {
+      const std::vector<Exchange>& gathers = in_.times[number * in_.chunks]->gathers;
+      if (!gathers.empty()) stage.exchanged += gathers.front().time;
+    } else {  // all gathers of the stage are issued at once
       for (int v = 0; v < in_.chunks; ++v) {
         for (const Exchange& gather : in_.times[number * in_.chunks + v]->gathers) {
           stage.exchanged += gather.time * in_.times[number * in_.chunks]->forward.exchange.other;
@@ -58,7 +62,7 @@ class Walker {
     stage.free = beside(stage, in_.begin, in_.zeroing[number], slowdown);
   }
 
-  /// Whether the host of a stage waits for an input before it issues the gathers of the first forward.
+  /// Whether the host of a stage waits for an input before it issues the gathers of the first forward behind its first.
   bool waits_first(std::size_t stage) const {
     return in_.host_waits && in_.shape.passes[in_.shape.first_of[stage]].crosses;
   }
@@ -103,6 +107,7 @@ class Walker {
     }
     stage.sending = p.next >= 0 && in_.shape.passes[p.next].crosses ? in_.transfer * pass.transfer.other : 0;
     stage.slowdown = pass.transfer.pass;
+    if (p.crosses) stage.input_came = start;
     if (stage.first < 0) stage.first = start;
     stage.free = ended_[number] = end;
   }
@@ -125,16 +130,25 @@ class Walker {
     return start + time + (stage.exchanged - start) * (1 - 1 / slowdown);
   }
 
+  /// When the gathers of a first forward are through whose host waits for its input: the first is on its way before.
+  static double gathers_awaited(const Stage& stage, const ChunkTimes& times, double start) {
+    double end = std::max(stage.gathered, stage.input_came);
+    for (std::size_t i = 0; i < times.gathers.size(); ++i) {
+      const double time = times.gathers[i].time;
+      end = i == 0 ? end + time : std::max(end, start) + time * times.forward.exchange.other;
+    }
+    return end;
+  }
+
   double first_forward(Stage& stage, const ChunkTimes& times, double start) const {
     const PassTime& pass = times.forward;
     double at = start, done = 0;
-    if (waits_first(static_cast<std::size_t>(&stage - stages_.data()))) {
-      stage.gathered = std::max(stage.gathered, start);
-      stage.exchanged = stage.gathered;
-      for (const Exchange& gather : times.gathers) stage.exchanged += gather.time * pass.exchange.other;
-    }
+    const bool waits = waits_first(static_cast<std::size_t>(&stage - stages_.data()));
+    if (waits) stage.exchanged = gathers_awaited(stage, times, start);
     for (const Exchange& gather : times.gathers) {
-      stage.gathered += gather.time * (at < stage.gathered ? 1 : pass.exchange.other);
+      const bool ahead = waits && done == 0;  // of the input
+      if (waits) stage.gathered = std::max(stage.gathered, ahead ? stage.input_came : start);
+      stage.gathered += gather.time * (ahead || at < stage.gathered ? 1 : pass.exchange.other);
       at = std::max(at, stage.gathered);
       at = beside(stage, at, times.first_forward * (gather.share - done), pass.exchange.pass);
       done = gather.share;

@@ -44,7 +44,7 @@ struct WalkInput {
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
   double transfer = 0;          // of one input, alone
   bool blocking = false;
-  bool host_waits = false;  // for an input, before it issues anything of the pass
+  bool host_waits = false;  // for an input, before it issues anything of the pass but its first gather
 };
 
 struct StageEnd {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "core/plan/build.h"
@@ -140,6 +141,32 @@ TEST(GatherParameters, CarriesThemInStorageFormatPaddedToTheGroup) {
     EXPECT_EQ(gather.bytes, 2 * 1004);
     EXPECT_EQ(s.operators[0].waits[0], waits ? plan::event_of(plan::Stream::compute) : -1);
   }
+}
+
+TEST(GatherParameters, OfEveryStageLeaveAtTheStartOfTheStep) {
+  // Two buckets a chunk. The last stage's first gather waits for nothing and goes in front of the receive, at which the
+  // host stops; its second one, and all compute, come behind. Otherwise the stages would gather one after the other.
+  const spec::Job j = toy::job({.pp = 2, .dp = 2, .zero = 1, .microbatches = 2}, [](spec::Job& job) {
+    job.framework.parameter_bucket = base::Bytes(400);
+    job.framework.synchronizes_p2p = true;
+    job.strategy.overlap.param_gather = true;
+  });
+  const plan::Plan p = plan::build(j);
+  std::vector<std::string> order;
+  walk::operators(p, p.roles[1], [&](const plan::Call& call, const plan::Operator& op) {
+    if (call.microbatch != 0 || op.phase != plan::Phase::forward) return;
+    const std::string& name = p.names[op.name];
+    if (order.empty()) {
+      EXPECT_EQ(op.waits[0], -1) << name;
+    }
+    if (order.empty() || order.back() != "compute" || op.stream != plan::Stream::compute) {
+      const bool exchange = op.stream != plan::Stream::compute || name == "exchange awaited by the host";
+      order.push_back(exchange ? name : "compute");
+    }
+  });
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"parameter all-gather", "receive activations", "exchange awaited by the host",
+                                      "compute", "parameter all-gather", "compute"}));
 }
 
 TEST(GatherParameters, OfOneReplicaSendsNothing) {

@@ -52,6 +52,24 @@ TEST(PipelineWalk, GathersHoldTheFirstForwardAndReductionsEndBehindTheLastBackwa
   EXPECT_DOUBLE_EQ(end.reduced, 9);
 }
 
+TEST(PipelineWalk, TheFirstGatherOfAStageDoesNotWaitForItsInput) {
+  // Two gathers, of 3 s for the first half of a forward and of 1 s for the second, behind hosts that wait for inputs.
+  const sim::PipelineShape shape = sim::pipeline_shape({.stages = 2, .microbatches = 1});
+  const sim::ChunkTimes times{.forward = {.time = 1},
+                              .backward = {.time = 2},
+                              .weights = {},
+                              .first_forward = 1,
+                              .gathers = {{0.5, 3}, {1, 1}},
+                              .reductions = {}};
+  const sim::WalkInput in{.shape = shape, .times = {&times, &times}, .zeroing = {0, 0}, .host_waits = true};
+  const std::vector<sim::StageEnd> ends = sim::walk(in);
+  // Stage 0: gathers from 0 to 3 and to 4, halves of the forward from 3 to 3.5 and from 4 to 4.5. Stage 1 has gathered
+  // from 0 to 3 as well, so that it computes from 4.5 to 5, but asks for the rest at 4.5: from 5.5 to 6, B to 8. Asked
+  // for at 4.5 too, the first would come at 7.5.
+  EXPECT_DOUBLE_EQ(ends[1].passes, 8);
+  EXPECT_DOUBLE_EQ(ends[0].passes, 10);
+}
+
 TEST(PipelineShape, AStageHoldsAsManyMicrobatchesAsAreBehindIt) {
   const sim::PipelineShape shape = sim::pipeline_shape({.stages = 4, .microbatches = 8});
   for (int stage = 0; stage < 4; ++stage) {
