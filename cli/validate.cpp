@@ -1,13 +1,16 @@
 // cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
 // [--fit-interval] [--holdout KEY]; with --collectives the files hold measured collectives instead of steps.
+// forerun validate [JOB] --measured TRACE: one step that was recorded here.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
 #include <ostream>
 #include <sstream>
 
+#include "cli/against.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/base/fault.h"
@@ -16,6 +19,7 @@
 #include "core/config/choices_reader.h"
 #include "core/config/collective_case_reader.h"
 #include "reports/collectives.h"
+#include "reports/difference.h"
 #include "reports/holdout.h"
 #include "reports/interval_fit.h"
 #include "reports/ranking.h"
@@ -131,6 +135,7 @@ Request request_of(const Arguments& args) {
   if (args.operands().empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
+  if (args.has("--rank")) faults.push_back({"--rank", "is of --measured alone", "add --measured TRACE", {}});
   for (const char* option : {"--tier", "--group-by", "--holdout"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
@@ -175,7 +180,34 @@ std::string text_of(const Answer& answer, const Arguments& args) {
   return text;
 }
 
+const char kMeasured[] = "--measured";
+
+void refuse_beside_measured(const Arguments& args) {
+  std::vector<base::Fault> faults;
+  for (const char* option : {"--tier", "--group-by", "--collectives", "--markdown", "--ranking", "--fit-interval",
+                             "--holdout", "--choices"}) {
+    if (args.has(option)) faults.push_back({option, "is of validation files, not of a recorded step", "leave it out", {}});
+  }
+  if (args.operands().size() > 1) {
+    faults.push_back({"JOB", "is given " + std::to_string(args.operands().size()) + " times",
+                      "name the one job that was measured", {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+int run_measured(const Arguments& args) {
+  refuse_beside_measured(args);
+  const result::StepDifference answer = args.operands().empty()
+                                            ? held_against_own(args, kMeasured)
+                                            : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
+  const std::string json = args.get("--json");
+  if (args.has("--json")) write_to(json, "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  if (json != "-" && !args.has("--quiet")) print(reports::summary(answer));
+  return kAnswered;
+}
+
 int run(const Arguments& args) {
+  if (args.has(kMeasured)) return run_measured(args);
   const Request request = request_of(args);
   if (args.has("--collectives")) return run_collectives(args);
   const Answer answer = answer_to(request, args);
@@ -193,8 +225,8 @@ int run(const Arguments& args) {
 
 const Command validate{
     .name = "validate",
-    .summary = "Holds predictions against published measurements.",
-    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml", true}},
+    .summary = "Holds predictions against published measurements, or against a step measured here.",
+    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB", true}},
     .options = {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
                 {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
                 {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
@@ -206,6 +238,9 @@ const Command validate{
                  "leave out each source (or gpu, framework ...), make the choices between models again "
                  "on the others, print the error on it"},
                 {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
+                {kMeasured, "TRACE",
+                 "hold the prediction of one JOB (or that in TRACE) against a recorded step, by family; docs/explain.md"},
+                {"--rank", "N", "--measured: this rank of the recorded step; the busiest when not given"},
                 {"--quiet", "", "no table: exit code and files only"}},
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
