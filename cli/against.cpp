@@ -47,11 +47,14 @@ result::StepDifference difference(const trace::Recorded& predicted, const trace:
 }  // namespace
 
 trace::Recorded predicted_step(const spec::Job& job) {
-  return {.source = "simulator",
-          .facts = sim::facts_of(job),
-          .notes = {},
-          .trace = sim::predict(job).trace,
-          .families = plan::families_of(plan::build(job))};
+  trace::Recorded out;
+  out.source = "simulator";
+  out.facts = sim::facts_of(job);
+  out.trace = sim::predict(job).trace;
+  for (const plan::Work& work : plan::build(job).works) {
+    out.kinds.push_back({plan::family_of(work), plan::members_of(work)});
+  }
+  return out;
 }
 
 result::StepDifference held_against(const spec::Job& job, const Arguments& args, const std::string& option) {

@@ -68,7 +68,7 @@ void write_timeline(const MeasuredJob& measured, const Arguments& arguments) {
 void write_timeline(const spec::Job& job, trace::Trace recorded, const std::string& source,
                     const Arguments& arguments) {
   const trace::Recorded predicted = predicted_step(job);
-  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.families};
+  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.kinds};
   if (source == "cpu") measured.notes.push_back("recorded on a CPU: its times say nothing of a GPU");
   write_to(arguments.get("--trace"), "--trace", [&](std::ostream& out) {
     reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);

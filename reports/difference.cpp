@@ -22,8 +22,8 @@ using Kind = DifferencePart::Kind;
 
 constexpr double kClose = 0.03;        // of the prediction: nothing to tell
 constexpr double kWorthTelling = 0.01;  // of the step
-constexpr std::size_t kMostSentences = 8, kMostParts = 15, kMostGaps = 5;
-constexpr int kNameColumns = 30;
+constexpr std::size_t kMostSentences = 8, kMostParts = 15, kMostGaps = 6;
+constexpr int kNameColumns = 36, kFamilyColumns = 30;
 
 std::string seconds(std::int64_t ps) { return base::human(base::Seconds(static_cast<double>(ps) / 1e12)); }
 std::string signed_seconds(std::int64_t ps) { return (ps > 0 ? "+" : ps < 0 ? "-" : "") + seconds(std::abs(ps)); }
@@ -34,18 +34,22 @@ double ratio(const DifferencePart& part) {
   return static_cast<double>(part.measured.busy_ps) / static_cast<double>(part.predicted.busy_ps);
 }
 
+/// Time in which no operator of the rank works.
+bool is_gap(const DifferencePart& part) { return part.kind == Kind::idle || part.kind == Kind::waiting; }
+
 std::string ratio_text(const DifferencePart& part) {
-  return part.kind == Kind::idle || ratio(part) == 0 ? "" : fmt::format("{:.2f} x", ratio(part));
+  return is_gap(part) || ratio(part) == 0 ? "" : fmt::format("{:.2f} x", ratio(part));
 }
 
-std::string cut(const std::string& name) {
-  return columns(name) <= kNameColumns ? name : name.substr(0, kNameColumns - 2) + "..";
+std::string cut(const std::string& name, int most = kNameColumns) {
+  return columns(name) <= most ? name : name.substr(0, static_cast<std::size_t>(most) - 2) + "..";
 }
 
 std::string title(const DifferencePart& part) {
   switch (part.kind) {
-    case Kind::only_predicted: return "not measured: " + part.family;
-    case Kind::only_measured: return "not predicted: " + part.family;
+    case Kind::only_predicted: return "unmeasured " + part.family;
+    case Kind::only_measured: return "unpredicted " + part.family;
+    case Kind::waiting: return "waiting in " + part.family;
     case Kind::operators:
     case Kind::idle: break;
   }
@@ -85,7 +89,7 @@ std::string sentences(const StepDifference& d) {
 
 std::string count_text(const DifferencePart& part) {
   const auto predicted = part.predicted.count, measured = part.measured.count;
-  if (part.kind == Kind::idle) return "";
+  if (is_gap(part)) return "";
   if (predicted == measured || measured == 0) return base::with_commas(predicted);
   return predicted == 0 ? base::with_commas(measured) : fmt::format("{}/{}", predicted, measured);
 }
@@ -95,20 +99,19 @@ std::string time_or_nothing(const OperatorTime& time, std::int64_t OperatorTime:
 }
 
 std::string families(const StepDifference& d) {
-  std::string out = fmt::format("\n  {:<{}}{:>10}{:>11}{:>10}{:>9}{:>11}{:>10}{:>12}\n", "", kNameColumns - 4, "",
-                                "busy:", "", "", "in step:", "", "");
-  out += fmt::format("  {:<{}}{:>10}{:>11}{:>10}{:>9}{:>11}{:>10}{:>12}\n", "where the time goes", kNameColumns - 4,
+  std::string out = fmt::format("\n{:>{}}{:>31}\n", "busy, hidden or not", kFamilyColumns + 39, "of the step");
+  out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "where the time goes", kFamilyColumns,
                      "count", "predicted", "measured", "ratio", "predicted", "measured", "difference");
   for (const DifferencePart& part : d.families) {
     if (is_nothing(part)) continue;
-    const bool idle = part.kind == Kind::idle;
-    out += fmt::format("  {:<{}}{:>10}{:>11}{:>10}{:>9}{:>11}{:>10}{:>12}\n", cut(title(part)), kNameColumns - 4,
+    const bool idle = is_gap(part);
+    out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", cut(title(part), kFamilyColumns), kFamilyColumns,
                        count_text(part), idle ? "" : time_or_nothing(part.predicted, &OperatorTime::busy_ps),
                        idle ? "" : time_or_nothing(part.measured, &OperatorTime::busy_ps), ratio_text(part),
                        time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
                        time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps()));
   }
-  return out + fmt::format("  {:<{}}{:>10}{:>11}{:>10}{:>9}{:>11}{:>10}{:>12}\n", "step", kNameColumns - 4, "", "", "",
+  return out + fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "step", kFamilyColumns, "", "", "",
                            "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps()));
 }
 
@@ -134,7 +137,7 @@ std::string lines(const std::vector<DifferencePart>& parts, std::size_t most,
 }
 
 std::string operators(const StepDifference& d) {
-  const auto shown = [](const DifferencePart& part) { return part.kind != Kind::idle && !is_nothing(part); };
+  const auto shown = [](const DifferencePart& part) { return !is_gap(part) && !is_nothing(part); };
   const std::string all = lines(d.parts, kMostParts, shown, [](const DifferencePart& part) {
     return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(part.name), kNameColumns, part.phase,
                        count_text(part), each(part.predicted), each(part.measured), ratio_text(part),
@@ -142,20 +145,20 @@ std::string operators(const StepDifference& d) {
   });
   if (all.empty()) return "";
   return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "operators, one of each", kNameColumns, "phase",
-                     "count", "predicted", "measured", "ratio", "in step") +
+                     "count", "predicted", "measured", "ratio", "of the step") +
          all;
 }
 
 std::string gaps(const StepDifference& d) {
-  const auto shown = [](const DifferencePart& part) { return part.kind == Kind::idle; };
-  const std::string all = lines(d.parts, kMostGaps, shown, [](const DifferencePart& part) {
-    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(part.name), kNameColumns, part.phase, "",
+  const std::string all = lines(d.parts, kMostGaps, is_gap, [](const DifferencePart& part) {
+    const std::string where = part.kind == Kind::idle ? "before " : "in ";
+    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(where + part.name), kNameColumns, part.phase, "",
                        seconds(part.predicted.in_step_ps), seconds(part.measured.in_step_ps), "",
                        signed_seconds(part.difference_ps()));
   });
   if (all.empty()) return "";
-  return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "idle before, all of them", kNameColumns, "phase",
-                     "", "predicted", "measured", "", "in step") +
+  return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "idle before, waiting in", kNameColumns, "phase",
+                     "", "predicted", "measured", "", "of the step") +
          all;
 }
 
@@ -165,7 +168,7 @@ std::string kernels(const StepDifference& d) {
                                   return fmt::format("  {:<20}{:>8}{:>11}{:>11}  {}\n", part.family,
                                                      base::with_commas(part.measured.count), each(part.measured),
                                                      seconds(part.measured.busy_ps),
-                                                     columns(part.name) <= 46 ? part.name : part.name.substr(0, 44) + "..");
+                                                     cut(part.name, 46));
                                 });
   if (all.empty()) return "";
   return fmt::format("\n  {:<20}{:>8}{:>11}{:>11}  {}\n", "measured kernels", "count", "each", "all", "name") + all;

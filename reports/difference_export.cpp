@@ -20,6 +20,7 @@ const char* name_of(Kind kind) {
     case Kind::operators: return "operators";
     case Kind::only_predicted: return "only_predicted";
     case Kind::only_measured: return "only_measured";
+    case Kind::waiting: return "waiting";
     case Kind::idle: return "idle";
   }
   return "";
@@ -29,7 +30,8 @@ Json json_of(const OperatorTime& time) {
   return {{"count", time.count},
           {"busy_ps", time.busy_ps},
           {"waiting_ps", time.waiting_ps},
-          {"in_step_ps", time.in_step_ps}};
+          {"in_step_ps", time.in_step_ps},
+          {"waiting_in_step_ps", time.waiting_in_step_ps}};
 }
 
 Json json_of(const std::vector<DifferencePart>& parts) {
@@ -66,8 +68,8 @@ std::string exact(std::int64_t ps) {
 std::string number(int value) { return value < 0 ? "" : std::to_string(value); }
 
 std::string times(bool there, std::int64_t start, const OperatorTime& time) {
-  if (!there) return ",,,";
-  return fmt::format(",{},{},{}", exact(start), exact(time.busy_ps), exact(time.in_step_ps));
+  if (!there) return ",,,,";
+  return fmt::format(",{},{},{},{}", exact(start), exact(time.busy_ps), exact(time.waiting_ps), exact(time.in_step_ps));
 }
 
 std::string row(const AlignedOperator& op) {
@@ -111,8 +113,8 @@ std::string csv(const StepDifference& d) {
     return out;
   }
   std::string out =
-      "stream,family,name,phase,microbatch,chunk,layer,predicted_start_s,predicted_s,predicted_in_step_s,"
-      "measured_start_s,measured_s,measured_in_step_s\n";
+      "stream,family,name,phase,microbatch,chunk,layer,predicted_start_s,predicted_s,predicted_waiting_s,"
+      "predicted_in_step_s,measured_start_s,measured_s,measured_waiting_s,measured_in_step_s\n";
   for (const AlignedOperator& op : d.operators) out += row(op);
   return out;
 }

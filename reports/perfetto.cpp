@@ -73,7 +73,7 @@ struct Slot {
   std::string prefix = {};
   int first_process = 1;
   Ticks zero = 0;
-  const std::vector<std::string>* families = nullptr;  // by Span::work; then events tell what reading them back needs
+  const std::vector<trace::WorkKind>* kinds = nullptr;  // by Span::work; then events tell what reading them back needs
 };
 
 class Writer {
@@ -133,7 +133,7 @@ class Writer {
       const std::string& phase = phases_.at(span.phase);
       args += fmt::format(R"({}"phase":{})", args.empty() ? "" : ",", phase);
       if (span.start > span.ready) args += fmt::format(R"(,"waited_us":{})", us(span.start - span.ready));
-      if (slot_.families != nullptr) args += origin(span);
+      if (slot_.kinds != nullptr) args += origin(span);
       event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index),
             thread(index), us(at(span.start)), us(span.end - span.start), names_.at(span.name), phase, args);
     }
@@ -141,7 +141,11 @@ class Writer {
 
   std::string origin(const Span& span) const {
     std::string out;
-    if (span.work >= 0) out += fmt::format(R"(,"family":{})", quoted(slot_.families->at(span.work)));
+    if (span.work >= 0) {
+      const trace::WorkKind& kind = slot_.kinds->at(span.work);
+      out += fmt::format(R"(,"family":{})", quoted(kind.family));
+      if (kind.ranks > 0) out += fmt::format(R"(,"ranks":{})", kind.ranks);
+    }
     if (span.channel >= 0) out += fmt::format(R"(,"channel":{})", quoted(trace_.channels.at(span.channel)));
     return out;
   }
@@ -253,7 +257,7 @@ void write_perfetto(const std::vector<NamedTrace>& traces, std::ostream& out) {
   int process = 1;
   for (const NamedTrace& one : traces) {
     const Trace& trace = one.recorded->trace;
-    Writer(trace, {one.name + ": ", process, start_of(trace), &one.recorded->families}, file).write();
+    Writer(trace, {one.name + ": ", process, start_of(trace), &one.recorded->kinds}, file).write();
     process += processes_of(trace);
   }
   file.end();

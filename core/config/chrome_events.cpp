@@ -14,9 +14,9 @@ namespace config {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::int64_t kPerMicrosecond = 1'000'000;             // picoseconds
-constexpr std::int64_t kFarthest = 30ll * 24 * 3600 * 1'000'000;  // microseconds, so that sums stay within 64 bits
-constexpr std::int64_t kLatest = 4'000'000'000'000'000'000;        // microseconds, likewise
+constexpr std::int64_t kPerMicrosecond = 1'000'000;            // picoseconds
+constexpr std::int64_t kFarthest = 24ll * 3600 * 1'000'000;    // microseconds, so that sums stay within 64 bits
+constexpr std::int64_t kLatest = 4'000'000'000'000'000'000;    // microseconds, likewise
 constexpr const char* kMend = "give a file that forerun measure --trace or PyTorch's profiler wrote";
 
 /// A time in microseconds, exactly: a double has not enough digits for picoseconds since 1970.

@@ -30,7 +30,7 @@ struct ChromeEvent {
 
 /// Calls `tell` for each event, in order. Returns the plain values outside of events, by path ("distributedInfo.rank"); the items of
 /// a list share its path. `name` stands for the file in messages. Throws base::InputError, at its line: no JSON, no events, a
-/// time that is none or is farther than 30 days from the first one. REQUIRES: the stream can go back to its start.
+/// time that is none or is farther than a day from the first one. REQUIRES: the stream can go back to its start.
 TextEntries read_chrome_events(std::istream&, const std::string& name,
                                const std::function<void(const ChromeEvent&)>& tell);
 /// Of a file, packed or not. Also when it is not there, or ends early.

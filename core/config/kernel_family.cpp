@@ -38,7 +38,7 @@ std::string collective_family(std::string_view text) {
 std::string copy_family(const std::string& name) { return any_of(name, {"htod", "dtoh", "htoh"}) ? "host_copy" : "copy"; }
 
 std::string attention_family(const std::string& name) {
-  return any_of(name, {"bwd", "backward", "dgrad", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
+  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
                                                                                   : "attention forward";
 }
 

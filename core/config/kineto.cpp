@@ -12,7 +12,7 @@
 #include "core/base/fault.h"
 #include "core/config/chrome_events.h"
 #include "core/config/kernel_family.h"
-#include "core/config/word_list.h"
+#include "core/config/numbered.h"
 
 namespace config {
 namespace {
@@ -27,7 +27,7 @@ struct Kernel {
   Ticks start = 0, end = 0;
   Ticks launched = 0;  // by the host; its own start where the file does not tell
   std::int64_t correlation = -1;
-  std::int32_t name = 0, family = 0, stream = 0, device = 0;
+  std::int32_t name = 0, kind = 0, stream = 0, device = 0;
 };
 
 /// What the host did in "ProfilerStep#12".
@@ -89,9 +89,9 @@ class Reader {
     kernel.end = end_of(event);
     kernel.correlation = number_of(find(event.args, "correlation"), -1);
     kernel.name = static_cast<std::int32_t>(names_.number(event.name));
-    const std::string family =
-        kernel_family(event.category, event.name, collective == nullptr ? "" : *collective);
-    kernel.family = static_cast<std::int32_t>(families_.number(family));
+    const std::string family = kernel_family(event.category, event.name, collective == nullptr ? "" : *collective);
+    const int ranks = collective == nullptr ? 0 : narrow("Group size");
+    kernel.kind = static_cast<std::int32_t>(kinds_.number({family, family == "send_recv" ? 0 : ranks}));
     kernel.stream = narrow("stream");
     kernel.device = narrow("device");
     kernels_.push_back(kernel);
@@ -179,11 +179,11 @@ class Reader {
 
   /// The stream with the most time of kernels that do not communicate.
   std::int32_t compute_stream(const std::vector<Kernel>& kernels) const {
-    std::map<std::int32_t, Ticks> work;
+    std::map<std::int32_t, double> work;  // seconds
     for (const Kernel& kernel : kernels) {
-      const std::string& family = families_.words()[static_cast<std::size_t>(kernel.family)];
+      const std::string& family = kinds_.all()[static_cast<std::size_t>(kernel.kind)].family;
       const bool computes = std::find(kCommunication.begin(), kCommunication.end(), family) == kCommunication.end();
-      work[kernel.stream] += computes ? kernel.end - kernel.start : 0;
+      work[kernel.stream] += computes ? trace::seconds(kernel.end - kernel.start) : 0;
     }
     return std::max_element(work.begin(), work.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
@@ -194,8 +194,8 @@ class Reader {
     out.notes = notes_;
     const auto rank = static_cast<int>(number_of(find(head, "distributedInfo.rank"), 0));
     if (const std::string* world = find(head, "distributedInfo.world_size")) out.facts = {{"cluster.gpus", *world}};
-    out.families = families_.words();
-    out.trace.names = names_.words();
+    out.kinds = kinds_.all();
+    out.trace.names = names_.all();
     out.trace.phases = {"step"};
     out.trace.length = out.period = step.length;
     std::map<std::int32_t, std::size_t> track_of;
@@ -216,13 +216,14 @@ class Reader {
     span.ready = span.start;
     span.end = std::max(span.start, kernel.end);
     span.name = kernel.name;
-    span.work = kernel.family;
+    span.work = kernel.kind;
     spans.push_back(span);
   }
 
   const std::string& file_;
   std::optional<int> wanted_;
-  WordList names_, families_;
+  Numbered<std::string> names_;
+  Numbered<trace::WorkKind> kinds_;
   std::vector<Kernel> kernels_;
   std::vector<Annotation> annotations_;
   std::unordered_map<std::int64_t, Ticks> launches_;  // by correlation

@@ -8,7 +8,7 @@
 
 #include "core/base/fault.h"
 #include "core/config/chrome_events.h"
-#include "core/config/word_list.h"
+#include "core/config/numbered.h"
 
 namespace config {
 namespace {
@@ -19,7 +19,7 @@ using trace::Ticks;
 
 constexpr const char* kMend = "record it again: forerun measure JOB --trace FILE";
 
-constexpr Ticks kLongest = 1'000'000'000'000'000'000;  // 11 days, so that sums stay within 64 bits
+constexpr Ticks kLongest = 24ll * 3600 * 1'000'000'000'000;  // a day, so that sums stay within 64 bits
 
 /// Whole numbers of a text that is nothing else; nothing otherwise.
 template <class Number>
@@ -33,7 +33,8 @@ std::optional<Number> number_of(std::string_view text) {
 /// One of the file's two traces while it is read.
 struct Side {
   Recorded recorded;
-  WordList names, phases, channels, families, streams;
+  Numbered<std::string> names, phases, channels, streams;
+  Numbered<trace::WorkKind> kinds;
   std::map<std::pair<int, int>, std::map<std::size_t, std::vector<Span>>> spans;  // by stage and rank, by stream
 };
 
@@ -143,7 +144,7 @@ class Reader {
     if (number > std::numeric_limits<std::uint8_t>::max()) refuse(event, "args.phase", "is one phase too many");
     span.phase = static_cast<std::uint8_t>(number);
     if (const std::string* family = find(event.args, "family")) {
-      span.work = static_cast<std::int32_t>(side.families.number(*family));
+      span.work = static_cast<std::int32_t>(side.kinds.number({*family, std::max(0, tag<int>(event, "ranks"))}));
     }
     if (const std::string* channel = find(event.args, "channel")) {
       const std::size_t axis = side.channels.number(*channel);
@@ -164,18 +165,18 @@ class Reader {
 
   Recorded whole(Side& side) const {
     trace::Trace& trace = side.recorded.trace;
-    trace.names = side.names.words();
-    trace.phases = side.phases.words();
-    trace.channels = side.channels.words();
-    side.recorded.families = side.families.words();
-    trace.streams = static_cast<int>(side.streams.words().size());
+    trace.names = side.names.all();
+    trace.phases = side.phases.all();
+    trace.channels = side.channels.all();
+    side.recorded.kinds = side.kinds.all();
+    trace.streams = static_cast<int>(side.streams.all().size());
     for (auto& [place, streams] : side.spans) {
-      for (std::size_t s = 0; s < side.streams.words().size(); ++s) {
+      for (std::size_t s = 0; s < side.streams.all().size(); ++s) {
         std::vector<Span>& spans = streams[s];
         std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
-        refuse_overlap(trace, side.streams.words()[s], spans);
+        refuse_overlap(trace, side.streams.all()[s], spans);
         if (!spans.empty()) trace.length = std::max(trace.length, spans.back().end);
-        trace.tracks.push_back({place.second, place.first, side.streams.words()[s], std::move(spans)});
+        trace.tracks.push_back({place.second, place.first, side.streams.all()[s], std::move(spans)});
       }
     }
     return std::move(side.recorded);

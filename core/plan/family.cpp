@@ -49,10 +49,9 @@ std::string family_of(const Work& work) {
       work);
 }
 
-std::vector<std::string> families_of(const Plan& plan) {
-  std::vector<std::string> out;
-  for (const Work& work : plan.works) out.push_back(family_of(work));
-  return out;
+int members_of(const Work& work) {
+  const auto* collective = std::get_if<Collective>(&work);
+  return collective == nullptr ? 0 : collective->group.size;
 }
 
 }  // namespace plan

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "core/plan/plan.h"
+#include "core/plan/work.h"
 
 namespace plan {
 
@@ -14,7 +13,7 @@ namespace plan {
 /// "reduce_to_one"; "send_recv" (transfers, ring hops); "host_copy" (over PCIe, to files); "host_sync".
 std::string family_of(const Work&);
 
-/// By index into Plan::works.
-std::vector<std::string> families_of(const Plan&);
+/// Ranks that take part in a collective; 0: it is none.
+int members_of(const Work&);
 
 }  // namespace plan

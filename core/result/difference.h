@@ -13,16 +13,18 @@ namespace result {
 struct OperatorTime {
   std::int64_t count = 0;
   std::int64_t busy_ps = 0;     // from ready to end, hidden or not: waiting for other ranks is in it
-  std::int64_t waiting_ps = 0;  // of that, for other ranks; a GPU's record does not tell it apart
+  std::int64_t waiting_ps = 0;  // of that, for other ranks; what records of collectives do not tell apart
   std::int64_t in_step_ps = 0;  // of the step: what no operator of the compute stream hides
+  std::int64_t waiting_in_step_ps = 0;  // of that, while it waits
 };
 
-/// A part of the step in both traces. The in_step_ps of all parts add up to the step, on either side.
+/// A part of the step in both traces. The in_step_ps of all parts add up to the step, on either side. What operators wait
+/// for other ranks is a part of its own where the record tells it, and in their time on both sides where it does not.
 struct DifferencePart {
-  enum class Kind : std::uint8_t { operators, only_predicted, only_measured, idle };
+  enum class Kind : std::uint8_t { operators, only_predicted, only_measured, waiting, idle };
   Kind kind = Kind::operators;
-  std::string family;  // "matmul", "all_gather dp"; of idle time: "idle"
-  std::string name;    // operators with counterparts share it; of idle time, of what began behind it. Empty: of the family
+  std::string family;  // "matmul", "all_gather dp"; of idle time "idle"
+  std::string name;    // of the operators; of what began behind idle time. Empty: of the whole family
   std::string phase;
   OperatorTime predicted, measured;
   std::int64_t difference_ps() const { return measured.in_step_ps - predicted.in_step_ps; }

@@ -2,6 +2,7 @@
 // kind of work each span is. Two of one job can be held against one another. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +14,20 @@ namespace trace {
 /// What a job is, by its keys: {"strategy.tp", "2"}. What is not known is left out.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
+/// What spans of one kind do.
+struct WorkKind {
+  std::string family;  // in the words of core/plan/family.h
+  int ranks = 0;       // that take part in a collective; 0: none, or not known
+  auto operator<=>(const WorkKind&) const = default;
+};
+
 struct Recorded {
   std::string source;  // "simulator" "gpu" "cpu" "kineto" (PyTorch's profiler, whose spans are kernels, not operators)
   Facts facts;
   std::vector<std::string> notes;  // what a reader of its times has to know
   Trace trace;
-  std::vector<std::string> families;  // by Span::work, in the words of core/plan/family.h
-  Ticks period = 0;                   // from the first operator to the next step's; 0: not known
+  std::vector<WorkKind> kinds;  // by Span::work
+  Ticks period = 0;             // from the first operator to the next step's; 0: not known
 };
 
 /// Whether its spans are the Plan's operators, with their tags.

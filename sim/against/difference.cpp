@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -40,14 +41,15 @@ struct Side {
   const trace::Track& track(std::size_t number) const { return trace().tracks[rank.first + number]; }
   OperatorTime time_of(SpanPlace place) const {
     const Span& span = rank.at(place);
-    return {1, span.end - span.ready, span.start - span.ready, parts.charges[place.track][place.index].all()};
+    const Charge& charge = parts.charges[place.track][place.index];
+    return {1, span.end - span.ready, span.start - span.ready, charge.all(), charge.waiting};
   }
-  std::string family_of(const Span& span) const {
-    return span.work < 0 ? "other" : recorded->families[static_cast<std::size_t>(span.work)];
+  trace::WorkKind kind_of(const Span& span) const {
+    return span.work < 0 ? trace::WorkKind{"other"} : recorded->kinds[static_cast<std::size_t>(span.work)];
   }
-  /// The same, and what for: communication of two axes has two families.
+  /// Its family, and what it is for: communication of two axes has two.
   std::string family_with_axis(const Span& span) const {
-    return family_of(span) + (span.channel < 0 ? "" : ' ' + trace().channels[static_cast<std::size_t>(span.channel)]);
+    return kind_of(span).family + (span.channel < 0 ? "" : ' ' + trace().channels[static_cast<std::size_t>(span.channel)]);
   }
 };
 
@@ -105,6 +107,17 @@ void add(OperatorTime& to, const OperatorTime& what) {
   to.busy_ps += what.busy_ps;
   to.waiting_ps += what.waiting_ps;
   to.in_step_ps += what.in_step_ps;
+  to.waiting_in_step_ps += what.waiting_in_step_ps;
+}
+
+/// Takes what waits out of it.
+OperatorTime take_waiting(OperatorTime& from) {
+  const OperatorTime waiting{from.count, from.waiting_ps, from.waiting_ps, from.waiting_in_step_ps,
+                             from.waiting_in_step_ps};
+  from.busy_ps -= from.waiting_ps;
+  from.in_step_ps -= from.waiting_in_step_ps;
+  from.waiting_ps = from.waiting_in_step_ps = 0;
+  return waiting;
 }
 
 /// Parts with the same kind and names are one.
@@ -114,6 +127,16 @@ class Parts {
     DifferencePart& part = parts_[{kind, family, name, phase}];
     std::tie(part.kind, part.family, part.name, part.phase) = std::tie(kind, family, name, phase);
     return part;
+  }
+  /// Only what operators with counterparts waited; the record tells it by telling any of it.
+  void split_waiting() {
+    std::vector<DifferencePart> waiting;
+    for (auto& [key, part] : parts_) {
+      if (part.kind != Kind::operators || part.measured.waiting_ps == 0) continue;
+      waiting.push_back({Kind::waiting, part.family, part.name, part.phase, take_waiting(part.predicted),
+                         take_waiting(part.measured)});
+    }
+    for (const DifferencePart& part : waiting) at(part.kind, part.family, part.name, part.phase) = part;
   }
   std::vector<DifferencePart> largest_first() const {
     std::vector<DifferencePart> out;
@@ -145,7 +168,7 @@ void idle_of(const Side& side, const Tell& tell) {
   for (std::size_t i = 0; i < side.parts.idle.size(); ++i) {
     const Ticks time = side.parts.idle[i];
     if (time == 0) continue;
-    const OperatorTime gap{1, time, 0, time};
+    const OperatorTime gap{1, time, 0, time, 0};
     if (i == spans.size()) {
       tell("the end of the step", "", gap);
     } else {
@@ -194,6 +217,7 @@ void tell_operators(const Side& predicted, const Side& measured, StepDifference&
     refuse("trace", "has no operator in common with the prediction, such as '" + out.operators.front().name + "'",
            "name the job that was measured");
   }
+  parts.split_waiting();
   idle_of(predicted, [&](const std::string& name, const std::string& phase, const OperatorTime& time) {
     add(parts.at(Kind::idle, "idle", name, phase).predicted, time);
   });
@@ -213,14 +237,36 @@ void each_span(const Side& side, const Tell& tell) {
   }
 }
 
+/// "all_gather of 8" where the record tells of every collective how many took part; "all_gather" otherwise.
+class KernelFamily {
+ public:
+  explicit KernelFamily(const Side& predicted, const Side& measured) {
+    std::set<std::string> collectives;
+    for (const trace::WorkKind& kind : predicted.recorded->kinds) {
+      if (kind.ranks > 0) collectives.insert(kind.family);
+    }
+    each_span(measured, [&](const Span& span, const OperatorTime&) {
+      const trace::WorkKind kind = measured.kind_of(span);
+      sized_ = sized_ && (kind.ranks > 0 || !collectives.contains(kind.family));
+    });
+  }
+  std::string operator()(const trace::WorkKind& kind) const {
+    return kind.family + (sized_ && kind.ranks > 0 ? " of " + std::to_string(kind.ranks) : "");
+  }
+
+ private:
+  bool sized_ = true;
+};
+
 void tell_kernels(const Side& predicted, const Side& measured, StepDifference& out) {
+  const KernelFamily family_of(predicted, measured);
   std::map<std::string, std::pair<OperatorTime, OperatorTime>> families;
   Parts kernels;
   each_span(predicted, [&](const Span& span, const OperatorTime& time) {
-    if (time.busy_ps > 0) add(families[predicted.family_of(span)].first, time);
+    if (time.busy_ps > 0) add(families[family_of(predicted.kind_of(span))].first, time);
   });
   each_span(measured, [&](const Span& span, const OperatorTime& time) {
-    const std::string family = measured.family_of(span);
+    const std::string family = family_of(measured.kind_of(span));
     add(families[family].second, time);
     add(kernels.at(Kind::only_measured, family, measured.trace().names[span.name]).measured, time);
   });
