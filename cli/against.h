@@ -14,8 +14,8 @@ namespace cli {
 /// The predicted step with all its spans, as a timeline has it beside the recorded one.
 trace::Recorded predicted_step(const spec::Job&);
 
-/// `option` names the file of the recorded step; --rank chooses a rank of it. Throws base::InputError: the file, the rank, or a
-/// step of another job, with all that differs.
+/// `option` names the file of the recorded step; --rank chooses a rank of it. Throws base::InputError: the file, the
+/// rank, or a step of another job, with all that differs.
 result::StepDifference held_against(const spec::Job&, const Arguments&, const std::string& option);
 
 /// The same for the prediction that the file itself holds.

@@ -35,8 +35,7 @@ void refuse_what_excludes(const Arguments& args) {
     asked = question;
   }
   if (args.has("--csv") && !args.has("--sensitivity") && !args.has(kAgainst)) {
-    faults.push_back(
-        {"--csv", "is of --sensitivity and --against alone", "add one of them, or write --json FILE", {}});
+    faults.push_back({"--csv", "is of --sensitivity and --against alone", "add one of them, or write --json FILE", {}});
   }
   if (args.has("--rank") && !args.has(kAgainst)) {
     faults.push_back({"--rank", "is of --against alone", "add --against TRACE", {}});

@@ -1,5 +1,6 @@
 // cli/import.cpp -- forerun import nccl-tests LOG... --node NODE [--nodes N] [--fabric F] -o FILE: a machine's own
-// curves; forerun import kineto TRACE -o FILE: a step that PyTorch's profiler recorded. SPDX-License-Identifier: Apache-2.0
+// curves; forerun import kineto TRACE -o FILE: a step that PyTorch's profiler recorded. SPDX-License-Identifier:
+// Apache-2.0
 #include <ostream>
 
 #include "cli/collective_cluster.h"
@@ -82,11 +83,12 @@ std::vector<Option> options() {
 const Command import_logs{
     .name = "import",
     .summary = "Makes calibration files and recorded steps from what other tools measured.",
-    .operands = {{"FORMAT", "nccl-tests or kineto"},
-                 {"FILE",
-                  "nccl-tests: what its programs print, one test or more a file; the JSON of -J, too. kineto: the Chrome "
-                  "trace of PyTorch's profiler, packed or not",
-                  true}},
+    .operands =
+        {{"FORMAT", "nccl-tests or kineto"},
+         {"FILE",
+          "nccl-tests: what its programs print, one test or more a file; the JSON of -J, too. kineto: the Chrome "
+          "trace of PyTorch's profiler, packed or not",
+          true}},
     .options = options(),
     .notes =
         "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"

@@ -24,8 +24,10 @@ void check_words(const Arguments& args) {
   std::vector<base::Fault> faults;
   const std::size_t traces = args.operands().size() - 1;
   if (traces != 1) {
-    faults.push_back({"TRACE", traces == 0 ? "is missing" : "is given " + std::to_string(traces) + " times",
-                      "name the trace of one rank; each is a step of its own", {}});
+    faults.push_back({"TRACE",
+                      traces == 0 ? "is missing" : "is given " + std::to_string(traces) + " times",
+                      "name the trace of one rank; each is a step of its own",
+                      {}});
   }
   for (const Option& option : cluster_options()) {
     if (args.has(option.name)) faults.push_back({option.name, "belongs to nccl-tests", "leave it out", {}});
@@ -65,8 +67,7 @@ int import_kineto(const Arguments& args) {
   check_words(args);
   const config::KinetoTrace trace = config::read_kineto(args.operands()[1], step_of(args));
   const std::string target = args.get("--output");
-  write_to(target, "-o",
-           [&](std::ostream& out) { reports::write_perfetto({{"measured", &trace.recorded}}, out); });
+  write_to(target, "-o", [&](std::ostream& out) { reports::write_perfetto({{"measured", &trace.recorded}}, out); });
   if (target != "-") print(report(trace, target));
   return kAnswered;
 }

@@ -7,19 +7,17 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/against.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
-#include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/validate_measured.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
 #include "core/config/choices_reader.h"
 #include "core/config/collective_case_reader.h"
 #include "reports/collectives.h"
-#include "reports/difference.h"
 #include "reports/holdout.h"
 #include "reports/interval_fit.h"
 #include "reports/ranking.h"
@@ -180,34 +178,8 @@ std::string text_of(const Answer& answer, const Arguments& args) {
   return text;
 }
 
-const char kMeasured[] = "--measured";
-
-void refuse_beside_measured(const Arguments& args) {
-  std::vector<base::Fault> faults;
-  for (const char* option : {"--tier", "--group-by", "--collectives", "--markdown", "--ranking", "--fit-interval",
-                             "--holdout", "--choices"}) {
-    if (args.has(option)) faults.push_back({option, "is of validation files, not of a recorded step", "leave it out", {}});
-  }
-  if (args.operands().size() > 1) {
-    faults.push_back({"JOB", "is given " + std::to_string(args.operands().size()) + " times",
-                      "name the one job that was measured", {}});
-  }
-  if (!faults.empty()) throw base::InputError(std::move(faults));
-}
-
-int run_measured(const Arguments& args) {
-  refuse_beside_measured(args);
-  const result::StepDifference answer = args.operands().empty()
-                                            ? held_against_own(args, kMeasured)
-                                            : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
-  const std::string json = args.get("--json");
-  if (args.has("--json")) write_to(json, "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  if (json != "-" && !args.has("--quiet")) print(reports::summary(answer));
-  return kAnswered;
-}
-
 int run(const Arguments& args) {
-  if (args.has(kMeasured)) return run_measured(args);
+  if (args.has("--measured")) return validate_measured(args);
   const Request request = request_of(args);
   if (args.has("--collectives")) return run_collectives(args);
   const Answer answer = answer_to(request, args);
@@ -226,22 +198,25 @@ int run(const Arguments& args) {
 const Command validate{
     .name = "validate",
     .summary = "Holds predictions against published measurements, or against a step measured here.",
-    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB", true}},
-    .options = {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
-                {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
-                {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
-                {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
-                {"--markdown", "", "print the table in Markdown instead"},
-                {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
-                {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
-                {"--holdout", "KEY",
-                 "leave out each source (or gpu, framework ...), make the choices between models again "
-                 "on the others, print the error on it"},
-                {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
-                {kMeasured, "TRACE",
-                 "hold the prediction of one JOB (or that in TRACE) against a recorded step, by family; docs/explain.md"},
-                {"--rank", "N", "--measured: this rank of the recorded step; the busiest when not given"},
-                {"--quiet", "", "no table: exit code and files only"}},
+    .operands = {{"FILE",
+                  "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB",
+                  true}},
+    .options =
+        {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
+         {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
+         {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
+         {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
+         {"--markdown", "", "print the table in Markdown instead"},
+         {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
+         {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
+         {"--holdout", "KEY",
+          "leave out each source (or gpu, framework ...), make the choices between models again "
+          "on the others, print the error on it"},
+         {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
+         {"--measured", "TRACE",
+          "hold the prediction of one JOB (or that in TRACE) against a recorded step, by family; docs/explain.md"},
+         {"--rank", "N", "--measured: this rank of the recorded step; the busiest when not given"},
+         {"--quiet", "", "no table: exit code and files only"}},
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
         "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",

@@ -20,7 +20,7 @@ using result::OperatorTime;
 using result::StepDifference;
 using Kind = DifferencePart::Kind;
 
-constexpr double kClose = 0.03;        // of the prediction: nothing to tell
+constexpr double kClose = 0.03;         // of the prediction: nothing to tell
 constexpr double kWorthTelling = 0.01;  // of the step
 constexpr std::size_t kMostSentences = 8, kMostParts = 15, kMostGaps = 6;
 constexpr int kNameColumns = 36, kFamilyColumns = 30;
@@ -66,7 +66,8 @@ bool is_worth_telling(const DifferencePart& part, const StepDifference& d) {
 std::string head(const StepDifference& d) {
   std::string out = d.job.empty() ? "" : paragraph("", d.job);
   out += paragraph("", fmt::format("Held against {} ({}): rank {}, stage {}", d.trace, d.source, d.rank, d.stage));
-  const double share = static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
+  const double share =
+      static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
   return out + fmt::format("\nStep time {} predicted, {} measured: {} ({:+.1f} %)\n", seconds(d.predicted_ps),
                            seconds(d.measured_ps), signed_seconds(d.difference_ps()), share * 100);
 }
@@ -105,19 +106,18 @@ std::string families(const StepDifference& d) {
   for (const DifferencePart& part : d.families) {
     if (is_nothing(part)) continue;
     const bool idle = is_gap(part);
-    out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", cut(title(part), kFamilyColumns), kFamilyColumns,
-                       count_text(part), idle ? "" : time_or_nothing(part.predicted, &OperatorTime::busy_ps),
+    out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", cut(title(part), kFamilyColumns),
+                       kFamilyColumns, count_text(part),
+                       idle ? "" : time_or_nothing(part.predicted, &OperatorTime::busy_ps),
                        idle ? "" : time_or_nothing(part.measured, &OperatorTime::busy_ps), ratio_text(part),
                        time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
                        time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps()));
   }
-  return out + fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "step", kFamilyColumns, "", "", "",
-                           "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps()));
+  return out + fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "step", kFamilyColumns, "", "", "", "",
+                           seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps()));
 }
 
-std::string each(const OperatorTime& time) {
-  return time.count == 0 ? "-" : seconds(time.busy_ps / time.count);
-}
+std::string each(const OperatorTime& time) { return time.count == 0 ? "-" : seconds(time.busy_ps / time.count); }
 
 /// The first `most` of the parts that `shown` takes.
 template <class Line>
@@ -145,31 +145,30 @@ std::string operators(const StepDifference& d) {
   });
   if (all.empty()) return "";
   return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "operators, one of each", kNameColumns, "phase",
-                     "count", "predicted", "measured", "ratio", "of the step") +
+                     "count", "predicted", "measured", "ratio", "difference") +
          all;
 }
 
 std::string gaps(const StepDifference& d) {
   const std::string all = lines(d.parts, kMostGaps, is_gap, [](const DifferencePart& part) {
     const std::string where = part.kind == Kind::idle ? "before " : "in ";
-    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(where + part.name), kNameColumns, part.phase, "",
-                       seconds(part.predicted.in_step_ps), seconds(part.measured.in_step_ps), "",
+    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(where + part.name), kNameColumns, part.phase,
+                       "", seconds(part.predicted.in_step_ps), seconds(part.measured.in_step_ps), "",
                        signed_seconds(part.difference_ps()));
   });
   if (all.empty()) return "";
   return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "idle before, waiting in", kNameColumns, "phase",
-                     "", "predicted", "measured", "", "of the step") +
+                     "", "predicted", "measured", "", "difference") +
          all;
 }
 
 std::string kernels(const StepDifference& d) {
-  const std::string all = lines(d.kernels, kMostParts, [](const DifferencePart&) { return true; },
-                                [](const DifferencePart& part) {
-                                  return fmt::format("  {:<20}{:>8}{:>11}{:>11}  {}\n", part.family,
-                                                     base::with_commas(part.measured.count), each(part.measured),
-                                                     seconds(part.measured.busy_ps),
-                                                     cut(part.name, 46));
-                                });
+  const std::string all = lines(
+      d.kernels, kMostParts, [](const DifferencePart&) { return true; },
+      [](const DifferencePart& part) {
+        return fmt::format("  {:<20}{:>8}{:>11}{:>11}  {}\n", part.family, base::with_commas(part.measured.count),
+                           each(part.measured), seconds(part.measured.busy_ps), cut(part.name, 46));
+      });
   if (all.empty()) return "";
   return fmt::format("\n  {:<20}{:>8}{:>11}{:>11}  {}\n", "measured kernels", "count", "each", "all", "name") + all;
 }

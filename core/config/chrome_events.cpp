@@ -14,9 +14,9 @@ namespace config {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::int64_t kPerMicrosecond = 1'000'000;            // picoseconds
-constexpr std::int64_t kFarthest = 24ll * 3600 * 1'000'000;    // microseconds, so that sums stay within 64 bits
-constexpr std::int64_t kLatest = 4'000'000'000'000'000'000;    // microseconds, likewise
+constexpr std::int64_t kPerMicrosecond = 1'000'000;          // picoseconds
+constexpr std::int64_t kFarthest = 24ll * 3600 * 1'000'000;  // microseconds, so that sums stay within 64 bits
+constexpr std::int64_t kLatest = 4'000'000'000'000'000'000;  // microseconds, likewise
 constexpr const char* kMend = "give a file that forerun measure --trace or PyTorch's profiler wrote";
 
 /// A time in microseconds, exactly: a double has not enough digits for picoseconds since 1970.
@@ -124,7 +124,8 @@ class Events final : public nlohmann::json_sax<Json> {
     }
     const std::size_t depth = path_.size() - inside_event_;
     if (depth == 1) take(path_.back(), text);
-    if (depth == 2 && path_[inside_event_] == "args" && !path_.back().empty()) event_.args.emplace_back(path_.back(), text);
+    if (depth == 2 && path_[inside_event_] == "args" && !path_.back().empty())
+      event_.args.emplace_back(path_.back(), text);
     return true;
   }
 
@@ -144,7 +145,8 @@ class Events final : public nlohmann::json_sax<Json> {
     const std::int64_t us = moment ? moment->us - (since_first ? *first_ : 0) : 0;
     if (moment && us > -kFarthest && us < kFarthest) return us * kPerMicrosecond + moment->ps;
     const std::string field = "traceEvents[" + std::to_string(event_.number) + "]." + key;
-    throw base::InputError({{field, "'" + text + "' is no time in microseconds near the others", kMend, {name_, 1, 1}}});
+    throw base::InputError(
+        {{field, "'" + text + "' is no time in microseconds near the others", kMend, {name_, 1, 1}}});
   }
 
   const std::string& name_;

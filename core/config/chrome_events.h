@@ -1,6 +1,6 @@
-// core/config/chrome_events.h -- a file of Chrome's JSON trace events, one event after another: what Perfetto opens, what
-// forerun and PyTorch's profiler write. One pass that keeps nothing, so that a file of a gigabyte needs no memory of its own.
-// SPDX-License-Identifier: Apache-2.0
+// core/config/chrome_events.h -- a file of Chrome's JSON trace events, one event after another: what Perfetto opens,
+// what forerun and PyTorch's profiler write. One pass that keeps nothing, so that a file of a gigabyte needs no memory
+// of its own. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ struct ChromeEvent {
   TextEntries args;                       // plain values; numbers and words as they are written
 };
 
-/// Calls `tell` for each event, in order. Returns the plain values outside of events, by path ("distributedInfo.rank"); the items of
-/// a list share its path. `name` stands for the file in messages. Throws base::InputError, at its line: no JSON, no events, a
-/// time that is none or is farther than a day from the first one. REQUIRES: the stream can go back to its start.
+/// Calls `tell` for each event, in order. Returns the plain values outside of events, by path ("distributedInfo.rank");
+/// the items of a list share its path. `name` stands for the file in messages. Throws base::InputError, at its line: no
+/// JSON, no events, a time that is none or is farther than a day from the first one. REQUIRES: the stream can go back
+/// to its start.
 TextEntries read_chrome_events(std::istream&, const std::string& name,
                                const std::function<void(const ChromeEvent&)>& tell);
 /// Of a file, packed or not. Also when it is not there, or ends early.

@@ -35,11 +35,13 @@ std::string collective_family(std::string_view text) {
   return "";
 }
 
-std::string copy_family(const std::string& name) { return any_of(name, {"htod", "dtoh", "htoh"}) ? "host_copy" : "copy"; }
+std::string copy_family(const std::string& name) {
+  return any_of(name, {"htod", "dtoh", "htoh"}) ? "host_copy" : "copy";
+}
 
 std::string attention_family(const std::string& name) {
   return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
-                                                                                  : "attention forward";
+                                                                                                  : "attention forward";
 }
 
 struct Rule {
@@ -47,8 +49,8 @@ struct Rule {
   std::initializer_list<const char*> parts;  // of the name, in lower case
 };
 
-/// The first that holds. Libraries' kernels carry the names of the templates that they are made of, so what is rarer comes
-/// first: flash attention is a cutlass kernel, cuDNN's convolutions are called gemm.
+/// The first that holds. Libraries' kernels carry the names of the templates that they are made of, so what is rarer
+/// comes first: flash attention is a cutlass kernel, cuDNN's convolutions are called gemm.
 const std::initializer_list<Rule> kRules{
     {"loss", {"cross_entropy", "crossentropy", "nll_loss", "logsoftmax", "log_softmax"}},
     {"cast", {"quantize", "cast_transpose", "amax"}},

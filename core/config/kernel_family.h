@@ -7,9 +7,9 @@
 
 namespace config {
 
-/// In the words of core/plan/family.h; "fill" for memset, "other" where the name tells nothing. `category` is the event's "cat";
-/// `collective` the event's "Collective name", which tells what a kernel such as ncclDevKernel_SendRecv is part of (an
-/// all-to-all); empty: not told.
+/// In the words of core/plan/family.h; "fill" for memset, "other" where the name tells nothing. `category` is the
+/// event's "cat"; `collective` the event's "Collective name", which tells what a kernel such as ncclDevKernel_SendRecv
+/// is part of (an all-to-all); empty: not told.
 std::string kernel_family(std::string_view category, std::string_view name, std::string_view collective);
 
 }  // namespace config

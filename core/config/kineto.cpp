@@ -77,13 +77,13 @@ class Reader {
     throw base::InputError({{field, what, mend, {file_, 1, 1}}});
   }
 
-  static Ticks end_of(const ChromeEvent& event) { return *event.start_ps + std::max<Ticks>(0, event.length_ps.value_or(0)); }
+  static Ticks end_of(const ChromeEvent& event) {
+    return *event.start_ps + std::max<Ticks>(0, event.length_ps.value_or(0));
+  }
 
   void take_kernel(const ChromeEvent& event) {
     const std::string* collective = find(event.args, "Collective name");
-    const auto narrow = [&](const char* key) {
-      return static_cast<std::int32_t>(number_of(find(event.args, key), 0));
-    };
+    const auto narrow = [&](const char* key) { return static_cast<std::int32_t>(number_of(find(event.args, key), 0)); };
     Kernel kernel;
     kernel.start = kernel.launched = *event.start_ps;
     kernel.end = end_of(event);
@@ -105,15 +105,16 @@ class Reader {
       refuse("traceEvents", "has no kernel of a GPU",
              "profile with ProfilerActivity.CUDA, and export the trace of a rank that has a GPU");
     }
-    const auto most = std::max_element(count.begin(), count.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::int32_t device = most->first;
     if (count.size() > 1) {
       notes_.push_back("the trace is of " + std::to_string(count.size()) + " GPUs; this is number " +
                        std::to_string(device) + " alone");
     }
     std::erase_if(kernels_, [&](const Kernel& kernel) { return kernel.device != device; });
-    std::stable_sort(kernels_.begin(), kernels_.end(), [](const Kernel& a, const Kernel& b) { return a.start < b.start; });
+    std::stable_sort(kernels_.begin(), kernels_.end(),
+                     [](const Kernel& a, const Kernel& b) { return a.start < b.start; });
   }
 
   void find_launches() {
@@ -146,8 +147,10 @@ class Reader {
       if (kept != i) out[kept] = std::move(out[i]);
       ++kept;
     }
-    if (kept == 0) refuse("traceEvents", "no kernel was launched inside a ProfilerStep#", "profile with "
-                          "ProfilerActivity.CPU as well, and call step() of the profiler behind each step");
+    if (kept == 0)
+      refuse("traceEvents", "no kernel was launched inside a ProfilerStep#",
+             "profile with "
+             "ProfilerActivity.CPU as well, and call step() of the profiler behind each step");
     annotations_.resize(kept);
     out.resize(kept);
     return out;

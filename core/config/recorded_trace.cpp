@@ -53,7 +53,8 @@ class Reader {
     const std::string* source = find(head, "otherData.source");
     if (version == nullptr || source == nullptr) {
       refuse("otherData", "is missing: no recorded step of forerun's",
-             "record one: forerun measure JOB --trace FILE; of PyTorch's profiler: forerun import kineto FILE -o RECORDED");
+             "record one: forerun measure JOB --trace FILE; of PyTorch's profiler: forerun import kineto FILE -o "
+             "RECORDED");
     }
     if (*version != "1") refuse("otherData.forerun", "'" + *version + "' is of a newer forerun", "use that one");
     measured_.recorded.source = *source;
@@ -64,7 +65,8 @@ class Reader {
     }
     if (const std::string* period = find(head, "otherData.period_ps")) {
       const auto ticks = number_of<Ticks>(*period);
-      if (!ticks || *ticks < 0 || *ticks > kLongest) refuse("otherData.period_ps", "'" + *period + "' is no time", kMend);
+      if (!ticks || *ticks < 0 || *ticks > kLongest)
+        refuse("otherData.period_ps", "'" + *period + "' is no time", kMend);
       measured_.recorded.period = *ticks;
     }
     if (measured_.spans.empty()) refuse("traceEvents", "has no measured operator", kMend);
@@ -159,7 +161,8 @@ class Reader {
     std::string digits(text.substr(std::min(point + 1, text.size())));
     digits.resize(6, '0');
     const auto us = number_of<std::int64_t>(text.substr(0, point)), ps = number_of<std::int64_t>(digits);
-    if (!us || !ps || *us < 0 || *us > kLongest / 1'000'000) refuse(event, "args.waited_us", "'" + std::string(text) + "' is no time");
+    if (!us || !ps || *us < 0 || *us > kLongest / 1'000'000)
+      refuse(event, "args.waited_us", "'" + std::string(text) + "' is no time");
     return *us * 1'000'000 + *ps;
   }
 

@@ -8,8 +8,8 @@
 
 namespace real {
 
-/// Counts operators as instances_of() does: the n-th that begins is the n-th of the step. Everything is done when a call
-/// returns, so an operator lasts as long as its call, waiting for other ranks included.
+/// Counts operators as instances_of() does: the n-th that begins is the n-th of the step. Everything is done when a
+/// call returns, so an operator lasts as long as its call, waiting for other ranks included.
 class Stopwatch {
  public:
   void start() {

@@ -19,8 +19,8 @@ struct Trained {
   std::optional<trace::Trace> trace;           // of the first rank of each role
 };
 
-/// `steps` steps of the Plan of `job`, and one more where it is to be recorded. `visit` is called by each rank's thread at
-/// its end, one at a time. Throws what the first rank that failed threw.
+/// `steps` steps of the Plan of `job`, and one more where it is to be recorded. `visit` is called by each rank's thread
+/// at its end, one at a time. Throws what the first rank that failed threw.
 Trained train_on_cpu(const spec::Job& job, const plan::Plan&, const Tokens&, const Settings&, int steps,
                      const Patience& = {}, const std::function<void(const Executor&)>& visit = {},
                      bool recorded = false);

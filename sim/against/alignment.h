@@ -27,9 +27,9 @@ struct RankOf {
   const trace::Span& at(SpanPlace place) const { return trace->tracks[first + place.track].spans[place.index]; }
 };
 
-/// Operators are the same when microbatch, chunk, layer, phase and name are; where several are, the n-th to start on one
-/// side is the n-th on the other. The streams may differ, and so may the order. By the start in `one`; what only `other`
-/// has comes behind, by its start.
+/// Operators are the same when microbatch, chunk, layer, phase and name are; where several are, the n-th to start on
+/// one side is the n-th on the other. The streams may differ, and so may the order. By the start in `one`; what only
+/// `other` has comes behind, by its start.
 std::vector<SpanPair> align(const RankOf& one, const RankOf& other);
 
 }  // namespace sim

@@ -21,8 +21,8 @@ struct StepParts {
   std::vector<trace::Ticks> idle;            // before each span of the main track, and behind the last
 };
 
-/// Tracks [first, first + trace.streams) are the rank's; the step lasts from `begin` to `end`. Each instant is charged once,
-/// and everything adds up to end - begin:
+/// Tracks [first, first + trace.streams) are the rank's; the step lasts from `begin` to `end`. Each instant is charged
+/// once, and everything adds up to end - begin:
 ///   1. to the operator that runs (or waits for its others) on the compute stream;
 ///   2. in a gap of that stream, to an operator of another stream that is ready or runs then and has ended when the
 ///      gap ends: it may be what was waited for. Of several, to the one that ends last;

@@ -18,11 +18,12 @@ using testing_support::forerun;
 class Recorded {
  public:
   Recorded() {
-    std::ofstream(job) << "model: {name: tiny, layers: 2, hidden: 16, heads: 4, kv_heads: 2, head_dim: 4, ffn: 24,\n"
-                          "        gated_mlp: true, activation: swiglu, vocab: 32, norm: rmsnorm, position: rope}\n"
-                          "cluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}\n"
-                          "training: {sequence: 8, global_batch: 4, micro_batch: 1, precision: bf16, optimizer: adamw}\n"
-                          "strategy: {tp: 2, sp: true, pp: 2}\n";
+    std::ofstream(job)
+        << "model: {name: tiny, layers: 2, hidden: 16, heads: 4, kv_heads: 2, head_dim: 4, ffn: 24,\n"
+           "        gated_mlp: true, activation: swiglu, vocab: 32, norm: rmsnorm, position: rope}\n"
+           "cluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}\n"
+           "training: {sequence: 8, global_batch: 4, micro_batch: 1, precision: bf16, optimizer: adamw}\n"
+           "strategy: {tp: 2, sp: true, pp: 2}\n";
     made = forerun("measure " + job + " --backend cpu --steps 1 --trace " + trace);
   }
   testing_support::ScratchFolder folder;
@@ -66,8 +67,9 @@ TEST(Against, ARankIsChosenAndATableWritten) {
 
 TEST(Against, AStepOfAnotherJobIsRefusedWithAllThatDiffers) {
   const Recorded step;
-  const Answer run = forerun("explain " + step.job + " --set strategy.tp=4 --set strategy.pp=1 --set training.sequence=16 " +
-                             "--set model.kv_heads=4 --against " + step.trace);
+  const Answer run =
+      forerun("explain " + step.job + " --set strategy.tp=4 --set strategy.pp=1 --set training.sequence=16 " +
+              "--set model.kv_heads=4 --against " + step.trace);
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "strategy.tp: the step was recorded with 2, the job has 4")) << run.err;
   EXPECT_TRUE(contains(run.err, "strategy.pp: the step was recorded with 2, the job has 1")) << run.err;
@@ -141,7 +143,8 @@ TEST(Against, AProfileOfPyTorchIsImportedAndToldByFamily) {
   const Answer other = forerun("explain " + job + " --nodes 2 --set training.global_batch=16 --against " + recorded);
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_TRUE(contains(other.err, "cluster.gpus: the step was recorded with 8, the job has 16")) << other.err;
-  EXPECT_TRUE(contains(forerun("validate --measured " + recorded).err, "JOB: is missing, and the trace holds no prediction"));
+  EXPECT_TRUE(
+      contains(forerun("validate --measured " + recorded).err, "JOB: is missing, and the trace holds no prediction"));
 }
 
 TEST(Against, AProfileThatWasNotImportedIsRefusedWithItsMend) {

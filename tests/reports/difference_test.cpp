@@ -28,17 +28,33 @@ StepDifference sample() {
   d.measured_ps = 90 * kMs;
   const OperatorTime none;
   const OperatorTime gathers{4, 20 * kMs, 2 * kMs, 10 * kMs, kMs}, slow{4, 42 * kMs, 0, 21 * kMs, 0};
-  d.parts = {{Kind::operators, "all_gather dp", "gather", "forward", gathers, slow},
-             {Kind::idle, "idle", "qkv", "forward", {1, 2 * kMs, 0, 2 * kMs, 0}, {9, 8 * kMs, 0, 8 * kMs, 0}},
-             {Kind::only_predicted, "norm", "norm", "backward", {8, 5 * kMs, 0, 5 * kMs, 0}, none},
-             {Kind::only_measured, "elementwise", "a, \"b\"", "backward", none, {2, 4 * kMs, 0, 4 * kMs, 0}},
-             {Kind::waiting, "send_recv pp", "receive", "forward", {4, 3 * kMs, 3 * kMs, 3 * kMs, 3 * kMs},
-              {4, 6 * kMs, 6 * kMs, 6 * kMs, 6 * kMs}},
-             {Kind::operators, "matmul", "qkv", "forward", {8, 50 * kMs, 0, 50 * kMs, 0}, {8, 51 * kMs, 0, 51 * kMs, 0}}};
+  d.parts = {
+      {Kind::operators, "all_gather dp", "gather", "forward", gathers, slow},
+      {Kind::idle, "idle", "qkv", "forward", {1, 2 * kMs, 0, 2 * kMs, 0}, {9, 8 * kMs, 0, 8 * kMs, 0}},
+      {Kind::only_predicted, "norm", "norm", "backward", {8, 5 * kMs, 0, 5 * kMs, 0}, none},
+      {Kind::only_measured, "elementwise", "a, \"b\"", "backward", none, {2, 4 * kMs, 0, 4 * kMs, 0}},
+      {Kind::waiting,
+       "send_recv pp",
+       "receive",
+       "forward",
+       {4, 3 * kMs, 3 * kMs, 3 * kMs, 3 * kMs},
+       {4, 6 * kMs, 6 * kMs, 6 * kMs, 6 * kMs}},
+      {Kind::operators, "matmul", "qkv", "forward", {8, 50 * kMs, 0, 50 * kMs, 0}, {8, 51 * kMs, 0, 51 * kMs, 0}}};
   d.families = d.parts;
   for (DifferencePart& part : d.families) part.name = part.phase = "";
   d.operators = {{"gather", "all_gather dp", "gather", "forward", 0, 0, 3, true, true, 0, 7, gathers, slow},
-                 {"compute", "elementwise", "a, \"b\"", "backward", 1, 0, -1, false, true, 0, 5 * kMs, none,
+                 {"compute",
+                  "elementwise",
+                  "a, \"b\"",
+                  "backward",
+                  1,
+                  0,
+                  -1,
+                  false,
+                  true,
+                  0,
+                  5 * kMs,
+                  none,
                   {1, 2 * kMs, 0, 2 * kMs, 0}}};
   d.notes = {"a note of the record"};
   return d;

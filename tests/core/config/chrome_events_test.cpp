@@ -49,7 +49,8 @@ TEST(ChromeEvents, AnEventHasItsMembersAndPlainArguments) {
 
 TEST(ChromeEvents, TimesKeepEveryPicosecond) {
   // Microseconds since 1970 with picoseconds have 22 digits; a double has 16.
-  const Read r = read(R"([{"ts":1712345678901234.000001},{"ts":1712345678901235.000003,"dur":0.000002},{"ts":1712345678901233}])");
+  const Read r =
+      read(R"([{"ts":1712345678901234.000001},{"ts":1712345678901235.000003,"dur":0.000002},{"ts":1712345678901233}])");
   ASSERT_EQ(r.events.size(), 3u);
   EXPECT_EQ(*r.events[1].start_ps - *r.events[0].start_ps, 1'000'002);
   EXPECT_EQ(r.events[1].length_ps, 2);
@@ -64,7 +65,8 @@ TEST(ChromeEvents, NanosecondsAndExponentsAreTimesToo) {
 }
 
 TEST(ChromeEvents, WhatStandsOutsideIsToldByItsPath) {
-  const Read r = read(R"({"distributedInfo":{"rank":3,"pg_config":[{"ranks":[0,1]}]},"traceEvents":[],"traceName":"x"})");
+  const Read r =
+      read(R"({"distributedInfo":{"rank":3,"pg_config":[{"ranks":[0,1]}]},"traceEvents":[],"traceName":"x"})");
   EXPECT_EQ(*config::find(r.head, "distributedInfo.rank"), "3");
   EXPECT_EQ(*config::find(r.head, "traceName"), "x");
   EXPECT_EQ(config::find(r.head, "traceEvents"), nullptr);
@@ -78,7 +80,8 @@ TEST(ChromeEvents, WhatIsBrokenIsNamedWithItsLine) {
   EXPECT_NE(refusal("").find("is no JSON from here on"), std::string::npos);
   EXPECT_NE(refusal(R"([{"ts":1},{"ts":9e30}])").find("traceEvents[1].ts: '9e30' is no time"), std::string::npos);
   // 1970 beside today: more than a day.
-  EXPECT_NE(refusal(R"([{"ts":1712345678901234},{"ts":1}])").find("traceEvents[1].ts: '1' is no time"), std::string::npos);
+  EXPECT_NE(refusal(R"([{"ts":1712345678901234},{"ts":1}])").find("traceEvents[1].ts: '1' is no time"),
+            std::string::npos);
   EXPECT_NE(refusal(R"([{"ts":"soon"}])").find("'soon' is no time"), std::string::npos);
 }
 

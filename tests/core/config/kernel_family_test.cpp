@@ -11,10 +11,11 @@ std::string family(const std::string& name, const std::string& collective = "") 
 }
 
 TEST(KernelFamily, MatmulsOfEveryLibrary) {
-  for (const char* name : {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn",
-                           "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1",
-                           "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN", "void cutlass::Kernel2<cutlass_80_wmma_tensorop>",
-                           "void cublasLt::splitKreduce_kernel<32, 16, int, float>"}) {
+  for (const char* name :
+       {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn",
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1",
+        "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN", "void cutlass::Kernel2<cutlass_80_wmma_tensorop>",
+        "void cublasLt::splitKreduce_kernel<32, 16, int, float>"}) {
     EXPECT_EQ(family(name), "matmul") << name;
   }
 }
@@ -23,7 +24,8 @@ TEST(KernelFamily, AttentionForwardAndBackward) {
   EXPECT_EQ(family("void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>"), "attention forward");
   EXPECT_EQ(family("void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<>"), "attention backward");
   EXPECT_EQ(family("void flash_bwd_dot_do_o_kernel<true>"), "attention backward");
-  EXPECT_EQ(family("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128"), "attention forward");
+  EXPECT_EQ(family("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128"),
+            "attention forward");
   EXPECT_EQ(family("cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_7"), "attention backward");
   EXPECT_EQ(family("fmha_cutlassF_bf16_aligned_64x128_rf_sm80"), "attention forward");
   EXPECT_EQ(family("fmha_cutlassB_bf16_aligned_128x64_k128_sm80"), "attention backward");
@@ -42,7 +44,8 @@ TEST(KernelFamily, CollectivesByTheEventOrElseByTheKernel) {
 }
 
 TEST(KernelFamily, MemoryBoundKernels) {
-  EXPECT_EQ(family("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"), "elementwise");
+  EXPECT_EQ(family("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"),
+            "elementwise");
   EXPECT_EQ(family("triton_poi_fused_mul_silu_3"), "elementwise");
   EXPECT_EQ(family("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"), "norm");
   EXPECT_EQ(family("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>"), "norm");

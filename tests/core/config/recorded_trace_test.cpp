@@ -106,9 +106,10 @@ TEST(RecordedTrace, AFileOfAnImportHasNoPrediction) {
 TEST(RecordedTrace, OtherTimelinesAreRefusedWithTheirMend) {
   std::ostringstream predicted;
   reports::write_perfetto(sample::trace(), predicted);
-  EXPECT_EQ(refusal(predicted.str()),
-            "t.json:1:1: error: otherData: is missing: no recorded step of forerun's\n  mend: record one: forerun measure "
-            "JOB --trace FILE; of PyTorch's profiler: forerun import kineto FILE -o RECORDED");
+  EXPECT_EQ(
+      refusal(predicted.str()),
+      "t.json:1:1: error: otherData: is missing: no recorded step of forerun's\n  mend: record one: forerun measure "
+      "JOB --trace FILE; of PyTorch's profiler: forerun import kineto FILE -o RECORDED");
   EXPECT_NE(refusal(R"({"otherData":{"forerun":2,"source":"gpu"},"traceEvents":[]})").find("'2' is of a newer forerun"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"otherData":{"forerun":1,"source":"gpu"},"traceEvents":[]})").find("has no measured operator"),
@@ -127,8 +128,9 @@ TEST(RecordedTrace, WhatIsNoTagIsNamed) {
   EXPECT_NE(refusal(changed("\"layer\":4", "\"layer\":\"four\"")).find("args.layer: 'four' is no number of one"),
             std::string::npos);
   EXPECT_NE(refusal(changed("\"dur\":2.000001", "\"dur\":-1")).find(".dur: is missing or negative"), std::string::npos);
-  EXPECT_NE(refusal(changed("measured: stage 1, rank 8", "measured: stage one, rank 8")).find("names no stage and rank"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(changed("measured: stage 1, rank 8", "measured: stage one, rank 8")).find("names no stage and rank"),
+      std::string::npos);
   EXPECT_NE(refusal(changed("\"waited_us\":5", "\"waited_us\":-5")).find("args.waited_us: '-5"), std::string::npos);
 }
 

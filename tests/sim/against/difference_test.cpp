@@ -56,8 +56,8 @@ TEST(StepDifference, OfAStepWithItselfIsNothing) {
 }
 
 TEST(StepDifference, ASlowAllGatherCountsAsFarAsNothingHidesIt) {
-  // Every gather takes 2.1 times as long: g0 0..210, a0 210..410, g1 210..420, a1 420..620. The step takes 120 more: 110 of
-  // g0, and 10 of g1, which a0 hides up to 410.
+  // Every gather takes 2.1 times as long: g0 0..210, a0 210..410, g1 210..420, a1 420..620. The step takes 120 more:
+  // 110 of g0, and 10 of g1, which a0 hides up to 410.
   const RankTrace slow = RankTrace()
                              .gather("gather", 0, 0, 210, 0)
                              .compute("layer", 210, 410, 0)
@@ -76,10 +76,8 @@ TEST(StepDifference, ASlowAllGatherCountsAsFarAsNothingHidesIt) {
 
 TEST(StepDifference, AnOperatorThatIsMissingIsTheMeasurementsGain) {
   // Layer 1 was not run: 200 less.
-  const RankTrace shorter = RankTrace()
-                                .gather("gather", 0, 0, 100, 0)
-                                .compute("layer", 100, 300, 0)
-                                .gather("gather", 100, 100, 200, 1);
+  const RankTrace shorter =
+      RankTrace().gather("gather", 0, 0, 100, 0).compute("layer", 100, 300, 0).gather("gather", 100, 100, 200, 1);
   const StepDifference d = sim::difference(predicted().recorded(), shorter.recorded());
   EXPECT_EQ(d.difference_ps(), -200);
   EXPECT_EQ(part(d.parts, Kind::only_predicted, "matmul", "layer").difference_ps(), -200);
@@ -147,8 +145,8 @@ TEST(StepDifference, WaitingIsInTheTimeOfBothSidesWhereTheRecordDoesNotTellIt) {
 }
 
 TEST(StepDifference, TheRankThatWorksLongestIsToldUnlessOneIsNamed) {
-  const RankTrace both = RankTrace().compute("layer", 0, 10).at_rank(0, 0).beside(
-      RankTrace().compute("layer", 0, 30).at_rank(4, 1));
+  const RankTrace both =
+      RankTrace().compute("layer", 0, 10).at_rank(0, 0).beside(RankTrace().compute("layer", 0, 30).at_rank(4, 1));
   EXPECT_EQ(sim::difference(both.recorded(), both.recorded()).rank, 4);
   const StepDifference first = sim::difference(both.recorded(), both.recorded(), 0);
   EXPECT_EQ(first.rank, 0);
@@ -158,9 +156,10 @@ TEST(StepDifference, TheRankThatWorksLongestIsToldUnlessOneIsNamed) {
 
 TEST(StepDifference, ARankWithoutAPredictionIsHeldAgainstItsStage) {
   // The prediction shows rank 4 for stage 1, the record rank 6.
-  const RankTrace here = RankTrace().compute("layer", 0, 5).at_rank(0, 0).beside(
-      RankTrace().compute("layer", 0, 30).at_rank(4, 1));
-  const StepDifference d = sim::difference(here.recorded(), RankTrace().compute("layer", 0, 31).at_rank(6, 1).recorded());
+  const RankTrace here =
+      RankTrace().compute("layer", 0, 5).at_rank(0, 0).beside(RankTrace().compute("layer", 0, 30).at_rank(4, 1));
+  const StepDifference d =
+      sim::difference(here.recorded(), RankTrace().compute("layer", 0, 31).at_rank(6, 1).recorded());
   EXPECT_EQ(part(d.parts, Kind::operators, "matmul", "layer").predicted.busy_ps, 30);
 }
 
@@ -240,11 +239,13 @@ TEST(StepDifference, RefusesWhatIsNoRecordOfTheStep) {
   EXPECT_EQ(refusal(RankTrace().recorded()),
             "error: trace: holds no operator\n  mend: record a step with forerun measure JOB --trace FILE");
   EXPECT_EQ(refusal(predicted().recorded(), 3), "error: --rank: rank 3 is not in the trace\n  mend: choose of 0");
-  EXPECT_EQ(refusal(predicted().at_rank(9, 2).recorded()),
-            "error: trace: is of pipeline stage 2, which the job does not have\n  mend: name the job that was measured");
-  EXPECT_EQ(refusal(RankTrace().compute("convolution", 0, 1).recorded()),
-            "error: trace: has no operator in common with the prediction, such as 'gather'\n  mend: name the job that was "
-            "measured");
+  EXPECT_EQ(
+      refusal(predicted().at_rank(9, 2).recorded()),
+      "error: trace: is of pipeline stage 2, which the job does not have\n  mend: name the job that was measured");
+  EXPECT_EQ(
+      refusal(RankTrace().compute("convolution", 0, 1).recorded()),
+      "error: trace: has no operator in common with the prediction, such as 'gather'\n  mend: name the job that was "
+      "measured");
 }
 
 }  // namespace
