@@ -196,7 +196,11 @@ class Reader {
     out.source = "kineto";
     out.notes = notes_;
     const auto rank = static_cast<int>(number_of(find(head, "distributedInfo.rank"), 0));
-    if (const std::string* world = find(head, "distributedInfo.world_size")) out.facts = {{"cluster.gpus", *world}};
+    if (const std::string* world = find(head, "distributedInfo.world_size")) {
+      out.facts = {{"cluster.gpus", *world}};
+    } else {
+      out.notes.push_back("the trace does not tell its rank: it is taken for rank 0");
+    }
     out.kinds = kinds_.all();
     out.trace.names = names_.all();
     out.trace.phases = {"step"};

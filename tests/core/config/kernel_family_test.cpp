@@ -28,6 +28,7 @@ TEST(KernelFamily, AttentionForwardAndBackward) {
             "attention forward");
   EXPECT_EQ(family("cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_7"), "attention backward");
   EXPECT_EQ(family("fmha_cutlassF_bf16_aligned_64x128_rf_sm80"), "attention forward");
+  EXPECT_EQ(family("triton_tem_fused_flex_attention_0"), "attention forward");
   EXPECT_EQ(family("fmha_cutlassB_bf16_aligned_128x64_k128_sm80"), "attention backward");
 }
 
@@ -41,12 +42,18 @@ TEST(KernelFamily, CollectivesByTheEventOrElseByTheKernel) {
   EXPECT_EQ(family("ncclDevKernel_Generic", "_allgather_base"), "all_gather");
   EXPECT_EQ(family("ncclDevKernel_Generic", "_reduce_scatter_base"), "reduce_scatter");
   EXPECT_EQ(family("ncclDevKernel_Generic"), "other");
+  EXPECT_EQ(family("void multimem_all_reduce_kernel<c10::BFloat16>"), "all_reduce");
 }
 
 TEST(KernelFamily, MemoryBoundKernels) {
   EXPECT_EQ(family("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"),
             "elementwise");
   EXPECT_EQ(family("triton_poi_fused_mul_silu_3"), "elementwise");
+  EXPECT_EQ(family("triton_poi_fused_add_all_gather_into_tensor_2"), "elementwise");
+  EXPECT_EQ(family("triton_poi_fused__scaled_dot_product_flash_attention_clone_4"), "elementwise");
+  // Templates of C++ are full of lambdas, which are no LAMB.
+  EXPECT_EQ(family("void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl<{lambda(float)#1}>>"),
+            "elementwise");
   EXPECT_EQ(family("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"), "norm");
   EXPECT_EQ(family("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>"), "norm");
   EXPECT_EQ(family("void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<>"), "norm");
@@ -57,6 +64,7 @@ TEST(KernelFamily, MemoryBoundKernels) {
   EXPECT_EQ(family("void at::native::multi_tensor_apply_kernel<LpNormFunctor<float, NormType::L2>>"), "reduce");
   EXPECT_EQ(family("void at::native::embedding_backward_kernel<>"), "embedding");
   EXPECT_EQ(family("void at::native::CatArrayBatchedCopy<>"), "copy");
+  EXPECT_EQ(family("void at::native::split_with_sizes_copy_out_contiguous_no_cast_kernel<int4>"), "copy");
   EXPECT_EQ(family("my_own_kernel"), "other");
 }
 

@@ -121,6 +121,13 @@ TEST(Kineto, WithoutStepsAllOfItIsOne) {
   EXPECT_NE(t.recorded.notes[0].find("marks no steps"), std::string::npos);
 }
 
+TEST(Kineto, ATraceThatDoesNotTellItsRankIsTakenForRankZero) {
+  std::istringstream in(R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1, "dur": 2}]})");
+  const trace::Recorded r = config::read_kineto(in, "k.json").recorded;
+  EXPECT_EQ(r.trace.tracks[0].rank, 0);
+  EXPECT_EQ(r.notes.back(), "the trace does not tell its rank: it is taken for rank 0");
+}
+
 TEST(Kineto, OfSeveralGpusTheBusiestIsTold) {
   Profile profile;
   profile.kernel("gemm", 7, 1, 10, 20, "", "kernel", 1).kernel("gemm", 7, 2, 40, 20, "", "kernel", 1);
