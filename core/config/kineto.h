@@ -12,9 +12,8 @@
 namespace config {
 
 struct KinetoStep {
-  int number = -1;  // of ProfilerStep#number; -1: the file marks no steps, and this is all of it
-  trace::Ticks length =
-      0;  // from its first kernel to the next step's first, or, of the last one, to its last kernel's end
+  int number = -1;          // of ProfilerStep#number; -1: the file marks no steps, and this is all of it
+  trace::Ticks length = 0;  // from its first kernel to the next step's; of the last step, to its last kernel's end
   std::size_t kernels = 0;  // kernels, copies and fills
 };
 
