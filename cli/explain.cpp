@@ -1,7 +1,9 @@
-// cli/explain.cpp -- forerun explain [JOB] [flags] [--sensitivity | --what-if CHANGES] [--json FILE] [--csv FILE]
+// cli/explain.cpp -- forerun explain [JOB] [flags] [--sensitivity | --what-if CHANGES | --against TRACE [--rank N]]
+// [--json FILE] [--csv FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
+#include "cli/against.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
@@ -10,6 +12,7 @@
 #include "core/config/catalogue.h"
 #include "core/config/change_reader.h"
 #include "reports/alternatives.h"
+#include "reports/difference.h"
 #include "reports/explanation.h"
 #include "reports/sensitivity.h"
 #include "sim/alternatives.h"
@@ -19,15 +22,23 @@
 namespace cli {
 namespace {
 
-const char kWhatIf[] = "--what-if";
+const char kWhatIf[] = "--what-if", kAgainst[] = "--against";
 
 void refuse_what_excludes(const Arguments& args) {
   std::vector<base::Fault> faults;
-  if (args.has("--sensitivity") && args.has(kWhatIf)) {
-    faults.push_back({kWhatIf, "stands beside --sensitivity", "ask one of the two at a time", {}});
+  std::string asked;
+  for (const char* question : {"--sensitivity", kWhatIf, kAgainst}) {
+    if (!args.has(question)) continue;
+    if (!asked.empty()) {
+      faults.push_back({question, "stands beside " + asked, "ask one of the two at a time", {}});
+    }
+    asked = question;
   }
-  if (args.has("--csv") && !args.has("--sensitivity")) {
-    faults.push_back({"--csv", "is of --sensitivity alone", "add --sensitivity, or write --json FILE", {}});
+  if (args.has("--csv") && !args.has("--sensitivity") && !args.has(kAgainst)) {
+    faults.push_back({"--csv", "is of --sensitivity and --against alone", "add one of them, or write --json FILE", {}});
+  }
+  if (args.has("--rank") && !args.has(kAgainst)) {
+    faults.push_back({"--rank", "is of --against alone", "add --against TRACE", {}});
   }
   if (args.get("--json") == "-" && args.get("--csv") == "-") {
     faults.push_back({"--csv", "stdout is taken by --json -", "give one of the two a file", {}});
@@ -44,13 +55,25 @@ void tell(const Answer& answer, const Arguments& args) {
   if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer));
 }
 
+template <class Answer>
+void tell_table(const Answer& answer, const Arguments& args) {
+  if (!args.has("--csv")) return;
+  write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+}
+
 int run_sensitivity(const spec::Job& job, const Arguments& args) {
   const result::Sensitivity answer = sim::sensitivity(job);
-  if (args.has("--csv")) {
-    write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
-  }
+  tell_table(answer, args);
   tell(answer, args);
   return answer.fits ? kAnswered : kDoesNotFit;
+}
+
+/// What was measured has fitted.
+int run_against(const spec::Job& job, const Arguments& args) {
+  const result::StepDifference answer = held_against(job, args, kAgainst);
+  tell_table(answer, args);
+  tell(answer, args);
+  return kAnswered;
 }
 
 int run_what_if(const spec::Job& job, const Arguments& args) {
@@ -64,6 +87,7 @@ int run(const Arguments& args) {
   const spec::Job job = job_from(args, config::Catalogue::find());
   if (args.has("--sensitivity")) return run_sensitivity(job, args);
   if (args.has(kWhatIf)) return run_what_if(job, args);
+  if (args.has(kAgainst)) return run_against(job, args);
   const result::Explanation answer = sim::explain(job);
   tell(answer, args);
   return answer.fits ? kAnswered : kDoesNotFit;
@@ -74,7 +98,9 @@ const char kExamples[] =
     "  forerun explain llama3-70b-64xh100                                    the critical path\n"
     "  forerun explain llama3-70b-64xh100 --sensitivity --csv inputs.csv     what 10 % more of each input buys\n"
     "  forerun explain llama3-70b-64xh100 --what-if nic=2x,hbm=+30%,gpu.memory=141GB\n"
-    "  forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s      peaks of all dtypes, in proportion\n";
+    "  forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s      peaks of all dtypes, in proportion\n"
+    "  forerun explain job.yaml --against t.json      a step of `forerun measure job.yaml --trace t.json`, operator by "
+    "operator\n";
 
 }  // namespace
 
@@ -88,10 +114,13 @@ const Command explain{
           "the step with other figures: nic=2x,hbm=+30%,gpu.peak=1.2PFLOP/s; names: hbm gpu.peak gpu.memory power "
           "nvlink "
           "nic pcie host nvme oversubscription launch, and every input of --sensitivity"},
+         {kAgainst, "TRACE", "where the step differs from a recorded one: of measure --trace, or of import kineto"},
+         {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
          {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
-         {"--csv", "FILE", "write the inputs of --sensitivity as a table; - prints only it"}}),
+         {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"}}),
     .notes = job_notes() + kExamples +
-             "\nexit codes: 0 answered, 1 the step does not fit into memory, 2 the input is wrong\n",
+             "\nexit codes: 0 answered, 1 the step does not fit into memory (not of --against: the "
+             "step was run), 2 the input is wrong\n",
     .run = run,
 };
 

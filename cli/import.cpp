@@ -1,10 +1,12 @@
 // cli/import.cpp -- forerun import nccl-tests LOG... --node NODE [--nodes N] [--fabric F] -o FILE: a machine's own
-// curves. SPDX-License-Identifier: Apache-2.0
+// curves; forerun import kineto TRACE -o FILE: a step that PyTorch's profiler recorded. SPDX-License-Identifier:
+// Apache-2.0
 #include <ostream>
 
 #include "cli/collective_cluster.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/import_kineto.h"
 #include "cli/output.h"
 #include "core/base/text.h"
 #include "core/config/nccl_log.h"
@@ -22,7 +24,8 @@ void check_words(const Arguments& args, Faults& faults) {
   if (words.empty() || words[0] != "nccl-tests") {
     faults.push_back({"FORMAT",
                       words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
-                      "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml",
+                      "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, or forerun import kineto TRACE "
+                      "-o FILE.json",
                       {}});
   } else if (words.size() < 2) {
     faults.push_back({"LOG", "is missing", "name files with the output of nccl-tests", {}});
@@ -44,8 +47,12 @@ std::vector<config::NcclLog> read(const Arguments& args, Faults& faults) {
 }
 
 int run(const Arguments& args) {
+  if (!args.operands().empty() && args.operands()[0] == "kineto") return import_kineto(args);
   Faults faults;
   check_words(args, faults);
+  for (const Option& option : kineto_options()) {
+    if (args.has(option.name)) faults.push_back({option.name, "belongs to kineto", "leave it out", {}});
+  }
   if (!faults.empty()) throw base::InputError(std::move(faults));
   const CollectiveCluster on = cluster_from(args, config::Catalogue::find(), faults);
   const std::vector<config::NcclLog> logs = read(args, faults);
@@ -66,7 +73,8 @@ int run(const Arguments& args) {
 
 std::vector<Option> options() {
   std::vector<Option> all = cluster_options();
-  all.push_back({"--output", "FILE", "the calibration file to write; -o for short; - prints it"});
+  for (Option& option : kineto_options()) all.push_back(std::move(option));
+  all.push_back({"--output", "FILE", "the file to write; -o for short; - prints it"});
   return all;
 }
 
@@ -74,13 +82,19 @@ std::vector<Option> options() {
 
 const Command import_logs{
     .name = "import",
-    .summary = "Makes calibration files from what other tools measured.",
-    .operands = {{"FORMAT", "nccl-tests"},
-                 {"LOG", "what its programs print, one test or more a file; the JSON of -J, too", true}},
+    .summary = "Makes calibration files and recorded steps from what other tools measured.",
+    .operands =
+        {{"FORMAT", "nccl-tests or kineto"},
+         {"FILE",
+          "nccl-tests: what its programs print, one test or more a file; the JSON of -J, too. kineto: the Chrome "
+          "trace of PyTorch's profiler, packed or not",
+          true}},
     .options = options(),
     .notes =
         "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
+        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n"
+        "forerun import kineto rank0.pt.trace.json.gz -o recorded.json; then forerun explain JOB --against "
+        "recorded.json\n",
     .run = run,
 };
 

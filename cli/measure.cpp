@@ -70,7 +70,7 @@ bool on_cpu(const Arguments& arguments) {
   }
   const bool cpu = backend == "cpu";
   if (cpu) refuse(arguments, {"--gpus"}, "the CPU has none", "leave it out: the job says how many ranks there are");
-  if (cpu) refuse(arguments, {"--warmup", "--trace"}, "belongs to a run on GPUs", "leave it out");
+  if (cpu) refuse(arguments, {"--warmup"}, "belongs to a run on GPUs", "leave it out");
   if (!cpu) refuse(arguments, {"--tokens"}, "belongs to a run on the CPU", "write --backend cpu");
   return cpu;
 }
@@ -110,7 +110,7 @@ const Command measure{
          {"--warmup", "N", "gpu: steps before those; 3 when not given"},
          {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
          {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
-         {"--trace", "FILE", "gpu: record one more step; prediction and GPUs in one timeline for ui.perfetto.dev"}}),
+         {"--trace", "FILE", "record one more step; prediction and measurement in one timeline for ui.perfetto.dev"}}),
     .notes =
         "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, "
         "recording\n"

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "cli/against.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
@@ -16,7 +17,6 @@
 #include "real/measure/supported.h"
 #include "real/trace/trace_file.h"
 #include "reports/perfetto.h"
-#include "sim/predict.h"
 
 namespace cli {
 namespace {
@@ -59,12 +59,19 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
 void write_timeline(const MeasuredJob& measured, const Arguments& arguments) {
   if (measured.recorded.empty()) return;
   std::ifstream in(measured.recorded, std::ios::binary);
-  const trace::Trace recorded = real::read_trace({std::istreambuf_iterator<char>(in), {}});
+  trace::Trace recorded = real::read_trace({std::istreambuf_iterator<char>(in), {}});
   std::error_code ignored;
   fs::remove(measured.recorded, ignored);
-  const trace::Trace predicted = sim::predict(measured.job).trace;
+  write_timeline(measured.job, std::move(recorded), "gpu", arguments);
+}
+
+void write_timeline(const spec::Job& job, trace::Trace recorded, const std::string& source,
+                    const Arguments& arguments) {
+  const trace::Recorded predicted = predicted_step(job);
+  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.kinds};
+  if (source == "cpu") measured.notes.push_back("recorded on a CPU: its times say nothing of a GPU");
   write_to(arguments.get("--trace"), "--trace", [&](std::ostream& out) {
-    reports::write_perfetto({{"predicted", &predicted}, {"measured", &recorded}}, out);
+    reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/arguments.h"
 #include "core/spec/job.h"
+#include "core/trace/trace.h"
 
 namespace cli {
 
@@ -20,7 +21,9 @@ struct MeasuredJob {
 
 /// Throws base::InputError: faults of the Job, what real mode does not compute, GPUs that do not fit the Job.
 MeasuredJob measured_job(const Arguments&, int gpus_given);  // 0: not given
-/// Writes prediction and recorded step as one timeline for ui.perfetto.dev.
+/// Writes prediction and recorded step as one timeline for ui.perfetto.dev, if --trace asks for it.
 void write_timeline(const MeasuredJob&, const Arguments&);
+/// The same of a step that `source` recorded: gpu, cpu.
+void write_timeline(const spec::Job&, trace::Trace recorded, const std::string& source, const Arguments&);
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
+#include "cli/measure_job.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -72,6 +73,7 @@ void refuse_large(const spec::Job& job, const plan::Plan& plan) {
 }  // namespace
 
 int measure_on_cpu(const Arguments& arguments) {
+  const bool prints = on_stdout(arguments, {"--json", "--trace"}).empty();
   const int steps = steps_of(arguments);
   const spec::Job job = job_from(arguments, config::Catalogue::find());
   const plan::Plan plan = plan::build(job);
@@ -80,7 +82,7 @@ int measure_on_cpu(const Arguments& arguments) {
   const std::string file = arguments.get("--tokens");
   const real::Tokens tokens = file.empty() ? real::Tokens(job.model.vocab, 1)
                                            : real::Tokens(job.model.vocab, read_tokens(file, job.model.vocab));
-  const real::Trained trained = real::train_on_cpu(job, plan, tokens, {}, steps);
+  const real::Trained trained = real::train_on_cpu(job, plan, tokens, {}, steps, {}, {}, arguments.has("--trace"));
   result::TrainingRun run{.model = job.model.name,
                           .backend = "cpu",
                           .tokens = file.empty() ? "synthetic" : file,
@@ -95,7 +97,8 @@ int measure_on_cpu(const Arguments& arguments) {
   if (arguments.has("--json")) {
     write_to(arguments.get("--json"), "--json", [&](std::ostream& out) { out << reports::training_run_json(run); });
   }
-  if (arguments.get("--json") != "-") print(reports::training_run_text(run));
+  if (trained.trace) write_timeline(job, *trained.trace, "cpu", arguments);
+  if (prints) print(reports::training_run_text(run));
   return kAnswered;
 }
 

@@ -1,5 +1,6 @@
 // cli/validate.cpp -- forerun validate FILE... [--tier A] [--group-by KEYS] [--json FILE] [--markdown]
 // [--fit-interval] [--holdout KEY]; with --collectives the files hold measured collectives instead of steps.
+// forerun validate [JOB] --measured TRACE: one step that was recorded here.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/validate_measured.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
@@ -131,6 +133,7 @@ Request request_of(const Arguments& args) {
   if (args.operands().empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
+  if (args.has("--rank")) faults.push_back({"--rank", "is of --measured alone", "add --measured TRACE", {}});
   for (const char* option : {"--tier", "--group-by", "--holdout"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
@@ -176,6 +179,7 @@ std::string text_of(const Answer& answer, const Arguments& args) {
 }
 
 int run(const Arguments& args) {
+  if (args.has("--measured")) return validate_measured(args);
   const Request request = request_of(args);
   if (args.has("--collectives")) return run_collectives(args);
   const Answer answer = answer_to(request, args);
@@ -193,20 +197,26 @@ int run(const Arguments& args) {
 
 const Command validate{
     .name = "validate",
-    .summary = "Holds predictions against published measurements.",
-    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml", true}},
-    .options = {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
-                {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
-                {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
-                {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
-                {"--markdown", "", "print the table in Markdown instead"},
-                {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
-                {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
-                {"--holdout", "KEY",
-                 "leave out each source (or gpu, framework ...), make the choices between models again "
-                 "on the others, print the error on it"},
-                {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
-                {"--quiet", "", "no table: exit code and files only"}},
+    .summary = "Holds predictions against published measurements, or against a step measured here.",
+    .operands = {{"FILE",
+                  "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB",
+                  true}},
+    .options =
+        {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
+         {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
+         {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
+         {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
+         {"--markdown", "", "print the table in Markdown instead"},
+         {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
+         {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},
+         {"--holdout", "KEY",
+          "leave out each source (or gpu, framework ...), make the choices between models again "
+          "on the others, print the error on it"},
+         {"--choices", "FILE", "what --holdout chooses from; default validation/choices.yaml of the catalogue"},
+         {"--measured", "TRACE",
+          "hold the prediction of one JOB (or that in TRACE) against a recorded step, by family; docs/explain.md"},
+         {"--rank", "N", "--measured: this rank of the recorded step; the busiest when not given"},
+         {"--quiet", "", "no table: exit code and files only"}},
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
         "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",

@@ -8,8 +8,8 @@ forerun_floor(real_memory real/memory core_plan)
 forerun_floor(real_trace real/trace core_trace nlohmann_json::nlohmann_json)
 # The executor of a Plan and its CPU backend need no CUDA.
 forerun_floor(real_executor real/executor core_plan kernels)
-forerun_floor(real_cpu real/cpu real_executor real_launch)
 forerun_floor(real_measure real/measure real_executor real_memory real_trace nlohmann_json::nlohmann_json)
+forerun_floor(real_cpu real/cpu real_measure real_launch)
 
 set(FORERUN_HAVE_WORKER OFF)
 if(NOT FORERUN_HAVE_CUDA)

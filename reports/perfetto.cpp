@@ -40,7 +40,10 @@ std::string quoted(const std::string& text) {
 /// The file that the traces share.
 class File {
  public:
-  explicit File(std::ostream& out) : out_(out) { buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["; }
+  /// `head`: further members of the file's object, each with a comma behind it.
+  explicit File(std::ostream& out, const std::string& head = "") : out_(out) {
+    buffer_ = "{\"displayTimeUnit\":\"ns\"," + head + "\"traceEvents\":[";
+  }
   void end() {
     buffer_ += "\n]}\n";
     flush();
@@ -70,6 +73,7 @@ struct Slot {
   std::string prefix = {};
   int first_process = 1;
   Ticks zero = 0;
+  const std::vector<trace::WorkKind>* kinds = nullptr;  // by Span::work; then events tell what reading them back needs
 };
 
 class Writer {
@@ -129,9 +133,21 @@ class Writer {
       const std::string& phase = phases_.at(span.phase);
       args += fmt::format(R"({}"phase":{})", args.empty() ? "" : ",", phase);
       if (span.start > span.ready) args += fmt::format(R"(,"waited_us":{})", us(span.start - span.ready));
+      if (slot_.kinds != nullptr) args += origin(span);
       event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":{},"args":{{{}}}}})", process(index),
             thread(index), us(at(span.start)), us(span.end - span.start), names_.at(span.name), phase, args);
     }
+  }
+
+  std::string origin(const Span& span) const {
+    std::string out;
+    if (span.work >= 0) {
+      const trace::WorkKind& kind = slot_.kinds->at(span.work);
+      out += fmt::format(R"(,"family":{})", quoted(kind.family));
+      if (kind.ranks > 0) out += fmt::format(R"(,"ranks":{})", kind.ranks);
+    }
+    if (span.channel >= 0) out += fmt::format(R"(,"channel":{})", quoted(trace_.channels.at(span.channel)));
+    return out;
   }
 
   void arrow(const char* kind, int from_track, const Span& from, int to_track, const Span& to) {
@@ -219,6 +235,15 @@ int processes_of(const Trace& trace) {
   return (static_cast<int>(trace.tracks.size()) + streams - 1) / streams;
 }
 
+/// "otherData", where Chrome's format has room for what a trace's author wants to say of it.
+std::string head_of(const trace::Recorded& recorded) {
+  std::string job, notes;
+  for (const auto& [key, value] : recorded.facts) job += (job.empty() ? "" : ",") + quoted(key) + ':' + quoted(value);
+  for (const std::string& note : recorded.notes) notes += (notes.empty() ? "" : ",") + quoted(note);
+  return fmt::format(R"("otherData":{{"forerun":1,"source":{},"period_ps":{},"job":{{{}}},"notes":[{}]}},)",
+                     quoted(recorded.source), recorded.period, job, notes);
+}
+
 }  // namespace
 
 void write_perfetto(const Trace& trace, std::ostream& out) {
@@ -228,11 +253,12 @@ void write_perfetto(const Trace& trace, std::ostream& out) {
 }
 
 void write_perfetto(const std::vector<NamedTrace>& traces, std::ostream& out) {
-  File file(out);
+  File file(out, traces.empty() ? "" : head_of(*traces.back().recorded));
   int process = 1;
   for (const NamedTrace& one : traces) {
-    Writer(*one.trace, {one.name + ": ", process, start_of(*one.trace)}, file).write();
-    process += processes_of(*one.trace);
+    const Trace& trace = one.recorded->trace;
+    Writer(trace, {one.name + ": ", process, start_of(trace), &one.recorded->kinds}, file).write();
+    process += processes_of(trace);
   }
   file.end();
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/trace/trace.h"
+#include "core/trace/recorded.h"
 
 namespace reports {
 
@@ -20,10 +20,11 @@ namespace reports {
 void write_perfetto(const trace::Trace&, std::ostream&);
 
 /// Several traces of one step in one timeline, each with its own processes, "measured: stage 0, rank 0"; all begin at
-/// 0. A trace begins with its first operator.
+/// 0. A trace begins with its first operator. What is recorded of the last one stands at the head, under "otherData",
+/// and events tell `family`, `ranks` and `channel`, too: config::read_recorded() makes all of it of the file again.
 struct NamedTrace {
   std::string name;
-  const trace::Trace* trace = nullptr;
+  const trace::Recorded* recorded = nullptr;
 };
 void write_perfetto(const std::vector<NamedTrace>&, std::ostream&);
 

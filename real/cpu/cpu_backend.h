@@ -2,6 +2,7 @@
 // Everything is done when a call returns. Its times say nothing of a GPU. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real/cpu/stopwatch.h"
 #include "real/executor/backend.h"
 #include "real/launch/world.h"
 
@@ -11,8 +12,8 @@ class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(World& world) : world_(world) {}
 
-  void begin(plan::Stream, std::span<const plan::EventId>) override {}
-  void record(plan::EventId) override {}
+  void begin(plan::Stream, std::span<const plan::EventId>) override { watch_.begun(); }
+  void record(plan::EventId) override { watch_.ended(); }
   void host_waits() override {}
   void synchronize() override {}
 
@@ -86,8 +87,11 @@ class CpuBackend final : public Backend {
   void send(int to, int channel, const Tensor& x) override;
   void receive(int from, int channel, const Tensor& x) override;
 
+  Stopwatch& watch() { return watch_; }
+
  private:
   World& world_;
+  Stopwatch watch_;
 };
 
 }  // namespace real

@@ -2,18 +2,37 @@
 #include "real/cpu/train.h"
 
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
 #include "real/cpu/cpu_backend.h"
 
 namespace real {
+namespace {
+
+RankTrace record_step(World& world, CpuBackend& backend, Executor& executor, const plan::Plan& plan) {
+  world.store->barrier("recorded step", world.patience.message);
+  backend.watch().start();
+  executor.step();
+  backend.watch().stop();
+  return recorded_step(backend.watch(), plan, world.identity.rank);
+}
+
+/// Whether the rank is the one that a Trace shows for its role.
+bool shown_of(const plan::Plan& plan, int rank) {
+  return plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))].first_rank == rank;
+}
+
+}  // namespace
 
 Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens& tokens, const Settings& settings,
-                     int steps, const Patience& patience, const std::function<void(const Executor&)>& visit) {
+                     int steps, const Patience& patience, const std::function<void(const Executor&)>& visit,
+                     bool recorded) {
   const int ranks = plan.axes.ranks * plan.axes.stages;
   std::vector<World> worlds = in_process(ranks, patience);
-  Trained out{std::vector<double>(steps, 0.0), std::vector<double>(steps, 0.0)};
+  Trained out{std::vector<double>(steps, 0.0), std::vector<double>(steps, 0.0), {}};
+  std::map<int, RankTrace> traces;  // by role
   std::exception_ptr first;
   std::mutex guard;
   const auto run = [&](int rank) {
@@ -26,6 +45,11 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
         const std::lock_guard lock(guard);
         out.losses[step] += result.loss;
         out.gradient_norms[step] = result.gradient_norm;
+      }
+      if (recorded) {
+        RankTrace trace = record_step(world, backend, executor, plan);
+        const std::lock_guard lock(guard);
+        if (shown_of(plan, rank)) traces.emplace(plan.axes.stage_of(rank), std::move(trace));
       }
       if (visit) {
         const std::lock_guard lock(guard);
@@ -45,6 +69,9 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
     for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run, rank);
   }
   if (first) std::rethrow_exception(first);
+  std::vector<RankTrace> all;
+  for (auto& [role, trace] : traces) all.push_back(std::move(trace));
+  if (!all.empty()) out.trace = joined(std::move(all));
   return out;
 }
 

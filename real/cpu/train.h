@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/spec/job.h"
+#include "core/trace/trace.h"
 #include "real/executor/executor.h"
 #include "real/launch/world.h"
 
@@ -14,11 +16,13 @@ namespace real {
 
 struct Trained {
   std::vector<double> losses, gradient_norms;  // by step
+  std::optional<trace::Trace> trace;           // of the first rank of each role
 };
 
-/// `steps` steps of the Plan of `job`. `visit` is called by each rank's thread at its end, one at a time. Throws what
-/// the first rank that failed threw.
+/// `steps` steps of the Plan of `job`, and one more where it is to be recorded. `visit` is called by each rank's thread
+/// at its end, one at a time. Throws what the first rank that failed threw.
 Trained train_on_cpu(const spec::Job& job, const plan::Plan&, const Tokens&, const Settings&, int steps,
-                     const Patience& = {}, const std::function<void(const Executor&)>& visit = {});
+                     const Patience& = {}, const std::function<void(const Executor&)>& visit = {},
+                     bool recorded = false);
 
 }  // namespace real

@@ -15,7 +15,8 @@ struct RankTrace {
 };
 
 /// Tracks one rank behind the other, each moved by as much later as its rank began: their hosts' clocks are taken to
-/// agree. REQUIRES: traces of one Plan, at least one.
+/// agree. A receive whose send is among them begins with it and was ready before: until then it waited. The n-th send
+/// on a channel meets the n-th receive. REQUIRES: traces of one Plan, at least one.
 trace::Trace joined(std::vector<RankTrace>);
 
 }  // namespace real

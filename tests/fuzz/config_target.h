@@ -2,7 +2,8 @@
 // replay_test.cpp replays those that were kept (tests/fuzz/corpus).
 //
 // The first byte says what the rest is: J Job, M model, N node, G GPU, F fabric, W framework, C calibration, H a
-// config.json, S path=value lines laid over a sound Job as --set does. Anything else is read as a Job.
+// config.json, S path=value lines laid over a sound Job as --set does, T a recorded step, K a profile of PyTorch's.
+// Anything else is read as a Job.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,11 +13,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "core/config/calibration_reader.h"
 #include "core/config/job_reader.h"
+#include "core/config/kineto.h"
+#include "core/config/recorded_trace.h"
 #include "core/plan/build.h"
 #include "core/spec/parameters.h"
 #include "sim/predict.h"
@@ -80,8 +85,24 @@ inline void read_set_lines(std::string_view lines, const config::Catalogue& cata
   use(config::read_job(job, catalogue));
 }
 
+inline void use(const trace::Recorded& step) {
+  const trace::Trace& trace = step.trace;
+  require(!trace.tracks.empty() && trace.tracks.size() % trace.streams == 0, "tracks that are not streams times ranks");
+  for (const trace::Track& track : trace.tracks) {
+    trace::Ticks at = std::numeric_limits<trace::Ticks>::min();
+    for (const trace::Span& span : track.spans) {
+      require(at <= span.start && span.ready <= span.start && span.start <= span.end, "spans out of order");
+      require(span.work < static_cast<std::int32_t>(step.kinds.size()), "a span of no kind");
+      at = span.end;
+    }
+  }
+}
+
 inline void read_as(char kind, std::string_view text, const config::Catalogue& catalogue) {
   if (kind == 'S') return read_set_lines(text, catalogue);
+  std::istringstream stream{std::string(text)};
+  if (kind == 'T') return use(config::read_recorded(stream, "input").measured);
+  if (kind == 'K') return use(config::read_kineto(stream, "input").recorded);
   const config::Value tree = config::parse(text, "input");
   config::Faults faults;
   switch (kind) {

@@ -121,9 +121,31 @@ trace::Trace one_operator(trace::Ticks start) {
   return t;
 }
 
+trace::Recorded recorded(trace::Trace trace) {
+  trace::Recorded out;
+  out.source = "gpu";
+  out.facts = {{"strategy.tp", "2"}};
+  out.trace = std::move(trace);
+  out.trace.channels = {"dp"};
+  out.kinds = {{"all_gather", 8}};
+  return out;
+}
+
+TEST(Perfetto, ARecordedStepSaysAtItsHeadWhatItIsOf) {
+  trace::Recorded step = recorded(one_operator(0));
+  step.trace.tracks[0].spans[0].work = step.trace.tracks[0].spans[0].channel = 0;
+  std::ostringstream out;
+  reports::write_perfetto({{"measured", &step}}, out);
+  const Json json = Json::parse(out.str()), head = json["otherData"];
+  EXPECT_EQ(head["source"], "gpu");
+  EXPECT_EQ(head["job"], (Json{{"strategy.tp", "2"}}));
+  const Json args = json["traceEvents"].back()["args"];
+  EXPECT_EQ(args, (Json{{"phase", "forward"}, {"family", "all_gather"}, {"ranks", 8}, {"channel", "dp"}}));
+}
+
 TEST(Perfetto, PredictionAndMeasurementAreProcessesOfOneTimelineAndBeginTogether) {
   // The prediction's first operator begins at 1 us, the measured one at 0: both are shown at 0.
-  const trace::Trace predicted = one_operator(1'000'000), measured = one_operator(0);
+  const trace::Recorded predicted = recorded(one_operator(1'000'000)), measured = recorded(one_operator(0));
   std::ostringstream out;
   reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);
   std::vector<Json> spans;
@@ -143,7 +165,7 @@ TEST(Perfetto, PredictionAndMeasurementAreProcessesOfOneTimelineAndBeginTogether
 }
 
 TEST(Perfetto, ArrowsOfSeveralTracesHaveNumbersOfTheirOwn) {
-  const trace::Trace one = sample::trace();
+  const trace::Recorded one = recorded(sample::trace());
   std::ostringstream out;
   reports::write_perfetto({{"predicted", &one}, {"measured", &one}}, out);
   std::vector<int> numbers;

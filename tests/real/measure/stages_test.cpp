@@ -33,6 +33,35 @@ TEST(Stages, ARankThatBeganLaterIsMovedByAsMuch) {
   EXPECT_EQ(both.length, 2500);
 }
 
+/// One transfer on the stream "send next" or "recv prev" of a channel.
+trace::Trace transfer(int rank, const std::string& stream, trace::Ticks start, trace::Ticks end) {
+  trace::Trace t = one_span(rank, start, end);
+  t.tracks[0].stream = stream;
+  return t;
+}
+
+TEST(Stages, AReceiveBeginsWithItsSendAndWaitedUntilThen) {
+  // Posted at 0; the other rank sends at 300.
+  const trace::Trace both =
+      real::joined({{0, transfer(0, "send next", 300, 400)}, {0, transfer(1, "recv prev", 0, 410)}});
+  const trace::Span &send = both.tracks[0].spans[0], &receive = both.tracks[1].spans[0];
+  EXPECT_EQ(receive.ready, 0);
+  EXPECT_EQ(receive.start, 300);
+  EXPECT_EQ(receive.end, 410);
+  EXPECT_EQ(send.ready, 300);
+}
+
+TEST(Stages, AReceiveBehindItsSendDidNotWait) {
+  const trace::Trace both =
+      real::joined({{0, transfer(0, "send next", 0, 100)}, {0, transfer(1, "recv prev", 50, 120)}});
+  EXPECT_EQ(both.tracks[1].spans[0].start, 50);
+}
+
+TEST(Stages, WithoutItsSendAReceiveIsAsItWas) {
+  const trace::Trace alone = real::joined({{0, transfer(1, "recv prev", 0, 410)}});
+  EXPECT_EQ(alone.tracks[0].spans[0].start, 0);
+}
+
 TEST(TraceFile, ATraceComesBackAsItWas) {
   const trace::Trace before = one_span(4, 7, 9), after = real::read_trace(real::write_trace(before));
   EXPECT_EQ(after.names, before.names);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/against.h"
+
+#include <charconv>
+#include <optional>
+
+#include "core/base/fault.h"
+#include "core/config/recorded_trace.h"
+#include "core/plan/build.h"
+#include "core/plan/family.h"
+#include "sim/against/difference.h"
+#include "sim/against/job_facts.h"
+#include "sim/analysis/title.h"
+#include "sim/predict.h"
+
+namespace cli {
+namespace {
+
+const char kRank[] = "--rank";
+
+std::optional<int> rank_of(const Arguments& args) {
+  if (!args.has(kRank)) return {};
+  const std::string text = args.get(kRank);
+  int rank = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error == std::errc() && end == text.data() + text.size() && rank >= 0) return rank;
+  throw base::InputError({{kRank, "'" + text + "' is no rank", "give a whole number, 0 or more", {}}});
+}
+
+/// Faults that sim/ finds in what a file says get the file's name.
+[[noreturn]] void refuse(std::vector<base::Fault> faults, const std::string& file) {
+  for (base::Fault& fault : faults) fault.where = {file, 0, 0};
+  throw base::InputError(std::move(faults));
+}
+
+result::StepDifference difference(const trace::Recorded& predicted, const trace::Recorded& measured,
+                                  const std::string& file, std::optional<int> rank) {
+  try {
+    result::StepDifference out = sim::difference(predicted, measured, rank);
+    out.trace = file;
+    return out;
+  } catch (const base::InputError& error) {
+    refuse(error.faults, file);
+  }
+}
+
+}  // namespace
+
+trace::Recorded predicted_step(const spec::Job& job) {
+  trace::Recorded out;
+  out.source = "simulator";
+  out.facts = sim::facts_of(job);
+  out.trace = sim::predict(job).trace;
+  for (const plan::Work& work : plan::build(job).works) {
+    out.kinds.push_back({plan::family_of(work), plan::members_of(work)});
+  }
+  return out;
+}
+
+result::StepDifference held_against(const spec::Job& job, const Arguments& args, const std::string& option) {
+  const std::string file = args.get(option);
+  trace::Recorded measured = config::read_recorded(file).measured;
+  const trace::Recorded predicted = predicted_step(job);
+  if (auto faults = sim::conflicts(predicted.facts, measured.facts); !faults.empty()) refuse(std::move(faults), file);
+  if (!trace::tells_operators(measured)) {
+    const plan::Plan plan = plan::build(job);
+    for (trace::Track& track : measured.trace.tracks) track.stage = plan.axes.stage_of(track.rank);
+  }
+  result::StepDifference out = difference(predicted, measured, file, rank_of(args));
+  out.job = sim::title(job);
+  return out;
+}
+
+result::StepDifference held_against_own(const Arguments& args, const std::string& option) {
+  const std::string file = args.get(option);
+  const config::RecordedFile read = config::read_recorded(file);
+  if (read.predicted) return difference(*read.predicted, read.measured, file, rank_of(args));
+  refuse({{"JOB", "is missing, and the trace holds no prediction", "name the job that was measured", {}}}, file);
+}
+
+}  // namespace cli

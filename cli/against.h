@@ -1,0 +1,24 @@
+// cli/against.h -- a job's prediction and a recorded step, held against one another: --against and --measured.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "core/result/difference.h"
+#include "core/spec/job.h"
+#include "core/trace/recorded.h"
+
+namespace cli {
+
+/// The predicted step with all its spans, as a timeline has it beside the recorded one.
+trace::Recorded predicted_step(const spec::Job&);
+
+/// `option` names the file of the recorded step; --rank chooses a rank of it. Throws base::InputError: the file, the
+/// rank, or a step of another job, with all that differs.
+result::StepDifference held_against(const spec::Job&, const Arguments&, const std::string& option);
+
+/// The same for the prediction that the file itself holds.
+result::StepDifference held_against_own(const Arguments&, const std::string& option);
+
+}  // namespace cli

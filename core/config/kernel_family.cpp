@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/kernel_family.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <initializer_list>
+
+namespace config {
+namespace {
+
+/// Lower case; of words for collectives without what stands between their parts: "_allgather_base", "AllGather".
+std::string lower(std::string_view text, bool letters_alone = false) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!letters_alone || std::isalpha(byte)) out += static_cast<char>(std::tolower(byte));
+  }
+  return out;
+}
+
+bool any_of(const std::string& name, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return name.find(part) != name.npos; });
+}
+
+/// Empty: none.
+std::string collective_family(std::string_view text) {
+  const std::string name = lower(text, true);
+  if (any_of(name, {"allgather"})) return "all_gather";
+  if (any_of(name, {"reducescatter"})) return "reduce_scatter";
+  if (any_of(name, {"allreduce"})) return "all_reduce";
+  if (any_of(name, {"alltoall"})) return "all_to_all";
+  if (any_of(name, {"broadcast"})) return "broadcast";
+  if (any_of(name, {"sendrecv", "send", "recv"})) return "send_recv";
+  if (any_of(name, {"reduce"})) return "reduce_to_one";
+  return "";
+}
+
+std::string copy_family(const std::string& name) {
+  return any_of(name, {"htod", "dtoh", "htoh"}) ? "host_copy" : "copy";
+}
+
+std::string attention_family(const std::string& name) {
+  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
+                                                                                                  : "attention forward";
+}
+
+struct Rule {
+  const char* family;
+  std::array<const char*, 12> parts;  // of the name, in lower case; as many as there are
+};
+
+/// The first that holds. Libraries' kernels carry the names of the templates that they are made of, so what is rarer
+/// comes first: flash attention is a cutlass kernel, cuDNN's convolutions are called gemm.
+constexpr std::array<Rule, 12> kRules{{
+    {"loss", {"cross_entropy", "crossentropy", "nll_loss", "logsoftmax", "log_softmax"}},
+    {"cast", {"quantize", "cast_transpose", "amax"}},
+    {"convolution", {"convolve", "implicit_gemm", "xmma_fprop", "xmma_wgrad", "xmma_dgrad", "conv2d"}},
+    {"reduce", {"lpnorm", "l2norm"}},
+    {"optimizer", {"multi_tensor_apply", "adam", "sgd_", "lamb_stage"}},
+    {"norm",
+     {"layer_norm", "layernorm", "rms_norm", "rmsnorm", "ln_fwd", "ln_bwd", "gammabeta", "batch_norm", "bn_fw", "bn_bw",
+      "group_norm", "rsqrt"}},
+    {"softmax", {"softmax"}},
+    {"embedding", {"embedding", "indexselect"}},
+    {"matmul", {"gemm", "nvjet", "cutlass", "cublas", "gemv", "splitk", "xmma", "triton_tem_"}},
+    {"copy", {"direct_copy", "catarray", "copy_kernel", "split_with_sizes_copy", "chunk_cat", "transpose", "memcpy"}},
+    {"reduce", {"reduce_kernel"}},
+    {"elementwise", {"elementwise", "triton_", "unrolled", "foreach", "rotary", "swiglu", "silu", "gelu", "dropout"}},
+}};
+
+bool holds(const std::string& name, const Rule& rule) {
+  return std::any_of(rule.parts.begin(), rule.parts.end(),
+                     [&](const char* part) { return part != nullptr && name.find(part) != name.npos; });
+}
+
+/// Compilers name what they fuse by all its parts, collectives on either side among them.
+bool is_collective(const std::string& name) {
+  return any_of(name, {"nccl"}) ||
+         (!name.starts_with("triton_") && any_of(name, {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}));
+}
+
+/// Of a compiler's, only those made of a template for it.
+bool is_attention(const std::string& name) {
+  if (name.starts_with("triton_") && !name.starts_with("triton_tem_")) return false;
+  return any_of(name, {"flash", "fmha", "sdpa", "attention", "attn", "dot_do_o"});
+}
+
+}  // namespace
+
+std::string kernel_family(std::string_view category, std::string_view name, std::string_view collective) {
+  const std::string kernel = lower(name);
+  if (category == "gpu_memset") return "fill";
+  if (category == "gpu_memcpy") return copy_family(kernel);
+  if (is_collective(kernel)) {
+    const std::string told = collective_family(collective);
+    if (!told.empty()) return told;
+    const std::string named = collective_family(name);
+    return named.empty() ? "other" : named;
+  }
+  if (is_attention(kernel)) return attention_family(kernel);
+  for (const Rule& rule : kRules) {
+    if (holds(kernel, rule)) return rule.family;
+  }
+  return "other";
+}
+
+}  // namespace config

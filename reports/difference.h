@@ -1,0 +1,23 @@
+// reports/difference.h -- a predicted step held against a recorded one, for people and for programs (docs/explain.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/result/difference.h"
+
+namespace reports {
+
+/// What differs in sentences, then by family.
+std::string summary(const result::StepDifference&);
+
+/// The same, then the operators (or kernels) and the idle time that make most of it, as many as fit on a screen.
+std::string text(const result::StepDifference&);
+
+/// One JSON object with all families and parts, indented, with a newline at its end.
+std::string json(const result::StepDifference&);
+
+/// A line for each operator of the rank, or for each kernel where the record has kernels; RFC 4180.
+std::string csv(const result::StepDifference&);
+
+}  // namespace reports

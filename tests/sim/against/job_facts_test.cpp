@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/against/job_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/toy.h"
+
+namespace {
+
+TEST(JobFacts, TwoJobsDifferInWhatDecidesTheirOperators) {
+  trace::Facts job{{"strategy.tp", "4"}, {"strategy.pp", "2"}}, recorded{{"strategy.tp", "2"}, {"strategy.pp", "2"}};
+  const auto faults = sim::conflicts(job, recorded);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(base::to_string(faults[0]),
+            "error: strategy.tp: the step was recorded with 2, the job has 4\n  mend: name the job that was measured");
+}
+
+TEST(JobFacts, AJobTellsEveryKeyThatTwoOfThemMayDifferIn) {
+  const trace::Facts one = sim::facts_of(toy::job({.tp = 2, .pp = 2, .microbatches = 4}));
+  EXPECT_TRUE(sim::conflicts(one, one).empty());
+  // tp 1 on half of the GPUs.
+  const auto faults = sim::conflicts(one, sim::facts_of(toy::job({.pp = 2, .microbatches = 4})));
+  std::vector<std::string> keys;
+  for (const base::Fault& fault : faults) keys.push_back(fault.field);
+  EXPECT_EQ(keys, (std::vector<std::string>{"cluster.gpus", "strategy.tp"}));
+}
+
+TEST(JobFacts, WhatTheRecordDoesNotTellIsNoConflict) {
+  EXPECT_TRUE(sim::conflicts({{"strategy.tp", "4"}, {"cluster.gpus", "8"}}, {{"cluster.gpus", "8"}}).empty());
+}
+
+}  // namespace
