@@ -82,6 +82,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   map.read("own_models", framework.own_models);
   map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
   map.read("separate_linears", framework.separate_linears);
+  map.read("attention_copies", framework.attention_copies);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
   map.read("keeps_stage_outputs", framework.keeps_stage_outputs);

@@ -7,6 +7,7 @@
 #include "core/plan/elementwise.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
+#include "core/plan/packed_heads.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -93,8 +94,13 @@ void Block::attention_inputs_forward() {
   }
 }
 
+void Block::lay_out(std::int64_t width, const char* what, int kernels) {
+  if (width > 0) out_.compute(copy_of(c_, c_.tokens * width).work, what, kernels);
+}
+
 void Block::attention_forward(bool windowed) {
   attention_inputs_forward();
+  lay_out(copied_before_attention(c_), "queries, keys and values laid out", 2);
   attention_core_forward(windowed);
 }
 
@@ -108,6 +114,7 @@ void Block::attention_backward(bool windowed) {
     const Chain rope = rope_backward(c_);
     out_.compute(rope.work, "rotary embedding gradient", rope.launches);
   }
+  lay_out(copied_behind_attention(c_), "query, key and value gradients joined", 1);
   if (c_.model.qk_norm) {
     const Chain chain = norm_backward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm gradient", 2 * chain.launches);

@@ -57,6 +57,7 @@ class Block {
   void attention_modules_again(bool windowed);
   void attention_inputs_forward();
   void attention_forward(bool windowed);
+  void lay_out(std::int64_t width, const char* what, int kernels);
   void attention_backward(bool windowed);
   void attention_core_forward(bool windowed);
   void attention_core_backward(bool windowed);

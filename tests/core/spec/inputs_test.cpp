@@ -143,6 +143,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "expands_kv",
                                                "ring_gathers",
                                                "separate_linears",
+                                               "attention_copies",
                                                "optimizer_workspace",
                                                "keeps_stage_outputs",
                                                "keeps_pipeline_units",
