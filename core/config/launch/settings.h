@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/config/document.h"
@@ -30,8 +31,9 @@ class Settings {
   void erase(std::string_view name);
   /// Every one whose name begins so.
   void take_all(std::string_view prefix);
-  std::vector<Setting>& all() { return all_; }
-  const std::vector<Setting>& all() const { return all_; }
+  std::vector<Setting>& all() & { return all_; }
+  const std::vector<Setting>& all() const& { return all_; }
+  std::vector<Setting> all() && { return std::move(all_); }  // so that a loop over a temporary keeps it
 
  private:
   std::vector<Setting> all_;
