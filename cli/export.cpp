@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 void write_folder(const std::string& folder, const std::vector<config::launch::File>& files) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw base::InputError({{"-o", "cannot make the folder " + folder + ": " + error.message(), "name another", {}}});
+  if (error)
+    throw base::InputError({{"-o", "cannot make the folder " + folder + ": " + error.message(), "name another", {}}});
   for (const config::launch::File& file : files) {
     const std::string path = (fs::path(folder) / file.name).string();
     write_to(path, "-o", [&](std::ostream& out) { out << file.text; });
@@ -32,13 +33,15 @@ void write_folder(const std::string& folder, const std::vector<config::launch::F
 std::string joined(const std::vector<config::launch::File>& files) {
   if (files.size() == 1) return files.front().text;
   std::string out;
-  for (const config::launch::File& file : files) out += (out.empty() ? "==> " : "\n==> ") + file.name + " <==\n" + file.text;
+  for (const config::launch::File& file : files)
+    out += (out.empty() ? "==> " : "\n==> ") + file.name + " <==\n" + file.text;
   return out;
 }
 
 int run(const Arguments& args) {
   if (!args.has("--to")) {
-    throw base::InputError({{"--to", "is missing", "name a framework: --to megatron; `forerun export --help` shows all", {}}});
+    throw base::InputError(
+        {{"--to", "is missing", "name a framework: --to megatron; `forerun export --help` shows all", {}}});
   }
   const config::Catalogue catalogue = config::Catalogue::find();
   const config::Value tree = job_tree(args, catalogue, 0);
@@ -67,9 +70,10 @@ const Command export_job{
     .options = with_job_flags(
         {{"--to", "FRAMEWORK", "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm"},
          {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"}}),
-    .notes = job_notes() +
-             "What the framework cannot express is refused by the key of the Job, with the reason (docs/frameworks.md).\n"
-             "slurm is a batch script around the framework of the Job's own profile.\n",
+    .notes =
+        job_notes() +
+        "What the framework cannot express is refused by the key of the Job, with the reason (docs/frameworks.md).\n"
+        "slurm is a batch script around the framework of the Job's own profile.\n",
     .run = run,
 };
 

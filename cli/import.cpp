@@ -17,11 +17,11 @@ int run(const Arguments& args) {
   const std::vector<std::string>& words = args.operands();
   if (!words.empty() && words[0] == "nccl-tests") return import_network(args);
   if (!words.empty() && is_job_format(words[0])) return import_job(args);
-  throw base::InputError({{"FORMAT",
-                           words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
-                           "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, or a configuration of " +
-                               job_formats(),
-                           {}}});
+  throw base::InputError(
+      {{"FORMAT",
+        words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
+        "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, or a configuration of " + job_formats(),
+        {}}});
 }
 
 std::vector<Option> options() {
@@ -41,13 +41,16 @@ const Command import_logs{
     .name = "import",
     .summary = "Makes Jobs from frameworks' configurations, and calibration files from measurements.",
     .operands = {{"FORMAT", "megatron torchtitan deepspeed accelerate-fsdp huggingface, or nccl-tests"},
-                 {"FILE", "the configuration; or logs of nccl-tests, one test or more a file, the JSON of -J too", true}},
+                 {"FILE", "the configuration; or logs of nccl-tests, one test or more a file, the JSON of -J too",
+                  true}},
     .options = options(),
     .notes =
         "forerun import megatron train.sh --node dgx-h100 --nodes 8 -o job.yaml\n"
         "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-        "Job flags give what a configuration lacks and override what it says; options that are not understood are told by\n"
-        "name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them (docs/network.md).\n",
+        "Job flags give what a configuration lacks and override what it says; options that are not understood are told "
+        "by\n"
+        "name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "
+        "(docs/network.md).\n",
     .run = run,
 };
 

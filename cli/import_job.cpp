@@ -1,5 +1,5 @@
-// cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|huggingface FILE [flags] [-o FILE].
-// SPDX-License-Identifier: Apache-2.0
+// cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|huggingface FILE [flags] [-o
+// FILE]. SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <iostream>
 #include <ostream>
@@ -18,9 +18,11 @@ using config::Value;
 
 const char kModel[] = "huggingface";
 
-/// Without places, which would be told beside the values.
+/// Without places, which would be told beside the values, and without quotes that nobody needs.
 void forget_places(Value& value) {
   value.where = {};
+  const bool plain = value.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") == std::string::npos;
+  if (plain && value.text != "no" && value.text != "off" && !value.text.empty()) value.quoted = false;
   for (Value& item : value.items) forget_places(item);
   for (auto& [key, entry] : value.entries) forget_places(entry);
 }
@@ -30,7 +32,8 @@ config::launch::Imported read(const Arguments& args, const config::Catalogue& ca
   const Value given = job_tree(args, catalogue, args.operands().size());
   try {
     if (format == kModel) return config::launch::import_model(file, given, catalogue);
-    return config::launch::import_job(*config::launch::framework_named(format), file, given, args.all("--ignore"), catalogue);
+    return config::launch::import_job(*config::launch::framework_named(format), file, given, args.all("--ignore"),
+                                      catalogue);
   } catch (const base::InputError& error) {
     throw told_as_flags(error, "");
   }
@@ -53,11 +56,13 @@ bool is_job_format(const std::string& format) {
 
 int import_job(const Arguments& args) {
   if (args.operands().size() != 2) {
-    throw base::InputError({{"FILE", args.operands().size() < 2 ? "is missing" : "is given twice", "name one configuration", {}}});
+    throw base::InputError(
+        {{"FILE", args.operands().size() < 2 ? "is missing" : "is given twice", "name one configuration", {}}});
   }
   config::launch::Imported job = read(args, config::Catalogue::find());
   forget_places(job.tree);
-  std::string text = "# Imported from " + std::filesystem::path(args.operands()[1]).filename().string() + " (" + args.operands()[0] + ").\n";
+  std::string text = "# Imported from " + std::filesystem::path(args.operands()[1]).filename().string() + " (" +
+                     args.operands()[0] + ").\n";
   for (const std::string& remark : job.remarks) {
     text += "#   " + remark + '\n';
     std::cerr << "note: " << remark << '\n';

@@ -106,8 +106,7 @@ base::InputError told_as_flags(const base::InputError& error, const std::string&
     if (fault.what != "is missing") continue;
     const auto flag =
         std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
-    if (flag != kJobFlags.end())
-      fault.mend = std::string("add ") + flag->name + ' ' + flag->value + otherwise;
+    if (flag != kJobFlags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + otherwise;
   }
   return base::InputError(std::move(faults));
 }

@@ -1,5 +1,5 @@
-// core/config/launch/accelerate.cpp -- Accelerate's YAML for FSDP: machines, processes and groups of shards; the rest is
-// workloads/launch/accelerate-fsdp.yaml. SPDX-License-Identifier: Apache-2.0
+// core/config/launch/accelerate.cpp -- Accelerate's YAML for FSDP: machines, processes and groups of shards; the rest
+// is workloads/launch/accelerate-fsdp.yaml. SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include "core/config/launch/framework.h"
@@ -35,7 +35,9 @@ void write_map(const Value& map, const std::string& margin, std::string& out) {
 }
 
 std::vector<File> files(Export& e) {
-  e.notes.emplace_back("on several machines: accelerate launch --config_file fsdp.yaml --machine_rank N --main_process_ip HEAD --main_process_port 29500 TRAIN.py");
+  e.notes.emplace_back(
+      "on several machines: accelerate launch --config_file fsdp.yaml --machine_rank N --main_process_ip HEAD "
+      "--main_process_port 29500 TRAIN.py");
   std::string text = heading(e, "# ") + "# accelerate launch --config_file fsdp.yaml TRAIN.py\n";
   write_map(nested(e.options), "", text);
   return {{"fsdp.yaml", text}};
@@ -44,12 +46,14 @@ std::vector<File> files(Export& e) {
 /// HYBRID_SHARD shards inside of each machine.
 void read_hybrid(Import& i) {
   const std::string strategy = i.options.text(kStrategy);
-  const bool whole = strategy == "HYBRID_SHARD" || strategy == "4", kept = strategy == "HYBRID_SHARD_ZERO2" || strategy == "5";
+  const bool whole = strategy == "HYBRID_SHARD" || strategy == "4",
+             kept = strategy == "HYBRID_SHARD_ZERO2" || strategy == "5";
   if (!whole && !kept) return;
   const base::Where where = i.options.find(kStrategy)->where;
   const std::int64_t machines = i.number("num_machines").value_or(1), processes = i.number("num_processes").value_or(0);
   if (machines < 1 || processes < 1 || processes % machines != 0) {
-    return i.refuse(kStrategy, "shards inside of a machine, and how many GPUs that has is not said", "write num_machines and num_processes");
+    return i.refuse(kStrategy, "shards inside of a machine, and how many GPUs that has is not said",
+                    "write num_machines and num_processes");
   }
   i.keys.set("strategy.shard", std::to_string(processes / machines), where);
   i.options.set(kStrategy, whole ? "FULL_SHARD" : "SHARD_GRAD_OP", where);
@@ -68,7 +72,12 @@ void read(Import& i) {
 
 }  // namespace
 
-const Framework kAccelerate{"accelerate-fsdp", nullptr, "accelerate-fsdp", write, files,
-                            [](const std::string& path) { return flattened(load(path)); }, read};
+const Framework kAccelerate{"accelerate-fsdp",
+                            nullptr,
+                            "accelerate-fsdp",
+                            write,
+                            files,
+                            [](const std::string& path) { return flattened(load(path)); },
+                            read};
 
 }  // namespace config::launch

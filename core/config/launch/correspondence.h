@@ -39,18 +39,19 @@ struct Choice {
 };
 
 struct Correspondence {
-  std::string title;                               // "Megatron-LM"
-  std::string profile;                             // of workloads/frameworks
-  std::vector<std::variant<Line, Choice>> keys;    // in the order in which options are written
-  std::vector<Setting> always;                     // written whatever the Job says
-  std::vector<Setting> silence;                    // options whose value says no more than leaving them out
-  std::vector<std::string> implied;                // keys of a Job that the launch itself settles
-  std::vector<std::string> script;                 // keys of a Job that belong to the user's training script
-  std::vector<std::pair<std::string, std::string>> refusals;      // keys of a Job, and why there is no option
-  std::vector<std::string> no_effect;                             // options without effect on time and memory
+  std::string title;                                          // "Megatron-LM"
+  std::string profile;                                        // of workloads/frameworks
+  std::vector<std::variant<Line, Choice>> keys;               // in the order in which options are written
+  std::vector<Setting> always;                                // written whatever the Job says
+  std::vector<Setting> silence;                               // options whose value says no more than leaving them out
+  std::vector<std::string> implied;                           // keys of a Job that the launch itself settles
+  std::vector<std::string> script;                            // keys of a Job that belong to the user's training script
+  std::vector<std::pair<std::string, std::string>> refusals;  // keys of a Job, and why there is no option
+  std::vector<std::string> no_effect;                         // options without effect on time and memory
   std::vector<std::pair<std::string, std::string>> small_effect;  // options with an effect that no key has
   std::vector<std::pair<std::string, std::string>> not_taken;     // options that no Job can say
-  std::vector<std::pair<std::string, std::string>> other_names;   // how else options are spelled; "not NAME": the reverse
+  std::vector<std::pair<std::string, std::string>>
+      other_names;  // how else options are spelled; "not NAME": the reverse
 };
 
 /// Reads workloads/launch/NAME.yaml. Throws base::InputError with every fault.

@@ -10,8 +10,12 @@ namespace {
 
 void write(Export& e) {
   const spec::Strategy& s = e.job.strategy;
-  if (s.zero == 3 && s.tp > 1) e.refuse("strategy.tp", "'" + std::to_string(s.tp) + "' beside zero 3: AutoTP trains under zero 0 to 2", "write strategy.tp: 1, or strategy.zero: 2");
-  if (e.keys.has("strategy.shard") && s.zero < 3) e.refuse("strategy.shard", "'" + std::to_string(s.shard) + "' below zero 3, which alone has groups (MiCS)", "write strategy.zero: 3, or leave shard out");
+  if (s.zero == 3 && s.tp > 1)
+    e.refuse("strategy.tp", "'" + std::to_string(s.tp) + "' beside zero 3: AutoTP trains under zero 0 to 2",
+             "write strategy.tp: 1, or strategy.zero: 2");
+  if (e.keys.has("strategy.shard") && s.zero < 3)
+    e.refuse("strategy.shard", "'" + std::to_string(s.shard) + "' below zero 3, which alone has groups (MiCS)",
+             "write strategy.zero: 3, or leave shard out");
   write_keys(e);
   e.options.set("gradient_accumulation_steps", std::to_string(spec::microbatches(e.job)));
 }
@@ -27,7 +31,8 @@ nlohmann::ordered_json json_of(const Value& value) {
 }
 
 std::vector<File> files(Export& e) {
-  e.notes.push_back("start the training script with " + torchrun(e.job) + " TRAIN.py --deepspeed --deepspeed_config ds_config.json");
+  e.notes.push_back("start the training script with " + torchrun(e.job) +
+                    " TRAIN.py --deepspeed --deepspeed_config ds_config.json");
   return {{"ds_config.json", json_of(nested(e.options)).dump(2) + '\n'}};
 }
 
@@ -42,12 +47,16 @@ void drop_automatic(Import& i) {
 }
 
 void read_batch(Import& i) {
-  const auto all = i.number("train_batch_size"), micro = i.number("train_micro_batch_size_per_gpu"), steps = i.number("gradient_accumulation_steps");
+  const auto all = i.number("train_batch_size"), micro = i.number("train_micro_batch_size_per_gpu"),
+             steps = i.number("gradient_accumulation_steps");
   const std::int64_t replicas = i.gpus / std::max<std::int64_t>(1, i.number("tensor_parallel.autotp_size").value_or(1));
   const base::Where nowhere;
   if (all && micro && steps && *micro * *steps > 0) {
-    if (*all % (*micro * *steps) != 0) return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps", "mend one of the three");
-    i.keys.set("strategy.dp", std::to_string(*all / *micro / *steps), i.options.find("gradient_accumulation_steps")->where);
+    if (*all % (*micro * *steps) != 0)
+      return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps",
+                      "mend one of the three");
+    i.keys.set("strategy.dp", std::to_string(*all / *micro / *steps),
+               i.options.find("gradient_accumulation_steps")->where);
   } else if (!all && micro && replicas > 0) {
     i.keys.set("training.global_batch", std::to_string(*micro * steps.value_or(1) * replicas));
   } else if (all && !micro && replicas > 0) {
@@ -63,7 +72,8 @@ void read(Import& i) {
 
 }  // namespace
 
-const Framework kDeepspeed{"deepspeed", nullptr, "deepspeed", write, files,
-                           [](const std::string& path) { return flattened(load(path)); }, read};
+const Framework kDeepspeed{"deepspeed", nullptr, "deepspeed",
+                           write,       files,   [](const std::string& path) { return flattened(load(path)); },
+                           read};
 
 }  // namespace config::launch

@@ -2,15 +2,37 @@
 #include "core/config/launch/export.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace config::launch {
 namespace {
 
+/// Keys that go without saying where another one is refused: each fault is told once.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kUnder{
+    {{"strategy.tp", "strategy.sp"},
+     {"strategy.tp", "strategy.overlap.tp"},
+     {"strategy.cp", "strategy.cp_kind"},
+     {"strategy.cp", "strategy.cp_balance"},
+     {"strategy.pp", "strategy.schedule"},
+     {"strategy.pp", "strategy.vpp"},
+     {"strategy.pp", "strategy.stage_layers"},
+     {"strategy.pp", "strategy.overlap.p2p"},
+     {"strategy.pp", "strategy.optimizer_barrier"},
+     {"strategy.schedule", "strategy.overlap.p2p"},
+     {"strategy.schedule", "strategy.optimizer_barrier"},
+     {"strategy.zero", "strategy.fsdp."},
+     {"strategy.recompute.kind", "strategy.recompute."},
+     {"strategy.lora.rank", "strategy.lora."},
+     {"training.precision", "training.fp8_"}}};
+
 /// "1f1b or interleaved"
 std::string alternatives(const std::vector<std::string>& values) {
   std::string out;
-  for (std::size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : i + 1 == values.size() ? " or " : ", ") + values[i];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == values.size() ? " or " : ", ") + values[i];
   return out;
 }
 
@@ -64,9 +86,11 @@ void refuse_choice(Export& e, const Choice& choice) {
       if (!e.keys.has(entry.name)) continue;
       std::vector<std::string> values;
       for (const Row& other : choice.rows) {
+        if (other.import_only) continue;
         for (const Setting& o : other.job) {
           const std::string text = o.value.text == "$" ? e.keys.text(o.name) : text_of(o.value);
-          if (o.name == entry.name && std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+          if (o.name == entry.name && std::find(values.begin(), values.end(), text) == values.end())
+            values.push_back(text);
         }
       }
       const bool has = std::find(values.begin(), values.end(), e.keys.text(entry.name)) != values.end();
@@ -86,9 +110,7 @@ void refuse_choice(Export& e, const Choice& choice) {
 void write_choice(Export& e, const Choice& choice) {
   if (!choice.needs.empty() && !e.keys.has(choice.needs)) return;
   bool asked = false, all_taken = true;
-  for (const Row& row : choice.rows) {
-    for (const Setting& entry : row.job) asked |= e.keys.has(entry.name);
-  }
+  for (const Setting& entry : choice.rows.front().job) asked |= e.keys.has(entry.name);
   const auto row = std::find_if(choice.rows.begin(), choice.rows.end(),
                                 [&](const Row& r) { return !r.import_only && !r.job.empty() && fits(e, r); });
   for (const Row& r : choice.rows) {
@@ -114,6 +136,10 @@ void write_choice(Export& e, const Choice& choice) {
 
 void Export::refuse(const std::string& key, const std::string& why, const std::string& mend) {
   keys.take(key);
+  for (const auto& [over, under] : kUnder) {
+    if (key == over) keys.take_all(under);
+  }
+  if (std::any_of(faults.begin(), faults.end(), [&](const base::Fault& fault) { return fault.field == key; })) return;
   faults.push_back({key, table.title + " cannot say " + why, mend});
 }
 
@@ -133,14 +159,16 @@ void write_keys(Export& e) {
 
 void refuse_rest(Export& e, const Settings& usual) {
   std::string script;
-  for (const Setting& key : std::vector<Setting>(e.keys.all())) {
+  for (std::size_t i = 0; i < e.keys.all().size(); ++i) {
+    const Setting key = e.keys.all()[i];
     if (key.taken) continue;
     const std::string text = text_of(key.value), neutral = usual.text(key.name);
+    if (text == neutral) continue;
     if (listed(e.table.script, key.name)) {
-      if (!key.name.starts_with("model.") || key.name == "model.name") script += (script.empty() ? "" : ", ") + key.name + " " + text;
+      if (!key.name.starts_with("model.") || key.name == "model.name")
+        script += (script.empty() ? "" : ", ") + key.name + " " + text;
       continue;
     }
-    if (text == neutral) continue;
     e.refuse(key.name, "'" + text + "': " + reason(e, key.name, "it has no option for this key"),
              neutral.empty() ? "leave it out, or export to another framework" : "write " + key.name + ": " + neutral);
   }

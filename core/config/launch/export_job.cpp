@@ -73,17 +73,21 @@ const Framework& framework_of(std::string_view to, const std::string& profile) {
     if (one->name == to) return *one;
     known += ", " + std::string(one->name);
   }
-  if (to != "slurm") throw base::InputError({{"--to", "there is no framework '" + std::string(to) + "'", "choose among " + known, {}}});
+  if (to != "slurm")
+    throw base::InputError({{"--to", "there is no framework '" + std::string(to) + "'", "choose among " + known, {}}});
   if (profile == "megatron") return kMegatron;
   if (profile == "torchtitan") return kTorchtitan;
   if (profile == "deepspeed") return kDeepspeed;
   if (profile == "torch") return kAccelerate;
-  throw base::InputError({{"strategy.framework", "'" + profile + "' has no program that a batch script could start",
-                           "write megatron, torchtitan, deepspeed or torch (Accelerate)", {}}});
+  throw base::InputError({{"strategy.framework",
+                           "'" + profile + "' has no program that a batch script could start",
+                           "write megatron, torchtitan, deepspeed or torch (Accelerate)",
+                           {}}});
 }
 
 /// The Job as the framework would run it.
-Value under_profile(const Value& tree, const spec::Job& job, const Correspondence& table, std::vector<std::string>& notes) {
+Value under_profile(const Value& tree, const spec::Job& job, const Correspondence& table,
+                    std::vector<std::string>& notes) {
   if (job.strategy.framework == table.profile) return tree;
   Value out = tree;
   set_path(out, "strategy.framework", table.profile, "--to");
@@ -94,8 +98,12 @@ Value under_profile(const Value& tree, const spec::Job& job, const Correspondenc
 
 void refuse_shape(const spec::Job& job) {
   std::vector<base::Fault> faults;
-  if (job.model.is_list()) faults.push_back({"model", "is a list of operators, and frameworks here train transformers", "name a transformer", {}});
-  if (job.cluster.mixed()) faults.push_back({"cluster.node", "is a mixed cluster, and launchers here start equal nodes", "name one kind of node", {}});
+  if (job.model.is_list())
+    faults.push_back(
+        {"model", "is a list of operators, and frameworks here train transformers", "name a transformer", {}});
+  if (job.cluster.mixed())
+    faults.push_back(
+        {"cluster.node", "is a mixed cluster, and launchers here start equal nodes", "name one kind of node", {}});
   if (!faults.empty()) throw base::InputError(std::move(faults));
 }
 

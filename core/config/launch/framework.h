@@ -18,11 +18,11 @@ struct File {
 };
 
 struct Framework {
-  std::string_view name;                          // --to NAME, import NAME
-  const char* title = nullptr;                    // where it is another than the table's
-  std::string_view table;                         // workloads/launch/TABLE.yaml
-  void (*write)(Export&) = nullptr;               // fills the options
-  std::vector<File> (*files)(Export&) = nullptr;  // their text
+  std::string_view name;                                 // --to NAME, import NAME
+  const char* title = nullptr;                           // where it is another than the table's
+  std::string_view table;                                // workloads/launch/TABLE.yaml
+  void (*write)(Export&) = nullptr;                      // fills the options
+  std::vector<File> (*files)(Export&) = nullptr;         // their text
   Settings (*parse)(const std::string& path) = nullptr;  // a file's options; nullptr: export only
   void (*read)(Import&) = nullptr;                       // fills the Job's keys
 };
@@ -51,8 +51,8 @@ struct Imported {
   Value tree;                        // a Job file's
   std::vector<std::string> remarks;  // what was not taken in and has little or no effect
 };
-/// A file of `framework`, with the keys of `given` (flags, say) laid over it; options in `ignored` are the user's affair.
-/// Throws base::InputError with every option that is not understood, and every fault of the Job.
+/// A file of `framework`, with the keys of `given` (flags, say) laid over it; options in `ignored` are the user's
+/// affair. Throws base::InputError with every option that is not understood, and every fault of the Job.
 Imported import_job(const Framework&, const std::string& path, const Value& given,
                     const std::vector<std::string>& ignored, const Catalogue&);
 /// A model by itself, with everything else given.

@@ -22,7 +22,8 @@ bool same(const std::string& a, const std::string& b) {
 bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
 
 void refuse_variable(Import& i, const std::string& option) {
-  i.refuse(option, "'" + i.options.text(option) + "' is a variable that the text does not set", "write its value in its place");
+  i.refuse(option, "'" + i.options.text(option) + "' is a variable that the text does not set",
+           "write its value in its place");
 }
 
 void read_line(Import& i, const Line& line) {
@@ -92,10 +93,11 @@ void read_choice(Import& i, const Choice& choice) {
     where = value->where;
   }
   Value bound;
-  const auto row = std::find_if(choice.rows.begin(), choice.rows.end(),
-                                [&](const Row& r) { return fits(i, r, options, bound); });
+  const auto row =
+      std::find_if(choice.rows.begin(), choice.rows.end(), [&](const Row& r) { return fits(i, r, options, bound); });
   if (row == choice.rows.end()) {
-    i.faults.push_back({said.substr(0, said.find(' ')), said.empty() ? "is missing" : said + " is nothing that a Job can say",
+    i.faults.push_back({said.substr(0, said.find(' ')),
+                        said.empty() ? "is missing" : said + " is nothing that a Job can say",
                         choice.because.empty() ? "give one of: " + options.front() : choice.because, where});
   } else {
     for (const Setting& key : row->job) {
@@ -137,7 +139,9 @@ void unify(Import& i) {
     } else if (other) {
       option.name = *other;
     }
-    const auto silent = [&](const Setting& s) { return s.name == option.name && same(text_of(s.value), text_of(option.value)); };
+    const auto silent = [&](const Setting& s) {
+      return s.name == option.name && same(text_of(s.value), text_of(option.value));
+    };
     if (std::any_of(i.table.silence.begin(), i.table.silence.end(), silent)) continue;
     out.set(option.name, std::move(option.value));
   }

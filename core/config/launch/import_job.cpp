@@ -21,7 +21,9 @@ std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue) {
   Faults faults;
   const spec::Node read = catalogue.node(*node, "cluster.node", faults);
   const std::string nodes = flattened(tree).text("cluster.nodes", "1");
-  return faults.empty() && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8 ? std::int64_t{read.gpus} * std::stoll(nodes) : 0;
+  return faults.empty() && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8
+             ? std::int64_t{read.gpus} * std::stoll(nodes)
+             : 0;
 }
 
 std::string settings_text(const spec::Job& job) {
@@ -34,7 +36,9 @@ std::string settings_text(const spec::Job& job) {
 
 /// What the framework does unasked is left out where the Job's own default is the same.
 void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
-  const auto job_of = [&](const Settings& settings) { return settings_text(read_job(merged(nested(settings), given), catalogue)); };
+  const auto job_of = [&](const Settings& settings) {
+    return settings_text(read_job(merged(nested(settings), given), catalogue));
+  };
   const std::string whole = job_of(keys);
   for (std::size_t i = keys.all().size(); i-- > 0;) {
     const Setting& key = keys.all()[i];
@@ -49,10 +53,12 @@ void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
   }
 }
 
-bool same_shape(spec::Model a, const spec::Model& b) {
-  a.name = b.name;
-  if (a.position != spec::Position::learned) a.max_positions = b.max_positions;
-  return a == b;
+/// As one that says all it leaves to defaults, without its name.
+spec::Model shape_of(spec::Model model) {
+  model.name.clear();
+  model.qkv_bias = model.has_qkv_bias();
+  model.proj_bias = model.has_proj_bias();
+  return model;
 }
 
 /// A shape that the catalogue has goes by its name there.
@@ -60,7 +66,7 @@ void name_model(Settings& keys, const spec::Model& model, const Catalogue& catal
   for (const std::string& name : catalogue.names(Catalogue::Kind::model)) {
     Faults faults;
     const spec::Model known = catalogue.model(scalar(name), "model", faults);
-    if (!faults.empty() || !same_shape(model, known) || known.max_positions != model.max_positions) continue;
+    if (!faults.empty() || shape_of(model) != shape_of(known)) continue;
     std::erase_if(keys.all(), [](const Setting& key) { return key.name.starts_with("model."); });
     Settings named;
     named.set("model", name);
@@ -70,18 +76,23 @@ void name_model(Settings& keys, const spec::Model& model, const Catalogue& catal
   }
 }
 
-bool by_section(const Setting& a, const Setting& b) {
-  const auto rank = [](const std::string& name) {
-    return name.starts_with("model") ? 0 : name.starts_with("cluster") ? 1 : name.starts_with("training") ? 2 : 3;
+/// The sections in the order of a Job file.
+Value in_order(Value tree) {
+  const auto rank = [](const std::string& key) {
+    return key == "model" ? 0 : key == "cluster" ? 1 : key == "training" ? 2 : 3;
   };
-  return rank(a.name) < rank(b.name);
+  std::stable_sort(tree.entries.begin(), tree.entries.end(),
+                   [&](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
+  return tree;
 }
 
 /// Not one of the framework's files, if nothing in it is known.
 void refuse_strange(const Import& i, const std::string& path) {
-  const bool any = std::any_of(i.options.all().begin(), i.options.all().end(), [](const Setting& s) { return s.taken; });
+  const bool any =
+      std::any_of(i.options.all().begin(), i.options.all().end(), [](const Setting& s) { return s.taken; });
   if (!any && i.without_effect == 0) {
-    throw base::InputError({{"FILE", "has no option of " + i.table.title, "name another file, or another format", {path, 0, 0}}});
+    throw base::InputError(
+        {{"FILE", "has no option of " + i.table.title, "name another file, or another format", {path, 0, 0}}});
   }
 }
 
@@ -105,20 +116,23 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   i.keys.set("strategy.framework", table.profile);
   // A model that is given replaces the file's.
   if (const Value* model = given.find("model"); model && model->kind != Value::Kind::map) {
-    std::erase_if(i.keys.all(), [](const Setting& key) { return key.name == "model" || key.name.starts_with("model."); });
+    std::erase_if(i.keys.all(),
+                  [](const Setting& key) { return key.name == "model" || key.name.starts_with("model."); });
   }
   prune(i.keys, given, catalogue);
-  if (i.keys.has("model.layers")) name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, catalogue);
-  std::stable_sort(i.keys.all().begin(), i.keys.all().end(), by_section);
-  Imported out{merged(nested(i.keys), given), std::move(i.notes)};
-  if (i.without_effect > 0) out.remarks.push_back(std::to_string(i.without_effect) + " options without effect on time and memory");
+  if (i.keys.has("model.layers"))
+    name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, catalogue);
+  Imported out{in_order(merged(nested(i.keys), given)), std::move(i.notes)};
+  if (i.without_effect > 0)
+    out.remarks.push_back("options without effect on time and memory: " + std::to_string(i.without_effect));
   return out;
 }
 
 Imported import_model(const std::string& path, const Value& given, const Catalogue& catalogue) {
   const Value config = load(path);
   if (!is_huggingface(config)) {
-    throw base::InputError({{"FILE", "has neither model_type nor architectures", "name a Hugging Face config.json", config.where}});
+    throw base::InputError(
+        {{"FILE", "has neither model_type nor architectures", "name a Hugging Face config.json", config.where}});
   }
   Faults faults;
   const spec::Model model = read_huggingface(config, "imported", faults);
@@ -126,7 +140,7 @@ Imported import_model(const std::string& path, const Value& given, const Catalog
   Settings keys;
   for (Setting& key : flattened(model_tree(model)).all()) keys.set("model." + key.name, std::move(key.value));
   name_model(keys, model, catalogue);
-  Imported out{merged(nested(keys), given), {}};
+  Imported out{in_order(merged(nested(keys), given)), {}};
   read_job(out.tree, catalogue);
   return out;
 }

@@ -8,8 +8,8 @@
 namespace config::launch {
 
 /// model, training and strategy, every key that has an effect: no schedule without stages, no experts' keys without
-/// experts. Two jobs whose settings are equal, but for model.name, are predicted alike on the same cluster. A job that is
-/// not resolved lacks the keys that resolve() fills in.
+/// experts. Two jobs whose settings are equal, but for model.name, are predicted alike on the same cluster. A job that
+/// is not resolved lacks the keys that resolve() fills in.
 Settings job_settings(const spec::Job&);
 
 }  // namespace config::launch

@@ -93,7 +93,8 @@ std::optional<std::string> repeated(std::string_view layout) {
       int times = 0;
       const auto [end, error] = std::from_chars(layout.data() + i + 1, layout.data() + layout.size(), times);
       const std::string unit = out.substr(last);
-      if (error != std::errc() || times < 0 || unit.size() * static_cast<std::size_t>(times) > kMost) return std::nullopt;
+      if (error != std::errc() || times < 0 || unit.size() * static_cast<std::size_t>(times) > kMost)
+        return std::nullopt;
       out.resize(last);
       for (int k = 0; k < times; ++k) out += unit;
       i = static_cast<std::size_t>(end - layout.data()) - 1;

@@ -15,10 +15,12 @@ void write_positions(Export& e) {
   const spec::Model& m = e.job.model;
   e.keys.take("model.max_positions");
   if (m.position == spec::Position::learned && m.max_positions < e.job.training.sequence) {
-    return e.refuse("model.max_positions", "'" + std::to_string(m.max_positions) + "': fewer learned positions than the sequence",
+    return e.refuse("model.max_positions",
+                    "'" + std::to_string(m.max_positions) + "': fewer learned positions than the sequence",
                     "write at least training.sequence");
   }
-  const std::int64_t positions = m.position == spec::Position::learned ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
+  const std::int64_t positions =
+      m.position == spec::Position::learned ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
   e.options.set("max-position-embeddings", std::to_string(positions));
 }
 
@@ -36,7 +38,8 @@ void write_stages(Export& e) {
   const int chunks = s.pp * (s.schedule == spec::Schedule::interleaved ? s.vpp : 1);
   if (e.keys.take("strategy.stage_layers")) {
     if (e.job.model.mtp > 0) {
-      return e.refuse("strategy.stage_layers", "where layers of multi-token prediction stand", "write model.mtp: 0, or leave stage_layers out");
+      return e.refuse("strategy.stage_layers", "where layers of multi-token prediction stand",
+                      "write model.mtp: 0, or leave stage_layers out");
     }
     e.options.set("pipeline-model-parallel-layout", layout_of(s.stage_layers));
     e.options.erase("num-virtual-stages-per-pipeline-rank");
@@ -83,9 +86,11 @@ bool one_queue(const Export& e) {
 }
 
 std::vector<File> files(Export& e) {
-  e.notes.emplace_back("add what is yours behind train.sh: --data-path, --tokenizer-type, --train-iters, --lr, --save");
+  e.notes.emplace_back(
+      "add what is yours behind train.sh: --data-path, --tokenizer-type, --train-iters, --lr, --rotary-base, --save");
   std::string text = "#!/usr/bin/env bash\n" + heading(e, "# ") +
-                     "# Run it in Megatron-LM's folder on every node; what you add behind it goes to pretrain_gpt.py.\nset -euo pipefail\n" +
+                     "# Run it in Megatron-LM's folder on every node; what you add behind it goes to "
+                     "pretrain_gpt.py.\nset -euo pipefail\n" +
                      (one_queue(e) ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n" : "") + "args=(\n";
   for (const std::string& flag : flags_of(e.options)) text += "  " + flag + '\n';
   return {{"train.sh", text + ")\n" + torchrun(e.job) + " pretrain_gpt.py \"${args[@]}\" \"$@\"\n"}};

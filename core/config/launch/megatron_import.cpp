@@ -1,5 +1,5 @@
-// core/config/launch/megatron_import.cpp -- Megatron-LM's arguments, out of a shell script or a YAML file, into the keys
-// of a Job. SPDX-License-Identifier: Apache-2.0
+// core/config/launch/megatron_import.cpp -- Megatron-LM's arguments, out of a shell script or a YAML file, into the
+// keys of a Job. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -43,7 +43,8 @@ Settings options_of(const std::vector<ShellWord>& words) {
       continue;
     }
     std::vector<ShellWord> values;
-    while (i < words.size() && !words[i].ends_command && !words[i].text.starts_with("--") && !ends_values(words[i].text)) {
+    while (i < words.size() && !words[i].ends_command && !words[i].text.starts_with("--") &&
+           !ends_values(words[i].text)) {
       values.push_back(words[i++]);
     }
     out.set(dashed(word.text.substr(2)), value_of(values, word.where));
@@ -100,8 +101,9 @@ void read_expert_layers(Import& i) {
   const std::optional<std::vector<int>> layers = layer_list(text_of(*pattern));
   const std::optional<ExpertLayers> found = layers ? expert_layers(*layers) : std::nullopt;
   if (!found) {
-    return i.refuse("moe-layer-freq", "'" + text_of(*pattern) + "' is no pattern of a Job",
-                    "a Job has first_dense dense layers, or experts in every n-th layer: write ([0]*3+[1]*58) or ([0,1]*16)");
+    return i.refuse(
+        "moe-layer-freq", "'" + text_of(*pattern) + "' is no pattern of a Job",
+        "a Job has first_dense dense layers, or experts in every n-th layer: write ([0]*3+[1]*58) or ([0,1]*16)");
   }
   i.keys.set("model.moe.first_dense", std::to_string(found->first_dense), pattern->where);
   i.keys.set("model.moe.every", std::to_string(found->every), pattern->where);
@@ -135,7 +137,8 @@ void read_ends(Import& i, std::int64_t pp, std::int64_t layers) {
   const std::int64_t between = pp - (front ? 1 : 0) - (back ? 1 : 0);
   const std::int64_t rest = layers - front.value_or(0) - back.value_or(0);
   if (i.options.has("num-virtual-stages-per-pipeline-rank") || between < 1 || rest < 0 || rest % between != 0) {
-    i.faults.push_back({"decoder-first-pipeline-num-layers", "the layers between do not divide into the other stages, or there are several chunks a stage",
+    i.faults.push_back({"decoder-first-pipeline-num-layers",
+                        "the layers between do not divide into the other stages, or there are several chunks a stage",
                         "write --pipeline-model-parallel-layout", where});
     return;
   }
@@ -165,16 +168,19 @@ void read_stages(Import& i) {
     const base::Where where = each->where;
     const std::int64_t count = i.number("num-layers-per-virtual-pipeline-stage").value_or(0);
     if (count < 1 || layers % (pp * count) != 0) {
-      return i.refuse("num-layers-per-virtual-pipeline-stage", "does not divide the layers of a stage", "write a divisor of layers / stages");
+      return i.refuse("num-layers-per-virtual-pipeline-stage", "does not divide the layers of a stage",
+                      "write a divisor of layers / stages");
     }
     i.options.set("num-virtual-stages-per-pipeline-rank", std::to_string(layers / pp / count), where);
   }
   if (i.options.has("pipeline-model-parallel-layout")) read_layout(i, pp);
-  if (i.options.has("decoder-first-pipeline-num-layers") || i.options.has("decoder-last-pipeline-num-layers")) read_ends(i, pp, layers);
+  if (i.options.has("decoder-first-pipeline-num-layers") || i.options.has("decoder-last-pipeline-num-layers"))
+    read_ends(i, pp, layers);
   const std::int64_t vpp = i.number("num-virtual-stages-per-pipeline-rank").value_or(1);
   read_split(i, pp * vpp, layers);
   if (vpp > 1 && pp > 1 && i.options.text("recompute-method") == "block") {
-    i.refuse("recompute-method", "block counts the layers of each chunk, and a Job those of a stage", "write --recompute-method uniform");
+    i.refuse("recompute-method", "block counts the layers of each chunk, and a Job those of a stage",
+             "write --recompute-method uniform");
   }
 }
 
@@ -192,10 +198,12 @@ void read_shards(Import& i) {
   if (!written) return;
   const base::Where where = written->where;
   const std::int64_t copies = i.number("num-distributed-optimizer-instances").value_or(0);
-  const std::int64_t others = i.number("tensor-model-parallel-size").value_or(1) * i.number("pipeline-model-parallel-size").value_or(1);
+  const std::int64_t others =
+      i.number("tensor-model-parallel-size").value_or(1) * i.number("pipeline-model-parallel-size").value_or(1);
   const std::int64_t ranks = others > 0 ? i.gpus / others : 0;
   if (copies < 1 || ranks < 1 || ranks % copies != 0) {
-    return i.refuse("num-distributed-optimizer-instances", "does not divide the data-parallel ranks, or the GPUs are not known",
+    return i.refuse("num-distributed-optimizer-instances",
+                    "does not divide the data-parallel ranks, or the GPUs are not known",
                     "add --node and --nodes, and write a divisor of the data-parallel ranks");
   }
   i.keys.set("strategy.shard", std::to_string(ranks / copies), where);
@@ -211,7 +219,8 @@ void read_batch(Import& i) {
     }
     i.options.set("recompute-modules", std::move(modules));
   }
-  if (i.options.has("optimizer-cpu-offload") && !i.options.has("exp-avg-dtype")) i.options.erase("use-precision-aware-optimizer");
+  if (i.options.has("optimizer-cpu-offload") && !i.options.has("exp-avg-dtype"))
+    i.options.erase("use-precision-aware-optimizer");
 }
 
 }  // namespace
@@ -219,7 +228,8 @@ void read_batch(Import& i) {
 Settings parse_megatron(const std::string& path) {
   if (path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json")) return options_of(load(path));
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
+  if (!file)
+    throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return options_of(shell_words(text, path));
 }

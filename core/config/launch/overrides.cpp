@@ -79,17 +79,20 @@ std::vector<std::string> overrides(Export& e, std::string_view table) {
     if (fields) {
       write_fields(*fields, option.value, out);
     } else {
-      e.faults.push_back({"--to", e.table.title + " has no field for Megatron-LM's --" + option.name, "export to megatron", {}});
+      e.faults.push_back(
+          {"--to", e.table.title + " has no field for Megatron-LM's --" + option.name, "export to megatron", {}});
     }
   }
   for (const auto& one : renames.absent) {
     if (!given.has(one.first)) write_fields(one.second, {}, out);
   }
-  if (spec::bytes_of(e.job.training.precision) < 2) e.notes.emplace_back("whether weights are kept in fp8 is the precision recipe's: fp8_param_gather");
+  if (spec::bytes_of(e.job.training.precision) < 2)
+    e.notes.emplace_back("whether weights are kept in fp8 is the precision recipe's: fp8_param_gather");
   return out;
 }
 
-std::vector<File> script(Export& e, const std::string& name, const std::string& command, const std::vector<std::string>& fields) {
+std::vector<File> script(Export& e, const std::string& name, const std::string& command,
+                         const std::vector<std::string>& fields) {
   std::string text = "#!/usr/bin/env bash\n" + heading(e, "# ") + "set -euo pipefail\noverrides=(\n";
   for (const std::string& field : fields) text += "  " + field + '\n';
   return {{name, text + ")\n" + command + " \"${overrides[@]}\" \"$@\"\n"}};
@@ -97,8 +100,12 @@ std::vector<File> script(Export& e, const std::string& name, const std::string& 
 
 std::vector<File> bridge_files(Export& e) {
   const auto fields = overrides(e, "megatron-bridge");
-  e.notes.emplace_back("RECIPE names the recipe whose data, learning and logging is kept, as vanilla_gpt_pretrain_config");
-  return script(e, "bridge.sh", torchrun(e.job) + " scripts/training/run_recipe.py --recipe \"${RECIPE:?names a recipe}\" --mode pretrain", fields);
+  e.notes.emplace_back(
+      "RECIPE names the recipe whose data, learning and logging is kept, as vanilla_gpt_pretrain_config");
+  return script(
+      e, "bridge.sh",
+      torchrun(e.job) + " scripts/training/run_recipe.py --recipe \"${RECIPE:?names a recipe}\" --mode pretrain",
+      fields);
 }
 
 std::vector<File> nemo_files(Export& e) {
@@ -107,8 +114,10 @@ std::vector<File> nemo_files(Export& e) {
   fields.push_back("trainer.num_nodes=" + std::to_string(e.job.cluster.nodes));
   fields.push_back("trainer.devices=" + std::to_string(e.job.cluster.node.gpus));
   if (s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers) {
-    e.faults.push_back({"strategy.overlap.tp", "userbuffers are a callback of NeMo's recipes, not a field",
-                        "write strategy.overlap.tp: none, or export to megatron-bridge", {}});
+    e.faults.push_back({"strategy.overlap.tp",
+                        "userbuffers are a callback of NeMo's recipes, not a field",
+                        "write strategy.overlap.tp: none, or export to megatron-bridge",
+                        {}});
   }
   e.notes.emplace_back("FACTORY names the recipe whose model class, data and learning is kept, as llama3_70b");
   return script(e, "nemo.sh", "nemo llm pretrain --factory \"${FACTORY:?names a recipe}\" -y", fields);
@@ -116,7 +125,8 @@ std::vector<File> nemo_files(Export& e) {
 
 }  // namespace
 
-const Framework kMegatronBridge{"megatron-bridge", "Megatron-Bridge", "megatron", write_megatron, bridge_files, nullptr, nullptr};
+const Framework kMegatronBridge{"megatron-bridge", "Megatron-Bridge", "megatron", write_megatron,
+                                bridge_files,      nullptr,           nullptr};
 const Framework kNemo{"nemo", "NeMo", "megatron", write_megatron, nemo_files, nullptr, nullptr};
 
 }  // namespace config::launch

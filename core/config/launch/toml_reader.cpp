@@ -35,10 +35,12 @@ Value value_of(const toml::node& node, const std::string& path) {
   value.where = where_of(node, path);
   if (const toml::table* table = node.as_table()) {
     value.kind = Value::Kind::map;
-    for (const auto& entry : *table) value.entries.emplace_back(std::string(entry.first.str()), value_of(entry.second, path));
+    for (const auto& entry : *table)
+      value.entries.emplace_back(std::string(entry.first.str()), value_of(entry.second, path));
     // toml++ sorts keys; faults are told in the file's order.
     std::stable_sort(value.entries.begin(), value.entries.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.second.where.line, a.second.where.column) < std::pair(b.second.where.line, b.second.where.column);
+      return std::pair(a.second.where.line, a.second.where.column) <
+             std::pair(b.second.where.line, b.second.where.column);
     });
   } else if (const toml::array* array = node.as_array()) {
     value.kind = Value::Kind::list;
@@ -68,7 +70,9 @@ Value load_toml(const std::string& path) {
     return value_of(table, path);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    throw base::InputError({{"TOML", std::string(error.description()), "mend it there",
+    throw base::InputError({{"TOML",
+                             std::string(error.description()),
+                             "mend it there",
                              {path, static_cast<int>(at.line), static_cast<int>(at.column)}}});
   }
 }
