@@ -42,7 +42,7 @@ const char kMegatron[] =
     "tp: 2, sp: true, pp: 2, schedule: interleaved, vpp: 4, cp: 2, zero: 1, recompute: selective, attention_kernel: "
     "cudnn";
 
-TEST(Export, OneJobAsMegatronAndItsConfigurationsSayIt) {
+TEST(ExportedJob, OneJobAsMegatronAndItsConfigurationsSayIt) {
   testing_support::expect_golden("launch_megatron.txt", text_of(export_job(job(kMegatron), catalogue(), "megatron")));
   testing_support::expect_golden("launch_megatron_bridge.txt",
                                  text_of(export_job(job(kMegatron), catalogue(), "megatron-bridge")));
@@ -51,7 +51,7 @@ TEST(Export, OneJobAsMegatronAndItsConfigurationsSayIt) {
       text_of(export_job(job(std::string(kMegatron) + ", overlap: {tp: none}"), catalogue(), "nemo")));
 }
 
-TEST(Export, ExpertsAndLatentAttentionAsMegatronSaysThem) {
+TEST(ExportedJob, ExpertsAndLatentAttentionAsMegatronSaysThem) {
   const config::Value tree =
       job("tp: 2, sp: true, ep: 8, etp: 1, zero: 1, moe_dispatcher: deepep, recompute: {kind: selective, modules: "
           "[moe_act]}",
@@ -59,35 +59,35 @@ TEST(Export, ExpertsAndLatentAttentionAsMegatronSaysThem) {
   testing_support::expect_golden("launch_megatron_experts.txt", text_of(export_job(tree, catalogue(), "megatron")));
 }
 
-TEST(Export, OneJobAsTorchtitanSaysIt) {
+TEST(ExportedJob, OneJobAsTorchtitanSaysIt) {
   const config::Value tree =
       job("tp: 2, sp: true, pp: 2, schedule: interleaved, vpp: 2, zero: 3, recompute: selective_ops, compile: true");
   testing_support::expect_golden("launch_torchtitan.txt", text_of(export_job(tree, catalogue(), "torchtitan")));
 }
 
-TEST(Export, OneJobAsDeepspeedSaysIt) {
+TEST(ExportedJob, OneJobAsDeepspeedSaysIt) {
   const config::Value tree = job("zero: 3, offload: {optimizer: cpu}, recompute: full, framework: deepspeed");
   testing_support::expect_golden("launch_deepspeed.txt", text_of(export_job(tree, catalogue(), "deepspeed")));
 }
 
-TEST(Export, OneJobAsAccelerateSaysIt) {
+TEST(ExportedJob, OneJobAsAccelerateSaysIt) {
   const config::Value tree = job("zero: 3, shard: 8, recompute: full, framework: torch");
   testing_support::expect_golden("launch_accelerate.txt", text_of(export_job(tree, catalogue(), "accelerate-fsdp")));
 }
 
-TEST(Export, SlurmWrapsTheFrameworkOfTheJob) {
+TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
   testing_support::expect_golden("launch_slurm.txt",
                                  text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
 }
 
-TEST(Export, MegatronHasNoZeroBubble) {
+TEST(ExportedJob, MegatronHasNoZeroBubble) {
   EXPECT_EQ(refusal(job("pp: 4, schedule: zb-v"), "megatron"),
             "job.yaml:4:29: error: strategy.schedule: Megatron-LM cannot say 'zb-v': its schedules are 1F1B and "
             "interleaved 1F1B\n"
             "  mend: write strategy.schedule: interleaved or 1f1b");
 }
 
-TEST(Export, MegatronKnowsThreeAttentionKernels) {
+TEST(ExportedJob, MegatronKnowsThreeAttentionKernels) {
   EXPECT_EQ(refusal(job("attention_kernel: flash3"), "megatron"),
             "job.yaml:4:30: error: strategy.attention_kernel: Megatron-LM cannot say 'flash3': --attention-backend is "
             "unfused (scaled masked "
@@ -95,14 +95,14 @@ TEST(Export, MegatronKnowsThreeAttentionKernels) {
             "  mend: write strategy.attention_kernel: fused_softmax, flash2 or cudnn");
 }
 
-TEST(Export, AccelerateHasNoTensorParallelism) {
+TEST(ExportedJob, AccelerateHasNoTensorParallelism) {
   EXPECT_EQ(refusal(job("tp: 2, sp: true, zero: 3"), "accelerate-fsdp"),
             "job.yaml:4:16: error: strategy.tp: Accelerate's FSDP cannot say '2': a model of its own tensor-parallel "
             "plan would be needed, "
             "which is the training script's\n  mend: write strategy.tp: 1");
 }
 
-TEST(Export, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
+TEST(ExportedJob, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
   for (const char* to : {"megatron", "torchtitan", "deepspeed", "accelerate-fsdp"}) {
     EXPECT_NE(refusal(job("zero: 3, lora: {rank: 16, targets: [qkv]}"), to).find("strategy.lora.rank"),
               std::string::npos)
@@ -115,7 +115,7 @@ TEST(Export, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
   }
 }
 
-TEST(Export, OtherModelsThanTransformersAndOtherNamesAreTold) {
+TEST(ExportedJob, OtherModelsThanTransformersAndOtherNamesAreTold) {
   EXPECT_NE(refusal(job("zero: 0", "resnet50"), "megatron").find("model: is a list of operators"), std::string::npos);
   EXPECT_NE(refusal(job("zero: 1"), "megaton").find("there is no framework 'megaton'"), std::string::npos);
   EXPECT_NE(refusal(job("zero: 1, framework: none"), "slurm").find("'none' has no program"), std::string::npos);

@@ -12,10 +12,10 @@ namespace {
 
 using namespace config::launch;
 
-class Import : public testing::Test {
+class ImportedJob : public testing::Test {
  protected:
-  Import() { std::filesystem::create_directories(folder_); }
-  ~Import() override { std::filesystem::remove_all(folder_); }
+  ImportedJob() { std::filesystem::create_directories(folder_); }
+  ~ImportedJob() override { std::filesystem::remove_all(folder_); }
 
   /// The imported Job's keys, as "key=value" lines; or the faults, without the folder.
   std::string read(const char* framework, const std::string& name, const std::string& text, const std::string& given,
@@ -48,13 +48,13 @@ const char kGpt[] =
     "--seq-length 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --attention-dropout 0 --hidden-dropout 0.0 ";
 const char kCluster[] = "{cluster: {node: dgx-h100, nodes: 2}}";
 
-TEST_F(Import, AShapeOfTheCatalogueGoesByItsName) {
+TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
   const std::string out = read(
       "megatron", "a.sh", std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192", kCluster);
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
-TEST_F(Import, TheVocabularyIsPaddedAsMegatronPadsIt) {
+TEST_F(ImportedJob, TheVocabularyIsPaddedAsMegatronPadsIt) {
   // 50257 to a multiple of 128 x 2 is 50432.
   const std::string out = read(
       "megatron", "a.sh",
@@ -62,7 +62,7 @@ TEST_F(Import, TheVocabularyIsPaddedAsMegatronPadsIt) {
   EXPECT_TRUE(has(out, "model.vocab=50432\n")) << out;
 }
 
-TEST_F(Import, LayersOfAVirtualStageBecomeChunks) {
+TEST_F(ImportedJob, LayersOfAVirtualStageBecomeChunks) {
   // 32 layers on 4 stages in chunks of 2: 4 chunks a stage.
   const std::string out = read("megatron", "a.sh",
                                std::string(kGpt) +
@@ -72,7 +72,7 @@ TEST_F(Import, LayersOfAVirtualStageBecomeChunks) {
   EXPECT_TRUE(has(out, "strategy.schedule=interleaved\nstrategy.vpp=4\n")) << out;
 }
 
-TEST_F(Import, SavedArgumentsAreReadByTheirVariables) {
+TEST_F(ImportedJob, SavedArgumentsAreReadByTheirVariables) {
   const std::string out =
       read("megatron", "args.yaml",
            "{num_layers: 32, hidden_size: 4096, ffn_hidden_size: 14336, num_attention_heads: 32, "
@@ -90,7 +90,7 @@ TEST_F(Import, SavedArgumentsAreReadByTheirVariables) {
   EXPECT_TRUE(has(out, "# options without effect on time and memory: 1\n")) << out;
 }
 
-TEST_F(Import, EveryOptionThatIsNotUnderstoodIsTold) {
+TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
   const std::string text = std::string(kGpt) +
                            "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --squared-relu \\\n  "
                            "--my-trick 3 --seq-lenght 4";
@@ -106,12 +106,12 @@ TEST_F(Import, EveryOptionThatIsNotUnderstoodIsTold) {
       has(read("megatron", "a.sh", text, kCluster, {"squared-relu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
 }
 
-TEST_F(Import, AVariableThatNothingSetsIsNoNumber) {
+TEST_F(ImportedJob, AVariableThatNothingSetsIsNoNumber) {
   EXPECT_TRUE(has(read("megatron", "a.sh", std::string(kGpt) + "--tensor-model-parallel-size $TP", kCluster),
                   "tensor-model-parallel-size: '$TP' is a variable that the text does not set"));
 }
 
-TEST_F(Import, OptionsThatAJobCannotSayTogetherAreTold) {
+TEST_F(ImportedJob, OptionsThatAJobCannotSayTogetherAreTold) {
   EXPECT_TRUE(
       has(read("megatron", "a.sh",
                std::string(kGpt) + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 4",
@@ -120,7 +120,7 @@ TEST_F(Import, OptionsThatAJobCannotSayTogetherAreTold) {
           "can say"));
 }
 
-TEST_F(Import, TorchtitansLeftoverDegreeNeedsTheCluster) {
+TEST_F(ImportedJob, TorchtitansLeftoverDegreeNeedsTheCluster) {
   const std::string toml =
       "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n"
       "[parallelism]\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = \"full\"\n";
@@ -132,14 +132,14 @@ TEST_F(Import, TorchtitansLeftoverDegreeNeedsTheCluster) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", toml, "{}"), "add --node and --nodes"));
 }
 
-TEST_F(Import, TomlIsToldByItsPlace) {
+TEST_F(ImportedJob, TomlIsToldByItsPlace) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", "[model]\nname = \n", kCluster), "a.toml:2:8: error: TOML:"));
   EXPECT_TRUE(has(read("torchtitan", "a.toml",
                        "[training]\nseq_len = 8192\nspeed = 3\n[activation_checkpoint]\nmode = \"none\"\n", kCluster),
                   "a.toml:3:9: error: training.speed: is not known"));
 }
 
-TEST_F(Import, DeepspeedsBatchSizesSettleTheReplicas) {
+TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
   // 64 = 2 x 2 x 16
   const std::string out = read(
       "deepspeed", "a.json",
@@ -150,7 +150,7 @@ TEST_F(Import, DeepspeedsBatchSizesSettleTheReplicas) {
   EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
 }
 
-TEST_F(Import, WhatATrainerFillsInIsTheFlagsToSay) {
+TEST_F(ImportedJob, WhatATrainerFillsInIsTheFlagsToSay) {
   const std::string json =
       R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})";
   const std::string out = read(
@@ -163,7 +163,7 @@ TEST_F(Import, WhatATrainerFillsInIsTheFlagsToSay) {
                   "training.global_batch: is missing"));
 }
 
-TEST_F(Import, HybridShardStaysInsideOfAMachine) {
+TEST_F(ImportedJob, HybridShardStaysInsideOfAMachine) {
   const std::string yaml =
       "{distributed_type: FSDP, mixed_precision: bf16, num_machines: 2, num_processes: 16, fsdp_config: "
       "{fsdp_sharding_strategy: HYBRID_SHARD}}";
