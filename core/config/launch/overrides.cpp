@@ -101,7 +101,7 @@ std::vector<File> script(Export& e, const std::string& name, const std::string& 
 std::vector<File> bridge_files(Export& e) {
   const auto fields = overrides(e, "megatron-bridge");
   e.notes.emplace_back(
-      "RECIPE names the recipe whose data, learning and logging is kept, as vanilla_gpt_pretrain_config");
+      "RECIPE names the recipe whose data, learning and logging is kept, as llama3_8b_pretrain_config");
   return script(
       e, "bridge.sh",
       torchrun(e.job) + " scripts/training/run_recipe.py --recipe \"${RECIPE:?names a recipe}\" --mode pretrain",
