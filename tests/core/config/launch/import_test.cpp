@@ -143,8 +143,9 @@ TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
   // 64 = 2 x 2 x 16
   const std::string out = read(
       "deepspeed", "a.json",
-      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2, "gradient_clipping": 1.0,
-                                  "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}})",
+      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
+          "gradient_clipping": 1.0, "bf16": {"enabled": true},
+          "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}})",
       "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
   EXPECT_TRUE(has(out, "strategy.dp=16\n") && has(out, "strategy.overlap.grad_reduce=true\n")) << out;
   EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
@@ -152,7 +153,8 @@ TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
 
 TEST_F(ImportedJob, WhatATrainerFillsInIsTheFlagsToSay) {
   const std::string json =
-      R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})";
+      R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+          "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})";
   const std::string out = read(
       "deepspeed", "a.json", json,
       "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 8, precision: bf16}}");
