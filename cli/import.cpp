@@ -1,80 +1,42 @@
-// cli/import.cpp -- forerun import nccl-tests LOG... --node NODE [--nodes N] [--fabric F] -o FILE: a machine's own
-// curves; forerun import kineto TRACE -o FILE: a step that PyTorch's profiler recorded. SPDX-License-Identifier:
-// Apache-2.0
-#include <ostream>
+// cli/import.cpp -- forerun import FORMAT FILE...: what other tools wrote becomes files of this one.
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/import.h"
+
+#include <algorithm>
 
 #include "cli/collective_cluster.h"
 #include "cli/command.h"
-#include "cli/exit_code.h"
 #include "cli/import_kineto.h"
-#include "cli/output.h"
+#include "cli/job_flags.h"
+#include "core/base/fault.h"
 #include "core/base/text.h"
-#include "core/config/nccl_log.h"
-#include "core/config/network_calibration_writer.h"
-#include "reports/network_import.h"
-#include "sim/network/calibrate.h"
 
 namespace cli {
 namespace {
 
-using Faults = std::vector<base::Fault>;
-
-void check_words(const Arguments& args, Faults& faults) {
-  const std::vector<std::string>& words = args.operands();
-  if (words.empty() || words[0] != "nccl-tests") {
-    faults.push_back({"FORMAT",
-                      words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
-                      "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, or forerun import kineto TRACE "
-                      "-o FILE.json",
-                      {}});
-  } else if (words.size() < 2) {
-    faults.push_back({"LOG", "is missing", "name files with the output of nccl-tests", {}});
-  }
-  if (!args.has("--output")) faults.push_back({"-o", "is missing", "name the calibration file to write", {}});
-}
-
-/// Every broken log is told, not the first.
-std::vector<config::NcclLog> read(const Arguments& args, Faults& faults) {
-  std::vector<config::NcclLog> logs;
-  for (std::size_t i = 1; i < args.operands().size(); ++i) {
-    try {
-      for (config::NcclLog& log : config::read_nccl_log(args.operands()[i])) logs.push_back(std::move(log));
-    } catch (const base::InputError& error) {
-      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    }
-  }
-  return logs;
-}
-
 int run(const Arguments& args) {
-  if (!args.operands().empty() && args.operands()[0] == "kineto") return import_kineto(args);
-  Faults faults;
-  check_words(args, faults);
-  for (const Option& option : kineto_options()) {
-    if (args.has(option.name)) faults.push_back({option.name, "belongs to kineto", "leave it out", {}});
-  }
-  if (!faults.empty()) throw base::InputError(std::move(faults));
-  const CollectiveCluster on = cluster_from(args, config::Catalogue::find(), faults);
-  const std::vector<config::NcclLog> logs = read(args, faults);
-  if (!faults.empty()) throw base::InputError(std::move(faults));
-
-  const sim::CalibratedNetwork found = sim::calibrate(logs, on.cluster, args.has("--nodes"), on.gpus);
-  const std::string key = found.fabric ? "a fabric's `calibration:`" : "a node's `links:`";
-  const std::string target = args.get("--output");
-  write_to(target, "-o", [&](std::ostream& out) {
-    out << config::network_calibration_yaml(
-        found.calibration, "Curves of collectives, imported from nccl-tests; named by " + key + ". docs/network.md.\n" +
-                               found.report.path + ", fitted from " + found.report.base + ".");
-  });
-  if (target == "-") return kAnswered;
-  print(reports::network_import_text(found.report) + "wrote " + target + "; name it in " + key + '\n');
-  return kAnswered;
+  const std::vector<std::string>& words = args.operands();
+  if (!words.empty() && words[0] == "nccl-tests") return import_network(args);
+  if (!words.empty() && words[0] == "kineto") return import_kineto(args);
+  if (!words.empty() && is_job_format(words[0])) return import_job(args);
+  throw base::InputError({{"FORMAT",
+                           words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
+                           "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, forerun import kineto "
+                           "TRACE -o FILE.json, or a "
+                           "configuration of " +
+                               job_formats(),
+                           {}}});
 }
 
 std::vector<Option> options() {
   std::vector<Option> all = cluster_options();
+  for (Option& option : with_job_flags({})) {
+    const auto same = [&](const Option& other) { return other.name == option.name; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(option));
+  }
   for (Option& option : kineto_options()) all.push_back(std::move(option));
-  all.push_back({"--output", "FILE", "the file to write; -o for short; - prints it"});
+  all.push_back({"--ignore", "OPTION", "an option of the file that has no effect on time and memory; or all", true});
+  all.push_back({"--output", "FILE", "what to write; -o for short; - prints it, as a Job is without it"});
   return all;
 }
 
@@ -82,19 +44,25 @@ std::vector<Option> options() {
 
 const Command import_logs{
     .name = "import",
-    .summary = "Makes calibration files and recorded steps from what other tools measured.",
+    .summary =
+        "Makes Jobs from frameworks' configurations, calibration files from measurements, recorded steps from "
+        "profiles.",
     .operands =
-        {{"FORMAT", "nccl-tests or kineto"},
+        {{"FORMAT", "megatron torchtitan deepspeed accelerate-fsdp huggingface, nccl-tests, kineto"},
          {"FILE",
-          "nccl-tests: what its programs print, one test or more a file; the JSON of -J, too. kineto: the Chrome "
-          "trace of PyTorch's profiler, packed or not",
+          "the configuration; or logs of nccl-tests, one test or more a file, the JSON of -J too; or a trace of "
+          "PyTorch's profiler",
           true}},
     .options = options(),
     .notes =
+        "forerun import megatron train.sh --node dgx-h100 --nodes 8 -o job.yaml\n"
         "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n"
         "forerun import kineto rank0.pt.trace.json.gz -o recorded.json; then forerun explain JOB --against "
-        "recorded.json\n",
+        "recorded.json\n"
+        "Job flags give what a configuration lacks and override what it says; options that are not understood are told "
+        "by\n"
+        "name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "
+        "(docs/network.md).\n",
     .run = run,
 };
 

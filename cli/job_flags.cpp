@@ -44,17 +44,6 @@ constexpr std::array kJobFlags{
 
 const char kSet[] = "--set";
 
-/// Who builds the Job from flags alone is helped by the flag's name, not by the file's key.
-base::InputError told_as_flags(const base::InputError& error) {
-  std::vector<base::Fault> faults = error.faults;
-  for (base::Fault& fault : faults) {
-    if (fault.what != "is missing") continue;
-    const auto flag =
-        std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
-    if (flag != kJobFlags.end())
-      fault.mend = std::string("add ") + flag->name + ' ' + flag->value + ", or name a JOB file";
-  }
-  return base::InputError(std::move(faults));
 }
 
 void lay_over(config::Value& job, const Arguments& args) {
@@ -95,6 +84,18 @@ std::vector<Option> with_job_flags(std::vector<Option> own) {
   for (const JobFlag& flag : kJobFlags) own.push_back({flag.name, flag.value, flag.help});
   own.push_back({kSet, "PATH=VALUE", "any field of the Job: strategy.overlap.tp=wgrad", true});
   return own;
+}
+
+/// Who builds the Job from flags alone is helped by the flag's name, not by the file's key.
+base::InputError told_as_flags(const base::InputError& error, const std::string& otherwise) {
+  std::vector<base::Fault> faults = error.faults;
+  for (base::Fault& fault : faults) {
+    if (fault.what != "is missing") continue;
+    const auto flag =
+        std::find_if(kJobFlags.begin(), kJobFlags.end(), [&](const JobFlag& f) { return f.path == fault.field; });
+    if (flag != kJobFlags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + otherwise;
+  }
+  return base::InputError(std::move(faults));
 }
 
 std::vector<std::string> job_settings(const Arguments& args) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/document.h"
 #include "core/spec/job.h"
@@ -22,6 +23,9 @@ std::string job_notes();
 config::Value job_tree(const Arguments&, const config::Catalogue&, std::size_t operand);
 /// Reads such a tree; a fault of a Job made of flags alone names the flag that mends it.
 spec::Job job_of(const config::Value& tree, const Arguments&, const config::Catalogue&);
+
+/// The same faults, each of a missing key with the flag that gives it, and what else may.
+base::InputError told_as_flags(const base::InputError&, const std::string& otherwise = ", or name a JOB file");
 
 /// What the job's flags and --set say, as PATH=VALUE in the order in which they are laid over the file.
 std::vector<std::string> job_settings(const Arguments&);

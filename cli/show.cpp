@@ -18,6 +18,7 @@
 #include "core/base/text.h"
 #include "core/config/huggingface.h"
 #include "core/config/job_reader.h"
+#include "core/config/model_writer.h"
 
 namespace cli {
 namespace {
@@ -119,7 +120,7 @@ Shown shown_model(const Catalogue& catalogue, const Entry& entry, config::Faults
   const spec::Model model = catalogue.model(at, entry.name, faults);
   if (!faults.empty()) return {};
   if (model.kind != "transformer") return {written, parameter_parts(model)};
-  Shown shown{model_tree(model), parameter_parts(model)};
+  Shown shown{config::model_tree(model), parameter_parts(model)};
   if (!config::is_huggingface(written)) mark_defaults(shown.tree, written);
   if (const Value* source = written.find("source")) shown.tree.set("source", *source);
   return shown;

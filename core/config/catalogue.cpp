@@ -255,7 +255,7 @@ Catalogue Catalogue::noting(std::set<std::string>& entries) const {
 
 Catalogue Catalogue::remembering() const {
   Catalogue out = *this;
-  out.read_before_ = std::make_shared<FileCache>();
+  if (!out.read_before_) out.read_before_ = std::make_shared<FileCache>();
   return out;
 }
 

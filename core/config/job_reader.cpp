@@ -179,22 +179,9 @@ void read_network(const Value& value, spec::Network& network, Faults& faults) {
   map.finish();
 }
 
-/// Where a field was written: the place of the longest part of its path that the tree has.
-base::Where place(const Value& tree, std::string_view field) {
-  const Value* at = &tree;
-  while (!field.empty()) {
-    const std::size_t dot = field.find('.');
-    const Value* next = at->find(field.substr(0, dot));
-    if (!next) break;
-    at = next;
-    field = dot == std::string_view::npos ? std::string_view() : field.substr(dot + 1);
-  }
-  return at->where;
-}
-
 void add_placed(const Value& tree, std::vector<base::Fault> found, Faults& faults) {
   for (base::Fault& fault : found) {
-    fault.where = place(tree, fault.field);
+    fault.where = place_of(tree, fault.field);
     faults.push_back(std::move(fault));
   }
 }
@@ -235,6 +222,18 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
 }
 
 }  // namespace
+
+base::Where place_of(const Value& tree, std::string_view field) {
+  const Value* at = &tree;
+  while (!field.empty()) {
+    const std::size_t dot = field.find('.');
+    const Value* next = at->find(field.substr(0, dot));
+    if (!next) break;
+    at = next;
+    field = dot == std::string_view::npos ? std::string_view() : field.substr(dot + 1);
+  }
+  return at->where;
+}
 
 spec::Job read_job(const Value& written, const Catalogue& catalogue) {
   Faults faults;

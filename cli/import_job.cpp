@@ -1,0 +1,75 @@
+// cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|huggingface FILE [flags] [-o
+// FILE]. SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+#include <ostream>
+
+#include "cli/exit_code.h"
+#include "cli/import.h"
+#include "cli/job_flags.h"
+#include "cli/output.h"
+#include "cli/tree.h"
+#include "core/config/launch/framework.h"
+
+namespace cli {
+namespace {
+
+using config::Value;
+
+const char kModel[] = "huggingface";
+
+/// Without places, which would be told beside the values, and without quotes that nobody needs.
+void forget_places(Value& value) {
+  value.where = {};
+  const bool plain = value.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") == std::string::npos;
+  if (plain && value.text != "no" && value.text != "off" && !value.text.empty()) value.quoted = false;
+  for (Value& item : value.items) forget_places(item);
+  for (auto& [key, entry] : value.entries) forget_places(entry);
+}
+
+config::launch::Imported read(const Arguments& args, const config::Catalogue& catalogue) {
+  const std::string format = args.operands()[0], file = args.operands()[1];
+  const Value given = job_tree(args, catalogue, args.operands().size());
+  try {
+    if (format == kModel) return config::launch::import_model(file, given, catalogue);
+    return config::launch::import_job(*config::launch::framework_named(format), file, given, args.all("--ignore"),
+                                      catalogue);
+  } catch (const base::InputError& error) {
+    throw told_as_flags(error, "");
+  }
+}
+
+}  // namespace
+
+std::string job_formats() {
+  std::string out;
+  for (const config::launch::Framework* one : config::launch::frameworks()) {
+    if (one->read) out += std::string(one->name) + ", ";
+  }
+  return out + kModel;
+}
+
+bool is_job_format(const std::string& format) {
+  const config::launch::Framework* framework = config::launch::framework_named(format);
+  return format == kModel || (framework && framework->read);
+}
+
+int import_job(const Arguments& args) {
+  if (args.operands().size() != 2) {
+    throw base::InputError(
+        {{"FILE", args.operands().size() < 2 ? "is missing" : "is given twice", "name one configuration", {}}});
+  }
+  config::launch::Imported job = read(args, config::Catalogue::find());
+  forget_places(job.tree);
+  std::string text = "# Imported from " + std::filesystem::path(args.operands()[1]).filename().string() + " (" +
+                     args.operands()[0] + ").\n";
+  for (const std::string& remark : job.remarks) {
+    text += "#   " + remark + '\n';
+    std::cerr << "note: " << remark << '\n';
+  }
+  text += tree_text(job.tree, "", 0);
+  write_to(args.has("--output") ? args.get("--output") : "-", "-o", [&](std::ostream& out) { out << text; });
+  return kAnswered;
+}
+
+}  // namespace cli

@@ -1,0 +1,79 @@
+// core/config/launch/deepspeed.cpp -- DeepSpeed's JSON: the three batch sizes, of which two settle the third, and what
+// its trainers set by themselves ("auto"). SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/config/launch/framework.h"
+
+namespace config::launch {
+namespace {
+
+void write(Export& e) {
+  const spec::Strategy& s = e.job.strategy;
+  if (s.zero == 3 && s.tp > 1)
+    e.refuse("strategy.tp", "'" + std::to_string(s.tp) + "' beside zero 3: AutoTP trains under zero 0 to 2",
+             "write strategy.tp: 1, or strategy.zero: 2");
+  if (e.keys.has("strategy.shard") && s.zero < 3)
+    e.refuse("strategy.shard", "'" + std::to_string(s.shard) + "' below zero 3, which alone has groups (MiCS)",
+             "write strategy.zero: 3, or leave shard out");
+  write_keys(e);
+  e.options.set("gradient_accumulation_steps", std::to_string(spec::microbatches(e.job)));
+}
+
+nlohmann::ordered_json json_of(const Value& value) {
+  if (value.kind == Value::Kind::map) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    for (const auto& [key, entry] : value.entries) out[key] = json_of(entry);
+    return out;
+  }
+  const auto parsed = nlohmann::ordered_json::parse(value.text, nullptr, false);
+  return parsed.is_number() || parsed.is_boolean() ? parsed : nlohmann::ordered_json(value.text);
+}
+
+std::vector<File> files(Export& e) {
+  e.notes.push_back("start the training script with " + torchrun(e.job) +
+                    " TRAIN.py --deepspeed --deepspeed_config ds_config.json");
+  return {{"ds_config.json", json_of(nested(e.options)).dump(2) + '\n'}};
+}
+
+/// What Hugging Face's trainer fills in is the flags' to say.
+void drop_automatic(Import& i) {
+  std::string names;
+  for (const Setting& option : i.options.all()) {
+    if (option.value.text == "auto") names += (names.empty() ? "" : ", ") + option.name;
+  }
+  std::erase_if(i.options.all(), [](const Setting& option) { return option.value.text == "auto"; });
+  if (!names.empty()) i.notes.push_back("auto, so by the flags or the Job's defaults: " + names);
+}
+
+void read_batch(Import& i) {
+  const auto all = i.number("train_batch_size"), micro = i.number("train_micro_batch_size_per_gpu"),
+             steps = i.number("gradient_accumulation_steps");
+  const std::int64_t replicas = i.gpus / std::max<std::int64_t>(1, i.number("tensor_parallel.autotp_size").value_or(1));
+  const base::Where nowhere;
+  if (all && micro && steps && *micro * *steps > 0) {
+    if (*all % (*micro * *steps) != 0)
+      return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps",
+                      "mend one of the three");
+    i.keys.set("strategy.dp", std::to_string(*all / *micro / *steps),
+               i.options.find("gradient_accumulation_steps")->where);
+  } else if (!all && micro && replicas > 0) {
+    i.keys.set("training.global_batch", std::to_string(*micro * steps.value_or(1) * replicas));
+  } else if (all && !micro && replicas > 0) {
+    i.keys.set("training.micro_batch", std::to_string(std::max<std::int64_t>(1, *all / steps.value_or(1) / replicas)));
+  }
+}
+
+void read(Import& i) {
+  drop_automatic(i);
+  read_batch(i);
+  read_keys(i);
+}
+
+}  // namespace
+
+const Framework kDeepspeed{"deepspeed", nullptr, "deepspeed",
+                           write,       files,   [](const std::string& path) { return flattened(load(path)); },
+                           read};
+
+}  // namespace config::launch

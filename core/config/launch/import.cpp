@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/launch/import.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+#include "core/base/text.h"
+
+namespace config::launch {
+namespace {
+
+/// 0, 0.0 and 0e0 are the same number.
+bool same(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  char *end_a = nullptr, *end_b = nullptr;
+  const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
+  return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
+}
+
+bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
+
+void refuse_variable(Import& i, const std::string& option) {
+  i.refuse(option, "'" + i.options.text(option) + "' is a variable that the text does not set",
+           "write its value in its place");
+}
+
+void read_line(Import& i, const Line& line) {
+  if (!line.needs.empty() && !i.keys.has(line.needs)) return;
+  if (i.keys.has(line.key)) return;
+  const Value* value = i.options.take(line.option);
+  if (!value) {
+    if (line.absent) i.keys.set(line.key, *line.absent);
+    return;
+  }
+  if (is_variable(*value)) return refuse_variable(i, line.option);
+  const std::string text = text_of(*value);
+  if (line.form != Line::Form::value) {
+    const bool there = text != "false";
+    return i.keys.set(line.key, there == (line.form == Line::Form::on) ? "true" : "false", value->where);
+  }
+  if (line.words.empty()) return i.keys.set(line.key, *value);
+  std::string known;
+  for (const auto& [ours, theirs] : line.words) {
+    if (theirs == text) return i.keys.set(line.key, ours, value->where);
+    known += (known.empty() ? "" : ", ") + theirs;
+  }
+  i.refuse(line.option, "'" + text + "' is nothing that a Job can say", "known are " + known);
+}
+
+std::vector<std::string> options_of(const Choice& choice) {
+  std::vector<std::string> out;
+  for (const Row& row : choice.rows) {
+    for (const Setting& option : row.options) {
+      if (std::find(out.begin(), out.end(), option.name) == out.end()) out.push_back(option.name);
+    }
+  }
+  return out;
+}
+
+/// Whether the file says what the row does, and nothing else of the choice. `bound` becomes what "$" stands for.
+bool fits(const Import& i, const Row& row, const std::vector<std::string>& options, Value& bound) {
+  std::size_t there = 0;
+  for (const std::string& option : options) there += i.options.has(option);
+  if (there != row.options.size()) return false;
+  const bool contradicts = std::any_of(row.job.begin(), row.job.end(), [&](const Setting& key) {
+    const Value* known = i.keys.find(key.name);
+    return known && key.value.text != "$" && text_of(*known) != text_of(key.value);
+  });
+  if (contradicts) return false;
+  bound = {};
+  return std::all_of(row.options.begin(), row.options.end(), [&](const Setting& option) {
+    const Value* value = i.options.find(option.name);
+    if (!value) return false;
+    if (option.value.text != "$") return same(text_of(*value), text_of(option.value));
+    const bool agrees = bound.kind == Value::Kind::null || same(text_of(*value), text_of(bound));
+    bound = *value;
+    return agrees;
+  });
+}
+
+void read_choice(Import& i, const Choice& choice) {
+  if (!choice.needs.empty() && !i.keys.has(choice.needs)) return;
+  const std::vector<std::string> options = options_of(choice);
+  std::string said;
+  base::Where where;
+  for (const std::string& option : options) {
+    const Value* value = i.options.find(option);
+    if (!value) continue;
+    if (is_variable(*value)) return refuse_variable(i, option);
+    said += (said.empty() ? "" : " with ") + option + ' ' + text_of(*value);
+    where = value->where;
+  }
+  Value bound;
+  const auto row =
+      std::find_if(choice.rows.begin(), choice.rows.end(), [&](const Row& r) { return fits(i, r, options, bound); });
+  if (row == choice.rows.end()) {
+    i.faults.push_back({said.substr(0, said.find(' ')),
+                        said.empty() ? "is missing" : said + " is nothing that a Job can say",
+                        choice.because.empty() ? "give one of: " + options.front() : choice.because, where});
+  } else {
+    for (const Setting& key : row->job) {
+      if (i.keys.has(key.name)) continue;
+      Value value = key.value.text == "$" ? bound : key.value;
+      value.where = where;
+      i.keys.set(key.name, std::move(value));
+    }
+  }
+  for (const std::string& option : options) i.options.take(option);
+}
+
+}  // namespace
+
+void Import::refuse(const std::string& option, std::string what, std::string mend) {
+  const Value* value = options.take(option);
+  faults.push_back({option, std::move(what), std::move(mend), value ? value->where : base::Where{}});
+}
+
+std::optional<std::int64_t> Import::number(const std::string& option) {
+  const Value* value = options.take(option);
+  if (!value) return std::nullopt;
+  std::int64_t out = 0;
+  const std::string& text = value->text;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (value->kind == Value::Kind::scalar && error == std::errc() && end == text.data() + text.size()) return out;
+  refuse(option, "'" + text_of(*value) + "' is no whole number", "write a number");
+  return std::nullopt;
+}
+
+void unify(Import& i) {
+  Settings out;
+  for (Setting& option : i.options.all()) {
+    if (option.value.kind == Value::Kind::null) continue;
+    const std::string* other = beside(i.table.other_names, option.name);
+    if (other && other->starts_with("not ")) {
+      option.name = other->substr(4);
+      option.value.text = option.value.text == "false" ? "true" : "false";
+    } else if (other) {
+      option.name = *other;
+    }
+    const auto silent = [&](const Setting& s) {
+      return s.name == option.name && same(text_of(s.value), text_of(option.value));
+    };
+    if (std::any_of(i.table.silence.begin(), i.table.silence.end(), silent)) continue;
+    out.set(option.name, std::move(option.value));
+  }
+  i.options = std::move(out);
+}
+
+void read_keys(Import& i) {
+  for (const Setting& option : i.table.always) {
+    if (i.options.text(option.name) == text_of(option.value)) i.options.take(option.name);
+  }
+  for (const auto& item : i.table.keys) {
+    if (const Line* line = std::get_if<Line>(&item)) {
+      read_line(i, *line);
+    } else {
+      read_choice(i, std::get<Choice>(item));
+    }
+  }
+}
+
+void account_for_rest(Import& i) {
+  std::vector<std::string> known;
+  for (const auto& item : i.table.keys) {
+    if (const Line* line = std::get_if<Line>(&item)) known.push_back(line->option);
+    if (const Choice* choice = std::get_if<Choice>(&item)) {
+      for (const std::string& option : options_of(*choice)) known.push_back(option);
+    }
+  }
+  for (const Setting& option : std::vector<Setting>(i.options.all())) {
+    if (option.taken) continue;
+    if (listed(i.table.no_effect, option.name) || listed(i.ignored, option.name) || listed(i.ignored, "all")) {
+      ++i.without_effect;
+    } else if (const std::string* why = beside(i.table.small_effect, option.name)) {
+      i.notes.push_back(option.name + ' ' + text_of(option.value) + ": " + *why);
+    } else if (const std::string* why_not = beside(i.table.not_taken, option.name)) {
+      i.refuse(option.name, "cannot be taken in: " + *why_not,
+               "leave it out, or add --ignore " + option.name + " to predict a run without it");
+    } else {
+      const auto near = base::nearest(option.name, known);
+      i.refuse(option.name, "is not known",
+               (near ? "did you mean " + *near + "? " : "") + "add --ignore " + option.name +
+                   " if it has no effect on time and memory");
+    }
+  }
+}
+
+}  // namespace config::launch

@@ -1,0 +1,148 @@
+// core/config/launch/import_job.cpp -- the way in: a framework's options become a Job's tree.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/config/huggingface.h"
+#include "core/config/job_reader.h"
+#include "core/config/launch/framework.h"
+#include "core/config/launch/job_settings.h"
+#include "core/config/model_writer.h"
+
+namespace config::launch {
+namespace {
+
+/// GPUs of the cluster that the flags name; 0 when they do not.
+std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue) {
+  const Value* cluster = tree.find("cluster");
+  const Value* node = cluster ? cluster->find("node") : nullptr;
+  if (!node || node->kind == Value::Kind::list) return 0;
+  Faults faults;
+  const spec::Node read = catalogue.node(*node, "cluster.node", faults);
+  const std::string nodes = flattened(tree).text("cluster.nodes", "1");
+  return faults.empty() && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8
+             ? std::int64_t{read.gpus} * std::stoll(nodes)
+             : 0;
+}
+
+std::string settings_text(const spec::Job& job) {
+  std::string out;
+  for (const Setting& setting : job_settings(job).all()) {
+    if (setting.name != "model.name") out += setting.name + '=' + text_of(setting.value) + '\n';
+  }
+  return out;
+}
+
+/// What the framework does unasked is left out where the Job's own default is the same.
+void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
+  const auto job_of = [&](const Settings& settings) {
+    return settings_text(read_job(merged(nested(settings), given), catalogue));
+  };
+  const std::string whole = job_of(keys);
+  for (std::size_t i = keys.all().size(); i-- > 0;) {
+    const Setting& key = keys.all()[i];
+    if (!key.value.where.file.empty() || key.name == "model.name" || key.name == "strategy.framework") continue;
+    Settings less = keys;
+    less.all().erase(less.all().begin() + static_cast<std::ptrdiff_t>(i));
+    try {
+      if (job_of(less) == whole) keys = std::move(less);
+    } catch (const base::InputError&) {
+      // needed
+    }
+  }
+}
+
+/// As one that says all it leaves to defaults, without its name.
+spec::Model shape_of(spec::Model model) {
+  model.name.clear();
+  model.qkv_bias = model.has_qkv_bias();
+  model.proj_bias = model.has_proj_bias();
+  return model;
+}
+
+/// A shape that the catalogue has goes by its name there.
+void name_model(Settings& keys, const spec::Model& model, const Catalogue& catalogue) {
+  for (const std::string& name : catalogue.names(Catalogue::Kind::model)) {
+    Faults faults;
+    const spec::Model known = catalogue.model(scalar(name), "model", faults);
+    if (!faults.empty() || shape_of(model) != shape_of(known)) continue;
+    std::erase_if(keys.all(), [](const Setting& key) { return key.name.starts_with("model."); });
+    Settings named;
+    named.set("model", name);
+    for (Setting& key : keys.all()) named.set(key.name, std::move(key.value));
+    keys = std::move(named);
+    return;
+  }
+}
+
+/// The sections in the order of a Job file.
+Value in_order(Value tree) {
+  const auto rank = [](const std::string& key) {
+    return key == "model" ? 0 : key == "cluster" ? 1 : key == "training" ? 2 : 3;
+  };
+  std::stable_sort(tree.entries.begin(), tree.entries.end(),
+                   [&](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
+  return tree;
+}
+
+/// Not one of the framework's files, if nothing in it is known.
+void refuse_strange(const Import& i, const std::string& path) {
+  const bool any =
+      std::any_of(i.options.all().begin(), i.options.all().end(), [](const Setting& s) { return s.taken; });
+  if (!any && i.without_effect == 0) {
+    throw base::InputError(
+        {{"FILE", "has no option of " + i.table.title, "name another file, or another format", {path, 0, 0}}});
+  }
+}
+
+}  // namespace
+
+Imported import_job(const Framework& framework, const std::string& path, const Value& given,
+                    const std::vector<std::string>& ignored, const Catalogue& on) {
+  const Catalogue catalogue = on.remembering();
+  const Correspondence table = read_correspondence(catalogue, framework.table);
+  Import i{table, catalogue, framework.parse(path), 0, ignored, {}, {}, {}, 0};
+  Value cluster = given;
+  unify(i);
+  if (const Value* nodes = i.options.find("nnodes"); nodes && !flattened(given).has("cluster.nodes")) {
+    set_path(cluster, "cluster.nodes", nodes->text, path);
+  }
+  i.gpus = gpus_of(cluster, catalogue);
+  framework.read(i);
+  account_for_rest(i);
+  refuse_strange(i, path);
+  if (!i.faults.empty()) throw base::InputError(std::move(i.faults));
+  i.keys.set("strategy.framework", table.profile);
+  // A model that is given replaces the file's.
+  if (const Value* model = given.find("model"); model && model->kind != Value::Kind::map) {
+    std::erase_if(i.keys.all(),
+                  [](const Setting& key) { return key.name == "model" || key.name.starts_with("model."); });
+  }
+  prune(i.keys, given, catalogue);
+  if (i.keys.has("model.layers"))
+    name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, catalogue);
+  Imported out{in_order(merged(nested(i.keys), given)), std::move(i.notes)};
+  if (i.without_effect > 0)
+    out.remarks.push_back("options without effect on time and memory: " + std::to_string(i.without_effect));
+  return out;
+}
+
+Imported import_model(const std::string& path, const Value& given, const Catalogue& catalogue) {
+  const Value config = load(path);
+  if (!is_huggingface(config)) {
+    throw base::InputError(
+        {{"FILE", "has neither model_type nor architectures", "name a Hugging Face config.json", config.where}});
+  }
+  Faults faults;
+  const spec::Model model = read_huggingface(config, "imported", faults);
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  Settings keys;
+  for (Setting& key : flattened(model_tree(model)).all()) keys.set("model." + key.name, std::move(key.value));
+  name_model(keys, model, catalogue);
+  Imported out{in_order(merged(nested(keys), given)), {}};
+  read_job(out.tree, catalogue);
+  return out;
+}
+
+}  // namespace config::launch

@@ -1,0 +1,250 @@
+// core/config/launch/megatron_import.cpp -- Megatron-LM's arguments, out of a shell script or a YAML file, into the
+// keys of a Job. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "core/config/launch/layer_pattern.h"
+#include "core/config/launch/megatron.h"
+#include "core/config/launch/shell_words.h"
+
+namespace config::launch {
+namespace {
+
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+/// A word that is the program, or all of an array's words, ends what an option may take.
+bool ends_values(const std::string& word) {
+  return word.ends_with(".py") || word.find("[@]") != word.npos || word.find("[*]") != word.npos || word == "$@" ||
+         (word.size() == 2 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])));
+}
+
+Value value_of(const std::vector<ShellWord>& values, const base::Where& where) {
+  if (values.empty()) return scalar("true", where);
+  if (values.size() == 1) return scalar(values.front().text, values.front().where);
+  Value list = list_of({});
+  list.where = values.front().where;
+  for (const ShellWord& word : values) list.items.push_back(scalar(word.text, word.where));
+  return list;
+}
+
+Settings options_of(const std::vector<ShellWord>& words) {
+  Settings out;
+  for (std::size_t i = 0; i < words.size();) {
+    const ShellWord& word = words[i++];
+    if (!word.text.starts_with("--") || word.text.size() == 2) continue;
+    const std::size_t equals = word.text.find('=');
+    if (equals != word.text.npos) {
+      out.set(dashed(word.text.substr(2, equals - 2)), word.text.substr(equals + 1), word.where);
+      continue;
+    }
+    std::vector<ShellWord> values;
+    while (i < words.size() && !words[i].ends_command && !words[i].text.starts_with("--") &&
+           !ends_values(words[i].text)) {
+      values.push_back(words[i++]);
+    }
+    out.set(dashed(word.text.substr(2)), value_of(values, word.where));
+  }
+  return out;
+}
+
+/// Arguments as a run saves them: every one, by its variable. What is false or null was not given.
+Settings options_of(const Value& tree) {
+  Settings out;
+  for (Setting& setting : flattened(tree).all()) {
+    const std::size_t dot = setting.name.rfind('.');  // sections carry no meaning
+    const std::string name = dashed(setting.name.substr(dot == std::string::npos ? 0 : dot + 1));
+    out.set(name, std::move(setting.value));
+  }
+  return out;
+}
+
+void read_vocabulary(Import& i) {
+  if (i.options.has("padded-vocab-size")) {
+    i.options.take("vocab-size");
+    return;
+  }
+  const Value* written = i.options.find("vocab-size");
+  if (!written) return;
+  const base::Where where = written->where;
+  const auto rows = i.number("vocab-size");
+  const std::int64_t divisor = i.number("make-vocab-size-divisible-by").value_or(128);
+  const auto tp = i.options.find("tensor-model-parallel-size") ? i.number("tensor-model-parallel-size") : 1;
+  if (!rows || !tp || divisor < 1 || *tp < 1) return;
+  const bool adds_end = i.options.text("tokenizer-type") == "NullTokenizer";  // of a document
+  const std::int64_t unit = divisor * *tp, padded = (*rows + adds_end + unit - 1) / unit * unit;
+  i.keys.set("model.vocab", std::to_string(padded), where);
+}
+
+/// Widths that follow from others where they are not given.
+void read_widths(Import& i) {
+  if (const Value* positions = i.options.take("max-position-embeddings")) i.keys.set("model.max_positions", *positions);
+  if (i.options.take("use-rotary-position-embeddings")) i.keys.set("model.position", "rope");
+  const std::int64_t hidden = i.number("hidden-size").value_or(0);
+  if (!i.options.has("ffn-hidden-size") && hidden > 0) {
+    const std::int64_t gated = static_cast<std::int64_t>(4.0 * static_cast<double>(hidden) * 2 / 3 / 64) * 64;
+    i.keys.set("model.ffn", std::to_string(i.options.has("swiglu") ? gated : 4 * hidden));
+  }
+  if (i.options.has("num-experts") && !i.options.has("moe-ffn-hidden-size")) {
+    const Value* ffn = i.options.find("ffn-hidden-size");
+    i.keys.set("model.moe.ffn", ffn ? text_of(*ffn) : i.keys.text("model.ffn"));
+  }
+}
+
+void read_expert_layers(Import& i) {
+  const Value* pattern = i.options.take("moe-layer-freq");
+  if (!pattern) return;
+  const std::optional<std::vector<int>> layers = layer_list(text_of(*pattern));
+  const std::optional<ExpertLayers> found = layers ? expert_layers(*layers) : std::nullopt;
+  if (!found) {
+    return i.refuse(
+        "moe-layer-freq", "'" + text_of(*pattern) + "' is no pattern of a Job",
+        "a Job has first_dense dense layers, or experts in every n-th layer: write ([0]*3+[1]*58) or ([0,1]*16)");
+  }
+  i.keys.set("model.moe.first_dense", std::to_string(found->first_dense), pattern->where);
+  i.keys.set("model.moe.every", std::to_string(found->every), pattern->where);
+}
+
+void set_stage_layers(Import& i, const std::vector<int>& layers, const base::Where& where) {
+  std::vector<std::string> texts;
+  for (const int count : layers) texts.push_back(std::to_string(count));
+  Value list = list_of(texts);
+  list.where = where;
+  i.keys.set("strategy.stage_layers", std::move(list));
+}
+
+void read_layout(Import& i, std::int64_t pp) {
+  const Value layout = *i.options.take("pipeline-model-parallel-layout");
+  const auto layers = stage_layers(text_of(layout));
+  if (!layers || static_cast<std::int64_t>(layers->size()) % pp != 0) {
+    return i.refuse("pipeline-model-parallel-layout", "'" + text_of(layout) + "' is no layout of a Job",
+                    "a Job's begins with E, ends with L and has t and | between them, pp (times vpp) parts in all");
+  }
+  set_stage_layers(i, *layers, layout.where);
+  const std::int64_t chunks = static_cast<std::int64_t>(layers->size()) / pp;
+  if (chunks > 1) i.options.set("num-virtual-stages-per-pipeline-rank", std::to_string(chunks), layout.where);
+}
+
+/// Layers of the first and of the last stage; those between share the rest.
+void read_ends(Import& i, std::int64_t pp, std::int64_t layers) {
+  const Value* first = i.options.find("decoder-first-pipeline-num-layers");
+  const base::Where where = (first ? first : i.options.find("decoder-last-pipeline-num-layers"))->where;
+  const auto front = i.number("decoder-first-pipeline-num-layers"), back = i.number("decoder-last-pipeline-num-layers");
+  const std::int64_t between = pp - (front ? 1 : 0) - (back ? 1 : 0);
+  const std::int64_t rest = layers - front.value_or(0) - back.value_or(0);
+  if (i.options.has("num-virtual-stages-per-pipeline-rank") || between < 1 || rest < 0 || rest % between != 0) {
+    i.faults.push_back({"decoder-first-pipeline-num-layers",
+                        "the layers between do not divide into the other stages, or there are several chunks a stage",
+                        "write --pipeline-model-parallel-layout", where});
+    return;
+  }
+  std::vector<int> out(static_cast<std::size_t>(pp), static_cast<int>(rest / between));
+  if (front) out.front() = static_cast<int>(*front);
+  if (back) out.back() = static_cast<int>(*back);
+  set_stage_layers(i, out, where);
+}
+
+/// Both ends counted, or the loss alone where only that divides: what a Job's embedding_in_split means.
+void read_split(Import& i, std::int64_t chunks, std::int64_t layers) {
+  const bool embedding = i.options.take("account-for-embedding-in-pipeline-split");
+  const bool loss = i.options.take("account-for-loss-in-pipeline-split");
+  if (!embedding && !loss) return;
+  if (chunks < 1 || !loss || embedding != ((layers + 2) % chunks == 0)) {
+    return i.refuse(embedding ? "account-for-embedding-in-pipeline-split" : "account-for-loss-in-pipeline-split",
+                    "does not split " + std::to_string(layers) + " layers as embedding_in_split does",
+                    "write --pipeline-model-parallel-layout");
+  }
+  i.keys.set("strategy.embedding_in_split", "true");
+}
+
+void read_stages(Import& i) {
+  const std::int64_t pp = std::max<std::int64_t>(1, i.number("pipeline-model-parallel-size").value_or(1));
+  const std::int64_t layers = i.number("num-layers").value_or(0);
+  if (const Value* each = i.options.find("num-layers-per-virtual-pipeline-stage")) {
+    const base::Where where = each->where;
+    const std::int64_t count = i.number("num-layers-per-virtual-pipeline-stage").value_or(0);
+    if (count < 1 || layers % (pp * count) != 0) {
+      return i.refuse("num-layers-per-virtual-pipeline-stage", "does not divide the layers of a stage",
+                      "write a divisor of layers / stages");
+    }
+    i.options.set("num-virtual-stages-per-pipeline-rank", std::to_string(layers / pp / count), where);
+  }
+  if (i.options.has("pipeline-model-parallel-layout")) read_layout(i, pp);
+  if (i.options.has("decoder-first-pipeline-num-layers") || i.options.has("decoder-last-pipeline-num-layers"))
+    read_ends(i, pp, layers);
+  const std::int64_t vpp = i.number("num-virtual-stages-per-pipeline-rank").value_or(1);
+  read_split(i, pp * vpp, layers);
+  if (vpp > 1 && pp > 1 && i.options.text("recompute-method") == "block") {
+    i.refuse("recompute-method", "block counts the layers of each chunk, and a Job those of a stage",
+             "write --recompute-method uniform");
+  }
+}
+
+void read_narrow_layers(Import& i) {
+  const Value* wide = i.options.take("first-last-layers-bf16");
+  const base::Where where = wide ? wide->where : base::Where{};
+  const auto first = i.number("num-layers-at-start-in-bf16"), last = i.number("num-layers-at-end-in-bf16");
+  if (!wide) return;
+  i.keys.set("training.wide_layers.first", std::to_string(first.value_or(1)), where);
+  i.keys.set("training.wide_layers.last", std::to_string(last.value_or(1)), where);
+}
+
+void read_shards(Import& i) {
+  const Value* written = i.options.find("num-distributed-optimizer-instances");
+  if (!written) return;
+  const base::Where where = written->where;
+  const std::int64_t copies = i.number("num-distributed-optimizer-instances").value_or(0);
+  const std::int64_t others =
+      i.number("tensor-model-parallel-size").value_or(1) * i.number("pipeline-model-parallel-size").value_or(1);
+  const std::int64_t ranks = others > 0 ? i.gpus / others : 0;
+  if (copies < 1 || ranks < 1 || ranks % copies != 0) {
+    return i.refuse("num-distributed-optimizer-instances",
+                    "does not divide the data-parallel ranks, or the GPUs are not known",
+                    "add --node and --nodes, and write a divisor of the data-parallel ranks");
+  }
+  i.keys.set("strategy.shard", std::to_string(ranks / copies), where);
+}
+
+void read_batch(Import& i) {
+  if (const Value* nodes = i.options.take("nnodes")) i.keys.set("cluster.nodes", *nodes);
+  if (Value modules; const Value* written = i.options.find("recompute-modules")) {
+    modules = *written;
+    if (modules.kind == Value::Kind::scalar) {
+      modules = list_of({modules.text});
+      modules.where = written->where;
+    }
+    i.options.set("recompute-modules", std::move(modules));
+  }
+  if (i.options.has("optimizer-cpu-offload") && !i.options.has("exp-avg-dtype"))
+    i.options.erase("use-precision-aware-optimizer");
+}
+
+}  // namespace
+
+Settings parse_megatron(const std::string& path) {
+  if (path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json")) return options_of(load(path));
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return options_of(shell_words(text, path));
+}
+
+void read_megatron(Import& i) {
+  // Of saved arguments: what a flag would not have said.
+  std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
+  read_batch(i);
+  read_vocabulary(i);
+  read_widths(i);
+  read_expert_layers(i);
+  read_stages(i);
+  read_narrow_layers(i);
+  read_shards(i);
+  read_keys(i);
+}
+
+}  // namespace config::launch

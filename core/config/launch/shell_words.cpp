@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/launch/shell_words.h"
+
+#include <cctype>
+#include <map>
+
+namespace config::launch {
+namespace {
+
+bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, const std::string& name) : text_(text) { at_.file = name; }
+
+  std::vector<ShellWord> words() {
+    while (pos_ < text_.size()) step();
+    end_command();
+    return std::move(out_);
+  }
+
+ private:
+  char peek(std::size_t ahead = 0) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
+  char next() {
+    const char c = text_[pos_++];
+    if (c == '\n') {
+      ++at_.line;
+      at_.column = 1;
+    } else {
+      ++at_.column;
+    }
+    return c;
+  }
+
+  void step() {
+    const char c = peek();
+    if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
+      end_word();
+      while (next() != '\n') {
+      }
+    } else if (c == '#' && !in_word_) {
+      while (pos_ < text_.size() && peek() != '\n') next();
+    } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
+      next();
+      end_word();
+      if (depth_ == 0) end_command();
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      next();
+      end_word();
+    } else if (c == '(' || c == ')') {
+      parenthesis(next());
+    } else {
+      begin_word();
+      piece();
+    }
+  }
+
+  /// NAME=( begins an array, whose words are words like others.
+  void parenthesis(char c) {
+    if (c == '(' && in_word_ && word_.text.ends_with('=')) {
+      in_word_ = false;
+      ++depth_;
+    } else if (c == ')' && depth_ > 0) {
+      end_word();
+      --depth_;
+      end_command();
+    } else {
+      end_word();
+    }
+  }
+
+  void piece() {
+    const char c = peek();
+    if (c == '\'' || c == '"') {
+      quoted(c);
+    } else if (c == '$') {
+      variable();
+    } else {
+      if (c == '\\' && pos_ + 1 < text_.size()) next();
+      word_.text += next();
+    }
+  }
+
+  void quoted(char quote) {
+    const base::Where begin = at_;
+    next();
+    while (pos_ < text_.size() && peek() != quote) {
+      if (quote == '"' && peek() == '$') {
+        variable();
+      } else {
+        if (quote == '"' && peek() == '\\' && pos_ + 1 < text_.size()) next();
+        word_.text += next();
+      }
+    }
+    if (pos_ >= text_.size()) {
+      throw base::InputError({{std::string(1, quote), "opens a text that nothing closes", "close it", begin}});
+    }
+    next();
+  }
+
+  /// $NAME, ${NAME}, ${NAME:-otherwise}; anything else stays as it is.
+  void variable() {
+    std::string as_written(1, next());
+    std::string name, otherwise;
+    const bool braced = peek() == '{';
+    if (braced) {
+      as_written += next();
+      while (pos_ < text_.size() && peek() != '}') as_written += next();
+      if (pos_ < text_.size()) as_written += next();
+      name = as_written.substr(2, as_written.size() - 3);
+      if (const std::size_t dash = name.find(":-"); dash != name.npos) {
+        otherwise = name.substr(dash + 2);
+        name.resize(dash);
+      }
+    } else {
+      while (is_name_letter(peek())) as_written += next();
+      name = as_written.substr(1);
+    }
+    const auto known = variables_.find(name);
+    word_.text += known != variables_.end() ? known->second : otherwise.empty() ? as_written : otherwise;
+  }
+
+  void begin_word() {
+    if (in_word_) return;
+    in_word_ = true;
+    word_ = {"", at_};
+  }
+  void end_word() {
+    if (!in_word_) return;
+    in_word_ = false;
+    if (const std::size_t equals = assignment(); equals != std::string::npos) {
+      variables_[word_.text.substr(0, equals)] = word_.text.substr(equals + 1);
+    } else {
+      out_.push_back(word_);
+    }
+  }
+  void end_command() {
+    end_word();
+    if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", at_, true});
+  }
+  /// Where the "=" of NAME=value is.
+  std::size_t assignment() const {
+    const std::size_t equals = word_.text.find('=');
+    if (equals == 0 || equals == std::string::npos) return std::string::npos;
+    for (std::size_t i = 0; i < equals; ++i) {
+      if (!is_name_letter(word_.text[i])) return std::string::npos;
+    }
+    return equals;
+  }
+
+  std::string_view text_;
+  std::size_t pos_ = 0;
+  base::Where at_{"", 1, 1};
+  int depth_ = 0;
+  bool in_word_ = false;
+  ShellWord word_;
+  std::map<std::string, std::string> variables_;
+  std::vector<ShellWord> out_;
+};
+
+}  // namespace
+
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& name) { return Lexer(text, name).words(); }
+
+}  // namespace config::launch

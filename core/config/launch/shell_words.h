@@ -1,0 +1,23 @@
+// core/config/launch/shell_words.h -- the words of a shell script, near enough to find the options of a command in it:
+// quotes, line continuations, comments, arrays, and variables that the script itself sets. Nothing is run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/fault.h"
+
+namespace config::launch {
+
+struct ShellWord {
+  std::string text;  // without quotes; a variable that is not set stays "$NAME"
+  base::Where where;
+  bool ends_command = false;  // nothing but the end of a command; the text is empty
+};
+
+/// `name` stands for the file in places. A quote that nothing closes is a base::InputError.
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& name);
+
+}  // namespace config::launch

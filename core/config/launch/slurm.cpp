@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/launch/slurm.h"
+
+namespace config::launch {
+namespace {
+
+/// What each node runs, in the folder that the script was submitted from.
+std::string command(const Export& e, const Framework& framework, const std::string& file) {
+  if (framework.name == "megatron") return "bash " + file + " \"$@\"";
+  if (framework.name == "torchtitan")
+    return torchrun(e.job) + " -m torchtitan.train --job.config_file " + file + " \"$@\"";
+  if (framework.name == "deepspeed")
+    return torchrun(e.job) + " \"${TRAIN:?names the training script}\" --deepspeed --deepspeed_config " + file +
+           " \"$@\"";
+  return "accelerate launch --config_file " + file +
+         " --machine_rank \"$SLURM_NODEID\" --main_process_ip \"$HEAD_NODE\" --main_process_port 29500"
+         " \"${TRAIN:?names the training script}\" \"$@\"";
+}
+
+}  // namespace
+
+File batch_script(const Export& e, const Framework& framework, const std::string& file) {
+  const std::string nodes = std::to_string(e.job.cluster.nodes), gpus = std::to_string(e.job.cluster.node.gpus);
+  // Quotes inside of bash -c are the node's: SLURM_NODEID differs there.
+  return {"job.sbatch",
+          "#!/usr/bin/env bash\n" + heading(e, "# ") + "# sbatch job.sbatch [arguments of the program]; " + file +
+              " lies beside it.\n"
+              "#SBATCH --job-name=" +
+              e.job.model.name + "\n#SBATCH --nodes=" + nodes +
+              "\n#SBATCH --ntasks-per-node=1        # one launcher a node, which starts a process for each GPU\n"
+              "#SBATCH --gpus-per-node=" +
+              gpus +
+              "\n#SBATCH --exclusive\n#SBATCH --time=01:00:00\nset -euo pipefail\n"
+              "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\nexport HEAD_NODE\n"
+              "srun bash -c '" +
+              command(e, framework, file) + "' _ \"$@\"\n"};
+}
+
+}  // namespace config::launch

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/model_writer.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace config {
+namespace {
+
+const char* name_of(spec::Activation activation) {
+  switch (activation) {
+    case spec::Activation::gelu: return "gelu";
+    case spec::Activation::relu: return "relu";
+    case spec::Activation::swiglu: return "swiglu";
+    case spec::Activation::geglu: return "geglu";
+  }
+  return "";
+}
+
+const char* name_of(spec::Norm norm) { return norm == spec::Norm::rmsnorm ? "rmsnorm" : "layernorm"; }
+
+const char* name_of(spec::Position position) {
+  switch (position) {
+    case spec::Position::rope: return "rope";
+    case spec::Position::learned: return "learned";
+    case spec::Position::alibi: return "alibi";
+    case spec::Position::none: return "none";
+  }
+  return "";
+}
+
+void add(Value& map, const char* key, std::string text) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.text = std::move(text);
+  map.set(key, std::move(value));
+}
+void add(Value& map, const char* key, const char* text) { add(map, key, std::string(text)); }
+void add(Value& map, const char* key, bool value) { add(map, key, value ? "true" : "false"); }
+void add(Value& map, const char* key, std::int64_t value) { add(map, key, std::to_string(value)); }
+void add(Value& map, const char* key, int value) { add(map, key, std::int64_t{value}); }
+
+Value tree_of(const spec::Moe& moe) {
+  Value map;
+  add(map, "experts", moe.experts);
+  add(map, "top_k", moe.top_k);
+  add(map, "ffn", moe.ffn);
+  add(map, "shared_experts", moe.shared_experts);
+  add(map, "shared_ffn", moe.shared_ffn);
+  add(map, "first_dense", moe.first_dense);
+  add(map, "every", moe.every);
+  add(map, "router_bias", moe.router_bias);
+  return map;
+}
+
+Value tree_of(const spec::Mla& mla) {
+  Value map;
+  add(map, "q_lora_rank", mla.q_lora_rank);
+  add(map, "kv_lora_rank", mla.kv_lora_rank);
+  add(map, "rope_head_dim", mla.rope_head_dim);
+  add(map, "nope_head_dim", mla.nope_head_dim);
+  add(map, "value_head_dim", mla.value_head_dim);
+  return map;
+}
+
+}  // namespace
+
+Value model_tree(const spec::Model& model) {
+  Value map;
+  add(map, "name", model.name);
+  add(map, "layers", model.layers);
+  add(map, "hidden", model.hidden);
+  add(map, "heads", model.heads);
+  add(map, "kv_heads", model.kv_heads);
+  add(map, "head_dim", model.head_dim);
+  add(map, "ffn", model.ffn);
+  add(map, "gated_mlp", model.gated_mlp);
+  add(map, "activation", name_of(model.activation));
+  add(map, "vocab", model.vocab);
+  add(map, "tied_embeddings", model.tied_embeddings);
+  add(map, "norm", name_of(model.norm));
+  if (model.norm == spec::Norm::layernorm) add(map, "norm_bias", model.norm_bias);
+  add(map, "embedding_norm", model.embedding_norm);
+  add(map, "post_norms", model.post_norms);
+  add(map, "position", name_of(model.position));
+  add(map, "max_positions", model.max_positions);
+  add(map, "bias", model.bias);
+  add(map, "qkv_bias", model.has_qkv_bias());
+  add(map, "proj_bias", model.has_proj_bias());
+  add(map, "head_bias", model.head_bias);
+  add(map, "qk_norm", model.qk_norm);
+  add(map, "causal", model.causal);
+  add(map, "window", model.window);
+  add(map, "window_every", model.window_every);
+  add(map, "attention_sinks", model.attention_sinks);
+  add(map, "parallel_block", model.parallel_block);
+  if (model.parallel_block) add(map, "norms_in_parallel", model.norms_in_parallel);
+  add(map, "mtp", model.mtp);
+  if (model.moe) map.set("moe", tree_of(*model.moe));
+  if (model.mla) map.set("mla", tree_of(*model.mla));
+  return map;
+}
+
+}  // namespace config

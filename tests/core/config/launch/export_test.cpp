@@ -1,0 +1,124 @@
+// tests/core/config/launch/export_test.cpp -- one Job a framework as a golden text, and what is refused, word for word.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "core/config/launch/framework.h"
+#include "tests/golden.h"
+
+namespace {
+
+using namespace config::launch;
+
+const config::Catalogue& catalogue() {
+  static const config::Catalogue all(FORERUN_SOURCE_DIR);
+  return all;
+}
+
+config::Value job(const std::string& strategy, const std::string& model = "llama3-8b",
+                  const std::string& training = "") {
+  return config::parse("model: " + model + "\ncluster: {node: dgx-h100, nodes: 2}\n" +
+                           "training: {sequence: 8192, global_batch: 64" + training + "}\nstrategy: {" + strategy +
+                           "}\n",
+                       "job.yaml");
+}
+
+/// All files of a launch, with their names.
+std::string text_of(const Launch& launch) {
+  std::string out;
+  for (const File& file : launch.files) out += "==> " + file.name + " <==\n" + file.text;
+  for (const std::string& note : launch.notes) out += "note: " + note + '\n';
+  return out;
+}
+
+std::string refusal(const config::Value& tree, const char* to) {
+  try {
+    return "written:\n" + text_of(export_job(tree, catalogue(), to));
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+}
+
+const char kMegatron[] =
+    "tp: 2, sp: true, pp: 2, schedule: interleaved, vpp: 4, cp: 2, zero: 1, recompute: selective, attention_kernel: "
+    "cudnn";
+
+TEST(ExportedJob, OneJobAsMegatronAndItsConfigurationsSayIt) {
+  testing_support::expect_golden("launch_megatron.txt", text_of(export_job(job(kMegatron), catalogue(), "megatron")));
+  testing_support::expect_golden("launch_megatron_bridge.txt",
+                                 text_of(export_job(job(kMegatron), catalogue(), "megatron-bridge")));
+  testing_support::expect_golden(
+      "launch_nemo.txt",
+      text_of(export_job(job(std::string(kMegatron) + ", overlap: {tp: none}"), catalogue(), "nemo")));
+}
+
+TEST(ExportedJob, ExpertsAndLatentAttentionAsMegatronSaysThem) {
+  const config::Value tree =
+      job("tp: 2, sp: true, ep: 8, etp: 1, zero: 1, moe_dispatcher: deepep, recompute: {kind: selective, modules: "
+          "[moe_act]}",
+          "deepseek-v2", ", precision: fp8, fp8_recipe: blockwise");
+  testing_support::expect_golden("launch_megatron_experts.txt", text_of(export_job(tree, catalogue(), "megatron")));
+}
+
+TEST(ExportedJob, OneJobAsTorchtitanSaysIt) {
+  const config::Value tree =
+      job("tp: 2, sp: true, pp: 2, schedule: interleaved, vpp: 2, zero: 3, recompute: selective_ops, compile: true");
+  testing_support::expect_golden("launch_torchtitan.txt", text_of(export_job(tree, catalogue(), "torchtitan")));
+}
+
+TEST(ExportedJob, OneJobAsDeepspeedSaysIt) {
+  const config::Value tree = job("zero: 3, offload: {optimizer: cpu}, recompute: full, framework: deepspeed");
+  testing_support::expect_golden("launch_deepspeed.txt", text_of(export_job(tree, catalogue(), "deepspeed")));
+}
+
+TEST(ExportedJob, OneJobAsAccelerateSaysIt) {
+  const config::Value tree = job("zero: 3, shard: 8, recompute: full, framework: torch");
+  testing_support::expect_golden("launch_accelerate.txt", text_of(export_job(tree, catalogue(), "accelerate-fsdp")));
+}
+
+TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
+  testing_support::expect_golden("launch_slurm.txt",
+                                 text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
+}
+
+TEST(ExportedJob, MegatronHasNoZeroBubble) {
+  EXPECT_EQ(refusal(job("pp: 4, schedule: zb-v"), "megatron"),
+            "job.yaml:4:29: error: strategy.schedule: Megatron-LM cannot say 'zb-v': its schedules are 1F1B and "
+            "interleaved 1F1B\n"
+            "  mend: write strategy.schedule: interleaved or 1f1b");
+}
+
+TEST(ExportedJob, MegatronKnowsThreeAttentionKernels) {
+  EXPECT_EQ(refusal(job("attention_kernel: flash3"), "megatron"),
+            "job.yaml:4:30: error: strategy.attention_kernel: Megatron-LM cannot say 'flash3': --attention-backend is "
+            "unfused (scaled masked "
+            "softmax), flash (FlashAttention as it is installed) or fused (cuDNN)\n"
+            "  mend: write strategy.attention_kernel: fused_softmax, flash2 or cudnn");
+}
+
+TEST(ExportedJob, AccelerateHasNoTensorParallelism) {
+  EXPECT_EQ(refusal(job("tp: 2, sp: true, zero: 3"), "accelerate-fsdp"),
+            "job.yaml:4:16: error: strategy.tp: Accelerate's FSDP cannot say '2': a model of its own tensor-parallel "
+            "plan would be needed, "
+            "which is the training script's\n  mend: write strategy.tp: 1");
+}
+
+TEST(ExportedJob, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
+  for (const char* to : {"megatron", "torchtitan", "deepspeed", "accelerate-fsdp"}) {
+    EXPECT_NE(refusal(job("zero: 3, lora: {rank: 16, targets: [qkv]}"), to).find("strategy.lora.rank"),
+              std::string::npos)
+        << to;
+    EXPECT_NE(refusal(job("zero: 3", "llama3-8b", ", packing: {mean: 512}"), to).find("training.packing"),
+              std::string::npos)
+        << to;
+    EXPECT_NE(refusal(job("zero: 3", "llama3-8b", ", mode: prefill"), to).find("training.mode"), std::string::npos)
+        << to;
+  }
+}
+
+TEST(ExportedJob, OtherModelsThanTransformersAndOtherNamesAreTold) {
+  EXPECT_NE(refusal(job("zero: 0", "resnet50"), "megatron").find("model: is a list of operators"), std::string::npos);
+  EXPECT_NE(refusal(job("zero: 1"), "megaton").find("there is no framework 'megaton'"), std::string::npos);
+  EXPECT_NE(refusal(job("zero: 1, framework: none"), "slurm").find("'none' has no program"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,180 @@
+// tests/core/config/launch/import_test.cpp -- configurations as others write them become Jobs; every option that is not
+// understood is told, with its place. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/config/launch/framework.h"
+
+namespace {
+
+using namespace config::launch;
+
+class ImportedJob : public testing::Test {
+ protected:
+  ImportedJob() { std::filesystem::create_directories(folder_); }
+  ~ImportedJob() override { std::filesystem::remove_all(folder_); }
+
+  /// The imported Job's keys, as "key=value" lines; or the faults, without the folder.
+  std::string read(const char* framework, const std::string& name, const std::string& text, const std::string& given,
+                   const std::vector<std::string>& ignored = {}) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    std::string out;
+    try {
+      const Imported job =
+          import_job(*framework_named(framework), path, config::parse(given, "flags"), ignored, catalogue_);
+      for (const Setting& key : flattened(job.tree).all()) out += key.name + '=' + text_of(key.value) + '\n';
+      for (const std::string& remark : job.remarks) out += "# " + remark + '\n';
+    } catch (const base::InputError& error) {
+      out = error.what();
+      for (std::size_t at; (at = out.find(folder_ + "/")) != out.npos;) out.erase(at, folder_.size() + 1);
+    }
+    return out;
+  }
+  static bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+  std::string folder_ = testing::TempDir() + "forerun-import-" + std::to_string(::getpid());
+  config::Catalogue catalogue_{FORERUN_SOURCE_DIR};
+};
+
+const char kGpt[] =
+    "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention "
+    "--num-query-groups 8 "
+    "--swiglu --normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights "
+    "--disable-bias-linear "
+    "--seq-length 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --attention-dropout 0 --hidden-dropout 0.0 ";
+const char kCluster[] = "{cluster: {node: dgx-h100, nodes: 2}}";
+
+TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
+  const std::string out = read(
+      "megatron", "a.sh", std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192", kCluster);
+  EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
+}
+
+TEST_F(ImportedJob, TheVocabularyIsPaddedAsMegatronPadsIt) {
+  // 50257 to a multiple of 128 x 2 is 50432.
+  const std::string out = read(
+      "megatron", "a.sh",
+      std::string(kGpt) + "--vocab-size 50257 --tensor-model-parallel-size 2 --max-position-embeddings 4096", kCluster);
+  EXPECT_TRUE(has(out, "model.vocab=50432\n")) << out;
+}
+
+TEST_F(ImportedJob, LayersOfAVirtualStageBecomeChunks) {
+  // 32 layers on 4 stages in chunks of 2: 4 chunks a stage.
+  const std::string out = read("megatron", "a.sh",
+                               std::string(kGpt) +
+                                   "--padded-vocab-size 128256 --max-position-embeddings 8192 "
+                                   "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2",
+                               kCluster);
+  EXPECT_TRUE(has(out, "strategy.schedule=interleaved\nstrategy.vpp=4\n")) << out;
+}
+
+TEST_F(ImportedJob, SavedArgumentsAreReadByTheirVariables) {
+  const std::string out =
+      read("megatron", "args.yaml",
+           "{num_layers: 32, hidden_size: 4096, ffn_hidden_size: 14336, num_attention_heads: 32, "
+           "group_query_attention: true,\n"
+           " num_query_groups: 8, swiglu: true, normalization: RMSNorm, position_embedding_type: rope, "
+           "add_bias_linear: false,\n"
+           " untie_embeddings_and_output_weights: true, padded_vocab_size: 128256, max_position_embeddings: 8192, "
+           "seq_length: 4096,\n"
+           " global_batch_size: 32, micro_batch_size: 1, bf16: true, fp16: false, fp8: null, attention_dropout: 0.0, "
+           "hidden_dropout: 0.0,\n"
+           " sequence_parallel: true, tensor_model_parallel_size: 2, apply_rope_fusion: false, lr: 0.0003}",
+           kCluster);
+  EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
+  EXPECT_TRUE(has(out, "strategy.fused_kernels.rope=false\n")) << out;
+  EXPECT_TRUE(has(out, "# options without effect on time and memory: 1\n")) << out;
+}
+
+TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
+  const std::string text = std::string(kGpt) +
+                           "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --squared-relu \\\n  "
+                           "--my-trick 3 --seq-lenght 4";
+  EXPECT_EQ(
+      read("megatron", "a.sh", text, kCluster),
+      "a.sh:2:61: error: squared-relu: cannot be taken in: write model.activation: relu, which costs nearly the same\n"
+      "  mend: leave it out, or add --ignore squared-relu to predict a run without it\n"
+      "a.sh:3:14: error: my-trick: is not known\n"
+      "  mend: add --ignore my-trick if it has no effect on time and memory\n"
+      "a.sh:3:29: error: seq-lenght: is not known\n"
+      "  mend: did you mean seq-length? add --ignore seq-lenght if it has no effect on time and memory");
+  EXPECT_TRUE(
+      has(read("megatron", "a.sh", text, kCluster, {"squared-relu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
+}
+
+TEST_F(ImportedJob, AVariableThatNothingSetsIsNoNumber) {
+  EXPECT_TRUE(has(read("megatron", "a.sh", std::string(kGpt) + "--tensor-model-parallel-size $TP", kCluster),
+                  "tensor-model-parallel-size: '$TP' is a variable that the text does not set"));
+}
+
+TEST_F(ImportedJob, OptionsThatAJobCannotSayTogetherAreTold) {
+  EXPECT_TRUE(
+      has(read("megatron", "a.sh",
+               std::string(kGpt) + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 4",
+               kCluster),
+          "recompute-granularity full with recompute-method uniform with recompute-num-layers 4 is nothing that a Job "
+          "can say"));
+}
+
+TEST_F(ImportedJob, TorchtitansLeftoverDegreeNeedsTheCluster) {
+  const std::string toml =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n"
+      "[parallelism]\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = \"full\"\n";
+  // 16 GPUs over tp 2 are 8 replicas of 2 sequences.
+  const std::string out = read("torchtitan", "a.toml", toml, kCluster);
+  EXPECT_TRUE(has(out, "model=llama3.1-8b\n") && has(out, "training.global_batch=16\n") &&
+              has(out, "strategy.zero=3\n"))
+      << out;
+  EXPECT_TRUE(has(read("torchtitan", "a.toml", toml, "{}"), "add --node and --nodes"));
+}
+
+TEST_F(ImportedJob, TomlIsToldByItsPlace) {
+  EXPECT_TRUE(has(read("torchtitan", "a.toml", "[model]\nname = \n", kCluster), "a.toml:2:8: error: TOML:"));
+  EXPECT_TRUE(has(read("torchtitan", "a.toml",
+                       "[training]\nseq_len = 8192\nspeed = 3\n[activation_checkpoint]\nmode = \"none\"\n", kCluster),
+                  "a.toml:3:9: error: training.speed: is not known"));
+}
+
+TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
+  // 64 = 2 x 2 x 16
+  const std::string out = read(
+      "deepspeed", "a.json",
+      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
+          "gradient_clipping": 1.0, "bf16": {"enabled": true},
+          "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}})",
+      "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
+  EXPECT_TRUE(has(out, "strategy.dp=16\n") && has(out, "strategy.overlap.grad_reduce=true\n")) << out;
+  EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
+}
+
+TEST_F(ImportedJob, WhatATrainerFillsInIsTheFlagsToSay) {
+  const std::string json =
+      R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+          "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})";
+  const std::string out = read(
+      "deepspeed", "a.json", json,
+      "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 8, precision: bf16}}");
+  EXPECT_TRUE(has(out, "training.global_batch=8\n") &&
+              has(out, "# auto, so by the flags or the Job's defaults: train_batch_size"))
+      << out;
+  EXPECT_TRUE(has(read("deepspeed", "a.json", json, "{model: llama3-8b, cluster: {node: dgx-h100}}"),
+                  "training.global_batch: is missing"));
+}
+
+TEST_F(ImportedJob, HybridShardStaysInsideOfAMachine) {
+  const std::string yaml =
+      "{distributed_type: FSDP, mixed_precision: bf16, num_machines: 2, num_processes: 16, fsdp_config: "
+      "{fsdp_sharding_strategy: HYBRID_SHARD}}";
+  const std::string out =
+      read("accelerate-fsdp", "a.yaml", yaml,
+           "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 32}}");
+  EXPECT_TRUE(has(out, "strategy.shard=8\n") && has(out, "strategy.zero=3\n") && has(out, "cluster.nodes=2\n")) << out;
+  EXPECT_TRUE(has(read("accelerate-fsdp", "a.yaml", "{distributed_type: DEEPSPEED, num_machines: 1}", kCluster),
+                  "distributed_type: cannot be taken in"));
+}
+
+}  // namespace

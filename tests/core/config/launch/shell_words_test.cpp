@@ -1,0 +1,50 @@
+// tests/core/config/launch/shell_words_test.cpp -- options are found in scripts as people write them.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/launch/shell_words.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using config::launch::shell_words;
+
+/// Words with a space between, ";" where a command ends.
+std::string words(const std::string& text) {
+  std::string out;
+  for (const auto& word : shell_words(text, "run.sh"))
+    out += (out.empty() ? "" : " ") + (word.ends_command ? ";" : word.text);
+  return out;
+}
+
+TEST(ShellWords, CommandsEndAtLinesAndGoOnBehindABackslash) {
+  EXPECT_EQ(words("a b\nc \\\n  d # not this\ne"), "a b ; c d ; e ;");
+  EXPECT_EQ(words("a; b && c"), "a ; b ; c ;");
+}
+
+TEST(ShellWords, AnArrayIsOneCommandOverItsLines) {
+  EXPECT_EQ(words("ARGS=(\n --tp 2\n --bf16\n)\nrun"), "--tp 2 --bf16 ; run ;");
+}
+
+TEST(ShellWords, VariablesOfTheScriptAreFilledIn) {
+  EXPECT_EQ(words("TP=4\nexport PP=2\nrun $TP ${PP} \"$TP x\" '$TP'"), "export ; run 4 2 4 x $TP ;");
+  EXPECT_EQ(words("TP=${TP:-8}\nrun $TP"), "run 8 ;");
+  EXPECT_EQ(words("run $DATA ${A[@]}"), "run $DATA ${A[@]} ;");  // not set here
+}
+
+TEST(ShellWords, PlacesAreThoseOfTheFile) {
+  const auto found = shell_words("run \\\n  --tp 2", "run.sh");
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[1].where.line, 2);
+  EXPECT_EQ(found[1].where.column, 3);
+}
+
+TEST(ShellWords, AnOpenQuoteIsToldWhereItOpens) {
+  try {
+    shell_words("run\n  \"a b", "run.sh");
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_STREQ(error.what(), "run.sh:2:3: error: \": opens a text that nothing closes\n  mend: close it");
+  }
+}
+
+}  // namespace
