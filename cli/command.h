@@ -18,7 +18,7 @@ struct Command {
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
-extern const Command predict, compare, search, explain, calibrate, validate, import_logs, measure, list, show;
+extern const Command predict, compare, search, purchase, explain, calibrate, validate, import_logs, measure, list, show;
 
 /// The text of `forerun NAME --help`.
 std::string help_of(const Command&);
