@@ -18,9 +18,8 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict,   &compare,  &search,      &purchase, &explain,
-                           &calibrate, &validate, &import_logs, &measure,  &list,
-                           &show};
+const std::array kCommands{&predict,  &compare,     &search,  &purchase, &explain, &calibrate,
+                           &validate, &import_logs, &measure, &list,     &show};
 
 std::string help() {
   std::string out =

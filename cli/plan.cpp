@@ -112,7 +112,8 @@ base::InputError told_as_flags(const base::InputError& error) {
     if (fault.what != "is missing") continue;
     if (fault.field == "candidates") fault.mend = "add --candidates dgx-h100:32,64, or name a PLAN file";
     for (const PlanFlag& flag : kPlanFlags) {
-      if (flag.path == fault.field) fault.mend = std::string("add ") + flag.name + ' ' + flag.value + ", or name a PLAN file";
+      if (flag.path == fault.field)
+        fault.mend = std::string("add ") + flag.name + ' ' + flag.value + ", or name a PLAN file";
     }
   }
   return base::InputError(std::move(faults));
@@ -165,7 +166,8 @@ int run(const Arguments& args) {
 }
 
 std::vector<Option> plan_options() {
-  std::vector<Option> out{{kCandidates, "NODE:COUNTS", "clusters: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1", true}};
+  std::vector<Option> out{
+      {kCandidates, "NODE:COUNTS", "clusters: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1", true}};
   for (const PlanFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
   out.insert(out.end(), {{kSet, "PATH=VALUE", "any field of the plan: failures.repair=4h", true},
                          {"--fix", "KEY=VALUE", "a key of the strategy that is not searched: tp=8", true},
@@ -183,10 +185,11 @@ const Command purchase{
     .summary = "Which cluster to rent or buy for a training run: days, cost, risk, and what would change it.",
     .operands = {{"PLAN", "a plan file (docs/plan.md), and NODE:COUNTS of more candidates", true}},
     .options = plan_options(),
-    .notes = "Flags override the file, and --set overrides both. Without PLAN the flags alone make it:\n"
-             "  forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32\n"
-             "Ctrl-C ends the searches; the answer is then of what was looked at.\n"
-             "\nexit codes: 0 a candidate is recommended, 1 none will do, 2 the input is wrong, 130 interrupted\n",
+    .notes =
+        "Flags override the file, and --set overrides both. Without PLAN the flags alone make it:\n"
+        "  forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32\n"
+        "Ctrl-C ends the searches; the answer is then of what was looked at.\n"
+        "\nexit codes: 0 a candidate is recommended, 1 none will do, 2 the input is wrong, 130 interrupted\n",
     .run = run,
 };
 

@@ -24,7 +24,8 @@ std::string span(double seconds) { return base::human(base::s(seconds)); }
 std::string tokens_text(double tokens) {
   if (tokens >= 1e12) return fmt::format("{:.4g}T", tokens / 1e12);
   if (tokens >= 1e9) return fmt::format("{:.4g}B", tokens / 1e9);
-  return fmt::format("{:.4g}M", tokens / 1e6);
+  if (tokens >= 1e6) return fmt::format("{:.4g}M", tokens / 1e6);
+  return fmt::format("{:.0f}k", tokens / 1e3);
 }
 
 std::string title(const Purchase& p) {
@@ -71,14 +72,12 @@ std::string table(const Purchase& p) {
 std::string strategies(const Purchase& p) {
   std::string out = "\nBest strategies\n";
   const int width = name_columns(p);
-  std::string last;
   for (const PurchaseRow& row : p.rows) {
     if (!known(row)) continue;
-    const std::string words = strategy_words(row.strategy);
     const result::Prediction& s = row.prediction;
     out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width),
                      fmt::format("step {} ({} to {}), MFU {}: {}", span(s.step_time_s), span(s.step_time_low_s),
-                                 span(s.step_time_high_s), percent(s.mfu), words));
+                                 span(s.step_time_high_s), percent(s.mfu), strategy_words(row.strategy)));
   }
   return out;
 }
@@ -86,13 +85,15 @@ std::string strategies(const Purchase& p) {
 std::string goodput_text(const PurchaseRow& row) {
   const Goodput& g = row.goodput;
   std::string out = fmt::format(
-      "a failure every {}; {} spare node{}; checkpoints of {} in {} every {} steps ({}); lost {}, down {}, checkpoints {}",
+      "a failure every {}; {} spare node{}; checkpoints of {} in {} every {} steps ({}); lost {}, down {}, checkpoints "
+      "{}",
       days_text(g.mtbf_s), row.spares, row.spares == 1 ? "" : "s", base::human(base::Bytes(g.checkpoint_bytes)),
       span(g.checkpoint_s), base::with_commas(g.interval_steps), days_text(g.interval_s), percent(g.lost),
       percent(g.down), percent(g.checkpoints));
   if (g.slow > 0) out += ", stragglers " + percent(g.slow);
   if (g.written_beside_s > 0) out += fmt::format("; written beside training in {}", span(g.written_beside_s));
-  if (g.closed_form) out += fmt::format("; closed form {:.2f} %, simulated {:.2f} %", *g.closed_form * 100, g.goodput * 100);
+  if (g.closed_form)
+    out += fmt::format("; closed form {:.2f} %, simulated {:.2f} %", *g.closed_form * 100, g.goodput * 100);
   return out;
 }
 
@@ -109,11 +110,12 @@ std::string break_even(const Purchase& p) {
   if (p.break_even.empty()) return "";
   std::string out = "\nRent against buy\n";
   for (const result::BreakEven& b : p.break_even) {
-    const std::string terms = fmt::format("rent {} a GPU, price {} a node: ", base::human(base::usd_per_hour(b.rent)), money(b.price));
-    const std::string when =
-        b.hours > 0 ? fmt::format("buying pays from {:.0f} hours of use ({:.2f} years), {} of its life", b.hours,
-                                  b.hours / 8760, percent(b.hours / b.life_hours))
-                    : "buying never pays: rent is below the electricity";
+    const std::string terms =
+        fmt::format("rent {} a GPU, price {} a node: ", base::human(base::usd_per_hour(b.rent)), money(b.price));
+    const std::string when = b.hours > 0
+                                 ? fmt::format("buying pays from {:.0f} hours of use ({:.2f} years), {} of its life",
+                                               b.hours, b.hours / 8760, percent(b.hours / b.life_hours))
+                                 : "buying never pays: rent is below the electricity";
     out += paragraph("   " + b.of + "  ", terms + when);
   }
   return out;
@@ -122,7 +124,8 @@ std::string break_even(const Purchase& p) {
 std::string figures(const Purchase& p) {
   std::string out = "\nFigures, and who says so\n";
   for (const result::PurchaseFigure& f : p.figures) {
-    out += paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value), (f.date.empty() ? "" : f.date + ", ") + f.source);
+    out +=
+        paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value), (f.date.empty() ? "" : f.date + ", ") + f.source);
   }
   return out;
 }
@@ -137,7 +140,7 @@ std::string assumptions(const Purchase& p) {
 
 std::string text(const Purchase& p) {
   std::string out = title(p) + table(p) + '\n' + recommendation(p);
-  if (!p.complete) out += "Interrupted: strategies are the best of what was looked at.\n";
+  if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
   if (const std::string flips = flips_text(p); !flips.empty()) out += "\nWhat would change it\n" + flips;
   return out + break_even(p) + strategies(p) + failures(p) + figures(p) + assumptions(p) +
          fmt::format("\n{} simulated runs of each candidate, seed {}.\n", base::with_commas(p.runs), p.seed);

@@ -43,12 +43,9 @@ Json goodput_json(const Goodput& g) {
 }
 
 Json row_json(const PurchaseRow& row) {
-  Json out{{"candidate", row.candidate},
-           {"terms", row.bought ? "buy" : "rent"},
-           {"nodes", row.nodes},
-           {"gpus", row.gpus},
-           {"fits", row.fits},
-           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
+  Json out{{"candidate", row.candidate}, {"terms", row.bought ? "buy" : "rent"},
+           {"nodes", row.nodes},         {"gpus", row.gpus},
+           {"fits", row.fits},           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
   if (!known(row)) return out;
   const result::Prediction& p = row.prediction;
   out.update({{"spares", row.spares},
@@ -146,12 +143,14 @@ std::string csv(const Purchase& p) {
   out += "\r\n";
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
-    out += cell(row.candidate) + fmt::format(",{},{},{},{}", row.bought ? "buy" : "rent", row.nodes, row.spares, row.gpus);
+    out +=
+        cell(row.candidate) + fmt::format(",{},{},{},{}", row.bought ? "buy" : "rent", row.nodes, row.spares, row.gpus);
     if (known(row)) {
-      out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.time_s / base::kDay,
-                         row.time_low_s / base::kDay, row.time_high_s / base::kDay, row.cost, row.cost_low, row.cost_high,
-                         row.energy_j / base::kKilowattHour, row.tokens_per_dollar, row.goodput.goodput, row.in_time,
-                         row.in_budget, row.on_front, p.recommended == i, row.prediction.step_time_s, row.prediction.mfu);
+      out +=
+          fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.time_s / base::kDay,
+                      row.time_low_s / base::kDay, row.time_high_s / base::kDay, row.cost, row.cost_low, row.cost_high,
+                      row.energy_j / base::kKilowattHour, row.tokens_per_dollar, row.goodput.goodput, row.in_time,
+                      row.in_budget, row.on_front, p.recommended == i, row.prediction.step_time_s, row.prediction.mfu);
     } else {
       out += std::string(15, ',');
     }

@@ -17,7 +17,13 @@ using result::PurchaseRow;
 
 std::string money(double dollars) { return base::human(base::usd(dollars)); }
 
-std::string range(const std::string& low, const std::string& high) { return low == high ? low : low + " to " + high; }
+/// "40.8 to 56.6 days": the unit once where both have it.
+std::string days_range(double low, double high) {
+  const std::string from = days_text(low), to = days_text(high);
+  if (from == to) return to;
+  const std::size_t unit = from.find(' ');
+  return (to.ends_with(from.substr(unit)) ? from.substr(0, unit) : from) + " to " + to;
+}
 
 std::string wishes(const Purchase& p) {
   if (p.deadline_s && p.budget) return "finish within " + days_text(*p.deadline_s) + " and " + money(*p.budget);
@@ -28,15 +34,17 @@ std::string wishes(const Purchase& p) {
 
 std::size_t able(const Purchase& p) {
   std::size_t count = 0;
-  for (const PurchaseRow& row : p.rows) count += row.fits && row.refused.empty() && row.in_time && row.in_budget ? 1 : 0;
+  for (const PurchaseRow& row : p.rows)
+    count += row.fits && row.refused.empty() && row.in_time && row.in_budget ? 1 : 0;
   return count;
 }
 
 std::string reason(const Purchase& p) {
   const std::size_t count = able(p);
   const std::string sure = p.deadline_s || p.budget ? " in nine runs of ten" : "";
-  if (count == 1) return fmt::format("the only one of {} that will {}{}", p.rows.size(), wishes(p), sure);
-  return fmt::format("the {} of the {} of {} that {}{}", p.by, count, p.rows.size(), wishes(p), sure);
+  if (count == 1) return fmt::format("of {} candidates the only one to {}{}", p.rows.size(), wishes(p), sure);
+  const std::string of = count == p.rows.size() ? "" : fmt::format(", of {} candidates", p.rows.size());
+  return fmt::format("the {} of {} that {}{}{}", p.by, count, wishes(p), sure, of);
 }
 
 std::string more_or_less(double ratio, const char* more, const char* less) {
@@ -48,19 +56,19 @@ std::string against_next(const Purchase& p, const PurchaseRow& best) {
   if (!p.runner_up) return "";
   const PurchaseRow& next = p.rows[*p.runner_up];
   const bool overlap = p.by == "fastest" ? next.time_low_s <= best.time_high_s : next.cost_low <= best.cost_high;
-  return fmt::format(" Next comes {}: cost {}, time {}{}.", next.candidate, more_or_less(next.cost / best.cost, "more", "less"),
-                     more_or_less(next.time_s / best.time_s, "longer", "shorter"),
-                     overlap ? "; the two intervals overlap" : "");
+  return fmt::format(
+      " Next comes {}: cost {}, time {}{}.", next.candidate, more_or_less(next.cost / best.cost, "more", "less"),
+      more_or_less(next.time_s / best.time_s, "longer", "shorter"), overlap ? "; the two intervals overlap" : "");
 }
 
 std::string risk(const Purchase& p, const PurchaseRow& best) {
-  std::string out = fmt::format("80 % chance to finish in {} and to cost {}.",
-                                range(days_text(best.time_low_s), days_text(best.time_high_s)),
-                                range(money(best.cost_low), money(best.cost_high)));
+  std::string out =
+      fmt::format("80 % chance to finish in {} and to cost {}.", days_range(best.time_low_s, best.time_high_s),
+                  money(best.cost_low) + " to " + money(best.cost_high));
   if (best.chance_in_time && p.deadline_s) {
     out += fmt::format(" {:.1f} % of runs end within {}.", *best.chance_in_time * 100, days_text(*p.deadline_s));
   }
-  out += fmt::format(" About {:.3g} failures stop it, one in {}; {} of the time is training that counts.",
+  out += fmt::format(" Failures stop it {:.3g} times, once in {}; {} of the time is training that counts.",
                      best.goodput.failures, days_text(best.goodput.mtbf_s), percent(best.goodput.goodput));
   if (!best.prediction.interval_contributions.empty()) {
     out += " What is least sure of the step: " + best.prediction.interval_contributions.front().cause + ".";
@@ -76,11 +84,11 @@ std::string none_will_do(const Purchase& p) {
     if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
   }
   if (soonest == nullptr) return paragraph("None: ", "no candidate can train this model.");
-  return paragraph("None: ", fmt::format("no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} "
-                                         "for {}; the cheapest, {}, within {} for {}.",
-                                         wishes(p), soonest->candidate, days_text(soonest->time_high_s),
-                                         money(soonest->cost_high), cheapest->candidate,
-                                         days_text(cheapest->time_high_s), money(cheapest->cost_high)));
+  return paragraph(
+      "None: ", fmt::format("no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} "
+                            "for {}; the cheapest, {}, within {} for {}.",
+                            wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+                            cheapest->candidate, days_text(cheapest->time_high_s), money(cheapest->cost_high)));
 }
 
 std::string figure(const Flip& f, double value) {
@@ -106,11 +114,12 @@ std::string name_of(const Flip& f) {
 std::string spine_text(const Purchase& p) {
   if (!p.spine) return "";
   const std::string& best = p.rows[*p.recommended].candidate;
-  const std::string winner = p.spine->winner == best ? best + " still"
+  const std::string winner = p.spine->winner == best   ? best + " still"
                              : p.spine->winner.empty() ? "none will do"
                                                        : p.spine->winner;
-  return paragraph("  - ", fmt::format("uplinks of every fabric halved ({:.3g}:1): {} (its step takes {})", p.spine->oversubscription,
-                                       winner, more_or_less(p.spine->slower, "longer", "shorter")));
+  return paragraph("  - ",
+                   fmt::format("uplinks of every fabric halved ({:.3g}:1): {} (its step takes {})",
+                               p.spine->oversubscription, winner, more_or_less(p.spine->slower, "longer", "shorter")));
 }
 
 }  // namespace
@@ -133,8 +142,8 @@ std::string flips_text(const Purchase& p) {
   std::string out;
   for (const Flip& f : p.flips) {
     const std::string now = f.now > 0 ? " (now " + figure(f, f.now) + ")" : "";
-    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", name_of(f), f.below ? "below" : "above", figure(f, f.value), now,
-                                         f.winner.empty() ? "none will do" : f.winner));
+    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", name_of(f), f.below ? "below" : "above", figure(f, f.value),
+                                         now, f.winner.empty() ? "none will do" : f.winner));
   }
   return out + spine_text(p);
 }

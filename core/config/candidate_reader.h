@@ -1,5 +1,5 @@
-// core/config/candidate_reader.h -- the clusters of a plan: each entry of `candidates` stands for every one of its counts
-// on every one of its fabrics. SPDX-License-Identifier: Apache-2.0
+// core/config/candidate_reader.h -- the clusters of a plan: each entry of `candidates` stands for every one of its
+// counts on every one of its fabrics. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace config {
 
-/// `list`: [{node: dgx-h100, nodes: [32, 64], fabric: [..], terms: rent, rent: $2.10/h, price: $270k, spares: 2}]. `job`:
-/// a Job's tree without its cluster. Faults of the Job itself are noted once, under the keys of the plan.
+/// `list`: [{node: dgx-h100, nodes: [32, 64], fabric: [..], terms: rent, rent: $2.10/h, price: $270k, spares: 2}].
+/// `job`: a Job's tree without its cluster. Faults of the Job itself are noted once, under the keys of the plan.
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList&, const Catalogue&,
                                              Faults&);
 

@@ -40,7 +40,8 @@ void read_purchases(const Value& list, const std::string& path, PriceList& out, 
 template <class T>
 void read_one(MapReader& map, const char* key, base::Parsed<T> (*parse)(std::string_view), T least, T most,
               const char* range, spec::Figure<T>& out, Faults& faults) {
-  if (const Value* value = map.child(key)) read_figure(*value, map.path_of(key), parse, least, most, range, out, faults);
+  if (const Value* value = map.child(key))
+    read_figure(*value, map.path_of(key), parse, least, most, range, out, faults);
 }
 
 void lay_over(PriceList& out, const Value& tree, const std::string& path, Faults& faults) {
@@ -48,8 +49,8 @@ void lay_over(PriceList& out, const Value& tree, const std::string& path, Faults
   if (const Value* rent = map.child("rent")) read_rents(*rent, map.path_of("rent"), out, faults);
   if (const Value* buy = map.child("buy")) read_purchases(*buy, map.path_of("buy"), out, faults);
   spec::Ownership& own = out.ownership;
-  read_one(map, "electricity", base::parse_energy_price, base::usd_per_kwh(0), base::usd_per_kwh(100),
-           "$0 to $100/kWh", own.electricity, faults);
+  read_one(map, "electricity", base::parse_energy_price, base::usd_per_kwh(0), base::usd_per_kwh(100), "$0 to $100/kWh",
+           own.electricity, faults);
   read_one(map, "pue", parse_number, 1.0, 10.0, "a number from 1 to 10", own.pue, faults);
   read_one(map, "life", base::parse_seconds, base::days(1), base::days(36500), "1d to 100y", own.life, faults);
   read_one(map, "use", parse_number, 0.01, 1.0, "a share from 0.01 to 1", own.use, faults);

@@ -1,5 +1,5 @@
-// core/config/price_reader.h -- what GPUs, nodes and power cost: topologies/prices.yaml, and a user's own file or map laid
-// over it, figure by figure. SPDX-License-Identifier: Apache-2.0
+// core/config/price_reader.h -- what GPUs, nodes and power cost: topologies/prices.yaml, and a user's own file or map
+// laid over it, figure by figure. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -138,7 +138,8 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
   if (const Value* model = map.child("model")) {
     out.model = catalogue.model(*model, "model", faults);
   } else if (tree.kind == Value::Kind::map) {
-    map.fault("model", "is missing", "add `model:` with a name, a path or a map; `forerun list models` shows the names");
+    map.fault("model", "is missing",
+              "add `model:` with a name, a path or a map; `forerun list models` shows the names");
   }
   const bool has_model = faults.empty();
   if (has_model && out.model.is_list()) {

@@ -8,7 +8,8 @@
 
 namespace config {
 
-/// Throws base::InputError with every fault of the plan, of its prices and failures, and of the catalogue files it names.
+/// Throws base::InputError with every fault of the plan, of its prices and failures, and of the catalogue files it
+/// names.
 spec::Purchase read_purchase(const Value& tree, const Catalogue&);
 
 /// "15e12", "15T", "300B"

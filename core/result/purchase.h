@@ -1,6 +1,6 @@
-// core/result/purchase.h -- the answer of `forerun plan`: what each cluster would take and cost, which to take, and what
-// would change that. SI units and US dollars; the names are the JSON keys (docs/plan.md).
-// SPDX-License-Identifier: Apache-2.0
+// core/result/purchase.h -- the answer of `forerun plan`: what each cluster would take and cost, which to take, and
+// what would change that. SI units and US dollars; the names are the JSON keys (docs/plan.md). SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace result {
 
 /// What failures leave of the time, over the simulated runs; shares are of the whole time.
 struct Goodput {
-  double mtbf_s = 0;        // of the cluster
-  double failures = 0;      // of a run, mean
-  double goodput = 1;       // undisturbed training over the whole time
-  double error = 0;         // its standard error
+  double mtbf_s = 0;    // of the cluster
+  double failures = 0;  // of a run, mean
+  double goodput = 1;   // undisturbed training over the whole time
+  double error = 0;     // its standard error
   std::optional<double> closed_form;
   double checkpoint_bytes = 0, checkpoint_s = 0, written_beside_s = 0;
   double interval_s = 0, best_interval_s = 0;  // of work, between two checkpoints; the second as the formula has it
@@ -63,7 +63,7 @@ struct SpineCheck {
 };
 
 struct BreakEven {
-  std::string of;  // a node
+  std::string of;              // a node
   double rent = 0, price = 0;  // of a GPU for an hour; of a node
   double hours = 0;            // of use at which owning and renting cost the same; 0: never
   double life_hours = 0;
@@ -77,7 +77,7 @@ struct Purchase {
   std::string model;
   double tokens = 0;
   std::optional<double> deadline_s, budget;
-  std::string by;  // cheapest, fastest
+  std::string by;                 // cheapest, fastest
   std::vector<PurchaseRow> rows;  // in the order of the candidates
   std::optional<std::size_t> recommended, runner_up;
   std::vector<Flip> flips;

@@ -56,12 +56,12 @@ struct Ownership {
 
 /// A cluster on terms. Candidates that differ in terms alone are searched once (`cluster` tells them).
 struct Candidate {
-  std::string name;     // "32 x dgx-h100, rail-400g"
-  int cluster = 0;      // the same number: the same nodes, count and fabric
-  Job job;              // neither checked nor resolved
-  SearchSpace space;    // what the strategy fixes
-  bool bought = false;  // else rented
-  std::string rent_of, price_of;               // whose: a GPU or node of the price list
+  std::string name;                             // "32 x dgx-h100, rail-400g"
+  int cluster = 0;                              // the same number: the same nodes, count and fabric
+  Job job;                                      // neither checked nor resolved
+  SearchSpace space;                            // what the strategy fixes
+  bool bought = false;                          // else rented
+  std::string rent_of, price_of;                // whose: a GPU or node of the price list
   std::optional<Figure<base::TimePrice>> rent;  // of one GPU
   std::optional<Figure<base::Money>> price;     // of one node
   std::optional<int> spares;                    // nodes beside those that train; nothing: as many as pay

@@ -1,5 +1,5 @@
-// sim/economics/completion.h -- when a run ends: many simulated runs, first with the step as predicted, for the mean and
-// what becomes of the time; then each with a step time drawn from the prediction's 80 % interval, for the chances.
+// sim/economics/completion.h -- when a run ends: many simulated runs, first with the step as predicted, for the mean
+// and what becomes of the time; then each with a step time drawn from the prediction's 80 % interval, for the chances.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -34,7 +34,8 @@ struct Completion {
 /// Fills in what `goodput` says of the runs.
 Completion completion(const RunModel&, base::Seconds work, const result::Prediction&, const Runs&, result::Goodput&);
 
-/// As many spare nodes as make `nodes` of them and the spares cheapest, paid by the time: the last that pays for itself.
+/// As many spare nodes as make `nodes` of them and the spares cheapest, paid by the time: the last that pays for
+/// itself.
 int best_spares(RunModel, int nodes, base::Seconds work, const Runs&);
 
 }  // namespace sim

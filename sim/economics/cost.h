@@ -1,5 +1,5 @@
-// sim/economics/cost.h -- what a cluster costs while it trains. Linear in the time, and linear in its price, so that the
-// price at which two candidates tie is a formula. SPDX-License-Identifier: Apache-2.0
+// sim/economics/cost.h -- what a cluster costs while it trains. Linear in the time, and linear in its price, so that
+// the price at which two candidates tie is a formula. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

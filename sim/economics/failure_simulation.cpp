@@ -140,9 +140,9 @@ class Run {
   Random& random_;
   const double work_, interval_, write_, beside_;
   double now_ = 0;
-  double saved_ = 0;    // work that no failure can take away
-  double begun_ = 0;    // work in front of the present segment
-  double done_ = 0;     // of the present segment
+  double saved_ = 0;  // work that no failure can take away
+  double begun_ = 0;  // work in front of the present segment
+  double done_ = 0;   // of the present segment
   double standstill_ = 0;
   double pending_ = 0;  // until the checkpoint of `begun_` is safe
   bool slow_ = false;

@@ -2,13 +2,13 @@
 // checkpoints.
 //
 // Failures come at a constant rate `l` while training or writing. Work is done in segments of tau, each followed by a
-// checkpoint that takes delta; a failure throws the run back to the last one and costs R until it goes on there. The time
-// of a segment obeys E = P(no failure) (tau + delta) + P(failure) (E[time until it] + R + E), so that
-//   E = (e^(l (tau + delta)) - 1) (1 / l + R)                                                exact for any law of R of that mean
+// checkpoint that takes delta; a failure throws the run back to the last one and costs R until it goes on there. The
+// time of a segment obeys E = P(no failure) (tau + delta) + P(failure) (E[time until it] + R + E), so that
+//   E = (e^(l (tau + delta)) - 1) (1 / l + R)                                                exact for any law of R of
+//   that mean
 // Sources: Young, CACM 17(9), 1974; Daly, Future Generation Computer Systems 22(3), 2006.
-// Leaves out: failures while the run is down, and checkpoints that are written beside training (failure_simulation.h has
-// those).
-// SPDX-License-Identifier: Apache-2.0
+// Leaves out: failures while the run is down, and checkpoints that are written beside training (failure_simulation.h
+// has those). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "core/base/units.h"

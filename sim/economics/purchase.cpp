@@ -93,6 +93,8 @@ void Planner::add_row(const spec::Candidate& c) {
     row.strategy = best.row->strategy;
     row.prediction = best.row->prediction;
     add_run(c, job_of(c, row.strategy), row);
+  } else if (stopped()) {
+    row.refused = "interrupted before a strategy was looked at";
   }
   PricedOffer offer{c.name, {}, {}, c.bought, row.price_of, row.price};
   offer.offer.possible = false;
@@ -117,7 +119,8 @@ void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::Pu
     return;
   }
   const Runs runs{p_.runs, p_.seed, options_.threads};
-  if (!c.spares) model.spares = best_spares(model, row.nodes, work, {std::min(p_.runs, kRunsForSpares), p_.seed, options_.threads});
+  if (!c.spares)
+    model.spares = best_spares(model, row.nodes, work, {std::min(p_.runs, kRunsForSpares), p_.seed, options_.threads});
   row.spares = model.spares;
   result::Goodput& g = row.goodput;
   g.mtbf_s = 1 / model.failures.si();
@@ -206,7 +209,7 @@ std::string hours_text(const spec::Figure<base::Seconds>& f) {
 void Planner::tell_the_rest() {
   bool owns = false;
   for (const spec::Candidate& c : p_.candidates) {
-    if (c.rent) tell("rent of " + c.rent_of, *c.rent, fmt::format("${:.4g}/h", c.rent->value.per_si() * base::kHour));
+    if (c.rent) tell("rent of " + c.rent_of, *c.rent, fmt::format("${:#.4g}/h", c.rent->value.per_si() * base::kHour));
     if (c.price) tell("price of " + c.price_of, *c.price, base::human(c.price->value));
     owns = owns || c.price;
   }
