@@ -93,7 +93,7 @@ std::string goodput_text(const PurchaseRow& row) {
   if (g.slow > 0) out += ", stragglers " + percent(g.slow);
   if (g.written_beside_s > 0) out += fmt::format("; written beside training in {}", span(g.written_beside_s));
   if (g.closed_form)
-    out += fmt::format("; closed form {:.2f} %, simulated {:.2f} %", *g.closed_form * 100, g.goodput * 100);
+    out += fmt::format("; closed form {:.2f} %, simulated {:.2f} %", *g.closed_form * 100, g.simulated * 100);
   return out;
 }
 

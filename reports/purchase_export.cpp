@@ -25,8 +25,9 @@ bool known(const PurchaseRow& row) { return row.fits && row.refused.empty(); }
 
 Json goodput_json(const Goodput& g) {
   return {{"goodput", g.goodput},
-          {"standard_error", g.error},
           {"closed_form", or_null(g.closed_form)},
+          {"simulated", g.simulated},
+          {"standard_error", g.error},
           {"mtbf_s", g.mtbf_s},
           {"failures", g.failures},
           {"lost", g.lost},

@@ -17,9 +17,9 @@ namespace result {
 struct Goodput {
   double mtbf_s = 0;    // of the cluster
   double failures = 0;  // of a run, mean
-  double goodput = 1;   // undisturbed training over the whole time
-  double error = 0;     // its standard error
+  double goodput = 1;  // undisturbed training over the whole time: by the closed form where it is exact, else simulated
   std::optional<double> closed_form;
+  double simulated = 1, error = 0;  // of the simulated runs, and its standard error
   double checkpoint_bytes = 0, checkpoint_s = 0, written_beside_s = 0;
   double interval_s = 0, best_interval_s = 0;  // of work, between two checkpoints; the second as the formula has it
   std::int64_t interval_steps = 0;

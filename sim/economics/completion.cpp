@@ -56,6 +56,7 @@ double step_factor(const result::Prediction& p, double deviations) {
 }
 
 base::Seconds mean_time(const RunModel& model, base::Seconds work, const Runs& runs) {
+  if (const auto rhythm = closed_form(model)) return expected_run(*rhythm, work);
   base::Seconds sum;
   for (const RunOutcome& run : outcomes(model, work, runs)) sum += run.time;
   return sum / static_cast<double>(runs.count);
@@ -80,18 +81,19 @@ Completion completion(const RunModel& model, base::Seconds work, const result::P
     sum.slow += run.slow;
     failures += static_cast<double>(run.failures);
   }
-  Completion out;
-  out.mean = sum.time / count;
-  for (const RunOutcome& run : all) squares += std::pow(run.time.si() - out.mean.si(), 2);
-  goodput.goodput = work / out.mean;
-  const double deviation = runs.count > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
-  goodput.error = goodput.goodput * deviation / out.mean.si();
+  const base::Seconds mean = sum.time / count;
+  for (const RunOutcome& run : all) squares += std::pow(run.time.si() - mean.si(), 2);
+  goodput.simulated = work / mean;
+  goodput.error = runs.count > 1 ? goodput.simulated * std::sqrt(squares / (count - 1) / count) / mean.si() : 0;
   goodput.failures = failures / count;
   goodput.down = sum.down / sum.time;
   goodput.lost = sum.lost / sum.time;
   goodput.checkpoints = sum.checkpoints / sum.time;
   goodput.slow = sum.slow / sum.time;
   if (const auto rhythm = closed_form(model)) goodput.closed_form = work / expected_run(*rhythm, work);
+  goodput.goodput = goodput.closed_form.value_or(goodput.simulated);
+  Completion out;
+  out.mean = base::s(work.si() / goodput.goodput);
   out.times = times_at_drawn_pace(model, work, step, runs);
   out.low = base::s(quantile(out.times, 0.1));
   out.high = base::s(quantile(out.times, 0.9));

@@ -22,12 +22,13 @@ struct Runs {
 /// step_time_high_s. `deviations`: a standard normal number.
 double step_factor(const result::Prediction&, double deviations);
 
-/// Mean time of runs at the predicted pace.
+/// Mean time of a run at the predicted pace: of the closed form where it is exact, else of the simulated ones.
 base::Seconds mean_time(const RunModel&, base::Seconds work, const Runs&);
 
 struct Completion {
-  base::Seconds mean, low, high;  // of all runs at the predicted pace; one in ten of the others is faster, slower
-  std::vector<double> times;      // of the others, sorted
+  base::Seconds mean;         // at the predicted pace, as mean_time() has it
+  base::Seconds low, high;    // one run in ten is faster, one slower
+  std::vector<double> times;  // of those at drawn paces, sorted
   double chance_by(base::Seconds deadline) const;
 };
 

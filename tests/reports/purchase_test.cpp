@@ -46,8 +46,8 @@ TEST(PurchaseReport, TheRecommendationSaysWhyAndWhatMayGoWrong) {
             "Take a: the cheapest of 2 that finish within 60.0 days in nine runs of ten, of 3 candidates. Next\n"
             "     comes b: cost 33 % more, time 50 % shorter.\n"
             "Risk: 80 % chance to finish in 36.0 to 44.0 days and to cost $2.70M to $3.30M. 99.4 % of runs end\n"
-            "      within 60.0 days. Failures stop it 4 times, once in 10.0 days; 95.0 % of the time is\n"
-            "      training that counts.\n");
+            "      within 60.0 days. Failures stop it 4 times, once in 10.0 days; 95.0 % of the time is training\n"
+            "      that counts.\n");
 }
 
 TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {

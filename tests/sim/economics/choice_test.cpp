@@ -43,9 +43,9 @@ TEST(Choice, WithBothTheCheapestInTimeIsTaken) {
 
 TEST(Choice, TheFrontHoldsWhatNoneBeatsInBoth) {
   std::vector<Offer> offers = kThree;
-  offers.push_back(offer(20, 601));                // as fast as the second, dearer
-  offers.push_back(offer(20, 600));                // its equal
-  offers.push_back({false, days(1), {}, usd(1)});  // impossible
+  offers.push_back(offer(20, 601));                    // as fast as the second, dearer
+  offers.push_back(offer(20, 600));                    // its equal
+  offers.push_back({false, days(1), {}, usd(1), {}});  // impossible
   EXPECT_EQ(sim::front(offers), (std::vector<bool>{true, true, true, false, true, false}));
 }
 
