@@ -5,7 +5,7 @@
 #include <atomic>
 #include <charconv>
 #include <csignal>
-#include <filesystem>
+#include <functional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -22,6 +22,7 @@
 #include "core/config/search_reader.h"
 #include "reports/purchase.h"
 #include "sim/economics/purchase.h"
+#include "sim/search/search.h"
 
 namespace cli {
 namespace {
@@ -146,13 +147,35 @@ unsigned threads_of(const Arguments& args) {
   throw base::InputError({{"--threads", "'" + text + "' is no number from 0 to 1024", "write --threads 0", {}}});
 }
 
+/// Searches one cluster after the other and tells how far it is with all.
+std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> searcher(const spec::Purchase& purchase,
+                                                                                   unsigned threads, ProgressBar& bar) {
+  std::size_t clusters = 0;
+  for (const spec::Candidate& c : purchase.candidates) {
+    clusters = std::max(clusters, static_cast<std::size_t>(c.cluster) + 1);
+  }
+  return [threads, clusters, &bar, searched = std::size_t{0}](const spec::Job& job,
+                                                              const spec::SearchSpace& space) mutable {
+    sim::SearchOptions options;
+    options.top = 1;
+    options.threads = threads;
+    options.stop = &interrupted;
+    options.progress = [&](std::size_t done, std::size_t all) {
+      bar.show(1000 * searched + 1000 * done / all, 1000 * clusters);
+    };
+    result::Search found = sim::search(job, space, options);
+    ++searched;
+    return found;
+  };
+}
+
 int run(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv"});
   sim::PurchaseOptions options;
   options.threads = threads_of(args);
   const spec::Purchase purchase = purchase_of(args);
   ProgressBar bar("thousandths of the searches");
-  options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+  options.search = searcher(purchase, options.threads, bar);
   options.stop = &interrupted;
   std::signal(SIGINT, interrupt_plan);
   const result::Purchase answer = sim::plan_purchase(purchase, options);

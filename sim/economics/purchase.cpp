@@ -9,17 +9,22 @@
 #include <utility>
 
 #include "core/base/fault.h"
-#include "sim/economics/best_strategy.h"
 #include "sim/economics/choice.h"
 #include "sim/economics/completion.h"
 #include "sim/economics/cost.h"
 #include "sim/economics/flips.h"
+#include "sim/economics/found_strategy.h"
 #include "sim/economics/run_model.h"
 
 namespace sim {
 namespace {
 
 constexpr int kRunsForSpares = 200;
+
+struct BestStrategy {
+  std::optional<result::SearchRow> row;  // nothing: none fits, or the search was stopped
+  std::vector<base::Fault> faults;       // no strategy is sound
+};
 
 class Planner {
  public:
@@ -58,21 +63,17 @@ class Planner {
 
 /// Terms do not change the step: each cluster is searched once.
 void Planner::search_clusters() {
-  std::map<int, const spec::Candidate*> clusters;
-  for (const spec::Candidate& c : p_.candidates) clusters.try_emplace(c.cluster, &c);
-  std::size_t done = 0;
   bool any_sound = false;
-  for (const auto& [cluster, candidate] : clusters) {
-    SearchOptions search;
-    search.top = 1;
-    search.threads = options_.threads;
-    search.stop = options_.stop;
-    search.progress = [&](std::size_t part, std::size_t all) {
-      if (options_.progress) options_.progress(done * 1000 + 1000 * part / all, clusters.size() * 1000);
-    };
-    best_[cluster] = best_strategy(*candidate, search);
-    any_sound = any_sound || best_[cluster].faults.empty();
-    ++done;
+  for (const spec::Candidate& c : p_.candidates) {
+    const auto [at, is_new] = best_.try_emplace(c.cluster);
+    if (!is_new) continue;
+    try {
+      const result::Search found = options_.search(c.job, c.space);
+      if (!found.results.empty()) at->second.row = found.results.front();
+      any_sound = true;
+    } catch (const base::InputError& error) {
+      at->second.faults = error.faults;
+    }
   }
   if (!any_sound) throw base::InputError(best_.begin()->second.faults);
 }

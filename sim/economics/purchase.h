@@ -4,18 +4,19 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <functional>
 
 #include "core/result/purchase.h"
+#include "core/result/search.h"
 #include "core/spec/purchase.h"
 
 namespace sim {
 
 struct PurchaseOptions {
-  unsigned threads = 0;                                             // 0: all cores
-  std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
-  const std::atomic<bool>* stop = nullptr;                          // once true, what is known so far is the answer
+  /// The best strategies of an unchecked job over a space, best first: sim::search, for the command line.
+  std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search;
+  unsigned threads = 0;                     // for the simulated runs; 0: all cores
+  const std::atomic<bool>* stop = nullptr;  // true: the search was stopped, and what is known so far is the answer
 };
 
 /// Throws base::InputError where no strategy is sound on any candidate, with the faults of the first. The same answer

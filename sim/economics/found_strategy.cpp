@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/economics/best_strategy.h"
+#include "sim/economics/found_strategy.h"
 
 #include "core/config/search_reader.h"
 #include "sim/predict.h"
 
 namespace sim {
-
-BestStrategy best_strategy(const spec::Candidate& candidate, const SearchOptions& options) {
-  BestStrategy out;
-  try {
-    const result::Search found = search(candidate.job, candidate.space, options);
-    if (!found.results.empty()) out.row = found.results.front();
-  } catch (const base::InputError& error) {
-    out.faults = error.faults;
-  }
-  return out;
-}
 
 spec::Job job_of(const spec::Candidate& candidate, const result::Choices& strategy) {
   spec::SearchSpace told;
