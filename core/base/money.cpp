@@ -51,7 +51,7 @@ template <class Q>
 Parsed<Price<Q>> price(std::string_view text, std::string_view unit, double si, const std::string& example) {
   std::string_view sum = text;
   if (!drop_ending(sum, unit)) {
-    return {{}, quoted(text) + " is not a price " + std::string(unit), "write US dollars, such as " + example};
+    return {{}, quoted(text) + " does not end in " + std::string(unit), "write US dollars, such as " + example};
   }
   Parsed<Money> read = dollars(text, sum, example);
   if (!read.value) return {{}, std::move(read.problem), std::move(read.mend)};
@@ -75,7 +75,8 @@ std::string human(Money sum) {
   const char* minus = v < 0 ? "-" : "";
   if (size >= 999.5e6) return fmt::format("{}${:.2f}B", minus, size / 1e9);
   if (size >= 999.5e3) return fmt::format("{}${:.2f}M", minus, size / 1e6);
-  if (size >= 9999.5) return fmt::format("{}${:.0f}k", minus, size / 1e3);
+  if (size >= 99.95e3) return fmt::format("{}${:.0f}k", minus, size / 1e3);
+  if (size >= 9999.5) return fmt::format("{}${:.1f}k", minus, size / 1e3);
   if (size >= 99.5) return fmt::format("{}${:.0f}", minus, size);
   return fmt::format("{}${:.2f}", minus, size);
 }

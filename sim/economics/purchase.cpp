@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/economics/purchase.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,6 +10,7 @@
 #include "sim/economics/choice.h"
 #include "sim/economics/completion.h"
 #include "sim/economics/cost.h"
+#include "sim/economics/figures.h"
 #include "sim/economics/flips.h"
 #include "sim/economics/found_strategy.h"
 #include "sim/economics/run_model.h"
@@ -50,8 +49,6 @@ class Planner {
   void check_spine();
   void add_break_even();
   void tell_the_rest();
-  template <class T>
-  void tell(const std::string& what, const spec::Figure<T>& figure, const std::string& value);
 
   const spec::Purchase& p_;
   const PurchaseOptions& options_;
@@ -194,48 +191,16 @@ void Planner::add_break_even() {
   }
 }
 
-template <class T>
-void Planner::tell(const std::string& what, const spec::Figure<T>& figure, const std::string& value) {
-  for (const result::PurchaseFigure& told : out_.figures) {
-    if (told.what == what && told.value == value) return;
-  }
-  out_.figures.push_back({what, value, figure.date, figure.source});
-}
-
-std::string hours_text(const spec::Figure<base::Seconds>& f) {
-  const double hours = f.value.si() / base::kHour;
-  return hours < 1 ? fmt::format("{:.4g} min", hours * 60) : fmt::format("{:.5g} h", hours);
-}
-
 void Planner::tell_the_rest() {
-  bool owns = false;
-  for (const spec::Candidate& c : p_.candidates) {
-    if (c.rent) tell("rent of " + c.rent_of, *c.rent, fmt::format("${:#.4g}/h", c.rent->value.per_si() * base::kHour));
-    if (c.price) tell("price of " + c.price_of, *c.price, base::human(c.price->value));
-    owns = owns || c.price;
-  }
-  const spec::Ownership& own = p_.ownership;
-  tell("PUE", own.pue, fmt::format("{:.4g}", own.pue.value));
-  if (owns) {
-    tell("electricity", own.electricity, base::human(own.electricity.value));
-    tell("life", own.life, fmt::format("{:.4g} years", own.life.value / base::days(365)));
-    tell("use", own.use, fmt::format("{:.4g}", own.use.value));
-  }
-  const spec::Failures& f = p_.failures;
-  tell("MTBF of a GPU", f.gpu_mtbf, hours_text(f.gpu_mtbf));
-  tell("MTBF of a node's rest", f.node_mtbf, hours_text(f.node_mtbf));
-  tell("take a node out", f.hardware, fmt::format("{:.4g}", f.hardware.value));
-  tell("detection", f.detect, hours_text(f.detect));
-  tell("restart", f.restart, hours_text(f.restart));
-  tell("repair", f.repair, hours_text(f.repair));
-  tell("checkpoints, of a node", p_.checkpoint.bandwidth, base::human(p_.checkpoint.bandwidth.value));
+  out_.figures = figures_of(p_);
   out_.model = p_.model.name;
   out_.tokens = p_.tokens;
   if (p_.deadline) out_.deadline_s = p_.deadline->si();
   if (p_.budget) out_.budget = p_.budget->dollars();
   out_.by = wishes_.fastest() ? "fastest" : "cheapest";
   out_.assumptions = p_.assumptions;
-  if (!f.stragglers) out_.assumptions.emplace_back("stragglers: none beyond the spread of boards in the step itself");
+  if (!p_.failures.stragglers)
+    out_.assumptions.emplace_back("stragglers: none beyond the spread of boards in the step itself");
   out_.runs = p_.runs;
   out_.seed = p_.seed;
   out_.complete = !stopped();

@@ -87,6 +87,25 @@ TEST(PlanCommand, TermsShareAStepAndTheBreakEvenIsTold) {
               hours * (270e3 / (5 * 8760 * 0.7) + 10.2 * 1.2 * 0.0929), 0.01);
 }
 
+TEST(PlanCommand, PricesLieBesideThePlan) {
+  const ScratchFolder scratch;
+  std::ofstream(scratch / "mine.yaml") << "rent:\n  h100-sxm: {value: $1.25/h, date: 2026-11-22, source: an offer}\n";
+  std::ofstream(scratch / "plan.yaml") << "model: llama3-8b\ntokens: 10B\nprices: mine.yaml\n"
+                                          "training: {sequence: 4096, global_batch: 64}\n"
+                                          "candidates: [{node: dgx-h100, nodes: 1, spares: 0}]\n";
+  const json answer = answer_to("plan '" + (scratch / "plan.yaml") + "' " + kFixed);
+  EXPECT_EQ(answer["candidates"][0]["price_usd"], 1.25);
+  EXPECT_EQ(
+      answer["figures"][0],
+      (json{{"what", "rent of h100-sxm"}, {"value", "$1.250/h"}, {"date", "2026-11-22"}, {"source", "an offer"}}));
+  std::ofstream(scratch / "mine.yaml") << "rent: {h100-sxm: 1.25}\n";
+  EXPECT_EQ(forerun("plan '" + (scratch / "plan.yaml") + "'").err,
+            (scratch / "mine.yaml") +
+                ":1:18: error: rent.h100-sxm: '1.25' does not end in /h\n"
+                "  mend: write US dollars, such as $2.50/h (in single quotes on a command line) or "
+                "2.50USD/h\n");
+}
+
 TEST(PlanCommand, WhereNoneWillDoTheExitCodeSaysSo) {
   const Answer run = forerun(kSmall + "--budget 5USD --deadline 1h");
   EXPECT_EQ(run.exit_code, 1) << run.err;

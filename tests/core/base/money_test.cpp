@@ -31,7 +31,7 @@ TEST(Money, APriceIsReadWithWhatItIsOf) {
   EXPECT_EQ(parse_time_price("$3.60/h").value, TimePrice(0.001));  // 3,600 s an hour
   EXPECT_EQ(parse_time_price("3.60USD/h").value, TimePrice(0.001));
   EXPECT_EQ(parse_energy_price("$0.36/kWh").value, EnergyPrice(1e-7));  // 3.6e6 J a kWh
-  EXPECT_EQ(parse_time_price("$2.50").problem, "'$2.50' is not a price /h");
+  EXPECT_EQ(parse_time_price("$2.50").problem, "'$2.50' does not end in /h");
   EXPECT_EQ(parse_time_price("2.50/h").problem, "'2.50/h' has no currency");
 }
 
@@ -45,6 +45,7 @@ TEST(Money, IsShownWithThreeDigitsOrSo) {
   EXPECT_EQ(human(usd(4.207e6)), "$4.21M");
   EXPECT_EQ(human(usd(999'600)), "$1.00M");
   EXPECT_EQ(human(usd(270e3)), "$270k");
+  EXPECT_EQ(human(usd(27'349)), "$27.3k");
   EXPECT_EQ(human(usd(512.4)), "$512");
   EXPECT_EQ(human(usd(0.42)), "$0.42");
   EXPECT_EQ(human(usd(2.5e9)), "$2.50B");
