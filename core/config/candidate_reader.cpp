@@ -2,6 +2,8 @@
 #include "core/config/candidate_reader.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/config/figure_reader.h"
@@ -92,6 +94,22 @@ Value cluster_tree(const Entry& entry, int nodes, const Value* fabric) {
   return out;
 }
 
+/// The same number for the same names and count; what is written as a map is a cluster of its own.
+class ClusterNumbers {
+ public:
+  int of(const Value& node, int nodes, const Value* fabric) {
+    const bool named = node.kind == Value::Kind::scalar && (fabric == nullptr || fabric->kind == Value::Kind::scalar);
+    if (!named) return next_++;
+    const auto [at, is_new] = known_.try_emplace({node.text, nodes, fabric != nullptr ? fabric->text : ""}, next_);
+    next_ += is_new ? 1 : 0;
+    return at->second;
+  }
+
+ private:
+  std::map<std::tuple<std::string, int, std::string>, int> known_;
+  int next_ = 0;
+};
+
 /// Those about the cluster carry the candidate's path; what is noted already, as faults of the model are with every
 /// candidate, is not noted again.
 void add_faults(const std::vector<base::Fault>& found, const std::string& path, Faults& faults) {
@@ -105,15 +123,19 @@ void add_faults(const std::vector<base::Fault>& found, const std::string& path, 
   }
 }
 
-/// The list's figure of the node, else that of its GPU.
+/// The entry's own figure, else the list's of the node, else that of its GPU.
 template <class T>
-void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Node& node, std::string& whose,
-             std::optional<spec::Figure<T>>& out) {
+void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Node& node, const std::string& path,
+             std::string& whose, std::optional<spec::Figure<T>>& out) {
+  if (out) {
+    whose = path;
+    return;
+  }
   for (const std::string& name : {node.name, node.gpu.name}) {
     const auto at = list.find(name);
     if (at == list.end()) continue;
     whose = name;
-    if (!out) out = at->second;
+    out = at->second;
     return;
   }
   whose = node.name;
@@ -123,8 +145,8 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   const spec::Node& node = candidate.job.cluster.node;
   candidate.rent = entry.rent;
   candidate.price = entry.price;
-  look_up(prices.rent, node, candidate.rent_of, candidate.rent);
-  look_up(prices.buy, node, candidate.price_of, candidate.price);
+  look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
+  look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
     add_faults({{"cluster.rent", "nothing says what an hour of '" + node.gpu.name + "' costs",
                  "write rent: $2.50/h here, or rent: {" + node.gpu.name + ": $2.50/h} in your prices", entry.where}},
@@ -142,6 +164,19 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   }
 }
 
+/// Rented, bought, or both; named after a price of its own.
+void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::Candidate>& out) {
+  const std::string name = candidate.name;
+  if (entry.terms != Terms::buy) {
+    if (entry.rent) candidate.name += ", " + base::human(entry.rent->value);
+    out.push_back(candidate);
+  }
+  if (entry.terms == Terms::rent) return;
+  candidate.bought = true;
+  candidate.name = name + (entry.price ? ", bought for " + base::human(entry.price->value) : ", bought");
+  out.push_back(std::move(candidate));
+}
+
 }  // namespace
 
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList& prices,
@@ -152,7 +187,7 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
                       "write [{node: dgx-h100, nodes: [32, 64]}]", list.where});
     return out;
   }
-  int cluster = 0;
+  ClusterNumbers clusters;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const Entry entry = read_entry(list.items[i], "candidates[" + std::to_string(i) + "]", faults);
     if (entry.node == nullptr) continue;
@@ -169,16 +204,12 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
           add_faults(error.faults, entry.path, faults);
           continue;
         }
-        candidate.cluster = cluster++;
+        candidate.cluster = clusters.of(*entry.node, nodes, fabric);
         candidate.spares = entry.spares;
         candidate.name = spec::nodes_text(candidate.job.cluster);
         if (fabric != nullptr && nodes > 1) candidate.name += ", " + candidate.job.cluster.fabric.name;
         add_prices(entry, prices, candidate, faults);
-        if (entry.terms != Terms::buy) out.push_back(candidate);
-        if (entry.terms == Terms::rent) continue;
-        candidate.bought = true;
-        candidate.name += ", bought";
-        out.push_back(std::move(candidate));
+        add_terms(entry, candidate, out);
       }
     }
   }

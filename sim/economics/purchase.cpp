@@ -183,10 +183,10 @@ void Planner::check_spine() {
 void Planner::add_break_even() {
   std::set<std::string> told;
   for (const spec::Candidate& c : p_.candidates) {
-    if (!c.rent || !c.price || !told.insert(c.price_of).second) continue;
+    if (!c.rent || !c.price || !told.insert(c.price_of + ' ' + c.rent_of).second) continue;
     if (!(c.job.cluster.node.power.si() > 0)) continue;
     const auto time = break_even(c, p_.ownership);
-    out_.break_even.push_back({c.price_of, c.rent->value.per_si() * base::kHour, c.price->value.dollars(),
+    out_.break_even.push_back({c.job.cluster.node.name, c.rent->value.per_si() * base::kHour, c.price->value.dollars(),
                                time ? time->si() / base::kHour : 0, p_.ownership.life.value.si() / base::kHour});
   }
 }

@@ -80,6 +80,8 @@ TEST(PurchaseReader, TheUsersPricesLieOverTheCatalogues) {
   EXPECT_EQ(p.candidates[1].rent->value, usd_per_hour(8.6));
   EXPECT_EQ(p.candidates[1].rent->date, "2026-09-20");
   EXPECT_EQ(p.candidates[2].rent->value, usd_per_hour(9));
+  EXPECT_EQ(p.candidates[2].name, "2 x dgx-h100, $9.00/h");
+  EXPECT_EQ(p.candidates[2].rent_of, "candidates[2]");  // it does not move with the others' price
   EXPECT_EQ(p.ownership.pue.value, 1.2);
 }
 

@@ -78,11 +78,14 @@ TEST(PurchasePlan, WrittenBesideTrainingItStopsForTheCopyAlone) {
   EXPECT_FALSE(g.closed_form);
 }
 
-TEST(PurchasePlan, TermsAreNotSearchedAgain) {
+TEST(PurchasePlan, TermsAndPricesAreNotSearchedAgain) {
   MadeUpSearch search;
-  const result::Purchase p = answer_to("candidates: [{node: dgx-h100, nodes: [4, 8], terms: both}]\n", &search);
-  EXPECT_EQ(p.rows.size(), 4u);
-  EXPECT_EQ(search.calls, 2);
+  const result::Purchase p = answer_to(
+      "candidates: [{node: dgx-h100, nodes: [4, 8], terms: both}, {node: dgx-h100, nodes: 8, rent: $1/h},\n"
+      "             {node: dgx-h100, nodes: 8, fabric: rail-400g-2to1}]\n",
+      &search);
+  EXPECT_EQ(p.rows.size(), 6u);
+  EXPECT_EQ(search.calls, 3);  // 4 nodes, 8 nodes, 8 nodes on the other fabric
 }
 
 TEST(PurchasePlan, WhatCannotBeTrainedIsARowAndIsNotChosen) {
