@@ -62,6 +62,7 @@ Json row_json(const PurchaseRow& row) {
               {"cost_usd", row.cost},
               {"cost_low_usd", row.cost_low},
               {"cost_high_usd", row.cost_high},
+              {"outlay_usd", row.outlay > 0 ? Json(row.outlay) : Json()},
               {"energy_j", row.energy_j > 0 ? Json(row.energy_j) : Json()},
               {"tokens_per_dollar", row.tokens_per_dollar},
               {"chance_in_time", or_null(row.chance_in_time)},

@@ -61,6 +61,12 @@ std::string against_next(const Purchase& p, const PurchaseRow& best) {
       more_or_less(next.time_s / best.time_s, "longer", "shorter"), overlap ? "; the two intervals overlap" : "");
 }
 
+std::string outlay(const PurchaseRow& best) {
+  if (!(best.outlay > 0)) return "";
+  return fmt::format(" Its {} nodes take {} to buy; the cost is this run's share of their life.",
+                     best.nodes + best.spares, money(best.outlay));
+}
+
 std::string risk(const Purchase& p, const PurchaseRow& best) {
   std::string out =
       fmt::format("80 % chance to finish in {} and to cost {}.", days_range(best.time_low_s, best.time_high_s),
@@ -134,7 +140,7 @@ std::string days_text(double seconds) {
 std::string recommendation(const Purchase& p) {
   if (!p.recommended) return none_will_do(p);
   const PurchaseRow& best = p.rows[*p.recommended];
-  return paragraph("Take ", fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best))) +
+  return paragraph("Take ", fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(best)) +
          paragraph("Risk: ", risk(p, best));
 }
 

@@ -37,6 +37,7 @@ struct PurchaseRow {
   Goodput goodput;
   double time_s = 0, time_low_s = 0, time_high_s = 0;  // mean at the predicted step time; 80 % interval of everything
   double cost = 0, cost_low = 0, cost_high = 0;
+  double outlay = 0;    // bought: of all its nodes at once; `cost` is this run's share
   double energy_j = 0;  // 0: the node's power is unknown
   double tokens_per_dollar = 0;
   std::optional<double> chance_in_time;

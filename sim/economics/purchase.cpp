@@ -142,6 +142,7 @@ void Planner::add_money(const spec::Candidate& c, result::PurchaseRow& row) {
   row.cost = cost.over(base::s(row.time_s)).dollars();
   row.cost_low = cost.over(base::s(row.time_low_s)).dollars();
   row.cost_high = cost.over(base::s(row.time_high_s)).dollars();
+  if (c.bought) row.outlay = c.price->value.dollars() * nodes;
   row.energy_j = (power_of(c, p_.ownership, nodes) * base::s(row.time_s)).si();
   row.tokens_per_dollar = p_.tokens / row.cost;
 }

@@ -79,6 +79,8 @@ TEST(PlanCommand, TermsShareAStepAndTheBreakEvenIsTold) {
   ASSERT_EQ(answer["candidates"].size(), 2u);
   EXPECT_EQ(answer["candidates"][0]["time_s"], answer["candidates"][1]["time_s"]);
   EXPECT_EQ(answer["candidates"][1]["terms"], "buy");
+  EXPECT_EQ(answer["candidates"][1]["outlay_usd"], 270e3);
+  EXPECT_TRUE(answer["candidates"][0]["outlay_usd"].is_null());
   ASSERT_EQ(answer["break_even"].size(), 1u);
   EXPECT_NEAR(answer["break_even"][0]["hours"].get<double>(), 270e3 / (20 - 10.2 * 1.2 * 0.0929), 0.5);
   // Of the run: its hours' share of 5 years x 0.7, and electricity.

@@ -50,6 +50,14 @@ TEST(PurchaseReport, TheRecommendationSaysWhyAndWhatMayGoWrong) {
             "      that counts.\n");
 }
 
+TEST(PurchaseReport, WhatBuyingTakesAtOnceIsSaid) {
+  Purchase p = sample();
+  p.rows[0].nodes = 16;
+  p.rows[0].outlay = 8.24e6;
+  const std::string text = reports::recommendation(p);
+  EXPECT_NE(text.find("Its 16 nodes take $8.24M to buy;"), text.npos) << text;
+}
+
 TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {
   Purchase p = sample();
   p.recommended.reset();
