@@ -18,8 +18,8 @@ struct Command {
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
-extern const Command predict, compare, search, scale, fit, explain, calibrate, validate, export_job, import_logs,
-    measure, list, show;
+extern const Command predict, compare, search, purchase, scale, fit, explain, calibrate, validate, export_job,
+    import_logs, measure, list, show;
 
 /// The text of `forerun NAME --help`.
 std::string help_of(const Command&);

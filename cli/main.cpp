@@ -18,8 +18,8 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict,  &compare,    &search,      &scale,   &fit,  &explain, &calibrate,
-                           &validate, &export_job, &import_logs, &measure, &list, &show};
+const std::array kCommands{&predict,   &compare,  &search,     &purchase,    &scale,   &fit,  &explain,
+                           &calibrate, &validate, &export_job, &import_logs, &measure, &list, &show};
 
 std::string help() {
   std::string out =

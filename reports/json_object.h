@@ -28,6 +28,19 @@ inline Json interval_contributions(const std::vector<result::IntervalContributio
   return out;
 }
 
+/// A strategy's value as a Job file's reader would take it: numbers and truths as such.
+inline Json value_json(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (!text.empty() && text.find_first_not_of("0123456789") == text.npos) return std::stoll(text);
+  return text;
+}
+
+inline Json strategy_json(const std::vector<std::pair<std::string, std::string>>& choices) {
+  Json out = Json::object();
+  for (const auto& [key, value] : choices) out[key] = value_json(value);
+  return out;
+}
+
 /// A path in a message may hold any bytes; what is not UTF-8 is replaced rather than refused.
 inline std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
 

@@ -8,41 +8,16 @@
 
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/strategy_words.h"
 
 namespace reports {
 namespace {
 
-using result::Choices;
 using result::Search;
 using result::SearchRow;
 
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 std::string counted(std::int64_t value) { return base::with_commas(value); }
-
-std::string value_of(const Choices& choices, const std::string& key) {
-  const auto at = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.first == key; });
-  return at == choices.end() ? "" : at->second;
-}
-
-/// "tp 4 sp, cp 2 ring, pp 4 x 10 interleaved, dp 2, zero 1, micro_batch 1, recompute none, cudnn, overlap.tp
-/// userbuffers"
-std::string in_words(const Choices& c) {
-  std::string out = "tp " + value_of(c, "tp") + (value_of(c, "sp") == "true" ? " sp" : "");
-  if (value_of(c, "cp") != "1") out += ", cp " + value_of(c, "cp") + " " + value_of(c, "cp_kind");
-  if (value_of(c, "pp") != "1") {
-    out += ", pp " + value_of(c, "pp") + (value_of(c, "vpp") != "1" ? " x " + value_of(c, "vpp") : "") + " " +
-           value_of(c, "schedule");
-    if (value_of(c, "embedding_in_split") == "true") out += " ends counted";
-  }
-  out += ", dp " + value_of(c, "dp") + ", zero " + value_of(c, "zero");
-  for (const char* key : {"shard", "ep", "etp", "offload"}) {
-    if (const std::string value = value_of(c, key); !value.empty()) out += ", " + std::string(key) + " " + value;
-  }
-  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + value_of(c, "recompute") + ", " +
-         value_of(c, "attention_kernel");
-  const std::string overlap = value_of(c, "overlap.tp");
-  return overlap.empty() || overlap == "none" ? out : out + ", overlap.tp " + overlap;
-}
 
 std::string results_text(const Search& s) {
   if (s.results.empty()) return "Nothing fits.\n";
@@ -57,7 +32,7 @@ std::string results_text(const Search& s) {
         "{:>4}{} {:>10}{:>9}{:>9}{:>10}{:>7.0f}%  ", rank, row.tied || rank == 1 ? '=' : ' ',
         base::human(base::Seconds(p.step_time_s)), fmt::format("x{:.3f}", p.step_time_s / best), percent(p.mfu),
         bytes(p.peak_bytes), 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes));
-    out += figures + in_words(row.strategy) + '\n';
+    out += figures + strategy_words(row.strategy) + '\n';
   }
   return out;
 }
@@ -76,7 +51,7 @@ std::string front_text(const Search& s) {
   std::string out = "\nTime against memory: no strategy takes less of both\n";
   for (const result::SearchTrade& t : s.pareto) {
     out += fmt::format("      {:>10}{:>10}  {}\n", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes),
-                       in_words(t.strategy));
+                       strategy_words(t.strategy));
   }
   return out;
 }

@@ -12,22 +12,8 @@
 namespace reports {
 namespace {
 
-using result::Choices;
 using result::Search;
 using result::SearchRow;
-
-/// As a Job file's reader would take it: numbers and truths as such.
-Json value_json(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
-  if (!text.empty() && text.find_first_not_of("0123456789") == text.npos) return std::stoll(text);
-  return text;
-}
-
-Json strategy_json(const Choices& choices) {
-  Json out = Json::object();
-  for (const auto& [key, value] : choices) out[key] = value_json(value);
-  return out;
-}
 
 Json row_json(const SearchRow& row) {
   const result::Prediction& p = row.prediction;

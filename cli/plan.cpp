@@ -1,0 +1,219 @@
+// cli/plan.cpp -- forerun plan [PLAN] [NODE:COUNTS]... [flags] [--set PATH=VALUE] [--json FILE] [--csv FILE]
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <functional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "core/base/fault.h"
+#include "core/config/candidate_reader.h"
+#include "core/config/catalogue.h"
+#include "core/config/purchase_reader.h"
+#include "core/config/search_reader.h"
+#include "reports/purchase.h"
+#include "sim/economics/purchase.h"
+#include "sim/search/search.h"
+
+namespace cli {
+namespace {
+
+struct PlanFlag {
+  const char *name, *path, *value, *help;
+};
+
+constexpr std::array kPlanFlags{
+    PlanFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json"},
+    PlanFlag{"--tokens", "tokens", "N", "to train on: 15e12, 15T, or chinchilla"},
+    PlanFlag{"--deadline", "deadline", "TIME", "60d"},
+    PlanFlag{"--budget", "budget", "MONEY", "5MUSD, or '$5M'"},
+    PlanFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
+    PlanFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
+    PlanFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
+    PlanFlag{"--prices", "prices", "FILE", "your prices, laid over topologies/prices.yaml"},
+    PlanFlag{"--failures", "failures", "FILE", "your failure rates, laid over topologies/failures.yaml"},
+    PlanFlag{"--seed", "seed", "N", "of the simulated runs"},
+};
+const char kCandidates[] = "--candidates", kSet[] = "--set";
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+extern "C" void interrupt_plan(int) {
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);  // the second Ctrl-C ends it at once
+}
+
+/// "dgx-h100:32,64": no file of ours has a colon in its name.
+bool names_nodes(const std::string& word) { return word.find(':') != word.npos && word.find('/') == word.npos; }
+
+config::Value opened(const Arguments& args) {
+  config::Value tree;
+  tree.kind = config::Value::Kind::map;
+  bool is_open = false;
+  for (const std::string& word : args.operands()) {
+    if (names_nodes(word)) continue;
+    if (is_open) {
+      throw base::InputError({{"PLAN", "'" + word + "' is one plan too many", "name one plan file", {}}});
+    }
+    tree = config::load(word);
+    is_open = true;
+  }
+  return tree;
+}
+
+/// Those of flags and operands take the place of the file's.
+void lay_candidates_over(config::Value& tree, const Arguments& args) {
+  config::Value list;
+  list.kind = config::Value::Kind::list;
+  list.where = list.key_where = {kCandidates, 0, 0};
+  const auto add = [&](const std::string& word) {
+    list.items.push_back(config::candidate_tree(word, std::string(kCandidates) + ' ' + word));
+  };
+  for (const std::string& words : args.all(kCandidates)) {
+    std::istringstream text(words);
+    for (std::string word; text >> word;) add(word);
+  }
+  for (const std::string& word : args.operands()) {
+    if (names_nodes(word)) add(word);
+  }
+  if (!list.items.empty()) tree.set("candidates", std::move(list));
+}
+
+config::Value plan_tree(const Arguments& args) {
+  config::Value tree = opened(args);
+  lay_candidates_over(tree, args);
+  for (const PlanFlag& flag : kPlanFlags) {
+    if (args.has(flag.name)) {
+      config::set_path(tree, flag.path, args.get(flag.name), std::string(flag.name) + ' ' + args.get(flag.name));
+    }
+  }
+  for (const std::string& entry : args.all(kSet)) {
+    const std::size_t equals = entry.find('=');
+    if (equals == entry.npos) {
+      throw base::InputError({{kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
+    }
+    config::set_path(tree, entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
+  }
+  return tree;
+}
+
+/// Without a file the flag mends what is missing, not the file's key.
+base::InputError told_as_flags(const base::InputError& error) {
+  std::vector<base::Fault> faults = error.faults;
+  for (base::Fault& fault : faults) {
+    if (fault.what != "is missing") continue;
+    if (fault.field == "candidates") fault.mend = "add --candidates dgx-h100:32,64, or name a PLAN file";
+    for (const PlanFlag& flag : kPlanFlags) {
+      if (flag.path == fault.field)
+        fault.mend = std::string("add ") + flag.name + ' ' + flag.value + ", or name a PLAN file";
+    }
+  }
+  return base::InputError(std::move(faults));
+}
+
+spec::Purchase purchase_of(const Arguments& args) {
+  const config::Value tree = plan_tree(args);
+  const bool has_file = std::any_of(args.operands().begin(), args.operands().end(),
+                                    [](const std::string& word) { return !names_nodes(word); });
+  spec::Purchase out;
+  try {
+    out = config::read_purchase(tree, config::Catalogue::find());
+  } catch (const base::InputError& error) {
+    if (has_file) throw;
+    throw told_as_flags(error);
+  }
+  for (spec::Candidate& candidate : out.candidates) {
+    for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", candidate.space);
+    for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", candidate.space);
+  }
+  return out;
+}
+
+unsigned threads_of(const Arguments& args) {
+  if (!args.has("--threads")) return 0;
+  const std::string text = args.get("--threads");
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value <= 1024) return value;
+  throw base::InputError({{"--threads", "'" + text + "' is no number from 0 to 1024", "write --threads 0", {}}});
+}
+
+/// Searches one cluster after the other and tells how far it is with all.
+std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> searcher(const spec::Purchase& purchase,
+                                                                                   unsigned threads, ProgressBar& bar) {
+  std::size_t clusters = 0;
+  for (const spec::Candidate& c : purchase.candidates) {
+    clusters = std::max(clusters, static_cast<std::size_t>(c.cluster) + 1);
+  }
+  return [threads, clusters, &bar, searched = std::size_t{0}](const spec::Job& job,
+                                                              const spec::SearchSpace& space) mutable {
+    sim::SearchOptions options;
+    options.top = 1;
+    options.threads = threads;
+    options.stop = &interrupted;
+    options.progress = [&](std::size_t done, std::size_t all) {
+      bar.show(1000 * searched + 1000 * done / all, 1000 * clusters);
+    };
+    result::Search found = sim::search(job, space, options);
+    ++searched;
+    return found;
+  };
+}
+
+int run(const Arguments& args) {
+  const std::string taken = on_stdout(args, {"--json", "--csv"});
+  sim::PurchaseOptions options;
+  options.threads = threads_of(args);
+  const spec::Purchase purchase = purchase_of(args);
+  ProgressBar bar("thousandths of the searches");
+  options.search = searcher(purchase, options.threads, bar);
+  options.stop = &interrupted;
+  std::signal(SIGINT, interrupt_plan);
+  const result::Purchase answer = sim::plan_purchase(purchase, options);
+  std::signal(SIGINT, SIG_DFL);
+  if (args.has("--json"))
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  if (taken.empty()) print(reports::text(answer));
+  if (!answer.complete) return kInterrupted;
+  return answer.recommended ? kAnswered : kDoesNotFit;
+}
+
+std::vector<Option> plan_options() {
+  std::vector<Option> out{
+      {kCandidates, "NODE:COUNTS", "clusters: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1", true}};
+  for (const PlanFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
+  out.insert(out.end(), {{kSet, "PATH=VALUE", "any field of the plan: failures.repair=4h", true},
+                         {"--fix", "KEY=VALUE", "a key of the strategy that is not searched: tp=8", true},
+                         {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+                         {"--threads", "N", "0, the default: one for each core"},
+                         {"--json", "FILE", "write the result (docs/plan.md); - prints only it"},
+                         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}});
+  return out;
+}
+
+}  // namespace
+
+const Command purchase{
+    .name = "plan",
+    .summary = "Which cluster to rent or buy for a training run: days, cost, risk, and what would change it.",
+    .operands = {{"PLAN", "a plan file (docs/plan.md), and NODE:COUNTS of more candidates", true}},
+    .options = plan_options(),
+    .notes =
+        "Flags override the file, and --set overrides both. Without PLAN the flags alone make it:\n"
+        "  forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32\n"
+        "Ctrl-C ends the searches; the answer is then of what was looked at.\n"
+        "\nexit codes: 0 a candidate is recommended, 1 none will do, 2 the input is wrong, 130 interrupted\n",
+    .run = run,
+};
+
+}  // namespace cli

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/candidate_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/config/figure_reader.h"
+#include "core/config/search_reader.h"
+
+namespace config {
+namespace {
+
+enum class Terms { rent, buy, both };
+
+/// One entry of the list, read but for its clusters.
+struct Entry {
+  std::string path;  // "candidates[0]"
+  const Value* node = nullptr;
+  base::Where where;
+  std::vector<int> nodes;
+  std::vector<const Value*> fabrics;  // null: the node's own
+  Terms terms = Terms::rent;
+  std::optional<spec::Figure<base::TimePrice>> rent;
+  std::optional<spec::Figure<base::Money>> price;
+  std::optional<int> spares;
+};
+
+constexpr int kMostNodes = 1'000'000;
+
+void read_counts(MapReader& map, Entry& entry) {
+  const Value* value = map.child("nodes");
+  if (value == nullptr) {
+    map.fault("nodes", "is missing", "add `nodes:` with a count, or several: [32, 64]");
+  } else if (value->kind == Value::Kind::list) {
+    map.read("nodes", entry.nodes, 1, kMostNodes);
+    if (value->items.empty()) map.fault("nodes", "is an empty list", "write counts, such as [32, 64]");
+  } else {
+    int count = 0;
+    if (map.read("nodes", count, 1, kMostNodes)) entry.nodes = {count};
+  }
+}
+
+void read_spares(MapReader& map, Entry& entry) {
+  const Value* value = map.child("spares");
+  if (value == nullptr || (value->kind == Value::Kind::scalar && value->text == "auto")) return;
+  int spares = 0;
+  if (map.read("spares", spares, 0, kMostNodes)) entry.spares = spares;
+}
+
+Entry read_entry(const Value& value, std::string path, Faults& faults) {
+  Entry entry;
+  entry.where = value.where;
+  MapReader map(value, path, faults);
+  entry.path = std::move(path);
+  entry.node = map.child("node");
+  if (entry.node == nullptr && value.kind == Value::Kind::map) {
+    map.fault("node", "is missing", "add `node:` with a name, a path or a map; `forerun list nodes` shows the names");
+  } else if (entry.node != nullptr && entry.node->kind == Value::Kind::list) {
+    map.fault("node", "a list is not a node", "a mixed cluster has no price here: name one kind of node a candidate");
+    entry.node = nullptr;
+  }
+  read_counts(map, entry);
+  if (const Value* fabric = map.child("fabric"); fabric != nullptr && fabric->kind == Value::Kind::list) {
+    for (const Value& one : fabric->items) entry.fabrics.push_back(&one);
+  } else {
+    entry.fabrics.push_back(fabric);
+  }
+  map.read("terms", entry.terms, {{"rent", Terms::rent}, {"buy", Terms::buy}, {"both", Terms::both}});
+  if (const Value* rent = map.child("rent")) {
+    read_figure(*rent, map.path_of("rent"), base::parse_time_price, base::usd_per_hour(0.001), base::usd_per_hour(1e6),
+                "the price of a GPU for an hour, such as $2.50/h", entry.rent.emplace(), faults);
+  }
+  if (const Value* price = map.child("price")) {
+    read_figure(*price, map.path_of("price"), base::parse_money, base::usd(1), base::usd(1e12),
+                "the price of a node, such as $300k", entry.price.emplace(), faults);
+  }
+  read_spares(map, entry);
+  map.finish();
+  return entry;
+}
+
+Value cluster_tree(const Entry& entry, int nodes, const Value* fabric) {
+  Value count;
+  count.kind = Value::Kind::scalar;
+  count.text = std::to_string(nodes);
+  Value out;
+  out.kind = Value::Kind::map;
+  out.where = out.key_where = count.where = count.key_where = entry.where;
+  out.set("node", *entry.node);
+  out.set("nodes", std::move(count));
+  if (fabric != nullptr) out.set("fabric", *fabric);
+  return out;
+}
+
+/// The same number for the same names and count; what is written as a map is a cluster of its own.
+class ClusterNumbers {
+ public:
+  int of(const Value& node, int nodes, const Value* fabric) {
+    const bool named = node.kind == Value::Kind::scalar && (fabric == nullptr || fabric->kind == Value::Kind::scalar);
+    if (!named) return next_++;
+    const auto [at, is_new] = known_.try_emplace({node.text, nodes, fabric != nullptr ? fabric->text : ""}, next_);
+    next_ += is_new ? 1 : 0;
+    return at->second;
+  }
+
+ private:
+  std::map<std::tuple<std::string, int, std::string>, int> known_;
+  int next_ = 0;
+};
+
+/// Those about the cluster carry the candidate's path; what is noted already, as faults of the model are with every
+/// candidate, is not noted again.
+void add_faults(const std::vector<base::Fault>& found, const std::string& path, Faults& faults) {
+  for (base::Fault fault : found) {
+    if (fault.field.starts_with("cluster.")) fault.field.replace(0, std::string("cluster").size(), path);
+    const auto same = [&](const base::Fault& known) {
+      return known.field == fault.field && known.what == fault.what && known.where.file == fault.where.file &&
+             known.where.line == fault.where.line && known.where.column == fault.where.column;
+    };
+    if (std::none_of(faults.begin(), faults.end(), same)) faults.push_back(std::move(fault));
+  }
+}
+
+/// The entry's own figure, else the list's of the node, else that of its GPU.
+template <class T>
+void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Node& node, const std::string& path,
+             std::string& whose, std::optional<spec::Figure<T>>& out) {
+  if (out) {
+    whose = path;
+    return;
+  }
+  for (const std::string& name : {node.name, node.gpu.name}) {
+    const auto at = list.find(name);
+    if (at == list.end()) continue;
+    whose = name;
+    out = at->second;
+    return;
+  }
+  whose = node.name;
+}
+
+void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& candidate, Faults& faults) {
+  const spec::Node& node = candidate.job.cluster.node;
+  candidate.rent = entry.rent;
+  candidate.price = entry.price;
+  look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
+  look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
+  if (!candidate.rent && entry.terms != Terms::buy) {
+    add_faults({{"cluster.rent", "nothing says what an hour of '" + node.gpu.name + "' costs",
+                 "write rent: $2.50/h here, or rent: {" + node.gpu.name + ": $2.50/h} in your prices", entry.where}},
+               entry.path, faults);
+  }
+  if (!candidate.price && entry.terms != Terms::rent) {
+    add_faults({{"cluster.price", "nothing says what a node '" + node.name + "' costs",
+                 "write price: $300k here, or buy: {" + node.name + ": $300k} in your prices", entry.where}},
+               entry.path, faults);
+  }
+  if (!(node.power.si() > 0) && entry.terms != Terms::rent) {
+    add_faults({{"cluster.node.power", "is unknown, and who buys pays for electricity",
+                 "write node: {base: " + node.name + ", power: 10kW}", entry.where}},
+               entry.path, faults);
+  }
+}
+
+/// Rented, bought, or both; named after a price of its own.
+void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::Candidate>& out) {
+  const std::string name = candidate.name;
+  if (entry.terms != Terms::buy) {
+    if (entry.rent) candidate.name += ", " + base::human(entry.rent->value);
+    out.push_back(candidate);
+  }
+  if (entry.terms == Terms::rent) return;
+  candidate.bought = true;
+  candidate.name = name + (entry.price ? ", bought for " + base::human(entry.price->value) : ", bought");
+  out.push_back(std::move(candidate));
+}
+
+}  // namespace
+
+std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList& prices,
+                                             const Catalogue& catalogue, Faults& faults) {
+  std::vector<spec::Candidate> out;
+  if (list.kind != Value::Kind::list || list.items.empty()) {
+    faults.push_back({"candidates", list.kind == Value::Kind::list ? "is an empty list" : "is not a list",
+                      "write [{node: dgx-h100, nodes: [32, 64]}]", list.where});
+    return out;
+  }
+  ClusterNumbers clusters;
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const Entry entry = read_entry(list.items[i], "candidates[" + std::to_string(i) + "]", faults);
+    if (entry.node == nullptr) continue;
+    for (const Value* fabric : entry.fabrics) {
+      for (const int nodes : entry.nodes) {
+        Value tree = job;
+        tree.set("cluster", cluster_tree(entry, nodes, fabric));
+        spec::Candidate candidate;
+        try {
+          OpenJob open = read_open_job(tree, catalogue);
+          candidate.job = std::move(open.job);
+          candidate.space = open.space;
+        } catch (const base::InputError& error) {
+          add_faults(error.faults, entry.path, faults);
+          continue;
+        }
+        candidate.cluster = clusters.of(*entry.node, nodes, fabric);
+        candidate.spares = entry.spares;
+        candidate.name = spec::nodes_text(candidate.job.cluster);
+        if (fabric != nullptr && nodes > 1) candidate.name += ", " + candidate.job.cluster.fabric.name;
+        add_prices(entry, prices, candidate, faults);
+        add_terms(entry, candidate, out);
+      }
+    }
+  }
+  return out;
+}
+
+Value candidate_tree(std::string_view text, const std::string& origin) {
+  const std::size_t colon = text.find(':'), at = text.find('@');
+  if (colon == text.npos || colon == 0 || (at != text.npos && at < colon)) {
+    throw base::InputError({{origin,
+                             "'" + std::string(text) + "' does not say how many nodes",
+                             "write NODE:COUNT,COUNT or NODE:COUNT@FABRIC, such as dgx-h100:32,64",
+                             {}}});
+  }
+  Value out;
+  out.kind = Value::Kind::map;
+  out.where = out.key_where = {origin, 0, 0};
+  set_path(out, "node", text.substr(0, colon), origin);
+  const std::size_t end = std::min(at, text.size());
+  set_path(out, "nodes", "[" + std::string(text.substr(colon + 1, end - colon - 1)) + "]", origin);
+  if (at != text.npos) set_path(out, "fabric", "[" + std::string(text.substr(at + 1)) + "]", origin);
+  return out;
+}
+
+}  // namespace config

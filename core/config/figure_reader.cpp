@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/figure_reader.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace config {
+
+base::Parsed<double> parse_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return {number, {}, {}};
+  return {{}, "'" + std::string(text) + "' is not a number", "write a number, such as 1.3"};
+}
+
+std::string place_text(const base::Where& where) {
+  if (where.line == 0) return where.file.empty() ? "the command line" : where.file;
+  return where.file + ':' + std::to_string(where.line);
+}
+
+const Value* figure_value(const Value& at, const std::string& path, std::string& date, std::string& source,
+                          Faults& faults) {
+  if (at.kind == Value::Kind::scalar) {
+    source = place_text(at.where);
+    return &at;
+  }
+  if (at.kind != Value::Kind::map) {
+    faults.push_back({path, at.kind == Value::Kind::list ? "a list is not a figure" : "is empty",
+                      "write it with its unit, or {value, date, source}", at.where});
+    return nullptr;
+  }
+  MapReader map(at, path, faults);
+  const std::size_t before = faults.size();
+  std::string text;
+  map.require("value", text);
+  map.require("date", date);
+  map.require("source", source);
+  map.finish();
+  return faults.size() == before ? at.find("value") : nullptr;
+}
+
+}  // namespace config

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/price_reader.h"
+
+#include <filesystem>
+
+#include "core/config/figure_reader.h"
+
+namespace config {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The map that a key holds, or that the file holds which it names (from here, or from the file that names it).
+Value opened(const Value& at, const std::string& path, Faults& faults) {
+  if (at.kind != Value::Kind::scalar) return at;
+  std::error_code error;
+  for (const fs::path& file : {fs::path(at.text), fs::path(at.where.file).parent_path() / at.text}) {
+    if (fs::is_regular_file(file, error)) return load(file);
+  }
+  faults.push_back({path, "there is no file '" + at.text + "'", "write the path from here or from the plan", at.where});
+  return {};
+}
+
+void read_rents(const Value& list, const std::string& path, PriceList& out, Faults& faults) {
+  for (const auto& [name, value] : list.entries) {
+    if (name == "source") continue;
+    read_figure(value, path + '.' + name, base::parse_time_price, base::usd_per_hour(0.001), base::usd_per_hour(1e6),
+                "the price of a GPU for an hour, such as $2.50/h", out.rent[name], faults);
+  }
+}
+
+void read_purchases(const Value& list, const std::string& path, PriceList& out, Faults& faults) {
+  for (const auto& [name, value] : list.entries) {
+    if (name == "source") continue;
+    read_figure(value, path + '.' + name, base::parse_money, base::usd(1), base::usd(1e12),
+                "the price of a node, such as $300k", out.buy[name], faults);
+  }
+}
+
+template <class T>
+void read_one(MapReader& map, const char* key, base::Parsed<T> (*parse)(std::string_view), T least, T most,
+              const char* range, spec::Figure<T>& out, Faults& faults) {
+  if (const Value* value = map.child(key))
+    read_figure(*value, map.path_of(key), parse, least, most, range, out, faults);
+}
+
+void lay_over(PriceList& out, const Value& tree, const std::string& path, Faults& faults) {
+  MapReader map(tree, path, faults);
+  if (const Value* rent = map.child("rent")) read_rents(*rent, map.path_of("rent"), out, faults);
+  if (const Value* buy = map.child("buy")) read_purchases(*buy, map.path_of("buy"), out, faults);
+  spec::Ownership& own = out.ownership;
+  read_one(map, "electricity", base::parse_energy_price, base::usd_per_kwh(0), base::usd_per_kwh(100), "$0 to $100/kWh",
+           own.electricity, faults);
+  read_one(map, "pue", parse_number, 1.0, 10.0, "a number from 1 to 10", own.pue, faults);
+  read_one(map, "life", base::parse_seconds, base::days(1), base::days(36500), "1d to 100y", own.life, faults);
+  read_one(map, "use", parse_number, 0.01, 1.0, "a share from 0.01 to 1", own.use, faults);
+  map.finish();
+}
+
+spec::Stragglers read_stragglers(const Value& value, const std::string& path, Faults& faults) {
+  spec::Stragglers out;
+  MapReader map(value, path, faults);
+  if (map.require("mtbf", out.mtbf) && !(out.mtbf.si() >= 1)) {
+    map.fault("mtbf", "is below a second", "write the time between slow spells of one GPU, such as 20000h");
+  }
+  if (map.require("lasts", out.lasts) && !(out.lasts.si() >= 1)) {
+    map.fault("lasts", "is below a second", "write how long a spell lasts, such as 2h");
+  }
+  map.require("slowdown", out.slowdown, 1.0, 1000.0);
+  map.finish();
+  return out;
+}
+
+void lay_over(spec::Failures& out, const Value& tree, const std::string& path, spec::Checkpointing& checkpoint,
+              Faults& faults) {
+  const base::Seconds least = base::s(1), most = base::days(3.65e8), none;
+  MapReader map(tree, path, faults);
+  read_one(map, "gpu_mtbf", base::parse_seconds, least, most, "1s to 1000000y", out.gpu_mtbf, faults);
+  read_one(map, "node_mtbf", base::parse_seconds, least, most, "1s to 1000000y", out.node_mtbf, faults);
+  read_one(map, "hardware", parse_number, 0.0, 1.0, "a share from 0 to 1", out.hardware, faults);
+  read_one(map, "detect", base::parse_seconds, none, base::days(365), "0s to 365d", out.detect, faults);
+  read_one(map, "restart", base::parse_seconds, none, base::days(365), "0s to 365d", out.restart, faults);
+  read_one(map, "repair", base::parse_seconds, none, base::days(365), "0s to 365d", out.repair, faults);
+  read_one(map, "checkpoint_bandwidth", base::parse_byte_rate, base::ByteRate(1e3), base::ByteRate(1e18),
+           "1kB/s or more, of one node", checkpoint.bandwidth, faults);
+  if (const Value* slow = map.child("stragglers")) {
+    out.stragglers = read_stragglers(*slow, map.path_of("stragglers"), faults);
+  }
+  map.finish();
+}
+
+}  // namespace
+
+PriceList read_prices(const Value* own, const Catalogue& catalogue, Faults& faults) {
+  PriceList out;
+  lay_over(out, load(catalogue.root() + "/topologies/prices.yaml"), "", faults);
+  if (own != nullptr) {
+    lay_over(out, opened(*own, "prices", faults), own->kind == Value::Kind::scalar ? "" : "prices", faults);
+  }
+  return out;
+}
+
+void read_failures(const Value* own, const Value* checkpoint, const Catalogue& catalogue, spec::Failures& failures,
+                   spec::Checkpointing& out, Faults& faults) {
+  lay_over(failures, load(catalogue.root() + "/topologies/failures.yaml"), "", out, faults);
+  if (own != nullptr) {
+    const Value tree = opened(*own, "failures", faults);
+    lay_over(failures, tree, own->kind == Value::Kind::scalar ? "" : "failures", out, faults);
+  }
+  if (checkpoint == nullptr) return;
+  MapReader map(*checkpoint, "checkpoint", faults);
+  read_one(map, "bandwidth", base::parse_byte_rate, base::ByteRate(1e3), base::ByteRate(1e18),
+           "1kB/s or more, of one node", out.bandwidth, faults);
+  map.read("async", out.async);
+  base::Seconds interval;
+  if (map.read("interval", interval)) out.interval = interval;
+  if (out.interval && !(out.interval->si() >= 1)) {
+    map.fault("interval", "is below a second", "write the time between two checkpoints, such as 30min");
+  }
+  map.finish();
+}
+
+}  // namespace config

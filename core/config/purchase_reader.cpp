@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/purchase_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/config/candidate_reader.h"
+#include "core/config/figure_reader.h"
+#include "core/spec/parameters.h"
+
+namespace config {
+namespace {
+
+constexpr double kChinchilla = 20;  // tokens a parameter: Hoffmann et al., arXiv 2203.15556, table 3
+
+Value number(std::int64_t value, const base::Where& where) {
+  Value out;
+  out.kind = Value::Kind::scalar;
+  out.text = std::to_string(value);
+  out.where = out.key_where = where;
+  return out;
+}
+
+/// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it.
+Value filled_training(const Value* written, const spec::Model& model, const base::Where& where,
+                      std::vector<std::string>& assumptions) {
+  constexpr std::int64_t usual_sequence = 8192, usual_tokens = 4'194'304;
+  Value out;
+  out.kind = Value::Kind::map;
+  out.where = out.key_where = where;
+  if (written != nullptr) out = *written;
+  if (out.kind != Value::Kind::map) return out;  // told by the Job's reader
+  std::int64_t sequence = model.max_positions > 0 ? std::min(model.max_positions, usual_sequence) : usual_sequence;
+  if (const Value* given = out.find("sequence")) {
+    sequence = std::max<std::int64_t>(1, std::llround(parse_number(given->text).value.value_or(1)));
+  } else {
+    out.set("sequence", number(sequence, where));
+    assumptions.push_back("training.sequence: " + std::to_string(sequence) + " tokens");
+  }
+  if (out.find("global_batch") == nullptr) {
+    const std::int64_t batch = std::max<std::int64_t>(1, usual_tokens / sequence);
+    out.set("global_batch", number(batch, where));
+    assumptions.push_back("training.global_batch: " + std::to_string(batch) + " sequences (4 Mi tokens a step)");
+  }
+  return out;
+}
+
+/// The Job that all candidates share, without a cluster.
+Value shared_job(MapReader& map, const spec::Model& model, const base::Where& where, spec::Purchase& out) {
+  Value job;
+  job.kind = Value::Kind::map;
+  job.where = job.key_where = where;
+  if (const Value* named = map.child("model")) job.set("model", *named);
+  const Value* training = map.child("training");
+  job.set("training", filled_training(training, model, where, out.assumptions));
+  for (const char* key : {"strategy", "network", "simulation"}) {
+    if (const Value* section = map.child(key)) job.set(key, *section);
+  }
+  if (training != nullptr && training->find("checkpoint") != nullptr) {
+    map.fault("training", "has a checkpoint, whose interval is the plan's to choose",
+              "write checkpoint: {bandwidth: 1GB/s, async: true} beside training");
+  }
+  return job;
+}
+
+void read_tokens(MapReader& map, spec::Purchase& out, Faults& faults) {
+  std::string text;
+  if (!map.require("tokens", text)) return;
+  if (text == "chinchilla") {
+    if (out.model.moe) {
+      map.fault("tokens", "chinchilla's law is of dense models, and '" + out.model.name + "' has experts",
+                "write how many tokens, such as 15e12");
+    }
+    out.tokens = kChinchilla * static_cast<double>(spec::parameters(out.model).total());
+    out.assumptions.emplace_back("tokens: 20 a parameter (chinchilla: Hoffmann et al., arXiv 2203.15556)");
+    return;
+  }
+  const base::Parsed<double> parsed = parse_tokens(text);
+  if (parsed.value) {
+    out.tokens = *parsed.value;
+  } else {
+    faults.push_back({"tokens", parsed.problem, parsed.mend, map.where_of("tokens")});
+  }
+}
+
+void read_wishes(MapReader& map, spec::Purchase& out, Faults& faults) {
+  base::Seconds deadline;
+  if (map.read("deadline", deadline)) {
+    if (!(deadline.si() > 0)) map.fault("deadline", "is zero", "write how long the run may take, such as 60d");
+    out.deadline = deadline;
+  }
+  if (const Value* budget = map.child("budget")) {
+    spec::Figure<base::Money> sum;
+    if (read_figure(*budget, "budget", base::parse_money, base::usd(0.01), base::usd(1e15), "a sum, such as $5M", sum,
+                    faults)) {
+      out.budget = sum.value;
+    }
+  }
+  map.read("runs", out.runs, 10, 1'000'000);
+  std::int64_t seed = 1;
+  map.read("seed", seed, 0, INT64_MAX);
+  out.seed = static_cast<std::uint64_t>(seed);
+}
+
+void refuse_what_has_no_run(const spec::Job& job, MapReader& map) {
+  if (job.training.serves()) {
+    map.fault("training", "serves: a plan is of training", "remove training.mode");
+  }
+  if (job.simulation.unfold) {
+    map.fault("simulation", "unfolds: a plan prices thousands of strategies", "remove simulation.unfold");
+  }
+}
+
+}  // namespace
+
+base::Parsed<double> parse_tokens(std::string_view text) {
+  const std::string mend = "write how many tokens, such as 15e12 or 15T, or chinchilla";
+  double scale = 1;
+  std::string_view digits = text;
+  for (const auto& [ending, factor] : {std::pair{'M', 1e6}, std::pair{'B', 1e9}, std::pair{'T', 1e12}}) {
+    if (!digits.ends_with(ending)) continue;
+    digits.remove_suffix(1);
+    scale = factor;
+    break;
+  }
+  const base::Parsed<double> parsed = parse_number(digits);
+  if (!parsed.value) return {{}, "'" + std::string(text) + "' is not a number of tokens", mend};
+  const double tokens = *parsed.value * scale;
+  if (!(tokens >= 1 && tokens <= 1e18)) return {{}, "'" + std::string(text) + "' is out of range", mend};
+  return {tokens, {}, {}};
+}
+
+spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
+  const Catalogue catalogue = files.remembering();
+  Faults faults;
+  spec::Purchase out;
+  MapReader map(tree, "", faults);
+  if (const Value* model = map.child("model")) {
+    out.model = catalogue.model(*model, "model", faults);
+  } else if (tree.kind == Value::Kind::map) {
+    map.fault("model", "is missing",
+              "add `model:` with a name, a path or a map; `forerun list models` shows the names");
+  }
+  const bool has_model = faults.empty();
+  if (has_model && out.model.is_list()) {
+    map.fault("model", "'" + out.model.name + "' is not trained on tokens", "name a transformer");
+  }
+  if (has_model) read_tokens(map, out, faults);
+  const Value job = shared_job(map, out.model, tree.where, out);
+  read_wishes(map, out, faults);
+  const PriceList prices = read_prices(map.child("prices"), catalogue, faults);
+  out.ownership = prices.ownership;
+  read_failures(map.child("failures"), map.child("checkpoint"), catalogue, out.failures, out.checkpoint, faults);
+  const Value* candidates = map.child("candidates");
+  if (candidates == nullptr && tree.kind == Value::Kind::map) {
+    map.fault("candidates", "is missing", "add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
+  } else if (candidates != nullptr && has_model) {
+    out.candidates = read_candidates(*candidates, job, prices, catalogue, faults);
+  }
+  if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, map);
+  map.ignore("tokens");
+  map.finish();
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  return out;
+}
+
+}  // namespace config

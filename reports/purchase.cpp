@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/purchase.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/money.h"
+#include "core/base/text.h"
+#include "reports/layout.h"
+#include "reports/strategy_words.h"
+
+namespace reports {
+namespace {
+
+using result::Goodput;
+using result::Purchase;
+using result::PurchaseRow;
+
+bool known(const PurchaseRow& row) { return row.fits && row.refused.empty(); }
+std::string money(double dollars) { return base::human(base::usd(dollars)); }
+std::string span(double seconds) { return base::human(base::s(seconds)); }
+
+std::string tokens_text(double tokens) {
+  if (tokens >= 1e12) return fmt::format("{:.4g}T", tokens / 1e12);
+  if (tokens >= 1e9) return fmt::format("{:.4g}B", tokens / 1e9);
+  if (tokens >= 1e6) return fmt::format("{:.4g}M", tokens / 1e6);
+  return fmt::format("{:.0f}k", tokens / 1e3);
+}
+
+std::string title(const Purchase& p) {
+  std::string out = p.model + ", " + tokens_text(p.tokens) + " tokens";
+  if (p.deadline_s) out += ", within " + days_text(*p.deadline_s);
+  if (p.budget) out += ", for at most " + money(*p.budget);
+  return out + "\n\n";
+}
+
+int name_columns(const Purchase& p) {
+  int width = 10;
+  for (const PurchaseRow& row : p.rows) width = std::max(width, columns(row.candidate));
+  return width;
+}
+
+std::string verdict(const PurchaseRow& row) {
+  if (row.in_time && row.in_budget) return "";
+  return row.in_time ? "  too dear" : row.in_budget ? "  too late" : "  too late, too dear";
+}
+
+std::string row_text(const Purchase& p, std::size_t i, int width) {
+  const PurchaseRow& row = p.rows[i];
+  const std::string marks = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "*" : " ");
+  std::string out = fmt::format("{} {:<{}}", marks, row.candidate, width);
+  if (!row.refused.empty()) return paragraph(out + "  ", "refused: " + row.refused);
+  if (!row.fits) return out + "  no strategy fits\n";
+  const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
+  const std::string energy = row.energy_j > 0 ? fmt::format("{:.0f}", row.energy_j / base::kKilowattHour / 1e3) : "-";
+  out += fmt::format("{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}{}\n", days(row.time_s),
+                     days(row.time_low_s) + " to " + days(row.time_high_s), money(row.cost),
+                     money(row.cost_low) + " to " + money(row.cost_high), energy, tokens_text(row.tokens_per_dollar),
+                     percent(row.goodput.goodput), verdict(row));
+  return out;
+}
+
+std::string table(const Purchase& p) {
+  const int width = name_columns(p);
+  std::string out = fmt::format("   {:<{}}{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}\n", "", width, "days", "80 %", "cost",
+                                "80 %", "MWh", "tokens/$", "goodput");
+  for (std::size_t i = 0; i < p.rows.size(); ++i) out += row_text(p, i, width);
+  return out + "   > recommended   * on the front: none is faster and cheaper\n";
+}
+
+std::string strategies(const Purchase& p) {
+  std::string out = "\nBest strategies\n";
+  const int width = name_columns(p);
+  for (const PurchaseRow& row : p.rows) {
+    if (!known(row)) continue;
+    const result::Prediction& s = row.prediction;
+    out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width),
+                     fmt::format("step {} ({} to {}), MFU {}: {}", span(s.step_time_s), span(s.step_time_low_s),
+                                 span(s.step_time_high_s), percent(s.mfu), strategy_words(row.strategy)));
+  }
+  return out;
+}
+
+std::string goodput_text(const PurchaseRow& row) {
+  const Goodput& g = row.goodput;
+  std::string out = fmt::format(
+      "a failure every {}; {} spare node{}; checkpoints of {} in {} every {} steps ({}); lost {}, down {}, checkpoints "
+      "{}",
+      days_text(g.mtbf_s), row.spares, row.spares == 1 ? "" : "s", base::human(base::Bytes(g.checkpoint_bytes)),
+      span(g.checkpoint_s), base::with_commas(g.interval_steps), days_text(g.interval_s), percent(g.lost),
+      percent(g.down), percent(g.checkpoints));
+  if (g.slow > 0) out += ", stragglers " + percent(g.slow);
+  if (g.written_beside_s > 0) out += fmt::format("; written beside training in {}", span(g.written_beside_s));
+  if (g.closed_form)
+    out += fmt::format("; closed form {:.2f} %, simulated {:.2f} %", *g.closed_form * 100, g.simulated * 100);
+  return out;
+}
+
+std::string failures(const Purchase& p) {
+  std::string out = "\nFailures\n";
+  const int width = name_columns(p);
+  for (const PurchaseRow& row : p.rows) {
+    if (known(row)) out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width), goodput_text(row));
+  }
+  return out;
+}
+
+std::string break_even(const Purchase& p) {
+  if (p.break_even.empty()) return "";
+  std::string out = "\nRent against buy\n";
+  for (const result::BreakEven& b : p.break_even) {
+    const std::string terms =
+        fmt::format("rent {} a GPU, price {} a node: ", base::human(base::usd_per_hour(b.rent)), money(b.price));
+    const std::string when = b.hours > 0
+                                 ? fmt::format("buying pays from {:.0f} hours of use ({:.2f} years), {} of its life",
+                                               b.hours, b.hours / 8760, percent(b.hours / b.life_hours))
+                                 : "buying never pays: rent is below the electricity";
+    out += paragraph("   " + b.of + "  ", terms + when);
+  }
+  return out;
+}
+
+std::string figures(const Purchase& p) {
+  std::string out = "\nFigures, and who says so\n";
+  for (const result::PurchaseFigure& f : p.figures) {
+    out +=
+        paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value), (f.date.empty() ? "" : f.date + ", ") + f.source);
+  }
+  return out;
+}
+
+std::string assumptions(const Purchase& p) {
+  std::string out = "\nAssumed where the plan says nothing\n";
+  for (const std::string& one : p.assumptions) out += paragraph("   - ", one);
+  return out + "   - nodes at their rated power throughout\n";
+}
+
+}  // namespace
+
+std::string text(const Purchase& p) {
+  std::string out = title(p) + table(p) + '\n' + recommendation(p);
+  if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
+  if (const std::string flips = flips_text(p); !flips.empty()) out += "\nWhat would change it\n" + flips;
+  return out + break_even(p) + strategies(p) + failures(p) + figures(p) + assumptions(p) +
+         fmt::format("\n{} simulated runs of each candidate, seed {}.\n", base::with_commas(p.runs), p.seed);
+}
+
+}  // namespace reports

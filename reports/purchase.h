@@ -1,0 +1,26 @@
+// reports/purchase.h -- the answer of `forerun plan` for people, programs and spreadsheets (docs/plan.md).
+//
+//                              days   80 %             cost   80 %
+//   *> 64 x dgx-h100           41.3   38.9 to 47.0   $3.12M   $2.94M to $3.55M
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/result/purchase.h"
+
+namespace reports {
+
+std::string text(const result::Purchase&);
+std::string json(const result::Purchase&);
+std::string csv(const result::Purchase&);
+
+/// What to take, why, and what may go wrong, in sentences.
+std::string recommendation(const result::Purchase&);
+/// What would change it, a line each.
+std::string flips_text(const result::Purchase&);
+
+/// "41.3 days", "5.2 hours" below two days.
+std::string days_text(double seconds);
+
+}  // namespace reports

@@ -1,0 +1,157 @@
+// reports/purchase_words.cpp -- a purchase plan's answer in sentences: the recommendation and what would flip it.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/base/money.h"
+#include "reports/layout.h"
+#include "reports/purchase.h"
+
+namespace reports {
+namespace {
+
+using result::Flip;
+using result::Purchase;
+using result::PurchaseRow;
+
+std::string money(double dollars) { return base::human(base::usd(dollars)); }
+
+/// "40.8 to 56.6 days": the unit once where both have it.
+std::string days_range(double low, double high) {
+  const std::string from = days_text(low), to = days_text(high);
+  if (from == to) return to;
+  const std::size_t unit = from.find(' ');
+  return (to.ends_with(from.substr(unit)) ? from.substr(0, unit) : from) + " to " + to;
+}
+
+std::string wishes(const Purchase& p) {
+  if (p.deadline_s && p.budget) return "finish within " + days_text(*p.deadline_s) + " and " + money(*p.budget);
+  if (p.deadline_s) return "finish within " + days_text(*p.deadline_s);
+  if (p.budget) return "cost at most " + money(*p.budget);
+  return "can train it";
+}
+
+std::size_t able(const Purchase& p) {
+  std::size_t count = 0;
+  for (const PurchaseRow& row : p.rows)
+    count += row.fits && row.refused.empty() && row.in_time && row.in_budget ? 1 : 0;
+  return count;
+}
+
+std::string reason(const Purchase& p) {
+  const std::size_t count = able(p);
+  const std::string sure = p.deadline_s || p.budget ? " in nine runs of ten" : "";
+  if (count == 1) return fmt::format("of {} candidates the only one to {}{}", p.rows.size(), wishes(p), sure);
+  const std::string of = count == p.rows.size() ? "" : fmt::format(", of {} candidates", p.rows.size());
+  return fmt::format("the {} of {} that {}{}{}", p.by, count, wishes(p), sure, of);
+}
+
+std::string more_or_less(double ratio, const char* more, const char* less) {
+  if (std::abs(ratio - 1) < 0.005) return "the same";
+  return fmt::format("{:.0f} % {}", std::abs(ratio - 1) * 100, ratio > 1 ? more : less);
+}
+
+std::string against_next(const Purchase& p, const PurchaseRow& best) {
+  if (!p.runner_up) return "";
+  const PurchaseRow& next = p.rows[*p.runner_up];
+  const bool overlap = p.by == "fastest" ? next.time_low_s <= best.time_high_s : next.cost_low <= best.cost_high;
+  return fmt::format(
+      " Next comes {}: cost {}, time {}{}.", next.candidate, more_or_less(next.cost / best.cost, "more", "less"),
+      more_or_less(next.time_s / best.time_s, "longer", "shorter"), overlap ? "; the two intervals overlap" : "");
+}
+
+std::string outlay(const PurchaseRow& best) {
+  if (!(best.outlay > 0)) return "";
+  return fmt::format(" Its {} nodes take {} to buy; the cost is this run's share of their life.",
+                     best.nodes + best.spares, money(best.outlay));
+}
+
+std::string risk(const Purchase& p, const PurchaseRow& best) {
+  std::string out =
+      fmt::format("80 % chance to finish in {} and to cost {}.", days_range(best.time_low_s, best.time_high_s),
+                  money(best.cost_low) + " to " + money(best.cost_high));
+  if (best.chance_in_time && p.deadline_s) {
+    out += fmt::format(" {:.1f} % of runs end within {}.", *best.chance_in_time * 100, days_text(*p.deadline_s));
+  }
+  out += fmt::format(" Failures stop it {:.3g} times, once in {}; {} of the time is training that counts.",
+                     best.goodput.failures, days_text(best.goodput.mtbf_s), percent(best.goodput.goodput));
+  if (!best.prediction.interval_contributions.empty()) {
+    out += " What is least sure of the step: " + best.prediction.interval_contributions.front().cause + ".";
+  }
+  return out;
+}
+
+std::string none_will_do(const Purchase& p) {
+  const PurchaseRow *soonest = nullptr, *cheapest = nullptr;
+  for (const PurchaseRow& row : p.rows) {
+    if (!row.fits || !row.refused.empty()) continue;
+    if (soonest == nullptr || row.time_high_s < soonest->time_high_s) soonest = &row;
+    if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
+  }
+  if (soonest == nullptr) return paragraph("None: ", "no candidate can train this model.");
+  return paragraph(
+      "None: ", fmt::format("no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} "
+                            "for {}; the cheapest, {}, within {} for {}.",
+                            wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+                            cheapest->candidate, days_text(cheapest->time_high_s), money(cheapest->cost_high)));
+}
+
+std::string figure(const Flip& f, double value) {
+  switch (f.kind) {
+    case Flip::Kind::rent: return base::human(base::usd_per_hour(value));
+    case Flip::Kind::deadline: return days_text(value);
+    case Flip::Kind::price:
+    case Flip::Kind::budget: break;
+  }
+  return money(value);
+}
+
+std::string name_of(const Flip& f) {
+  switch (f.kind) {
+    case Flip::Kind::rent: return "rent of " + f.of;
+    case Flip::Kind::price: return "price of " + f.of;
+    case Flip::Kind::deadline: return "deadline";
+    case Flip::Kind::budget: break;
+  }
+  return "budget";
+}
+
+std::string spine_text(const Purchase& p) {
+  if (!p.spine) return "";
+  const std::string& best = p.rows[*p.recommended].candidate;
+  const std::string winner = p.spine->winner == best   ? best + " still"
+                             : p.spine->winner.empty() ? "none will do"
+                                                       : p.spine->winner;
+  return paragraph("  - ",
+                   fmt::format("uplinks of every fabric halved ({:.3g}:1): {} (its step takes {})",
+                               p.spine->oversubscription, winner, more_or_less(p.spine->slower, "longer", "shorter")));
+}
+
+}  // namespace
+
+std::string days_text(double seconds) {
+  const double days = seconds / base::kDay;
+  if (days < 1.0 / 24) return fmt::format("{:.3g} minutes", seconds / 60);
+  if (days < 2) return fmt::format("{:.1f} hours", days * 24);
+  return days < 99.95 ? fmt::format("{:.1f} days", days) : fmt::format("{:.0f} days", days);
+}
+
+std::string recommendation(const Purchase& p) {
+  if (!p.recommended) return none_will_do(p);
+  const PurchaseRow& best = p.rows[*p.recommended];
+  return paragraph("Take ", fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(best)) +
+         paragraph("Risk: ", risk(p, best));
+}
+
+std::string flips_text(const Purchase& p) {
+  std::string out;
+  for (const Flip& f : p.flips) {
+    const std::string now = f.now > 0 ? " (now " + figure(f, f.now) + ")" : "";
+    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", name_of(f), f.below ? "below" : "above", figure(f, f.value),
+                                         now, f.winner.empty() ? "none will do" : f.winner));
+  }
+  return out + spine_text(p);
+}
+
+}  // namespace reports

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/economics/flips.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using result::Flip;
+using PriceKey = std::pair<bool, std::string>;  // bought, whose
+
+PriceKey key_of(const PricedOffer& o) { return {o.bought, o.price_of}; }
+Flip::Kind kind_of(const PricedOffer& o) { return o.bought ? Flip::Kind::price : Flip::Kind::rent; }
+
+std::vector<Offer> offers_of(const std::vector<PricedOffer>& all) {
+  std::vector<Offer> out;
+  for (const PricedOffer& o : all) out.push_back(o.offer);
+  return out;
+}
+
+class Flips {
+ public:
+  Flips(const std::vector<PricedOffer>& all, std::size_t best, const Wishes& wishes)
+      : all_(all), best_(all[best]), wishes_(wishes) {}
+
+  std::vector<Flip> run() {
+    std::set<PriceKey> others;
+    for (const PricedOffer& o : all_) {
+      if (o.offer.possible && key_of(o) != key_of(best_)) others.insert(key_of(o));
+    }
+    for (const PriceKey& key : others) cheaper_other(key);
+    dearer_best();
+    wishes_.fastest() ? other_budget() : other_deadline();
+    return std::move(out_);
+  }
+
+ private:
+  /// What `o` may cost at most to be chosen in place of the best, as a multiple of its price.
+  double winning_factor(const PricedOffer& o) const {
+    double most = wishes_.fastest() ? 1e300 : o.cost.price_factor(best_.offer.cost, o.offer.time);
+    if (wishes_.budget) most = std::min(most, o.cost.price_factor(*wishes_.budget, o.offer.time_high));
+    return most;
+  }
+
+  bool could_win(const PricedOffer& o) const {
+    return o.offer.possible && in_time(o.offer, wishes_) && (!wishes_.fastest() || o.offer.time < best_.offer.time);
+  }
+
+  void cheaper_other(const PriceKey& key) {
+    const PricedOffer* winner = nullptr;
+    double most = 0;
+    for (const PricedOffer& o : all_) {
+      if (key_of(o) != key || !could_win(o)) continue;
+      const double factor = winning_factor(o);
+      if (factor <= most || factor > 1) continue;
+      most = factor;
+      winner = &o;
+    }
+    if (winner == nullptr) return;
+    out_.push_back({kind_of(*winner), key.second, true, winner->price * most, winner->price, winner->name});
+  }
+
+  /// All that have the best one's price get dearer with it, so that the next is of another price, or none.
+  void dearer_best() {
+    std::vector<Offer> others = offers_of(all_);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (key_of(all_[i]) == key_of(best_)) others[i].possible = false;
+    }
+    const auto next = choose(others, wishes_);
+    double factor = 1e300;
+    if (next && !wishes_.fastest()) factor = best_.cost.price_factor(all_[*next].offer.cost, best_.offer.time);
+    if (wishes_.budget) {
+      factor = std::min(factor, best_.cost.price_factor(*wishes_.budget, best_.offer.time_high));
+    }
+    if (factor > 1e299) return;
+    out_.push_back({kind_of(best_), best_.price_of, false, best_.price * factor, best_.price,
+                    winner_at(best_.price * factor * (1 + 1e-9))});
+  }
+
+  /// Who is chosen when the price of the best is this.
+  std::string winner_at(double price) const {
+    std::vector<Offer> offers = offers_of(all_);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (key_of(all_[i]) != key_of(best_)) continue;
+      RunningCost cost = all_[i].cost;
+      cost.of_price = cost.of_price * (price / best_.price);
+      offers[i].cost = cost.over(offers[i].time);
+      offers[i].cost_high = cost.over(offers[i].time_high);
+    }
+    const auto winner = choose(offers, wishes_);
+    return winner ? all_[*winner].name : "";
+  }
+
+  /// Sooner than the best is sure to end, another has to do it; later, a cheaper one may.
+  void other_deadline() {
+    const double now = wishes_.deadline ? wishes_.deadline->si() : 0;
+    Wishes sooner = wishes_;
+    sooner.deadline = best_.offer.time_high * (1 - 1e-9);
+    const auto next = choose(offers_of(all_), sooner);
+    out_.push_back({Flip::Kind::deadline, "", true, best_.offer.time_high.si(), now, next ? all_[*next].name : ""});
+    if (!wishes_.deadline) return;
+    const PricedOffer* later = nullptr;
+    for (const PricedOffer& o : all_) {
+      const bool better = o.offer.possible && in_budget(o.offer, wishes_) && o.offer.cost < best_.offer.cost;
+      if (better && (later == nullptr || o.offer.time_high < later->offer.time_high)) later = &o;
+    }
+    if (later == nullptr) return;
+    out_.push_back({Flip::Kind::deadline, "", false, later->offer.time_high.si(), now, later->name});
+  }
+
+  /// The same of a budget when speed is what it buys.
+  void other_budget() {
+    const double now = wishes_.budget->dollars();
+    Wishes less = wishes_;
+    less.budget = best_.offer.cost_high * (1 - 1e-9);
+    const auto next = choose(offers_of(all_), less);
+    out_.push_back({Flip::Kind::budget, "", true, best_.offer.cost_high.dollars(), now, next ? all_[*next].name : ""});
+    const PricedOffer* more = nullptr;
+    for (const PricedOffer& o : all_) {
+      const bool better = o.offer.possible && o.offer.time < best_.offer.time;
+      if (better && (more == nullptr || o.offer.cost_high < more->offer.cost_high)) more = &o;
+    }
+    if (more == nullptr) return;
+    out_.push_back({Flip::Kind::budget, "", false, more->offer.cost_high.dollars(), now, more->name});
+  }
+
+  const std::vector<PricedOffer>& all_;
+  const PricedOffer& best_;
+  const Wishes& wishes_;
+  std::vector<Flip> out_;
+};
+
+}  // namespace
+
+std::vector<result::Flip> flips(const std::vector<PricedOffer>& all, std::size_t best, const Wishes& wishes) {
+  return Flips(all, best, wishes).run();
+}
+
+}  // namespace sim

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/economics/purchase.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/fault.h"
+#include "sim/economics/choice.h"
+#include "sim/economics/completion.h"
+#include "sim/economics/cost.h"
+#include "sim/economics/figures.h"
+#include "sim/economics/flips.h"
+#include "sim/economics/found_strategy.h"
+#include "sim/economics/run_model.h"
+
+namespace sim {
+namespace {
+
+constexpr int kRunsForSpares = 200;
+
+struct BestStrategy {
+  std::optional<result::SearchRow> row;  // nothing: none fits, or the search was stopped
+  std::vector<base::Fault> faults;       // no strategy is sound
+};
+
+class Planner {
+ public:
+  Planner(const spec::Purchase& purchase, const PurchaseOptions& options)
+      : p_(purchase), options_(options), wishes_{purchase.deadline, purchase.budget} {}
+
+  result::Purchase run() {
+    search_clusters();
+    for (const spec::Candidate& candidate : p_.candidates) add_row(candidate);
+    choose_and_ask_what_if();
+    add_break_even();
+    tell_the_rest();
+    return std::move(out_);
+  }
+
+ private:
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
+  void search_clusters();
+  void add_row(const spec::Candidate&);
+  void add_run(const spec::Candidate&, const spec::Job&, result::PurchaseRow&);
+  void add_money(const spec::Candidate&, result::PurchaseRow&);
+  void choose_and_ask_what_if();
+  void check_spine();
+  void add_break_even();
+  void tell_the_rest();
+
+  const spec::Purchase& p_;
+  const PurchaseOptions& options_;
+  const Wishes wishes_;
+  std::map<int, BestStrategy> best_;  // by cluster
+  std::vector<PricedOffer> offers_;   // by row
+  result::Purchase out_;
+};
+
+/// Terms do not change the step: each cluster is searched once.
+void Planner::search_clusters() {
+  bool any_sound = false;
+  for (const spec::Candidate& c : p_.candidates) {
+    const auto [at, is_new] = best_.try_emplace(c.cluster);
+    if (!is_new) continue;
+    try {
+      const result::Search found = options_.search(c.job, c.space);
+      if (!found.results.empty()) at->second.row = found.results.front();
+      any_sound = true;
+    } catch (const base::InputError& error) {
+      at->second.faults = error.faults;
+    }
+  }
+  if (!any_sound) throw base::InputError(best_.begin()->second.faults);
+}
+
+void Planner::add_row(const spec::Candidate& c) {
+  const BestStrategy& best = best_.at(c.cluster);
+  result::PurchaseRow row;
+  row.candidate = c.name;
+  row.bought = c.bought;
+  row.nodes = c.job.cluster.nodes;
+  row.gpus = c.job.cluster.gpus();
+  row.price_of = c.bought ? c.price_of : c.rent_of;
+  row.price = c.bought ? c.price->value.dollars() : c.rent->value.per_si() * base::kHour;
+  if (!best.faults.empty()) {
+    row.refused = best.faults.front().field + ": " + best.faults.front().what;
+  } else if (best.row) {
+    row.fits = true;
+    row.strategy = best.row->strategy;
+    row.prediction = best.row->prediction;
+    add_run(c, job_of(c, row.strategy), row);
+  } else if (stopped()) {
+    row.refused = "interrupted before a strategy was looked at";
+  }
+  PricedOffer offer{c.name, {}, {}, c.bought, row.price_of, row.price};
+  offer.offer.possible = false;
+  if (row.fits && row.refused.empty()) {
+    add_money(c, row);
+    offer.cost = running_cost(c, p_.ownership, row.nodes + row.spares);
+    offer.offer = {true, base::s(row.time_s), base::s(row.time_high_s), base::usd(row.cost), base::usd(row.cost_high)};
+    row.in_time = in_time(offer.offer, wishes_);
+    row.in_budget = in_budget(offer.offer, wishes_);
+  }
+  offers_.push_back(std::move(offer));
+  out_.rows.push_back(std::move(row));
+}
+
+void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::PurchaseRow& row) {
+  const result::Prediction& step = row.prediction;
+  const base::Seconds work = base::s(p_.tokens / step.tokens_per_s);
+  RunModel model = run_model(p_, job, step);
+  model.spares = c.spares.value_or(1);  // one at least, where they are chosen
+  if (hopeless(model)) {
+    row.refused = "fails every " + base::human(base::s(1 / model.failures.si())) + ", before anything is saved";
+    return;
+  }
+  const Runs runs{p_.runs, p_.seed, options_.threads};
+  if (!c.spares)
+    model.spares = best_spares(model, row.nodes, work, {std::min(p_.runs, kRunsForSpares), p_.seed, options_.threads});
+  row.spares = model.spares;
+  result::Goodput& g = row.goodput;
+  g.mtbf_s = 1 / model.failures.si();
+  g.checkpoint_bytes = checkpoint_bytes(job).si();
+  g.checkpoint_s = model.write.si();
+  g.written_beside_s = model.written_beside.si();
+  g.interval_s = model.interval.si();
+  g.best_interval_s = best_interval(model.write, model.failures).si();
+  g.interval_steps = static_cast<std::int64_t>(model.interval / base::s(step.step_time_s) + 0.5);
+  g.restart_s = model.restart.si();
+  const Completion done = completion(model, work, step, runs, g);
+  row.time_s = done.mean.si();
+  row.time_low_s = done.low.si();
+  row.time_high_s = done.high.si();
+  if (p_.deadline) row.chance_in_time = done.chance_by(*p_.deadline);
+}
+
+void Planner::add_money(const spec::Candidate& c, result::PurchaseRow& row) {
+  const int nodes = row.nodes + row.spares;
+  const RunningCost cost = running_cost(c, p_.ownership, nodes);
+  row.cost = cost.over(base::s(row.time_s)).dollars();
+  row.cost_low = cost.over(base::s(row.time_low_s)).dollars();
+  row.cost_high = cost.over(base::s(row.time_high_s)).dollars();
+  if (c.bought) row.outlay = c.price->value.dollars() * nodes;
+  row.energy_j = (power_of(c, p_.ownership, nodes) * base::s(row.time_s)).si();
+  row.tokens_per_dollar = p_.tokens / row.cost;
+}
+
+void Planner::choose_and_ask_what_if() {
+  std::vector<Offer> offers;
+  for (const PricedOffer& o : offers_) offers.push_back(o.offer);
+  const std::vector<bool> on_front = front(offers);
+  for (std::size_t i = 0; i < out_.rows.size(); ++i) out_.rows[i].on_front = on_front[i];
+  out_.recommended = choose(offers, wishes_);
+  if (!out_.recommended) return;
+  out_.flips = flips(offers_, *out_.recommended, wishes_);
+  std::vector<Offer> others = offers;
+  others[*out_.recommended].possible = false;
+  out_.runner_up = choose(others, wishes_);
+  check_spine();
+}
+
+/// The strategies are kept: a new search could only make the loss smaller.
+void Planner::check_spine() {
+  std::map<int, double> slower;  // by cluster
+  std::vector<Offer> offers;
+  for (std::size_t i = 0; i < offers_.size(); ++i) {
+    Offer o = offers_[i].offer;
+    const spec::Candidate& c = p_.candidates[i];
+    if (o.possible && !slower.contains(c.cluster)) {
+      slower[c.cluster] = c.job.cluster.nodes > 1 ? slower_with_half_the_uplinks(c, out_.rows[i].strategy) : 1;
+    }
+    const double factor = o.possible ? slower[c.cluster] : 1;
+    o = {o.possible, o.time * factor, o.time_high * factor, o.cost * factor, o.cost_high * factor};
+    offers.push_back(o);
+  }
+  const auto winner = choose(offers, wishes_);
+  const spec::Candidate& best = p_.candidates[*out_.recommended];
+  out_.spine = {2 * best.job.cluster.fabric.oversubscription, slower[best.cluster],
+                winner ? out_.rows[*winner].candidate : ""};
+}
+
+void Planner::add_break_even() {
+  std::set<std::string> told;
+  for (const spec::Candidate& c : p_.candidates) {
+    if (!c.rent || !c.price || !told.insert(c.price_of + ' ' + c.rent_of).second) continue;
+    if (!(c.job.cluster.node.power.si() > 0)) continue;
+    const auto time = break_even(c, p_.ownership);
+    out_.break_even.push_back({c.job.cluster.node.name, c.rent->value.per_si() * base::kHour, c.price->value.dollars(),
+                               time ? time->si() / base::kHour : 0, p_.ownership.life.value.si() / base::kHour});
+  }
+}
+
+void Planner::tell_the_rest() {
+  out_.figures = figures_of(p_);
+  out_.model = p_.model.name;
+  out_.tokens = p_.tokens;
+  if (p_.deadline) out_.deadline_s = p_.deadline->si();
+  if (p_.budget) out_.budget = p_.budget->dollars();
+  out_.by = wishes_.fastest() ? "fastest" : "cheapest";
+  out_.assumptions = p_.assumptions;
+  if (!p_.failures.stragglers)
+    out_.assumptions.emplace_back("stragglers: none beyond the spread of boards in the step itself");
+  out_.runs = p_.runs;
+  out_.seed = p_.seed;
+  out_.complete = !stopped();
+}
+
+}  // namespace
+
+result::Purchase plan_purchase(const spec::Purchase& purchase, const PurchaseOptions& options) {
+  return Planner(purchase, options).run();
+}
+
+}  // namespace sim

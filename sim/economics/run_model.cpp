@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/economics/run_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/plan/context.h"
+#include "core/plan/shares.h"
+#include "core/spec/parameters.h"
+
+namespace sim {
+
+base::Bytes checkpoint_bytes(const spec::Job& job) {
+  const plan::Context context(job);
+  const auto parameters = static_cast<double>(spec::parameters(job.model).total());
+  return base::Bytes(parameters * static_cast<double>(context.element + plan::optimizer_bytes(context)));
+}
+
+RunModel run_model(const spec::Purchase& purchase, const spec::Job& job, const result::Prediction& step) {
+  const spec::Failures& f = purchase.failures;
+  const spec::Cluster& cluster = job.cluster;
+  const double gpus = cluster.gpus(), nodes = cluster.nodes;
+  RunModel out;
+  out.failures = base::Hertz(gpus / f.gpu_mtbf.value.si() + nodes / f.node_mtbf.value.si());
+  out.hardware = f.hardware.value;
+  out.repair = f.repair.value;
+  const base::Bytes bytes = checkpoint_bytes(job);
+  const base::Seconds written = bytes / (purchase.checkpoint.bandwidth.value * nodes);
+  out.restart = f.detect.value + f.restart.value + written;  // what was written is read
+  if (purchase.checkpoint.async) {
+    const spec::Pcie& pcie = cluster.node.pcie;
+    out.write = bytes / ((pcie.copy.si() > 0 ? pcie.copy : pcie.bandwidth) * gpus);
+    out.written_beside = written;
+  } else {
+    out.write = written;
+  }
+  if (f.stragglers) {
+    out.stragglers = f.stragglers;
+    out.stragglers->mtbf = f.stragglers->mtbf / gpus;
+  }
+  const base::Seconds wanted = purchase.checkpoint.interval.value_or(best_interval(out.write, out.failures));
+  const double least = std::ceil(out.written_beside.si() / step.step_time_s);
+  out.interval = base::s(step.step_time_s * std::max({1.0, least, std::round(wanted.si() / step.step_time_s)}));
+  return out;
+}
+
+RunModel with_steps(RunModel model, double factor) {
+  model.interval = model.interval * factor;
+  return model;
+}
+
+bool hopeless(const RunModel& m) {
+  const base::Seconds wait = m.spares > 0 ? base::Seconds() : m.repair * m.hardware;
+  const Rhythm worst{m.failures, m.interval, m.write + m.written_beside, m.restart + wait};
+  return !(expected_segment(worst, m.interval) / m.interval < 100);
+}
+
+}  // namespace sim

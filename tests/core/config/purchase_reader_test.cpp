@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/purchase_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "core/config/candidate_reader.h"
+#include "core/spec/parameters.h"
+
+namespace {
+
+using base::usd;
+using base::usd_per_hour;
+
+const config::Catalogue& catalogue() {
+  static const config::Catalogue files(FORERUN_SOURCE_DIR);
+  return files;
+}
+
+spec::Purchase purchase_of(const std::string& text) {
+  return config::read_purchase(config::parse(text, "plan.yaml"), catalogue());
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    purchase_of(text);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "no fault";
+}
+
+const std::string kModel = "model: llama3-8b\ntokens: 15e12\n";
+const std::string kSound = kModel + "candidates: [{node: dgx-h100, nodes: 4}]\n";
+
+TEST(PurchaseReader, AnEntryStandsForEveryCountOnEveryFabricOnEitherTerms) {
+  const spec::Purchase p = purchase_of(kModel +
+                                       "candidates:\n"
+                                       "  - {node: dgx-h100, nodes: [4, 8], fabric: [rail-400g, rail-400g-2to1]}\n"
+                                       "  - {node: dgx-b200, nodes: 4, terms: both}\n");
+  std::vector<std::string> names;
+  std::vector<int> clusters;
+  for (const spec::Candidate& c : p.candidates) {
+    names.push_back(c.name);
+    clusters.push_back(c.cluster);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"4 x dgx-h100, rail-400g", "8 x dgx-h100, rail-400g",
+                                             "4 x dgx-h100, rail-400g-2to1", "8 x dgx-h100, rail-400g-2to1",
+                                             "4 x dgx-b200", "4 x dgx-b200, bought"}));
+  EXPECT_EQ(clusters, (std::vector<int>{0, 1, 2, 3, 4, 4}));  // terms alone are no other cluster
+}
+
+TEST(PurchaseReader, WhatIsLeftOutIsAsLlama3HadItAndSaid) {
+  const spec::Purchase p = purchase_of(kSound);
+  EXPECT_EQ(p.candidates[0].job.training.sequence, 8192);
+  EXPECT_EQ(p.candidates[0].job.training.global_batch, 512);  // 4,194,304 tokens
+  EXPECT_EQ(p.assumptions, (std::vector<std::string>{"training.sequence: 8192 tokens",
+                                                     "training.global_batch: 512 sequences (4 Mi tokens a step)"}));
+}
+
+TEST(PurchaseReader, TokensHaveScales) {
+  EXPECT_EQ(config::parse_tokens("15T").value, 15e12);
+  EXPECT_EQ(config::parse_tokens("300B").value, 300e9);
+  EXPECT_EQ(config::parse_tokens("1.5e12").value, 1.5e12);
+}
+
+TEST(PurchaseReader, ChinchillaIsTwentyTokensAParameter) {
+  const spec::Purchase p =
+      purchase_of("model: llama3-8b\ntokens: chinchilla\ncandidates: [{node: dgx-h100, nodes: 4}]\n");
+  EXPECT_EQ(p.tokens, 20 * 8030261248.0);  // parameters of Llama 3 8B
+}
+
+TEST(PurchaseReader, TheUsersPricesLieOverTheCatalogues) {
+  const spec::Purchase p = purchase_of(kModel +
+                                       "prices: {rent: {h100-sxm: $2.10/h}, pue: 1.2}\n"
+                                       "candidates: [{node: dgx-h100, nodes: 4}, {node: dgx-b200, nodes: 4},\n"
+                                       "             {node: dgx-h100, nodes: 2, rent: $9/h}]\n");
+  EXPECT_EQ(p.candidates[0].rent->value, usd_per_hour(2.1));
+  EXPECT_EQ(p.candidates[0].rent->source, "plan.yaml:3");
+  EXPECT_EQ(p.candidates[0].price->value, usd(270e3));  // the catalogue's
+  EXPECT_EQ(p.candidates[1].rent->value, usd_per_hour(8.6));
+  EXPECT_EQ(p.candidates[1].rent->date, "2026-09-20");
+  EXPECT_EQ(p.candidates[2].rent->value, usd_per_hour(9));
+  EXPECT_EQ(p.candidates[2].name, "2 x dgx-h100, $9.00/h");
+  EXPECT_EQ(p.candidates[2].rent_of, "candidates[2]");  // it does not move with the others' price
+  EXPECT_EQ(p.ownership.pue.value, 1.2);
+}
+
+TEST(PurchaseReader, ANodesOwnRentGoesBeforeItsGpus) {
+  const spec::Purchase p = purchase_of(kModel + "candidates: [{node: p5, nodes: 4}]\n");
+  EXPECT_EQ(p.candidates[0].rent_of, "p5");
+  EXPECT_EQ(p.candidates[0].rent->value, usd_per_hour(6.88));
+}
+
+TEST(PurchaseReader, EveryFigureOfTheCatalogueHasDateAndSource) {
+  config::Faults faults;
+  const config::PriceList prices = config::read_prices(nullptr, catalogue(), faults);
+  spec::Failures f;
+  spec::Checkpointing c;
+  config::read_failures(nullptr, nullptr, catalogue(), f, c, faults);
+  EXPECT_TRUE(faults.empty());
+  const auto sound = [](const auto& figure) { return figure.date.size() >= 7 && figure.source.size() > 10; };
+  for (const auto& [name, figure] : prices.rent) EXPECT_TRUE(sound(figure)) << name;
+  for (const auto& [name, figure] : prices.buy) EXPECT_TRUE(sound(figure)) << name;
+  EXPECT_TRUE(sound(prices.ownership.pue) && sound(prices.ownership.electricity) && sound(prices.ownership.life) &&
+              sound(prices.ownership.use));
+  EXPECT_TRUE(sound(f.gpu_mtbf) && sound(f.node_mtbf) && sound(f.hardware) && sound(f.detect) && sound(f.restart) &&
+              sound(f.repair) && sound(c.bandwidth));
+}
+
+TEST(PurchaseMessages, SlipsAreToldWithTheirPlace) {
+  EXPECT_EQ(message_of(kSound + "deadlin: 60d\n"),
+            "plan.yaml:4:1: error: deadlin: unknown key\n  mend: did you mean deadline?");
+  EXPECT_EQ(message_of(kSound + "deadline: 60\n"),
+            "plan.yaml:4:11: error: deadline: '60' has no unit\n  mend: write a time with its unit, such as 1.5us");
+  EXPECT_EQ(message_of(kSound + "budget: 5M\n"),
+            "plan.yaml:4:9: error: budget: '5M' has no currency\n"
+            "  mend: write US dollars, such as $5M (in single quotes on a command line) or 5MUSD");
+  EXPECT_EQ(message_of("model: llama3-8b\ntokens: lots\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
+            "plan.yaml:2:9: error: tokens: 'lots' is not a number of tokens\n"
+            "  mend: write how many tokens, such as 15e12 or 15T, or chinchilla");
+  EXPECT_EQ(message_of("model: mixtral-8x7b\ntokens: chinchilla\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
+            "plan.yaml:2:9: error: tokens: chinchilla's law is of dense models, and 'mixtral-8x7b' has experts\n"
+            "  mend: write how many tokens, such as 15e12");
+  EXPECT_EQ(message_of(kModel),
+            "plan.yaml:1:1: error: candidates: is missing\n"
+            "  mend: add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
+}
+
+TEST(PurchaseMessages, CandidatesAreNamed) {
+  EXPECT_EQ(message_of(kModel + "candidates:\n  - {node: dgx-h100, nodes: 4}\n  - {node: dgx-h10, nodes: 4}\n"),
+            "plan.yaml:5:12: error: candidates[1].node: there is no node 'dgx-h10'\n"
+            "  mend: did you mean dgx-h100? `forerun list nodes` shows all");
+  EXPECT_EQ(message_of(kModel + "candidates: [{node: dgx-h100}]\n"),
+            "plan.yaml:3:14: error: candidates[0].nodes: is missing\n"
+            "  mend: add `nodes:` with a count, or several: [32, 64]");
+  EXPECT_EQ(message_of(kModel + "candidates: [{node: hgx-h20, nodes: [1, 2]}]\n"),
+            "plan.yaml:3:14: error: candidates[0].rent: nothing says what an hour of 'h20' costs\n"
+            "  mend: write rent: $2.50/h here, or rent: {h20: $2.50/h} in your prices");
+  EXPECT_EQ(message_of(kModel + "candidates: [{node: dgx-a100-80gb, nodes: 1, terms: buy}]\n"),
+            "plan.yaml:3:14: error: candidates[0].price: nothing says what a node 'dgx-a100-80gb' costs\n"
+            "  mend: write price: $300k here, or buy: {dgx-a100-80gb: $300k} in your prices");
+}
+
+TEST(PurchaseMessages, AFaultOfTheModelIsToldOnce) {
+  EXPECT_EQ(message_of("model: llama3-8b\ntokens: 1T\ntraining: {sequence: 0}\n"
+                       "candidates: [{node: dgx-h100, nodes: [1, 2, 4]}]\n"),
+            "plan.yaml:3:22: error: training.sequence: 0 is out of range\n"
+            "  mend: write a whole number from 1 to 100000000");
+}
+
+TEST(PurchaseMessages, AFigureOfAFileNeedsItsDateAndSource) {
+  EXPECT_EQ(
+      message_of(kSound + "prices: {rent: {h100-sxm: {value: $2/h}}}\n"),
+      "plan.yaml:4:27: error: prices.rent.h100-sxm.date: is missing\n  mend: add `date:` to prices.rent.h100-sxm\n"
+      "plan.yaml:4:27: error: prices.rent.h100-sxm.source: is missing\n"
+      "  mend: add `source:` to prices.rent.h100-sxm");
+  EXPECT_EQ(message_of(kSound + "failures: {repair: 24}\n"),
+            "plan.yaml:4:20: error: failures.repair: '24' has no unit\n"
+            "  mend: write a time with its unit, such as 1.5us");
+  EXPECT_EQ(message_of(kSound + "prices: my-prices.yaml\n"),
+            "plan.yaml:4:9: error: prices: there is no file 'my-prices.yaml'\n"
+            "  mend: write the path from here or from the plan");
+}
+
+TEST(PurchaseMessages, WhatThePlanChoosesIsNotTheTrainings) {
+  EXPECT_EQ(message_of("model: llama3-8b\ntokens: 1T\ntraining: {checkpoint: {every: 100}}\n"
+                       "candidates: [{node: dgx-h100, nodes: 1}]\n"),
+            "plan.yaml:3:11: error: training: has a checkpoint, whose interval is the plan's to choose\n"
+            "  mend: write checkpoint: {bandwidth: 1GB/s, async: true} beside training");
+}
+
+TEST(CandidateTree, IsWrittenInShort) {
+  const config::Value tree = config::candidate_tree("dgx-h100:32,64@rail-400g,rail-400g-2to1", "--candidates");
+  EXPECT_EQ(tree.find("node")->text, "dgx-h100");
+  EXPECT_EQ(tree.find("nodes")->items.size(), 2u);
+  EXPECT_EQ(tree.find("fabric")->items[1].text, "rail-400g-2to1");
+  EXPECT_THROW(config::candidate_tree("dgx-h100", "--candidates"), base::InputError);
+}
+
+}  // namespace

@@ -1,0 +1,99 @@
+// tests/reports/purchase_test.cpp -- the answer in words, of round numbers. SPDX-License-Identifier: Apache-2.0
+#include "reports/purchase.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/money.h"
+
+namespace {
+
+using result::Flip;
+using result::Purchase;
+using result::PurchaseRow;
+
+PurchaseRow row(const std::string& name, double days, double cost) {
+  PurchaseRow out;
+  out.candidate = name;
+  out.fits = true;
+  out.time_s = days * base::kDay;
+  out.time_low_s = 0.9 * out.time_s;
+  out.time_high_s = 1.1 * out.time_s;
+  out.cost = cost;
+  out.cost_low = 0.9 * cost;
+  out.cost_high = 1.1 * cost;
+  out.goodput.goodput = 0.95;
+  out.goodput.failures = 4;
+  out.goodput.mtbf_s = 10 * base::kDay;
+  return out;
+}
+
+Purchase sample() {
+  Purchase p;
+  p.model = "llama3-70b";
+  p.tokens = 1e12;
+  p.by = "cheapest";
+  p.deadline_s = 60 * base::kDay;
+  p.rows = {row("a", 40, 3e6), row("b", 20, 4e6), row("c", 100, 2e6)};
+  p.rows[0].chance_in_time = 0.994;
+  p.rows[2].in_time = false;
+  p.recommended = 0;
+  p.runner_up = 1;
+  return p;
+}
+
+TEST(PurchaseReport, TheRecommendationSaysWhyAndWhatMayGoWrong) {
+  EXPECT_EQ(reports::recommendation(sample()),
+            "Take a: the cheapest of 2 that finish within 60.0 days in nine runs of ten, of 3 candidates. Next\n"
+            "     comes b: cost 33 % more, time 50 % shorter.\n"
+            "Risk: 80 % chance to finish in 36.0 to 44.0 days and to cost $2.70M to $3.30M. 99.4 % of runs end\n"
+            "      within 60.0 days. Failures stop it 4 times, once in 10.0 days; 95.0 % of the time is training\n"
+            "      that counts.\n");
+}
+
+TEST(PurchaseReport, WhatBuyingTakesAtOnceIsSaid) {
+  Purchase p = sample();
+  p.rows[0].nodes = 16;
+  p.rows[0].outlay = 8.24e6;
+  const std::string text = reports::recommendation(p);
+  EXPECT_NE(text.find("Its 16 nodes take $8.24M to buy;"), text.npos) << text;
+}
+
+TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {
+  Purchase p = sample();
+  p.recommended.reset();
+  p.deadline_s = 10 * base::kDay;
+  EXPECT_EQ(reports::recommendation(p),
+            "None: no candidate will finish within 10.0 days in nine runs of ten. The soonest, b, is sure within\n"
+            "      22.0 days for $4.40M; the cheapest, c, within 110 days for $2.20M.\n");
+}
+
+TEST(PurchaseReport, EachFlipIsALine) {
+  Purchase p = sample();
+  p.flips = {{Flip::Kind::rent, "h100-sxm", true, 2.1, 3, "b"},
+             {Flip::Kind::price, "dgx-b200", false, 600e3, 515e3, "b"},
+             {Flip::Kind::deadline, "", true, 44 * base::kDay, 60 * base::kDay, ""}};
+  p.spine = result::SpineCheck{2, 1.25, "b"};
+  EXPECT_EQ(reports::flips_text(p),
+            "  - rent of h100-sxm below $2.10/h (now $3.00/h): b\n"
+            "  - price of dgx-b200 above $600k (now $515k): b\n"
+            "  - deadline below 44.0 days (now 60.0 days): none will do\n"
+            "  - uplinks of every fabric halved (2:1): b (its step takes 25 % longer)\n");
+}
+
+TEST(PurchaseReport, TheTableMarksTheChoiceAndTheFront) {
+  Purchase p = sample();
+  p.rows[1].on_front = true;
+  const std::string text = reports::text(p);
+  EXPECT_NE(text.find("\n>  a "), text.npos) << text;
+  EXPECT_NE(text.find("\n * b "), text.npos) << text;
+  EXPECT_NE(text.find("too late\n"), text.npos) << text;
+}
+
+TEST(PurchaseReport, TimesHaveTheirUnit) {
+  EXPECT_EQ(reports::days_text(41.26 * base::kDay), "41.3 days");
+  EXPECT_EQ(reports::days_text(400 * base::kDay), "400 days");
+  EXPECT_EQ(reports::days_text(5.25 * base::kHour), "5.2 hours");
+  EXPECT_EQ(reports::days_text(90), "1.5 minutes");
+}
+
+}  // namespace
