@@ -59,6 +59,28 @@ void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chun
   out.join(Stream::tp);
 }
 
+/// Trained numbers behind heads of keys and values that other ranks hold as well, each of which has seen the queries of
+/// its own heads alone.
+std::int64_t copied_parameters(const Context& c, const Chunk& chunk) {
+  const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0), heads = layers * 2 * c.kv_width;
+  if (c.strategy.lora) return c.strategy.lora->qkv ? heads * c.strategy.lora->rank : 0;
+  return heads * (c.hidden + (c.model.has_qkv_bias() ? 1 : 0));
+}
+
+/// Frameworks that copy heads sum the gradients of their weights, as bigcode's Megatron-LM does since it found losses
+/// too high without (pull requests 36 to 39, 2023); NVIDIA's gathers qkv and cuts it anew instead.
+void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  if (c.axes[Axis::kv_copies].size == 1) return;
+  std::int64_t copied = 0;
+  for (const Chunk& chunk : chunks) copied += copied_parameters(c, chunk);
+  if (c.scatters_gradients) copied = optimizer_share(c, {copied, 0}).dense;
+  if (copied == 0) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::kv_copies});
+  out.communicate(Collective{CollectiveKind::all_reduce, copied * c.gradient_element, c.group(Axis::kv_copies)},
+                  "copied heads' gradient all-reduce", Stream::tp, channel, {Stream::compute});
+  out.join(Stream::tp);
+}
+
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t bytes = owned * c.gradient_element;
   const int launches = c.job.framework.fused_optimizer ? 2 : 2 * 12;
@@ -146,6 +168,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     gradients_to_host(c, out, optimizer_share(c, {table, 0}).dense);
   }
   reduce_shared(c, out, chunks);
+  reduce_copied_heads(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
   if (offload.updates_on_host()) {
     update_on_host(c, out, owned);

@@ -142,10 +142,13 @@ void Executor::forget_recomputed(const plan::Call& call) {
     if (op.phase == plan::Phase::recompute) again.insert({op.layer, op.name});
   }
   if (again.empty()) return;
-  // A core that is computed again for its own backward leaves its result to the projection behind it.
-  const bool keeps_attention = rank_.c.strategy.recompute.kind == spec::Recompute::Kind::selective;
+  // A core that is computed again for its own backward leaves its result to the projection behind it. By operators, a
+  // part of a layer's outputs is made again beside the rest.
+  using Kind = spec::Recompute::Kind;
+  const Kind kind = rank_.c.strategy.recompute.kind;
   const auto made_again = [&](const Site& site, const std::string& name, const Value& value) {
-    if (keeps_attention && name == "attention") return false;
+    if (kind == Kind::selective && name == "attention") return false;
+    if (kind == Kind::selective_ops && name == "feed-forward up") return false;
     const Issued by = value.accesses.written.by;
     if (by.call < 0) return false;
     const plan::Call& maker = rank_.role().calls[by.call];

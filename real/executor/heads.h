@@ -10,9 +10,12 @@ struct Heads {
   Tensor q, k, v;  // [tokens, width of each]
 };
 
-/// What attention reads: rotated where the model has rotary embeddings, as the matmul left it otherwise.
+/// Packed queries, keys and values in front of the rotary embedding: as the matmul left them, or normed.
+inline const char* unturned_name(const Task& task) { return task.c.model.qk_norm ? "normed qkv" : "qkv"; }
+
+/// What attention reads: rotated where the model has rotary embeddings.
 inline const char* packed_name(const Task& task) {
-  return task.c.model.position == spec::Position::rope ? "rotated" : "qkv";
+  return task.c.model.position == spec::Position::rope ? "rotated" : unturned_name(task);
 }
 
 /// Out of packed rows of queries, keys, values.

@@ -72,13 +72,17 @@ void ParameterTable::add_layer(Unit& unit) {
   norm(unit, "attention norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "attention post norm", c_.hidden, c_.sp);
   linear(unit, "qkv", Cut::outputs, qkv_part(c_, tp), m.has_qkv_bias());
+  if (c_.axes[Axis::kv_copies].size > 1) {
+    find(unit.layer, "qkv.weight")->single = c_.q_width * c_.hidden;
+    if (m.has_qkv_bias()) find(unit.layer, "qkv.bias")->single = c_.q_width;
+  }
   if (m.qk_norm) {
     norm(unit, "query norm", m.head_dim, c_.tp > 1);
     norm(unit, "key norm", m.head_dim, c_.tp > 1);
   }
   linear(unit, "attention output", Cut::inputs,
          columns_part(c_.hidden, c_.q_width * c_.tp, {tp * c_.q_width, c_.q_width}), m.has_proj_bias());
-  norm(unit, "feed-forward norm", c_.hidden, c_.sp);
+  if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
   if (c_.experts_in(unit.layer)) return add_experts(unit);
   linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);

@@ -2,6 +2,7 @@
 // and its tensors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -46,6 +47,7 @@ struct Parameter {
   bool sharded = false;                // this rank has its `owned` range of the states alone
   bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                         // of this rank's part
+  std::int64_t single = -1;            // elements before those that kv_copies hold as well; -1: it has none of those
 
   std::int64_t count() const { return part.count(); }
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
@@ -58,6 +60,12 @@ struct Parameter {
   Value master, m, v;  // of the owned range
   /// The gradient that the optimizer sees.
   Value& final_gradient() { return reduced_apart ? reduced : gradient; }
+  /// Of the owned range, what begins behind `single`; empty without copies.
+  Range owned_copies() const {
+    if (single < 0) return {owned.length, 0};
+    const std::int64_t before = std::clamp<std::int64_t>(single - owned.begin, 0, owned.length);
+    return {before, owned.length - before};
+  }
 };
 
 /// Parameters that become complete together: a layer, an end of the model.

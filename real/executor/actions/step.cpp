@@ -19,15 +19,16 @@ void zero_gradients(Task& task) {
   }
 }
 
-/// Sums the final gradients of those parameters that `chooses` names over the operator's group, in one order on all.
-template <class Chooses>
-void all_reduce_where(Task& task, Chooses chooses) {
+/// Sums the final gradients of those parameters that `chooses` names over the operator's group, in one order on all;
+/// of each the elements of the owned range that `part` says.
+template <class Chooses, class Of>
+void all_reduce_where(Task& task, Chooses chooses, Of part) {
   std::vector<Parameter*> chosen;
   std::int64_t count = 0;
   for (Parameter& p : task.rank.parameters.all()) {
     if (!chooses(p)) continue;
     chosen.push_back(&p);
-    count += p.owned.length;
+    count += part(p).length;
   }
   std::sort(chosen.begin(), chosen.end(), [](const Parameter* a, const Parameter* b) {
     return std::tie(a->layer, a->name) < std::tie(b->layer, b->name);
@@ -35,15 +36,24 @@ void all_reduce_where(Task& task, Chooses chooses) {
   const Tensor packed = task.backend.allocate(count, of_collective(task.c.gradient_element));
   std::int64_t at = 0;
   for (Parameter* p : chosen) {
-    task.backend.copy(task.read(p->final_gradient(), p->name), packed.part(at, p->owned.length));
-    at += p->owned.length;
+    const Range range = part(*p);
+    task.backend.copy(task.read(p->final_gradient(), p->name).part(range.begin, range.length),
+                      packed.part(at, range.length));
+    at += range.length;
   }
   task.backend.all_reduce(task.group(), Sum::add, packed);
   at = 0;
   for (Parameter* p : chosen) {
-    task.backend.copy(packed.part(at, p->owned.length), task.write(p->final_gradient(), p->name));
-    at += p->owned.length;
+    const Range range = part(*p);
+    task.backend.copy(packed.part(at, range.length),
+                      task.write(p->final_gradient(), p->name).part(range.begin, range.length));
+    at += range.length;
   }
+}
+
+template <class Chooses>
+void all_reduce_where(Task& task, Chooses chooses) {
+  all_reduce_where(task, chooses, [](const Parameter& p) { return Range{0, p.owned.length}; });
 }
 
 /// Whether the rank `other` has the same elements of a parameter's gradient as this one.
@@ -76,7 +86,11 @@ void gradient_norm(Task& task) {
   const Tensor sum = task.renew(task.rank.norm, 1, kSum);
   task.backend.fill(sum, 0);
   for (Parameter& p : task.rank.parameters.all()) {
-    if (counted(task, p)) task.backend.squared_norm(task.read(p.final_gradient(), p.name), sum);
+    if (!counted(task, p)) continue;
+    const Range copies = p.owned_copies();
+    const bool counts_copies = task.rank.place.coordinate(Axis::kv_copies) == 0;
+    const std::int64_t length = counts_copies ? p.owned.length : copies.begin;
+    if (length > 0) task.backend.squared_norm(task.read(p.final_gradient(), p.name).part(0, length), sum);
   }
 }
 
@@ -131,6 +145,10 @@ void add_step_actions(Actions& actions) {
   actions["copies' gradient all-reduce"] = [](Task& t) { all_reduce_where(t, [](const Parameter&) { return true; }); };
   actions["shared weights gradient all-reduce"] = [](Task& t) {
     all_reduce_where(t, [](const Parameter& p) { return p.partial_over_tp; });
+  };
+  actions["copied heads' gradient all-reduce"] = [](Task& t) {
+    all_reduce_where(
+        t, [](const Parameter& p) { return p.single >= 0; }, [](const Parameter& p) { return p.owned_copies(); });
   };
   actions["gradient norm"] = gradient_norm;
   actions["gradient norm all-reduce"] = reduce_norm;

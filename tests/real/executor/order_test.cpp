@@ -139,6 +139,7 @@ TEST(Order, AMissingSumShowsInTheNumbers) {
   EXPECT_GT(
       apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 2, .sp = true})), "shared weights gradient all-reduce"),
       1e-6);
+  EXPECT_GT(apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 4})), "copied heads' gradient all-reduce"), 1e-6);
 }
 
 TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {

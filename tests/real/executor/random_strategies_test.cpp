@@ -17,9 +17,10 @@ class Draw {
   bool coin() { return random_() % 2 == 0; }
 
   spec::Job job() {
-    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4)});
+    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4),
+                                  tiny::parallel(2, 4)});
     toy::Cut cut;
-    cut.tp = of({1, 2});
+    cut.tp = of({1, 1, 2, 2, 4});
     cut.sp = coin();
     cut.pp = of({1, 2, 4});
     const int cp = of({1, 2});
@@ -36,7 +37,7 @@ class Draw {
     s.cp_kind = of({spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses});
     s.cp_balance = of({spec::CpBalance::zigzag, spec::CpBalance::none});
     using enum spec::Recompute::Kind;
-    s.recompute.kind = of({none, selective, full});
+    s.recompute.kind = of({none, selective, selective_ops, full});
     s.overlap.grad_reduce = coin();
     s.overlap.param_gather = coin();
     s.overlap.p2p = coin();

@@ -21,8 +21,13 @@ class Transformer {
     std::vector<Vector> x;
     for (std::size_t t = 0; t < length; ++t) x.push_back(embed(ids[t], t));
     for (int layer = 0; layer < m_.layers; ++layer) {
+      const std::vector<Vector> before = x;
       attend(layer, x);
-      for (Vector& token : x) add(feed_forward(layer, norm(layer, "feed-forward norm", token)), token);
+      for (std::size_t t = 0; t < length; ++t) {
+        const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
+        const Vector& input = m_.parallel_block ? before[t] : x[t];
+        add(feed_forward(layer, norm(layer, shared ? "attention norm" : "feed-forward norm", input)), x[t]);
+      }
     }
     double sum = 0;
     for (std::size_t t = 0; t < length; ++t) sum += surprise(norm(-1, "final norm", x[t]), ids[t + 1]);
@@ -86,11 +91,19 @@ class Transformer {
     }
   }
 
+  void norm_head(int layer, const std::string& name, double* head) const {
+    const Vector y = norm(layer, name, Vector(head, head + m_.head_dim));
+    std::copy(y.begin(), y.end(), head);
+  }
+
   void attend(int layer, std::vector<Vector>& x) const {
     const std::size_t d = m_.head_dim, heads = m_.heads, kv_heads = m_.kv_heads;
     std::vector<Vector> qkv;
     for (std::size_t t = 0; t < x.size(); ++t) {
       qkv.push_back(linear(layer, "qkv", norm(layer, "attention norm", x[t])));
+      for (std::size_t h = 0; m_.qk_norm && h < heads + kv_heads; ++h) {
+        norm_head(layer, h < heads ? "query norm" : "key norm", &qkv[t][h * d]);
+      }
       if (m_.position != spec::Position::rope) continue;
       for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t);
     }

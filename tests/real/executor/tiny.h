@@ -53,6 +53,25 @@ inline spec::Model gpt(int layers = 2) {
   return m;
 }
 
+/// The Llama with norms of its query and key heads.
+inline spec::Model qk_norm(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny qk norm";
+  m.qk_norm = true;
+  return m;
+}
+
+/// Attention and feed-forward side by side behind one norm (GPT-J, Falcon) or one each (GPT-NeoX), and one key head.
+inline spec::Model parallel(int norms, int layers = 2) {
+  spec::Model m = gpt(layers);
+  m.name = norms == 1 ? "tiny parallel block" : "tiny parallel block of two norms";
+  m.kv_heads = 1;
+  m.position = spec::Position::rope;
+  m.parallel_block = true;
+  m.norms_in_parallel = norms;
+  return m;
+}
+
 /// The Llama with 4 experts in every second layer, of which a token visits 2, and one that all visit.
 inline spec::Model moe(int layers = 2) {
   spec::Model m = llama(layers);
