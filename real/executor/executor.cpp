@@ -11,7 +11,7 @@ namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add : {add_linear_actions, add_norm_actions, add_block_actions, add_attention_actions,
+  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
                          add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
                          add_context_parallel_actions, add_expert_actions}) {
     add(actions);
@@ -36,12 +36,16 @@ void Executor::start_parameters() {
   };
   for (Parameter& p : rank_.parameters.all()) {
     const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
-    p.master.tensor = rank_.backend.allocate(p.owned.length, kState);
-    rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
-    if (!rank_.c.fully_sharded || !p.sharded) {
+    const bool gathered = rank_.c.fully_sharded && p.sharded;
+    if (!p.frozen || gathered) {
+      p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);
+      rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
+    }
+    if (!gathered) {
       p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
       rank_.backend.copy(whole, p.weight.tensor);
     }
+    if (p.frozen) continue;
     if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
     if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
     zeros(p.m, p.owned.length, kState);

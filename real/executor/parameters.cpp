@@ -9,6 +9,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/plan/adapters.h"
 #include "core/spec/parameters.h"
 #include "kernels/philox.h"
 #include "real/executor/parts.h"
@@ -36,9 +37,10 @@ void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, b
     p.shards = of_expert ? c_.expert_shard_axis : c_.shard_axis;
     p.uncut = uncut;
     p.partial_over_tp = partial;
+    p.frozen = c_.strategy.lora && p.name.find(" adapter ") == std::string::npos;
     const int ranks = place_.size(p.shards);
-    p.sharded = c_.strategy.zero >= 1 && ranks > 1;
-    p.reduced_apart = p.sharded || (c_.scatters_gradients && place_.size(p.copies) > 1);
+    p.sharded = (p.frozen ? c_.fully_sharded : c_.strategy.zero >= 1) && ranks > 1;
+    p.reduced_apart = !p.frozen && (p.sharded || (c_.scatters_gradients && place_.size(p.copies) > 1));
     const std::int64_t share = p.share(ranks), begin = std::min(p.count(), place_.coordinate(p.shards) * share);
     p.owned = p.sharded ? Range{begin, std::min(share, p.count() - begin)} : Range{0, p.count()};
     known = &p;
@@ -53,9 +55,25 @@ void ParameterTable::norm(Unit& unit, const std::string& name, std::int64_t widt
 }
 
 void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part part, bool bias) {
-  Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
-  add(unit, name + ".weight", std::move(part), Start::normal, false);
-  if (bias) add(unit, name + ".bias", std::move(of_bias), Start::zero, cut == Cut::inputs);
+  const Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
+  add(unit, name + ".weight", part, Start::normal, false);
+  if (bias) add(unit, name + ".bias", of_bias, Start::zero, cut == Cut::inputs);
+  if (plan::adapted(c_, {name})) adapter(unit, name, part, cut);
+}
+
+/// y = W x + B A x (core/plan/lora.h): beside a column-parallel W the rows of A are cut, beside a row-parallel one its
+/// columns; B's rows are cut beside both.
+void ParameterTable::adapter(Unit& unit, const std::string& of, const Part& weight, Cut cut) {
+  const std::int64_t rank = c_.strategy.lora->rank;
+  const auto share = [&](std::int64_t width) { return Range{place_.tp() * (width / c_.tp), width / c_.tp}; };
+  if (cut == Cut::outputs) {
+    add(unit, of + " adapter A.weight", rows_part(rank, weight.whole_columns, {share(rank)}), Start::normal, false);
+    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, weight.rows), Start::zero, false);
+  } else {
+    add(unit, of + " adapter A.weight", columns_part(rank, weight.whole_columns, weight.columns), Start::normal, false);
+    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, {share(weight.whole_rows)}), Start::zero,
+        false);
+  }
 }
 
 void ParameterTable::add_embedding(Unit& unit) {
@@ -75,6 +93,7 @@ void ParameterTable::add_layer(Unit& unit) {
   if (c_.axes[Axis::kv_copies].size > 1) {
     find(unit.layer, "qkv.weight")->single = c_.q_width * c_.hidden;
     if (m.has_qkv_bias()) find(unit.layer, "qkv.bias")->single = c_.q_width;
+    if (Parameter* b = find(unit.layer, "qkv adapter B.weight")) b->single = c_.q_width * c_.strategy.lora->rank;
   }
   if (m.qk_norm) {
     norm(unit, "query norm", m.head_dim, c_.tp > 1);
@@ -121,8 +140,10 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
     : c_(c), place_(place) {
   const auto agree = [&](const Unit& unit, const plan::Held& held) {
     plan::Held mine;
-    for (const Parameter* p : unit.parameters) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
-    if (mine == held) return;
+    for (const Parameter* p : unit.parameters) {
+      if (!p->frozen) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
+    }
+    if (mine.dense == held.dense && mine.experts == held.experts) return;
     throw std::logic_error(
         fmt::format("parameters at layer {}: the Plan counts {} and {} of experts, real mode {} and {}", unit.layer,
                     held.dense, held.experts, mine.dense, mine.experts));
@@ -143,6 +164,14 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
       agree(units.back(), plan::last_parameters(c));
     }
   }
+}
+
+std::vector<Parameter*> ParameterTable::trained() {
+  std::vector<Parameter*> out;
+  for (Parameter& p : parameters_) {
+    if (!p.frozen) out.push_back(&p);
+  }
+  return out;
 }
 
 Parameter* ParameterTable::find(std::int16_t layer, std::string_view name) {

@@ -44,6 +44,7 @@ struct Parameter {
   plan::Axis shards = plan::Axis::dp;  // those that share one copy of its states
   bool uncut = false;                  // every (expert) tensor-parallel rank holds the same
   bool partial_over_tp = false;        // and its gradient has seen this rank's tokens or heads alone
+  bool frozen = false;                 // beside low-rank adapters: has neither gradient nor states
   bool sharded = false;                // this rank has its `owned` range of the states alone
   bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                         // of this rank's part
@@ -57,7 +58,7 @@ struct Parameter {
   Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
   Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
-  Value master, m, v;  // of the owned range
+  Value master, m, v;  // of the owned range; of a frozen one its share of the weight
   /// The gradient that the optimizer sees.
   Value& final_gradient() { return reduced_apart ? reduced : gradient; }
   /// Of the owned range, what begins behind `single`; empty without copies.
@@ -83,6 +84,8 @@ class ParameterTable {
   /// All, in model order; a table that both ends share once.
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }
+  /// Those that have a gradient.
+  std::vector<Parameter*> trained();
   /// Of a chunk, in model order: embedding, layers, head.
   const std::vector<Unit>& units(int chunk) const { return units_[chunk]; }
 
@@ -95,6 +98,7 @@ class ParameterTable {
   void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
   void linear(Unit&, const std::string& name, Cut, Part, bool bias);
+  void adapter(Unit&, const std::string& of, const Part& weight, Cut);
 
   const plan::Context& c_;
   const Place& place_;

@@ -93,6 +93,7 @@ Tensor Task::gradient(std::string_view name) {
 }
 
 Tensor Task::gradient(Parameter& p) {
+  if (p.frozen) return backend.allocate(p.count(), kGradient);
   if (p.gradient) return write(p.gradient, p.name);
   const Tensor fresh = renew(p.gradient, p.count(), kGradient);
   backend.fill(fresh, 0);

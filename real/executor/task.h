@@ -39,6 +39,8 @@ class Task {
   Tensor make(std::string_view name, std::int64_t count, Purpose purpose = kActivation) {
     return make_at(site, name, count, purpose);
   }
+  /// Over what it holds.
+  Tensor update(std::string_view name) { return write(value_at(site, name), name); }
   /// Known by another name, too; whoever wrote it.
   void alias(std::string_view name, std::string_view known) { rank.values.at(site, name) = value_at(site, known); }
   void erase(std::string_view name) { rank.values.erase(site, name); }
@@ -61,7 +63,7 @@ class Task {
   Parameter& parameter(std::string_view name);
   /// Its values; nothing where the model has none of this name.
   Tensor weight(std::string_view name);
-  /// To be added to; zeros where no operator has added yet.
+  /// To be added to; zeros where no operator has added yet. What is frozen lets go what is added.
   Tensor gradient(std::string_view name);
   Tensor gradient(Parameter&);
 

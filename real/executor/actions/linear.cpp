@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/linear.h"
 
+#include "core/plan/adapters.h"
 #include "real/executor/actions/row_blocks.h"
 #include "real/executor/gradients.h"
 
@@ -20,11 +21,6 @@ bool finds_gathered(const Task& task, const Linear& l) { return shares_input(tas
 bool reduces(const Task& task, const Linear& l) {
   const bool kept = task.again() && task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops && task.c.sp;
   return l.side == Side::row && !of_parallel_block(task, l, "attention output") && !kept;
-}
-
-/// A shared expert's result is added to that of the others first.
-bool ends_branch(const Task& task, const Linear& l) {
-  return l.side == Side::row && l.name != "shared expert down" && !of_parallel_block(task, l, "attention output");
 }
 
 /// Recomputation by operators keeps all but the keys of q, k and v and the second half of a gated feed-forward: where
@@ -87,10 +83,10 @@ Tensor output(Task& task, const Linear& l, std::int64_t count) {
   return y;
 }
 
-/// A gathered input stays where the framework keeps it or another layer reads it.
+/// A gathered input stays where the framework keeps it, or another layer or an adapter reads it.
 void leave_input(Task& task, const Linear& l) {
   const bool found = finds_gathered(task, l), by_shards = reduces_by_blocks(task) && !found;
-  const bool keeps = task.rank.job.framework.keeps_gathered || (shares_input(task, l) && !found);
+  const bool keeps = keeps_input(task, l) || plan::adapted(task.c, {l.name});
   if (keeps && by_shards) join_shards(task, l.input(task), l.gathered(task));
   if (!keeps && !by_shards) task.erase(l.gathered(task));
 }
@@ -156,6 +152,10 @@ bool shares_input(const Task& task, const Linear& l) {
   return l.layer() == "qkv" || l.name == "feed-forward up";
 }
 
+bool keeps_input(const Task& task, const Linear& l) {
+  return task.rank.job.framework.keeps_gathered || (shares_input(task, l) && !finds_gathered(task, l));
+}
+
 bool gathers(const Task& task, const Linear& l) { return l.side == Side::column && task.c.sp; }
 
 std::string input_name(const Task& task, const Linear& l) {
@@ -167,6 +167,11 @@ void all_gather(Task& task, const std::string& from, const std::string& to) {
   const Tensor whole = task.make(to, piece.count * task.c.tp);
   expect_bytes(task, whole.count, task.c.element);
   task.backend.all_gather(task.group(), piece, whole);
+}
+
+/// A shared expert's result is added to that of the others first.
+bool ends_branch(const Task& task, const Linear& l) {
+  return l.side == Side::row && l.name != "shared expert down" && !of_parallel_block(task, l, "attention output");
 }
 
 Tensor reduced(Task& task, const Tensor& partial, std::string_view name, bool scatters) {
@@ -188,16 +193,20 @@ void add_linear_forward(Actions& actions, const Linear& l) {
   actions[l.name + " reduce-scatter"] = [l](Task& t) { reduce_output(t, l, true); };
 }
 
+const std::vector<Linear>& linears() {
+  static const std::vector<Linear> all{{"qkv", "attention norm", Side::column},
+                                       {"attention output", "attention", Side::row},
+                                       {"feed-forward up", "feed-forward norm", Side::column},
+                                       {"feed-forward down", "activation", Side::row},
+                                       {"shared expert up", "feed-forward norm", Side::column},
+                                       {"shared expert down", "shared expert activation", Side::row},
+                                       {"router", "feed-forward norm", Side::whole},
+                                       {"output head", "final norm", Side::column}};
+  return all;
+}
+
 void add_linear_actions(Actions& actions) {
-  const std::vector<Linear> linears{{"qkv", "attention norm", Side::column},
-                                    {"attention output", "attention", Side::row},
-                                    {"feed-forward up", "feed-forward norm", Side::column},
-                                    {"feed-forward down", "activation", Side::row},
-                                    {"shared expert up", "feed-forward norm", Side::column},
-                                    {"shared expert down", "shared expert activation", Side::row},
-                                    {"router", "feed-forward norm", Side::whole},
-                                    {"output head", "final norm", Side::column}};
-  for (const Linear& l : linears) {
+  for (const Linear& l : linears()) {
     add_linear_forward(actions, l);
     add_linear_backward(actions, l);
   }

@@ -41,12 +41,21 @@ Piece next_piece(Task&, const Linear&, std::int64_t width);
 /// Both branches of a parallel block read one norm, whose result is gathered once.
 bool shares_input(const Task&, const Linear&);
 bool gathers(const Task&, const Linear&);
+/// Whether its gathered input is still wanted behind its forward.
+bool keeps_input(const Task&, const Linear&);
 /// What a layer multiplies.
 std::string input_name(const Task&, const Linear&);
 /// The all-gather of a tensor along tensor-parallel ranks; the sum over them, `scatters`: of this rank's share alone.
 void all_gather(Task&, const std::string& from, const std::string& to);
 Tensor reduced(Task&, const Tensor& partial, std::string_view name, bool scatters);
 
+/// Whether what flows from layer to layer takes in this layer's output as it is left.
+bool ends_branch(const Task&, const Linear&);
+/// Of a layer's output, whatever brings it.
+Tensor output_gradient(Task&, const Linear&);
+
+/// All but those of experts.
+const std::vector<Linear>& linears();
 /// What "NAME", "NAME all-gather", ... mean; and on the way back "NAME input gradient", ...
 void add_linear_forward(Actions&, const Linear&);
 void add_linear_backward(Actions&, const Linear&);

@@ -24,21 +24,6 @@ void gather_output_gradient(Task& task, const Linear& l) {
   all_gather(task, task.has("d branch") ? "d branch" : "d branch piece", l.output_gradient());
 }
 
-/// The gradient of a row-parallel layer's output, where no collective has brought it, is what flows back; that of a
-/// parallel block's other branch is the same.
-Tensor output_gradient(Task& task, const Linear& l) {
-  if (l.side == Side::row && !task.has(l.output_gradient())) {
-    if (task.has("d branch")) {
-      task.alias(l.output_gradient(), "d branch");
-    } else if (task.c.model.parallel_block && l.name == "attention output") {
-      task.alias(l.output_gradient(), "d feed-forward down");
-    } else {
-      task.keep_gradient_stream(l.output_gradient());
-    }
-  }
-  return task.read(l.output_gradient());
-}
-
 void input_gradient(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.k);
@@ -113,6 +98,21 @@ void bias_gradient(Task& task, const Linear& l) {
 }
 
 }  // namespace
+
+/// The gradient of a row-parallel layer's output, where no collective has brought it, is what flows back; that of a
+/// parallel block's other branch is the same.
+Tensor output_gradient(Task& task, const Linear& l) {
+  if (l.side == Side::row && !task.has(l.output_gradient())) {
+    if (task.has("d branch")) {
+      task.alias(l.output_gradient(), "d branch");
+    } else if (task.c.model.parallel_block && l.name == "attention output") {
+      task.alias(l.output_gradient(), "d feed-forward down");
+    } else {
+      task.keep_gradient_stream(l.output_gradient());
+    }
+  }
+  return task.read(l.output_gradient());
+}
 
 void add_linear_backward(Actions& actions, const Linear& l) {
   actions[l.name + " input all-gather"] = [l](Task& t) { all_gather(t, l.input(t), l.gathered(t)); };

@@ -13,9 +13,9 @@ namespace {
 using plan::Axis;
 
 void zero_gradients(Task& task) {
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (p.gradient) task.backend.fill(task.write(p.gradient, p.name), 0);
-    if (p.reduced_apart) task.backend.fill(task.write(p.reduced, p.name), 0);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    if (p->gradient) task.backend.fill(task.write(p->gradient, p->name), 0);
+    if (p->reduced_apart) task.backend.fill(task.write(p->reduced, p->name), 0);
   }
 }
 
@@ -25,10 +25,10 @@ template <class Chooses, class Of>
 void all_reduce_where(Task& task, Chooses chooses, Of part) {
   std::vector<Parameter*> chosen;
   std::int64_t count = 0;
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (!chooses(p)) continue;
-    chosen.push_back(&p);
-    count += part(p).length;
+  for (Parameter* p : task.rank.parameters.trained()) {
+    if (!chooses(*p)) continue;
+    chosen.push_back(p);
+    count += part(*p).length;
   }
   std::sort(chosen.begin(), chosen.end(), [](const Parameter* a, const Parameter* b) {
     return std::tie(a->layer, a->name) < std::tie(b->layer, b->name);
@@ -85,12 +85,11 @@ bool counted(const Task& task, const Parameter& p) {
 void gradient_norm(Task& task) {
   const Tensor sum = task.renew(task.rank.norm, 1, kSum);
   task.backend.fill(sum, 0);
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (!counted(task, p)) continue;
-    const Range copies = p.owned_copies();
-    const bool counts_copies = task.rank.place.coordinate(Axis::kv_copies) == 0;
-    const std::int64_t length = counts_copies ? p.owned.length : copies.begin;
-    if (length > 0) task.backend.squared_norm(task.read(p.final_gradient(), p.name).part(0, length), sum);
+  const bool counts_copies = task.rank.place.coordinate(Axis::kv_copies) == 0;
+  for (Parameter* p : task.rank.parameters.trained()) {
+    if (!counted(task, *p)) continue;
+    const std::int64_t length = counts_copies ? p->owned.length : p->owned_copies().begin;
+    if (length > 0) task.backend.squared_norm(task.read(p->final_gradient(), p->name).part(0, length), sum);
   }
 }
 
@@ -104,10 +103,10 @@ void clip_gradients(Task& task) {
   // 2401.10241, section 4, would take the step back where that was wrong).
   const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
   task.backend.clip_factor(norm, most, factor);
-  for (Parameter& p : task.rank.parameters.all()) {
-    const Tensor gradient = task.write(p.final_gradient(), p.name);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    const Tensor gradient = task.write(p->final_gradient(), p->name);
     if (task.rank.settings.keeps_gradients) {
-      task.rank.kept_gradients[{p.layer, p.name}] = task.backend.download(gradient);
+      task.rank.kept_gradients[{p->layer, p->name}] = task.backend.download(gradient);
     }
     task.backend.scale_by(factor, gradient);
   }
@@ -116,14 +115,14 @@ void clip_gradients(Task& task) {
 void optimizer(Task& task) {
   kernels::AdamW adamw = task.rank.settings.optimizer;
   adamw.step = task.rank.step + 1;
-  for (Parameter& p : task.rank.parameters.all()) {
-    const Tensor master = task.write(p.master, p.name);
-    task.backend.adamw(adamw, task.read(p.final_gradient(), p.name), master, task.write(p.m, p.name),
-                       task.write(p.v, p.name));
-    if (task.c.fully_sharded && p.sharded) {
-      p.weight = {};  // whoever reads it next gathers it
+  for (Parameter* p : task.rank.parameters.trained()) {
+    const Tensor master = task.write(p->master, p->name);
+    task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
+                       task.write(p->v, p->name));
+    if (task.c.fully_sharded && p->sharded) {
+      p->weight = {};  // whoever reads it next gathers it
     } else {
-      task.backend.copy(master, task.write(p.weight, p.name).part(p.owned.begin, p.owned.length));
+      task.backend.copy(master, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
     }
   }
 }

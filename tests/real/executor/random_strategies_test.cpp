@@ -52,6 +52,7 @@ class Draw {
       s.overlap.shared_expert = coin();
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
+    if (of({0, 0, 1})) s.lora = {.rank = 4, .qkv = coin(), .proj = true, .ffn = coin()};
     j.framework.separate_linears = coin();
     j.framework.scatter_gather_pipeline = coin();
     j.framework.keeps_gathered = coin();
@@ -69,22 +70,28 @@ std::string told(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
-         ' ' + j.model.name;
+         ' ' + j.model.name + (s.lora ? " with adapters" : "");
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  std::map<std::string, tiny::Run> alone;
+  std::map<std::pair<std::string, int>, tiny::Run> alone;  // by model and what is trained
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
-    ASSERT_LT(seed, 1000u);
+    ASSERT_LT(seed, 2000u);
     spec::Job job = Draw(seed).job();
     if (!spec::check(job).empty()) continue;
     job = spec::resolve(job);
     const plan::Plan plan = plan::build(job);
     if (!real::unsupported(job, plan).empty()) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + told(job));
-    const auto [one, fresh] = alone.try_emplace(job.model.name);
-    if (fresh) one->second = tiny::run(toy::resolved(tiny::draft(job.model, {})));
+    const std::optional<spec::Lora>& lora = job.strategy.lora;
+    const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
+    const auto [one, fresh] = alone.try_emplace({job.model.name, trained});
+    if (fresh) {
+      spec::Job single = tiny::draft(job.model, {});
+      single.strategy.lora = lora;
+      one->second = tiny::run(toy::resolved(single));
+    }
     EXPECT_LT(tiny::difference(one->second, tiny::run(job, plan)), 1e-10);
     ++run;
   }

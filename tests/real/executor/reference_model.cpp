@@ -51,6 +51,11 @@ class Transformer {
     for (std::size_t i = 0; i < out; ++i) {
       y[i] = dot(&w[(first + i) * x.size()], x.data(), x.size()) + (b ? (*b)[first + i] : 0);
     }
+    const Vector *up = find(layer, name + " adapter B.weight"), *down = find(layer, name + " adapter A.weight");
+    if (up == nullptr) return y;
+    Vector inner(down->size() / x.size());
+    for (std::size_t r = 0; r < inner.size(); ++r) inner[r] = dot(&(*down)[r * x.size()], x.data(), x.size());
+    for (std::size_t i = 0; i < out; ++i) y[i] += dot(&(*up)[(first + i) * inner.size()], inner.data(), inner.size());
     return y;
   }
   Vector linear(int layer, const std::string& name, const Vector& x) const {

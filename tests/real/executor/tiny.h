@@ -140,6 +140,7 @@ inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, doub
   const auto visit = [&](const real::Executor& executor) {
     const real::RankState& state = executor.state();
     for (const real::Parameter& p : state.parameters.all()) {
+      if (p.frozen) continue;
       std::vector<double>& whole = out.gradients[{p.layer, p.name}];
       out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
     }
