@@ -19,6 +19,7 @@ void add_adapter_actions(Actions&);           // low-rank adapters beside them
 void add_norm_actions(Actions&);              // norms
 void add_block_actions(Actions&);             // activations, rotary embedding, residual adds
 void add_attention_actions(Actions&);         // the core, on one context-parallel rank
+void add_latent_actions(Actions&);            // latent attention, in front of the core
 void add_end_actions(Actions&);               // embedding, loss
 void add_edge_actions(Actions&);              // between pipeline stages
 void add_data_parallel_actions(Actions&);     // gradients reduced, parameters gathered

@@ -12,7 +12,7 @@ namespace real {
 Actions all_actions() {
   Actions actions;
   for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
-                         add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
+                         add_latent_actions, add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
                          add_context_parallel_actions, add_expert_actions}) {
     add(actions);
   }

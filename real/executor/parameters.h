@@ -92,9 +92,11 @@ class ParameterTable {
  private:
   void add_embedding(Unit&);
   void add_layer(Unit&);
+  void add_attention(Unit&);
+  void add_latent_attention(Unit&);
   void add_experts(Unit&);
   void add_head(Unit&);
-  enum class Cut { outputs, inputs };  // of a linear layer: a bias is cut with the outputs
+  enum class Cut { outputs, inputs, none };  // of a linear layer: a bias is cut with the outputs
   void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
   void linear(Unit&, const std::string& name, Cut, Part, bool bias);

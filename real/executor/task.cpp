@@ -60,6 +60,10 @@ Tensor Task::write(Value& value, std::string_view what) {
   return value.tensor;
 }
 
+void Task::leave(std::string_view name, const Tensor& tensor) {
+  rank.values.at(site, name) = {tensor, {rank.order.now(), {}}};
+}
+
 Tensor Task::renew(Value& value, std::int64_t count, Purpose purpose) {
   value.tensor = backend.allocate(count, purpose);
   value.accesses = {rank.order.now(), {}};

@@ -39,6 +39,8 @@ class Task {
   Tensor make(std::string_view name, std::int64_t count, Purpose purpose = kActivation) {
     return make_at(site, name, count, purpose);
   }
+  /// A tensor that this operator has just written is known by this name from now on.
+  void leave(std::string_view name, const Tensor&);
   /// Over what it holds.
   Tensor update(std::string_view name) { return write(value_at(site, name), name); }
   /// Known by another name, too; whoever wrote it.

@@ -1,6 +1,6 @@
 // real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual
 // adds. SPDX-License-Identifier: Apache-2.0
-#include "real/executor/actions.h"
+#include "real/executor/actions/latent.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 #include "real/executor/positions.h"
@@ -69,8 +69,12 @@ void residual_gradient(Task& task) {
 }  // namespace
 
 void add_block_actions(Actions& actions) {
-  actions["rotary embedding"] = [](Task& t) { rotate(t, Direction::forward, unturned_name(t), "rotated"); };
+  actions["rotary embedding"] = [](Task& t) {
+    if (t.c.model.mla) return turn_latent(t);
+    rotate(t, Direction::forward, unturned_name(t), "rotated");
+  };
   actions["rotary embedding gradient"] = [](Task& t) {
+    if (t.c.model.mla) return turn_latent_gradient(t);
     rotate(t, Direction::backward, "d rotated", std::string("d ") + unturned_name(t));
   };
   actions["activation"] = [](Task& t) { activate(t, "feed-forward up", "activation"); };

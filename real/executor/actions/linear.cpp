@@ -195,6 +195,11 @@ void add_linear_forward(Actions& actions, const Linear& l) {
 
 const std::vector<Linear>& linears() {
   static const std::vector<Linear> all{{"qkv", "attention norm", Side::column},
+                                       {"query", "attention norm", Side::column},
+                                       {"query down", "attention norm", Side::whole},
+                                       {"query up", "query norm", Side::column},
+                                       {"key and value down", "attention norm", Side::whole},
+                                       {"key and value up", "key and value norm", Side::column},
                                        {"attention output", "attention", Side::row},
                                        {"feed-forward up", "feed-forward norm", Side::column},
                                        {"feed-forward down", "activation", Side::row},

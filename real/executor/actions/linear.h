@@ -54,6 +54,9 @@ bool ends_branch(const Task&, const Linear&);
 /// Of a layer's output, whatever brings it.
 Tensor output_gradient(Task&, const Linear&);
 
+/// The sum of this layer's gradients whose names begin with `prefix`, known by `name` instead.
+Tensor join_gradients(Task&, const std::string& prefix, const std::string& name);
+
 /// All but those of experts.
 const std::vector<Linear>& linears();
 /// What "NAME", "NAME all-gather", ... mean; and on the way back "NAME input gradient", ...

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "real/executor/actions/latent.h"
 #include "real/executor/actions/linear.h"
 #include "real/executor/gradients.h"
 
@@ -36,27 +37,15 @@ void input_gradient(Task& task, const Linear& l) {
   task.backend.matmul(Matmul{rows, piece.in, piece.width}, cut_out(task, piece, rows, dy), piece.of_weight(w), dx);
 }
 
-/// The sum of all gradients whose names begin with `prefix`, as the one of that name.
-Tensor join(Task& task, const std::string& prefix, const std::string& name) {
-  std::vector<Tensor> parts;
-  for (const std::string& part : task.rank.values.names(task.site, prefix)) {
-    parts.push_back(task.read(part));
-    task.erase(part);
-  }
-  const Tensor sum = task.make(name, parts.front().count);
-  task.backend.fill(sum, 0);
-  for (const Tensor& part : parts) task.backend.add(part, sum);
-  return sum;
-}
-
 void add_input_gradients(Task& task, const Linear& l) {
   const std::string name = gradient_name(l.input(task), l.name);
-  join(task, name, name);
+  join_gradients(task, name, name);
 }
 
 void reduce_input_gradient(Task& task, const Linear& l, bool scatters) {
   const std::string name = gradient_name(l.input(task), l.name);
-  const Tensor partial = shares_input(task, l) ? join(task, gradient_name(l.input(task), ""), name) : task.read(name);
+  const Tensor partial =
+      shares_input(task, l) ? join_gradients(task, gradient_name(l.input(task), ""), name) : task.read(name);
   reduced(task, partial, name, scatters);
 }
 
@@ -111,7 +100,20 @@ Tensor output_gradient(Task& task, const Linear& l) {
       task.keep_gradient_stream(l.output_gradient());
     }
   }
+  if (l.name == "key and value down" && !task.has(l.output_gradient())) join_narrow_gradient(task);
   return task.read(l.output_gradient());
+}
+
+Tensor join_gradients(Task& task, const std::string& prefix, const std::string& name) {
+  std::vector<Tensor> parts;
+  for (const std::string& part : task.rank.values.names(task.site, prefix)) {
+    parts.push_back(task.read(part));
+    task.erase(part);
+  }
+  const Tensor sum = task.make(name, parts.front().count);
+  task.backend.fill(sum, 0);
+  for (const Tensor& part : parts) task.backend.add(part, sum);
+  return sum;
 }
 
 void add_linear_backward(Actions& actions, const Linear& l) {

@@ -72,6 +72,15 @@ inline spec::Model parallel(int norms, int layers = 2) {
   return m;
 }
 
+/// The Llama with latent attention: heads of 6 for queries and keys, of 5 for values; with and without narrow queries.
+inline spec::Model latent(int query_rank = 12, int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = query_rank > 0 ? "tiny latent" : "tiny latent with wide queries";
+  m.kv_heads = 4;
+  m.mla = {.q_lora_rank = query_rank, .kv_lora_rank = 8, .rope_head_dim = 2, .nope_head_dim = 4, .value_head_dim = 5};
+  return m;
+}
+
 /// The Llama with 4 experts in every second layer, of which a token visits 2, and one that all visit.
 inline spec::Model moe(int layers = 2) {
   spec::Model m = llama(layers);
