@@ -26,6 +26,7 @@ void add_data_parallel_actions(Actions&);     // gradients reduced, parameters g
 void add_step_actions(Actions&);              // begin and end of the step
 void add_context_parallel_actions(Actions&);  // attention over the ranks that share a sequence
 void add_expert_actions(Actions&);            // mixture of experts
+void add_offload_actions(Actions&);           // to the host's memory and back
 
 Actions all_actions();
 

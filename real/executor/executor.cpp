@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 namespace real {
 
@@ -13,7 +13,7 @@ Actions all_actions() {
   Actions actions;
   for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
                          add_latent_actions, add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
-                         add_context_parallel_actions, add_expert_actions}) {
+                         add_context_parallel_actions, add_expert_actions, add_offload_actions}) {
     add(actions);
   }
   return actions;
@@ -26,8 +26,21 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
   const Actions actions = all_actions();
   for (const std::string& name : plan.names) actions_.push_back(actions.at(name));
   find_last_calls();
+  find_remade();
   start_parameters();
 }
+
+namespace {
+
+void states_to_host(Backend& backend, Parameter& p) {
+  if (p.sharded) {
+    p.shard.tensor = backend.allocate(p.owned.length, kWeight);
+    backend.copy(p.master.tensor, p.shard.tensor);
+  }
+  for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
+}
+
+}  // namespace
 
 void Executor::start_parameters() {
   const auto zeros = [&](Value& value, std::int64_t count, Purpose purpose) {
@@ -50,6 +63,7 @@ void Executor::start_parameters() {
     if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
     zeros(p.m, p.owned.length, kState);
     zeros(p.v, p.owned.length, kState);
+    if (rank_.c.strategy.offload.updates_on_host()) states_to_host(rank_.backend, p);
   }
 }
 
@@ -61,9 +75,18 @@ void Executor::find_last_calls() {
   }
 }
 
+void Executor::find_remade() {
+  for (const plan::Call& call : rank_.role().calls) {
+    for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
+      if (op.phase == plan::Phase::recompute) rank_.remade.insert({op.layer, op.name});
+    }
+  }
+}
+
 void Executor::begin_step() {
   if (!rank_.plan.rolling) rank_.order.wait_for_all();
   rank_.values.clear();
+  rank_.on_host.clear();
   rank_.covered.clear();
   rank_.gathered.clear();
   rank_.routings.clear();
@@ -141,26 +164,13 @@ void Executor::pass_on(const plan::Call& call) {
 
 /// What a backward computes again was not kept by its forward.
 void Executor::forget_recomputed(const plan::Call& call) {
-  std::set<std::pair<std::int16_t, std::int32_t>> again;  // layer, name
-  for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
-    if (op.phase == plan::Phase::recompute) again.insert({op.layer, op.name});
-  }
-  if (again.empty()) return;
-  // A core that is computed again for its own backward leaves its result to the projection behind it. By operators, a
-  // part of a layer's outputs is made again beside the rest.
-  using Kind = spec::Recompute::Kind;
-  const Kind kind = rank_.c.strategy.recompute.kind;
-  const auto made_again = [&](const Site& site, const std::string& name, const Value& value) {
-    if (kind == Kind::selective && name == "attention") return false;
-    if (kind == Kind::selective_ops && name == "feed-forward up") return false;
-    const Issued by = value.accesses.written.by;
-    if (by.call < 0) return false;
-    const plan::Call& maker = rank_.role().calls[by.call];
-    const plan::Operator& op = rank_.plan.segments[maker.segment].operators[by.at];
-    return op.layer == site.layer && again.contains({op.layer, op.name});
-  };
+  const auto& operators = rank_.plan.segments[call.segment].operators;
+  const auto recomputes = [](const plan::Operator& op) { return op.phase == plan::Phase::recompute; };
+  if (std::ranges::none_of(operators, recomputes)) return;
   const bool other = call.other >= 0;
-  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch, made_again);
+  rank_.values.erase_if(
+      other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch,
+      [&](const Site& site, const std::string& name, const Value& value) { return made_again(rank_, site, name, value); });
 }
 
 /// Zero 3: where the Plan gives back the memory of a unit's parameters, they are gone.

@@ -75,6 +75,10 @@ std::string key(const Task& task, const char* what, plan::Axis axis) {
 }  // namespace
 
 std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
+  return next_gradients(task, axis, carried(task, task.c.gradient_element));
+}
+
+std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t elements) {
   Cursor& cursor = task.rank.cursors[key(task, "gradients", axis)];
   if (cursor.order.empty()) {
     const int chunks = static_cast<int>(task.rank.chunks.size());
@@ -84,7 +88,7 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
       cursor.order.insert(cursor.order.end(), more.begin(), more.end());
     }
   }
-  return advance(task, cursor, carried(task, task.c.gradient_element));
+  return advance(task, cursor, elements);
 }
 
 std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {

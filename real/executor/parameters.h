@@ -59,6 +59,11 @@ struct Parameter {
   Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;  // of the owned range; of a frozen one its share of the weight
+  // Where the optimizer works on the host, master, m and v are there, and
+  Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
+  Value shard;                   // of the device's weight, the owned range, where that is gathered
+  /// What the other ranks get of this one's share.
+  Value& gathered_from() { return shard ? shard : master; }
   /// The gradient that the optimizer sees.
   Value& final_gradient() { return reduced_apart ? reduced : gradient; }
   /// Of the owned range, what begins behind `single`; empty without copies.

@@ -101,6 +101,9 @@ class Task {
   std::string_view made_stream_name() const { return streams_apart() ? "stream again" : "stream"; }
 };
 
+/// Whether the backward makes this value of a forward again, so that it need not be kept.
+bool made_again(const RankState&, const Site&, std::string_view name, const Value&);
+
 /// "rank 1, 'qkv' of layer 3, microbatch 0, forward" -- who an operator is, in messages.
 std::string describe(const RankState&, Issued);
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "real/executor/actions.h"
+#include "real/executor/actions/step.h"
 
 namespace real {
 namespace {
@@ -49,6 +49,7 @@ void all_reduce_where(Task& task, Chooses chooses, Of part) {
                       task.write(p->final_gradient(), p->name).part(range.begin, range.length));
     at += range.length;
   }
+  task.rank.summed = chosen;
 }
 
 template <class Chooses>
@@ -85,10 +86,8 @@ bool counted(const Task& task, const Parameter& p) {
 void gradient_norm(Task& task) {
   const Tensor sum = task.renew(task.rank.norm, 1, kSum);
   task.backend.fill(sum, 0);
-  const bool counts_copies = task.rank.place.coordinate(Axis::kv_copies) == 0;
   for (Parameter* p : task.rank.parameters.trained()) {
-    if (!counted(task, *p)) continue;
-    const std::int64_t length = counts_copies ? p->owned.length : p->owned_copies().begin;
+    const std::int64_t length = counted_elements(task, *p);
     if (length > 0) task.backend.squared_norm(task.read(p->final_gradient(), p->name).part(0, length), sum);
   }
 }
@@ -99,10 +98,7 @@ void reduce_norm(Task& task) {
 
 void clip_gradients(Task& task) {
   const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1, kNumbers);
-  // Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
-  // 2401.10241, section 4, would take the step back where that was wrong).
-  const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
-  task.backend.clip_factor(norm, most, factor);
+  task.backend.clip_factor(norm, largest_norm(task), factor);
   for (Parameter* p : task.rank.parameters.trained()) {
     const Tensor gradient = task.write(p->final_gradient(), p->name);
     if (task.rank.settings.keeps_gradients) {
@@ -113,8 +109,7 @@ void clip_gradients(Task& task) {
 }
 
 void optimizer(Task& task) {
-  kernels::AdamW adamw = task.rank.settings.optimizer;
-  adamw.step = task.rank.step + 1;
+  const kernels::AdamW adamw = optimizer_of_step(task);
   for (Parameter* p : task.rank.parameters.trained()) {
     const Tensor master = task.write(p->master, p->name);
     task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
@@ -135,6 +130,23 @@ void host_waits(Task& task) {
 void nothing(Task&) {}
 
 }  // namespace
+
+std::int64_t counted_elements(const Task& task, const Parameter& p) {
+  if (!counted(task, p)) return 0;
+  return task.rank.place.coordinate(Axis::kv_copies) == 0 ? p.owned.length : p.owned_copies().begin;
+}
+
+/// Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
+/// 2401.10241, section 4, would take the step back where that was wrong).
+double largest_norm(const Task& task) {
+  return task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
+}
+
+kernels::AdamW optimizer_of_step(const Task& task) {
+  kernels::AdamW adamw = task.rank.settings.optimizer;
+  adamw.step = task.rank.step + 1;
+  return adamw;
+}
 
 void add_step_actions(Actions& actions) {
   actions["zero gradients"] = zero_gradients;

@@ -53,6 +53,15 @@ class Draw {
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
     if (of({0, 0, 1})) s.lora = {.rank = 4, .qkv = coin(), .proj = true, .ffn = coin()};
+    if (of({0, 0, 1})) {
+      j.cluster.node.pcie.bandwidth = base::GBps(10);
+      j.cluster.node.host.memory = base::GB(100);
+      j.cluster.node.host.bandwidth = base::GBps(100);
+      s.offload_given = true;
+      s.offload.activations = coin();
+      if (cut.zero > 0 && coin()) s.offload.optimizer = spec::Offload::To::cpu;
+      j.framework.optimizer_tile = base::Bytes(of({0, 4000}));
+    }
     j.framework.separate_linears = coin();
     j.framework.scatter_gather_pipeline = coin();
     j.framework.keeps_gathered = coin();
@@ -70,7 +79,7 @@ std::string told(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
-         ' ' + j.model.name + (s.lora ? " with adapters" : "");
+         ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "");
 }
 
 TEST(RandomStrategies, EqualOneRank) {
