@@ -98,8 +98,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
   } else if (in_tiles(c)) {
     if (drives) out.beside(RatedCopy{bytes, rates.read}, "read gradient sum", Stream::storage, {});
     const EventId left = fetches_behind_copies(out) ? EventId{-1} : event_of(Stream::to_host);
-    out.beside_events(copy, "gradient sum to device", Stream::to_device,
-                      {drives ? event_of(Stream::storage) : left});
+    out.beside_events(copy, "gradient sum to device", Stream::to_device, {drives ? event_of(Stream::storage) : left});
     out.beside(MemoryBound{MemoryBound::Kind::elementwise, 2 * bytes, bytes, 1}, "gradient sum", Stream::to_host,
                {Stream::compute, Stream::dp, Stream::replicate, Stream::to_device});
     leave("gradient sum to host");

@@ -11,9 +11,10 @@ namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
-                         add_latent_actions, add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
-                         add_context_parallel_actions, add_expert_actions, add_offload_actions}) {
+  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions,
+                         add_attention_actions, add_latent_actions, add_end_actions, add_edge_actions,
+                         add_data_parallel_actions, add_step_actions, add_context_parallel_actions, add_expert_actions,
+                         add_activation_offload_actions, add_optimizer_offload_actions}) {
     add(actions);
   }
   return actions;
@@ -168,9 +169,10 @@ void Executor::forget_recomputed(const plan::Call& call) {
   const auto recomputes = [](const plan::Operator& op) { return op.phase == plan::Phase::recompute; };
   if (std::ranges::none_of(operators, recomputes)) return;
   const bool other = call.other >= 0;
-  rank_.values.erase_if(
-      other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch,
-      [&](const Site& site, const std::string& name, const Value& value) { return made_again(rank_, site, name, value); });
+  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch,
+                        [&](const Site& site, const std::string& name, const Value& value) {
+                          return made_again(rank_, site, name, value);
+                        });
 }
 
 /// Zero 3: where the Plan gives back the memory of a unit's parameters, they are gone.

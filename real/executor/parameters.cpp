@@ -119,8 +119,8 @@ void ParameterTable::add_attention(Unit& unit) {
   }
 }
 
-/// DeepSeek-V2, arXiv 2405.04434, section 2.1. A head's rows of "query up" are its own part, then the rotary one; of "key
-/// and value up" its keys' own part, then its values.
+/// DeepSeek-V2, arXiv 2405.04434, section 2.1. A head's rows of "query up" are its own part, then the rotary one; of
+/// "key and value up" its keys' own part, then its values.
 void ParameterTable::add_latent_attention(Unit& unit) {
   const spec::Mla& mla = *c_.model.mla;
   const bool bias = c_.model.has_qkv_bias();

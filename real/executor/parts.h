@@ -14,8 +14,8 @@ inline Part columns_part(std::int64_t rows, std::int64_t columns, Range cut) {
   return {rows, columns, {{0, rows}}, cut};
 }
 
-/// Queries of all heads, then keys, then values; each cut by heads. With fewer heads of keys than ranks, neighbours hold
-/// the same ones.
+/// Queries of all heads, then keys, then values; each cut by heads. With fewer heads of keys than ranks, neighbours
+/// hold the same ones.
 inline Part qkv_part(const plan::Context& c, int tp) {
   const int copies = c.axes[plan::Axis::kv_copies].size;
   const std::int64_t queries = c.q_width * c.tp, kv = c.kv_width * c.tp / copies, own = tp / copies * c.kv_width;

@@ -59,7 +59,8 @@ std::vector<Refusal> refusals(const spec::Job& job) {
       {s.offload.updates_on_host() && s.zero >= 2 &&
            ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || (m.tied_embeddings && s.pp > 1)),
        "strategy.offload.optimizer",
-       "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the host",
+       "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the "
+       "host",
        "write zero: 1"},
       {job.framework.expands_kv, "strategy.framework", "keys and values copied to every query head",
        "write framework: megatron"},

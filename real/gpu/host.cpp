@@ -74,20 +74,20 @@ void GpuBackend::host_scale(double factor, const Tensor& values) {
 
 void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
-  on_host({gradient, master, m, v}, [a, g = numbers<float>(gradient), w = numbers<float>(master),
-                                     m = numbers<float>(m), v = numbers<float>(v)] {
-    const auto step = static_cast<double>(a.step);
-    const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
-    const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
-    const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
-    const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
-    const auto epsilon = static_cast<float>(a.epsilon);
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      m[i] = beta1 * m[i] + (1 - beta1) * g[i];
-      v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
-      w[i] -= rate * (m[i] * correct_m / (std::sqrt(v[i] * correct_v) + epsilon) + decay * w[i]);
-    }
-  });
+  on_host({gradient, master, m, v},
+          [a, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<float>(m), v = numbers<float>(v)] {
+            const auto step = static_cast<double>(a.step);
+            const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
+            const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
+            const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
+            const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
+            const auto epsilon = static_cast<float>(a.epsilon);
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              m[i] = beta1 * m[i] + (1 - beta1) * g[i];
+              v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
+              w[i] -= rate * (m[i] * correct_m / (std::sqrt(v[i] * correct_v) + epsilon) + decay * w[i]);
+            }
+          });
 }
 
 }  // namespace real

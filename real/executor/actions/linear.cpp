@@ -135,9 +135,7 @@ std::string Linear::weight(Task& task) const {
 
 std::string Linear::input(const Task& task) const { return shares_input(task, *this) ? "attention norm" : source; }
 
-std::string Linear::gathered(const Task& task) const {
-  return (shares_input(task, *this) ? "block" : name) + " input";
-}
+std::string Linear::gathered(const Task& task) const { return (shares_input(task, *this) ? "block" : name) + " input"; }
 
 Piece next_piece(Task& task, const Linear& l, std::int64_t width) {
   const Part& part = task.parameter(l.weight(task)).part;

@@ -120,7 +120,8 @@ Tensor sum_of(Task& task, const std::string& name, const Tensor& a, const Tensor
 void add_gradients(Task& task) {
   const std::vector<std::int64_t> steps = attended(task, true);
   const std::int64_t step = steps[1 + task.next_piece(1, static_cast<std::int64_t>(steps.size()) - 1)];
-  const Tensor dq = sum_of(task, "d queries so far", task.read("d queries so far"), task.read(at("d queries part", step)));
+  const Tensor dq =
+      sum_of(task, "d queries so far", task.read("d queries so far"), task.read(at("d queries part", step)));
   const Tensor dkv =
       sum_of(task, at("d ring", step), task.read(at("d ring arrived", step)), task.read(at("d ring part", step)));
   if (step == 0) leave_gradients(task, dq, dkv);

@@ -26,9 +26,7 @@ Kind queries_of(const Task& task) {
 Kind outputs_of(const Task& task) {
   return {task.c.heads, spec::ulysses_share(task.rank.job).queries, task.c.value_head_dim};
 }
-Kind keys_of(const Task& task) {
-  return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys, task.c.head_dim};
-}
+Kind keys_of(const Task& task) { return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys, task.c.head_dim}; }
 Kind values_of(const Task& task) {
   return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys, task.c.value_head_dim};
 }

@@ -125,10 +125,11 @@ TEST(Adapters, AreTheSameUnderEveryStrategy) {
                                 {"ring", {}, ring}};
   for (const spec::Model& model : {tiny::llama(), tiny::gpt()}) expect_the_same(model, kAll, cases);
   expect_the_same(tiny::qk_norm(), kQkv, cases);
-  expect_the_same(tiny::latent(), kAll, {{"tp", {.tp = 2}},
-                                         {"sequence parallel", {.tp = 2, .sp = true}},
-                                         {"zb-h1", {.tp = 2, .sp = true, .pp = 2, .schedule = Schedule::zb_h1}, barrier},
-                                         {"zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}}});
+  expect_the_same(tiny::latent(), kAll,
+                  {{"tp", {.tp = 2}},
+                   {"sequence parallel", {.tp = 2, .sp = true}},
+                   {"zb-h1", {.tp = 2, .sp = true, .pp = 2, .schedule = Schedule::zb_h1}, barrier},
+                   {"zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}}});
 }
 
 TEST(Adapters, StandBesideTheAttentionOfExperts) {

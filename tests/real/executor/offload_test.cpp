@@ -1,5 +1,5 @@
-// tests/real/executor/offload_test.cpp -- activations and the optimizer's states that live in the host's memory: losses,
-// norms and gradients are those of one rank that keeps all on its device. SPDX-License-Identifier: Apache-2.0
+// tests/real/executor/offload_test.cpp -- activations and the optimizer's states that live in the host's memory:
+// losses, norms and gradients are those of one rank that keeps all on its device. SPDX-License-Identifier: Apache-2.0
 #include <functional>
 
 #include "tests/real/executor/tiny.h"

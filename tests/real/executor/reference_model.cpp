@@ -126,8 +126,8 @@ class Transformer {
       for (std::size_t h = 0; h < heads; ++h) {
         Vector weight;
         for (std::size_t s = 0; s <= t; ++s) {
-          const double score = dot(&q[t][h * d], &kv[s][h * (own + value)], own) +
-                               dot(&q[t][h * d + own], shared[s].data(), rotary);
+          const double score =
+              dot(&q[t][h * d], &kv[s][h * (own + value)], own) + dot(&q[t][h * d + own], shared[s].data(), rotary);
           weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
         }
         const double total = std::accumulate(weight.begin(), weight.end(), 0.0);

@@ -1,55 +1,13 @@
-// real/executor/actions/offload.cpp -- what waits in the host's memory (core/plan/activation_offload.h, offload.h):
-// activations of a layer from its forward to its backward; masters and moments, which the host updates. A value that is
-// on the host cannot be read by an operator: where the Plan brings it back too late, the run ends and says so.
+// real/executor/actions/optimizer_offload.cpp -- masters and moments in the host's memory (core/plan/offload.h):
+// gradients follow their reduction there, the host updates, new weights come back.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "real/executor/actions/step.h"
 #include "real/executor/flat_order.h"
 
 namespace real {
 namespace {
-
-/// Tensors that show the same elements cross once.
-class Crossings {
- public:
-  template <class Cross>
-  Tensor of(const Tensor& t, Cross cross) {
-    Tensor& there = there_[{t.storage.get(), t.offset, t.count}];
-    if (!there) there = cross();
-    return there;
-  }
-
- private:
-  std::map<std::tuple<const Storage*, std::int64_t, std::int64_t>, Tensor> there_;
-};
-
-void activations_to_host(Task& task) {
-  Crossings crossings;
-  for (const std::string& name : task.rank.values.names(task.site, "")) {
-    Value& value = task.rank.values.at(task.site, name);
-    if (value && !made_again(task.rank, task.site, name, value)) {
-      const Tensor t = task.read(value, name);
-      task.rank.on_host.at(task.site, name).tensor = crossings.of(t, [&] { return task.backend.to_host(t); });
-    }
-    task.erase(name);
-  }
-}
-
-void activations_to_device(Task& task) {
-  Crossings crossings;
-  for (const std::string& name : task.rank.on_host.names(task.site, "")) {
-    const Tensor host = task.rank.on_host.at(task.site, name).tensor;
-    task.leave(name, crossings.of(host, [&] {
-      const Tensor t = task.backend.allocate(host.count, {host.meaning, plan::Category::activations});
-      task.backend.to_device(host, t);
-      return t;
-    }));
-    task.rank.on_host.erase(task.site, name);
-  }
-}
 
 const std::vector<plan::Operator>& segment_of(const Task& task) {
   return task.rank.plan.segments[task.call.segment].operators;
@@ -63,8 +21,7 @@ int count_in_segment(const Task& task, std::string_view name) {
 /// Whether a sum of earlier microbatches, which this gradient joins, is on the host.
 bool joins_sum(const Task& task) {
   const std::size_t next = static_cast<std::size_t>(&task.op - segment_of(task).data()) + 1;
-  return next < segment_of(task).size() &&
-         task.rank.plan.names[segment_of(task)[next].name] == "gradient sum on host";
+  return next < segment_of(task).size() && task.rank.plan.names[segment_of(task)[next].name] == "gradient sum on host";
 }
 
 /// Those that the collective in front has summed; where there is none, the next ones in the order of the backward.
@@ -185,14 +142,9 @@ void updated_to_device(Task& task) {
   }
 }
 
-void nothing(Task&) {}
-
 }  // namespace
 
-void add_offload_actions(Actions& actions) {
-  actions["offload turn"] = nothing;
-  actions["activations to host"] = activations_to_host;
-  actions["activations to device"] = activations_to_device;
+void add_optimizer_offload_actions(Actions& actions) {
   actions["gradients to host"] = gradients_to_host;
   actions["gradient sum on host"] = sum_on_host;
   actions["gradient sum awaited"] = [](Task& t) {
