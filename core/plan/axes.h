@@ -15,11 +15,24 @@ namespace plan {
 /// dp: ranks that hold the same dense parameters (the context-parallel ranks of a replica among them); shard and
 /// replicate: the same ranks cut into groups that share one copy of the states, and across those groups; expert_dp:
 /// ranks that hold the same experts; expert_shard and expert_replicate cut those as shard and replicate cut dp, into as
-/// many groups where that divides them.
-enum class Axis : std::uint8_t { tp, cp, dp, shard, replicate, etp, ep, expert_dp, expert_shard, expert_replicate };
-inline constexpr int kAxes = 10;
+/// many groups where that divides them. kv_copies: tensor-parallel ranks that hold the same heads of keys and values
+/// (Context).
+enum class Axis : std::uint8_t {
+  tp,
+  cp,
+  dp,
+  shard,
+  replicate,
+  etp,
+  ep,
+  expert_dp,
+  expert_shard,
+  expert_replicate,
+  kv_copies
+};
+inline constexpr int kAxes = 11;
 inline constexpr std::array<std::string_view, kAxes> kAxisNames{
-    "tp", "cp", "dp", "shard", "replicate", "etp", "ep", "expert dp", "expert shard", "expert replicate"};
+    "tp", "cp", "dp", "shard", "replicate", "etp", "ep", "expert dp", "expert shard", "expert replicate", "kv copies"};
 
 /// Member i of a group stands at place first + i * stride of the stage.
 struct AxisShape {

@@ -76,6 +76,8 @@ Context::Context(const spec::Job& j)
 
   const spec::Cluster& cluster = job.cluster;
   axes = axes_of(strategy);
+  const int copies = model.mla || model.kv_heads == 0 ? 1 : std::max(1, tp / model.kv_heads);
+  axes.shapes[static_cast<int>(Axis::kv_copies)] = {axes[Axis::tp].stride, copies};
   const int ranks = axes.ranks * pp;
   for (int a = 0; a < kAxes; ++a) {
     axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);

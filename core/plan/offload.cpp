@@ -39,6 +39,14 @@ std::int64_t travelling_bytes(const Context& c, std::int64_t parameters) {
   return state_bytes(c, parameters) + parameters * gradient_bytes(c);
 }
 
+/// Whether what comes to the device now is behind the sums that earlier microbatches sent to the host: the first of a
+/// pass waits for them, and the others follow it.
+bool fetches_behind_copies(const SegmentBuilder& out) {
+  return std::ranges::any_of(out.written(), [](const Operator& op) {
+    return op.stream == Stream::to_device && std::ranges::count(op.waits, event_of(Stream::to_host)) > 0;
+  });
+}
+
 }  // namespace
 
 HostRates host_rates(const Context& c) {
@@ -89,8 +97,8 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
     leave("gradients to host");
   } else if (in_tiles(c)) {
     if (drives) out.beside(RatedCopy{bytes, rates.read}, "read gradient sum", Stream::storage, {});
-    out.beside_events(copy, "gradient sum to device", Stream::to_device,
-                      {drives ? event_of(Stream::storage) : EventId{-1}});
+    const EventId left = fetches_behind_copies(out) ? EventId{-1} : event_of(Stream::to_host);
+    out.beside_events(copy, "gradient sum to device", Stream::to_device, {drives ? event_of(Stream::storage) : left});
     out.beside(MemoryBound{MemoryBound::Kind::elementwise, 2 * bytes, bytes, 1}, "gradient sum", Stream::to_host,
                {Stream::compute, Stream::dp, Stream::replicate, Stream::to_device});
     leave("gradient sum to host");

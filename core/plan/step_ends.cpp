@@ -43,6 +43,13 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   return shared;
 }
 
+/// Gradients that were sent to the host before their sum over tensor-parallel ranks was made go there once more.
+void summed_to_host(const Context& c, SegmentBuilder& out, std::int64_t parameters) {
+  if (!c.strategy.offload.updates_on_host()) return;
+  out.compute(RatedCopy{0, 1}, "offload turn", 0);  // behind the sum
+  gradients_to_host(c, out, c.scatters_gradients ? parameters : optimizer_share(c, {parameters, 0}).dense);
+}
+
 void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
   std::int64_t shared = 0;
   for (const Chunk& chunk : chunks) shared += shared_parameters(c, chunk);
@@ -57,6 +64,30 @@ void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chun
     out.communicate(sum, name, Stream::tp, channel, {Stream::compute});
   }
   out.join(Stream::tp);
+  summed_to_host(c, out, shared);
+}
+
+/// Trained numbers behind heads of keys and values that other ranks hold as well, each of which has seen the queries of
+/// its own heads alone.
+std::int64_t copied_parameters(const Context& c, const Chunk& chunk) {
+  const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0), heads = layers * 2 * c.kv_width;
+  if (c.strategy.lora) return c.strategy.lora->qkv ? heads * c.strategy.lora->rank : 0;
+  return heads * (c.hidden + (c.model.has_qkv_bias() ? 1 : 0));
+}
+
+/// Frameworks that copy heads sum the gradients of their weights, as bigcode's Megatron-LM does since it found losses
+/// too high without (pull requests 36 to 39, 2023); NVIDIA's gathers qkv and cuts it anew instead.
+void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  if (c.axes[Axis::kv_copies].size == 1) return;
+  std::int64_t copied = 0;
+  for (const Chunk& chunk : chunks) copied += copied_parameters(c, chunk);
+  if (c.scatters_gradients) copied = optimizer_share(c, {copied, 0}).dense;
+  if (copied == 0) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::group, Axis::kv_copies});
+  out.communicate(Collective{CollectiveKind::all_reduce, copied * c.gradient_element, c.group(Axis::kv_copies)},
+                  "copied heads' gradient all-reduce", Stream::tp, channel, {Stream::compute});
+  out.join(Stream::tp);
+  summed_to_host(c, out, copied);
 }
 
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
@@ -132,6 +163,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {
     out.join(Stream::replicate);
   }
+  if (offload.updates_on_host()) out.join(Stream::to_host);  // sums are made where copies were read
   reduce_copies(c, out, parameters, stage);
   if (copies_embedding(c) && !c.strategy.lora && (stage == 0 || stage == c.pp - 1)) {
     const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
@@ -146,6 +178,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     gradients_to_host(c, out, optimizer_share(c, {table, 0}).dense);
   }
   reduce_shared(c, out, chunks);
+  reduce_copied_heads(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
   if (offload.updates_on_host()) {
     update_on_host(c, out, owned);

@@ -201,4 +201,34 @@ void CpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Te
   reference::adamw(a, 1, numbers(gradient), numbers(master), numbers(m), numbers(v));
 }
 
+// Device and host are one memory; a copy is made all the same, so that nobody reads what has left.
+
+Tensor CpuBackend::to_host(const Tensor& t) {
+  auto memory = std::make_shared<Memory>();
+  const Memory& from = static_cast<const Memory&>(*t.storage);
+  const auto part = [&](const auto& all, auto& to) {
+    if (!all.empty()) to.assign(all.begin() + t.offset, all.begin() + t.offset + t.count);
+  };
+  part(from.numbers, memory->numbers);
+  part(from.indices, memory->indices);
+  return {std::move(memory), 0, t.count, t.meaning};
+}
+
+void CpuBackend::to_device(const Tensor& of_host, const Tensor& to) {
+  if (!static_cast<const Memory&>(*of_host.storage).indices.empty()) {
+    std::ranges::copy(indices(of_host), indices(to).begin());
+  }
+  if (!static_cast<const Memory&>(*of_host.storage).numbers.empty()) {
+    std::ranges::copy(numbers(of_host), numbers(to).begin());
+  }
+}
+
+void CpuBackend::host_add(const Tensor& x, const Tensor& y) { add(x, y); }
+void CpuBackend::host_squared_norm(const Tensor& values, const Tensor& norm) { squared_norm(values, norm); }
+void CpuBackend::host_scale(double factor, const Tensor& values) { reference::scale_by(factor, numbers(values)); }
+void CpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                            const Tensor& v) {
+  adamw(a, gradient, master, m, v);
+}
+
 }  // namespace real

@@ -78,6 +78,14 @@ class CpuBackend final : public Backend {
   void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
              const Tensor& v) override;
 
+  Tensor to_host(const Tensor&) override;
+  void to_device(const Tensor& of_host, const Tensor& to) override;
+  void host_add(const Tensor& x, const Tensor& y) override;
+  void host_squared_norm(const Tensor& values, const Tensor& norm) override;
+  void host_scale(double factor, const Tensor& values) override;
+  void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                  const Tensor& v) override;
+
   void all_reduce(const Group&, Sum, const Tensor& x) override;
   void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
   void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) override;

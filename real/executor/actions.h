@@ -14,16 +14,20 @@ namespace real {
 using Action = std::function<void(Task&)>;
 using Actions = std::map<std::string, Action, std::less<>>;
 
-void add_linear_actions(Actions&);            // matmuls with their collectives
-void add_norm_actions(Actions&);              // norms
-void add_block_actions(Actions&);             // activations, rotary embedding, residual adds
-void add_attention_actions(Actions&);         // the core, on one context-parallel rank
-void add_end_actions(Actions&);               // embedding, loss
-void add_edge_actions(Actions&);              // between pipeline stages
-void add_data_parallel_actions(Actions&);     // gradients reduced, parameters gathered
-void add_step_actions(Actions&);              // begin and end of the step
-void add_context_parallel_actions(Actions&);  // attention over the ranks that share a sequence
-void add_expert_actions(Actions&);            // mixture of experts
+void add_linear_actions(Actions&);              // matmuls with their collectives
+void add_adapter_actions(Actions&);             // low-rank adapters beside them
+void add_norm_actions(Actions&);                // norms
+void add_block_actions(Actions&);               // activations, rotary embedding, residual adds
+void add_attention_actions(Actions&);           // the core, on one context-parallel rank
+void add_latent_actions(Actions&);              // latent attention, in front of the core
+void add_end_actions(Actions&);                 // embedding, loss
+void add_edge_actions(Actions&);                // between pipeline stages
+void add_data_parallel_actions(Actions&);       // gradients reduced, parameters gathered
+void add_step_actions(Actions&);                // begin and end of the step
+void add_context_parallel_actions(Actions&);    // attention over the ranks that share a sequence
+void add_expert_actions(Actions&);              // mixture of experts
+void add_activation_offload_actions(Actions&);  // to the host's memory and back
+void add_optimizer_offload_actions(Actions&);   // updates on the host
 
 Actions all_actions();
 

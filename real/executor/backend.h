@@ -124,6 +124,15 @@ class Backend {
   virtual void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                      const Tensor& v) = 0;
 
+  // The host's memory. Tensors there are touched by these calls alone, which keep the order of their stream, too.
+  virtual Tensor to_host(const Tensor&) = 0;
+  virtual void to_device(const Tensor& of_host, const Tensor& to) = 0;
+  virtual void host_add(const Tensor& x, const Tensor& y) = 0;                   // y += x
+  virtual void host_squared_norm(const Tensor& values, const Tensor& norm) = 0;  // adds to norm
+  virtual void host_scale(double factor, const Tensor& values) = 0;
+  virtual void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                          const Tensor& v) = 0;
+
   // Between ranks. Pieces lie one behind the other in the order of the group.
   virtual void all_reduce(const Group&, Sum, const Tensor& x) = 0;
   virtual void all_gather(const Group&, const Tensor& piece, const Tensor& whole) = 0;

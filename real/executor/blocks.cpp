@@ -95,13 +95,15 @@ Attended attend(Task& task, const Heads& heads, const Stretches& queries, const 
   Backend& b = task.backend;
   const std::int64_t batch = task.c.batch;
   const std::int64_t rows = batch * heads.q.count / (batch * task.c.head_dim);  // tokens x heads
-  const Attended all{b.allocate(heads.q.count), b.allocate(rows, kStatistic)};
+  const std::int64_t value_dim = task.c.value_head_dim;
+  const Attended all{b.allocate(rows * value_dim), b.allocate(rows, kStatistic)};
   for (const Piece& query : pieces_of(queries)) {
     const Tensor q = take(b, batch, query, heads.q);
     Attended sum;
     for (const Piece& key : pieces_of(keys)) {
       const kernels::Attention a = shape(task, heads, query, key, mask);
-      const Attended part{b.allocate(q.count), b.allocate(a.batch * a.heads * a.queries, kStatistic)};
+      const std::int64_t part_rows = a.batch * a.heads * a.queries;
+      const Attended part{b.allocate(part_rows * value_dim), b.allocate(part_rows, kStatistic)};
       b.attention_forward(a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v), part.out, part.lse);
       if (!sum.out) {
         sum = part;

@@ -3,17 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add : {add_linear_actions, add_norm_actions, add_block_actions, add_attention_actions,
-                         add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions,
-                         add_context_parallel_actions, add_expert_actions}) {
+  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions,
+                         add_attention_actions, add_latent_actions, add_end_actions, add_edge_actions,
+                         add_data_parallel_actions, add_step_actions, add_context_parallel_actions, add_expert_actions,
+                         add_activation_offload_actions, add_optimizer_offload_actions}) {
     add(actions);
   }
   return actions;
@@ -26,8 +27,21 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
   const Actions actions = all_actions();
   for (const std::string& name : plan.names) actions_.push_back(actions.at(name));
   find_last_calls();
+  find_remade();
   start_parameters();
 }
+
+namespace {
+
+void states_to_host(Backend& backend, Parameter& p) {
+  if (p.sharded) {
+    p.shard.tensor = backend.allocate(p.owned.length, kWeight);
+    backend.copy(p.master.tensor, p.shard.tensor);
+  }
+  for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
+}
+
+}  // namespace
 
 void Executor::start_parameters() {
   const auto zeros = [&](Value& value, std::int64_t count, Purpose purpose) {
@@ -36,16 +50,21 @@ void Executor::start_parameters() {
   };
   for (Parameter& p : rank_.parameters.all()) {
     const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
-    p.master.tensor = rank_.backend.allocate(p.owned.length, kState);
-    rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
-    if (!rank_.c.fully_sharded || !p.sharded) {
+    const bool gathered = rank_.c.fully_sharded && p.sharded;
+    if (!p.frozen || gathered) {
+      p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);
+      rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
+    }
+    if (!gathered) {
       p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
       rank_.backend.copy(whole, p.weight.tensor);
     }
+    if (p.frozen) continue;
     if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
     if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
     zeros(p.m, p.owned.length, kState);
     zeros(p.v, p.owned.length, kState);
+    if (rank_.c.strategy.offload.updates_on_host()) states_to_host(rank_.backend, p);
   }
 }
 
@@ -57,9 +76,18 @@ void Executor::find_last_calls() {
   }
 }
 
+void Executor::find_remade() {
+  for (const plan::Call& call : rank_.role().calls) {
+    for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
+      if (op.phase == plan::Phase::recompute) rank_.remade.insert({op.layer, op.name});
+    }
+  }
+}
+
 void Executor::begin_step() {
   if (!rank_.plan.rolling) rank_.order.wait_for_all();
   rank_.values.clear();
+  rank_.on_host.clear();
   rank_.covered.clear();
   rank_.gathered.clear();
   rank_.routings.clear();
@@ -137,23 +165,14 @@ void Executor::pass_on(const plan::Call& call) {
 
 /// What a backward computes again was not kept by its forward.
 void Executor::forget_recomputed(const plan::Call& call) {
-  std::set<std::pair<std::int16_t, std::int32_t>> again;  // layer, name
-  for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
-    if (op.phase == plan::Phase::recompute) again.insert({op.layer, op.name});
-  }
-  if (again.empty()) return;
-  // A core that is computed again for its own backward leaves its result to the projection behind it.
-  const bool keeps_attention = rank_.c.strategy.recompute.kind == spec::Recompute::Kind::selective;
-  const auto made_again = [&](const Site& site, const std::string& name, const Value& value) {
-    if (keeps_attention && name == "attention") return false;
-    const Issued by = value.accesses.written.by;
-    if (by.call < 0) return false;
-    const plan::Call& maker = rank_.role().calls[by.call];
-    const plan::Operator& op = rank_.plan.segments[maker.segment].operators[by.at];
-    return op.layer == site.layer && again.contains({op.layer, op.name});
-  };
+  const auto& operators = rank_.plan.segments[call.segment].operators;
+  const auto recomputes = [](const plan::Operator& op) { return op.phase == plan::Phase::recompute; };
+  if (std::ranges::none_of(operators, recomputes)) return;
   const bool other = call.other >= 0;
-  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch, made_again);
+  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch,
+                        [&](const Site& site, const std::string& name, const Value& value) {
+                          return made_again(rank_, site, name, value);
+                        });
 }
 
 /// Zero 3: where the Plan gives back the memory of a unit's parameters, they are gone.

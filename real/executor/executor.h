@@ -47,6 +47,7 @@ class Executor {
   void forget_recomputed(const plan::Call&);
   void release_units(const plan::Call&, const plan::Segment&, int at);
   void find_last_calls();
+  void find_remade();
 
   RankState rank_;
   std::vector<Action> actions_;       // by name's index in the Plan

@@ -13,9 +13,11 @@ namespace {
 
 using Units = std::vector<Unit>;
 
-void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out) {
+enum class Which { trained, all };
+
+void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out, Which which = Which::trained) {
   for (Parameter* p : unit.parameters) {
-    if (p->shards == axis) out.push_back(p);
+    if (p->shards == axis && (which == Which::all || !p->frozen)) out.push_back(p);
   }
 }
 
@@ -73,6 +75,10 @@ std::string key(const Task& task, const char* what, plan::Axis axis) {
 }  // namespace
 
 std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
+  return next_gradients(task, axis, carried(task, task.c.gradient_element));
+}
+
+std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t elements) {
   Cursor& cursor = task.rank.cursors[key(task, "gradients", axis)];
   if (cursor.order.empty()) {
     const int chunks = static_cast<int>(task.rank.chunks.size());
@@ -82,7 +88,7 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
       cursor.order.insert(cursor.order.end(), more.begin(), more.end());
     }
   }
-  return advance(task, cursor, carried(task, task.c.gradient_element));
+  return advance(task, cursor, elements);
 }
 
 std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
@@ -102,9 +108,12 @@ std::vector<Parameter*> unit_weights(Task& task, plan::Axis axis) {
   bool begun = false;
   for (const Unit& u : task.rank.parameters.units(task.site.chunk)) {
     begun |= u.layer == task.op.layer;
-    if (task.op.layer < 0 ? u.layer < 0 : begun && u.layer >= 0) append(u, axis, unit.order);
+    if (task.op.layer < 0 ? u.layer < 0 : begun && u.layer >= 0) append(u, axis, unit.order, Which::all);
   }
-  return advance(task, unit, carried(task, task.c.element));
+  // Frozen weights are padded, too, by fewer bytes than there are ranks, of which the operator does not tell.
+  std::int64_t left = 0;
+  for (const Parameter* p : unit.order) left += p->count();
+  return advance(task, unit, std::min(left, carried(task, task.c.element)));
 }
 
 std::int64_t packed_share(const std::vector<Parameter*>& parameters, int ranks) {

@@ -14,8 +14,9 @@
 
 namespace real {
 
-/// The parameters of `axis` that the operator carries next.
+/// The parameters of `axis` that the operator carries next; `elements`: the number that it carries.
 std::vector<Parameter*> next_gradients(Task&, plan::Axis axis);
+std::vector<Parameter*> next_gradients(Task&, plan::Axis axis, std::int64_t elements);
 std::vector<Parameter*> next_weights(Task&, plan::Axis axis);
 /// The parameters of a unit that zero 3 gathers: so many from the first one of the operator's layer on, or the ends of
 /// the model.

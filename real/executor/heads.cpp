@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/plan/mla.h"
+
 namespace real {
 namespace {
 
@@ -39,9 +41,26 @@ void join_heads(Task& task, const Heads& heads, const Tensor& packed) {
   });
 }
 
+bool pads_values(const Task& task) { return task.c.model.mla && task.c.cp == 1 && plan::pads_values(task.c); }
+
+Heads attention_heads(Task& task) {
+  if (!task.c.model.mla) return split_heads(task, task.read(packed_name(task)));
+  return {task.read("queries"), task.read("keys"), task.read(pads_values(task) ? "padded values" : "values")};
+}
+
+void leave_head_gradients(Task& task, const Heads& d) {
+  if (!task.c.model.mla) {
+    return join_heads(task, d, task.make(std::string("d ") + packed_name(task), task.c.tokens * task.c.qkv_width));
+  }
+  task.leave("d queries", d.q);
+  task.leave("d keys", d.k);
+  task.leave(pads_values(task) ? "d padded values" : "d values", d.v);
+}
+
 kernels::Attention attention_shape(const Task& task, std::int64_t queries, std::int64_t keys) {
   const plan::Context& c = task.c;
-  kernels::Attention a{c.batch, queries, keys, c.heads, c.kv_heads, c.head_dim, c.head_dim};
+  const int value_dim = pads_values(task) ? c.head_dim : c.value_head_dim;
+  kernels::Attention a{c.batch, queries, keys, c.heads, c.kv_heads, c.head_dim, value_dim};
   a.scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
   return a;
 }

@@ -10,14 +10,26 @@ struct Heads {
   Tensor q, k, v;  // [tokens, width of each]
 };
 
-/// What attention reads: rotated where the model has rotary embeddings, as the matmul left it otherwise.
+/// Numbers of a token's values on this rank; those of its keys are kv_width.
+inline std::int64_t value_width(const plan::Context& c) { return std::int64_t{c.kv_heads} * c.value_head_dim; }
+/// Where the kernel wants values as wide as queries.
+bool pads_values(const Task&);
+
+/// Packed queries, keys and values in front of the rotary embedding: as the matmul left them, or normed.
+inline const char* unturned_name(const Task& task) { return task.c.model.qk_norm ? "normed qkv" : "qkv"; }
+
+/// What attention reads: rotated where the model has rotary embeddings.
 inline const char* packed_name(const Task& task) {
-  return task.c.model.position == spec::Position::rope ? "rotated" : "qkv";
+  return task.c.model.position == spec::Position::rope ? "rotated" : unturned_name(task);
 }
 
 /// Out of packed rows of queries, keys, values.
 Heads split_heads(Task&, const Tensor& packed);
 void join_heads(Task&, const Heads&, const Tensor& packed);
+
+/// What attention reads, and its gradient.
+Heads attention_heads(Task&);
+void leave_head_gradients(Task&, const Heads&);
 
 /// Attention of this rank's heads on `queries` x `keys` tokens, no mask.
 kernels::Attention attention_shape(const Task&, std::int64_t queries, std::int64_t keys);

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "core/plan/adapters.h"
 #include "core/spec/parameters.h"
 #include "kernels/philox.h"
 #include "real/executor/parts.h"
@@ -36,9 +37,10 @@ void ParameterTable::add(Unit& unit, std::string name, Part part, Start start, b
     p.shards = of_expert ? c_.expert_shard_axis : c_.shard_axis;
     p.uncut = uncut;
     p.partial_over_tp = partial;
+    p.frozen = c_.strategy.lora && p.name.find(" adapter ") == std::string::npos;
     const int ranks = place_.size(p.shards);
-    p.sharded = c_.strategy.zero >= 1 && ranks > 1;
-    p.reduced_apart = p.sharded || (c_.scatters_gradients && place_.size(p.copies) > 1);
+    p.sharded = (p.frozen ? c_.fully_sharded : c_.strategy.zero >= 1) && ranks > 1;
+    p.reduced_apart = !p.frozen && (p.sharded || (c_.scatters_gradients && place_.size(p.copies) > 1));
     const std::int64_t share = p.share(ranks), begin = std::min(p.count(), place_.coordinate(p.shards) * share);
     p.owned = p.sharded ? Range{begin, std::min(share, p.count() - begin)} : Range{0, p.count()};
     known = &p;
@@ -53,9 +55,29 @@ void ParameterTable::norm(Unit& unit, const std::string& name, std::int64_t widt
 }
 
 void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part part, bool bias) {
-  Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
-  add(unit, name + ".weight", std::move(part), Start::normal, false);
-  if (bias) add(unit, name + ".bias", std::move(of_bias), Start::zero, cut == Cut::inputs);
+  const Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
+  const bool whole = cut == Cut::none, partial = whole && c_.sp;  // each rank sees its own tokens
+  add(unit, name + ".weight", part, Start::normal, whole, partial);
+  if (bias) add(unit, name + ".bias", of_bias, Start::zero, cut != Cut::outputs, partial);
+  if (plan::adapted(c_, {name})) adapter(unit, name, part, cut);
+}
+
+/// y = W x + B A x (core/plan/lora.h): beside a column-parallel W the rows of A are cut, beside a row-parallel one its
+/// columns; B's rows are cut beside both.
+void ParameterTable::adapter(Unit& unit, const std::string& of, const Part& weight, Cut cut) {
+  const std::int64_t rank = c_.strategy.lora->rank;
+  const auto share = [&](std::int64_t width) { return Range{place_.tp() * (width / c_.tp), width / c_.tp}; };
+  if (cut == Cut::none) {
+    add(unit, of + " adapter A.weight", whole_part(rank, weight.whole_columns), Start::normal, true, c_.sp);
+    add(unit, of + " adapter B.weight", whole_part(weight.whole_rows, rank), Start::zero, true, c_.sp);
+  } else if (cut == Cut::outputs) {
+    add(unit, of + " adapter A.weight", rows_part(rank, weight.whole_columns, {share(rank)}), Start::normal, false);
+    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, weight.rows), Start::zero, false);
+  } else {
+    add(unit, of + " adapter A.weight", columns_part(rank, weight.whole_columns, weight.columns), Start::normal, false);
+    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, {share(weight.whole_rows)}), Start::zero,
+        false);
+  }
 }
 
 void ParameterTable::add_embedding(Unit& unit) {
@@ -71,18 +93,51 @@ void ParameterTable::add_layer(Unit& unit) {
   const int tp = place_.tp();
   norm(unit, "attention norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "attention post norm", c_.hidden, c_.sp);
-  linear(unit, "qkv", Cut::outputs, qkv_part(c_, tp), m.has_qkv_bias());
-  if (m.qk_norm) {
-    norm(unit, "query norm", m.head_dim, c_.tp > 1);
-    norm(unit, "key norm", m.head_dim, c_.tp > 1);
-  }
+  m.mla ? add_latent_attention(unit) : add_attention(unit);
   linear(unit, "attention output", Cut::inputs,
-         columns_part(c_.hidden, c_.q_width * c_.tp, {tp * c_.q_width, c_.q_width}), m.has_proj_bias());
-  norm(unit, "feed-forward norm", c_.hidden, c_.sp);
+         columns_part(c_.hidden, c_.context_width * c_.tp, {tp * c_.context_width, c_.context_width}),
+         m.has_proj_bias());
+  if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
   if (c_.experts_in(unit.layer)) return add_experts(unit);
   linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
   linear(unit, "feed-forward down", Cut::inputs, columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
+}
+
+void ParameterTable::add_attention(Unit& unit) {
+  const spec::Model& m = c_.model;
+  const int tp = place_.tp();
+  linear(unit, "qkv", Cut::outputs, qkv_part(c_, tp), m.has_qkv_bias());
+  if (c_.axes[Axis::kv_copies].size > 1) {
+    find(unit.layer, "qkv.weight")->single = c_.q_width * c_.hidden;
+    if (m.has_qkv_bias()) find(unit.layer, "qkv.bias")->single = c_.q_width;
+    if (Parameter* b = find(unit.layer, "qkv adapter B.weight")) b->single = c_.q_width * c_.strategy.lora->rank;
+  }
+  if (m.qk_norm) {
+    norm(unit, "query norm", m.head_dim, c_.tp > 1);
+    norm(unit, "key norm", m.head_dim, c_.tp > 1);
+  }
+}
+
+/// DeepSeek-V2, arXiv 2405.04434, section 2.1. A head's rows of "query up" are its own part, then the rotary one; of
+/// "key and value up" its keys' own part, then its values.
+void ParameterTable::add_latent_attention(Unit& unit) {
+  const spec::Mla& mla = *c_.model.mla;
+  const bool bias = c_.model.has_qkv_bias();
+  const std::int64_t queries = c_.q_width, up = std::int64_t{c_.heads} * (mla.nope_head_dim + mla.value_head_dim);
+  const auto heads = [&](std::int64_t width, std::int64_t in) {
+    return rows_part(width * c_.tp, in, {{place_.tp() * width, width}});
+  };
+  if (mla.q_lora_rank > 0) {
+    linear(unit, "query down", Cut::none, whole_part(mla.q_lora_rank, c_.hidden), bias);
+    add(unit, "query norm.weight", whole_part(mla.q_lora_rank, 1), Start::one, true, c_.sp);
+    linear(unit, "query up", Cut::outputs, heads(queries, mla.q_lora_rank), false);
+  } else {
+    linear(unit, "query", Cut::outputs, heads(queries, c_.hidden), false);
+  }
+  linear(unit, "key and value down", Cut::none, whole_part(mla.kv_lora_rank + mla.rope_head_dim, c_.hidden), bias);
+  add(unit, "key and value norm.weight", whole_part(mla.kv_lora_rank, 1), Start::one, true, c_.sp);
+  linear(unit, "key and value up", Cut::outputs, heads(up, mla.kv_lora_rank), false);
 }
 
 void ParameterTable::add_experts(Unit& unit) {
@@ -117,8 +172,10 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
     : c_(c), place_(place) {
   const auto agree = [&](const Unit& unit, const plan::Held& held) {
     plan::Held mine;
-    for (const Parameter* p : unit.parameters) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
-    if (mine == held) return;
+    for (const Parameter* p : unit.parameters) {
+      if (!p->frozen) (p->copies == Axis::dp ? mine.dense : mine.experts) += p->count();
+    }
+    if (mine.dense == held.dense && mine.experts == held.experts) return;
     throw std::logic_error(
         fmt::format("parameters at layer {}: the Plan counts {} and {} of experts, real mode {} and {}", unit.layer,
                     held.dense, held.experts, mine.dense, mine.experts));
@@ -139,6 +196,14 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
       agree(units.back(), plan::last_parameters(c));
     }
   }
+}
+
+std::vector<Parameter*> ParameterTable::trained() {
+  std::vector<Parameter*> out;
+  for (Parameter& p : parameters_) {
+    if (!p.frozen) out.push_back(&p);
+  }
+  return out;
 }
 
 Parameter* ParameterTable::find(std::int16_t layer, std::string_view name) {

@@ -2,6 +2,7 @@
 // and its tensors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -43,9 +44,11 @@ struct Parameter {
   plan::Axis shards = plan::Axis::dp;  // those that share one copy of its states
   bool uncut = false;                  // every (expert) tensor-parallel rank holds the same
   bool partial_over_tp = false;        // and its gradient has seen this rank's tokens or heads alone
+  bool frozen = false;                 // beside low-rank adapters: has neither gradient nor states
   bool sharded = false;                // this rank has its `owned` range of the states alone
   bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                         // of this rank's part
+  std::int64_t single = -1;            // elements before those that kv_copies hold as well; -1: it has none of those
 
   std::int64_t count() const { return part.count(); }
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
@@ -55,9 +58,20 @@ struct Parameter {
   Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
   Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
-  Value master, m, v;  // of the owned range
+  Value master, m, v;  // of the owned range; of a frozen one its share of the weight
+  // Where the optimizer works on the host, master, m and v are there, and
+  Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
+  Value shard;                   // of the device's weight, the owned range, where that is gathered
+  /// What the other ranks get of this one's share.
+  Value& gathered_from() { return shard ? shard : master; }
   /// The gradient that the optimizer sees.
   Value& final_gradient() { return reduced_apart ? reduced : gradient; }
+  /// Of the owned range, what begins behind `single`; empty without copies.
+  Range owned_copies() const {
+    if (single < 0) return {owned.length, 0};
+    const std::int64_t before = std::clamp<std::int64_t>(single - owned.begin, 0, owned.length);
+    return {before, owned.length - before};
+  }
 };
 
 /// Parameters that become complete together: a layer, an end of the model.
@@ -75,18 +89,23 @@ class ParameterTable {
   /// All, in model order; a table that both ends share once.
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }
+  /// Those that have a gradient.
+  std::vector<Parameter*> trained();
   /// Of a chunk, in model order: embedding, layers, head.
   const std::vector<Unit>& units(int chunk) const { return units_[chunk]; }
 
  private:
   void add_embedding(Unit&);
   void add_layer(Unit&);
+  void add_attention(Unit&);
+  void add_latent_attention(Unit&);
   void add_experts(Unit&);
   void add_head(Unit&);
-  enum class Cut { outputs, inputs };  // of a linear layer: a bias is cut with the outputs
+  enum class Cut { outputs, inputs, none };  // of a linear layer: a bias is cut with the outputs
   void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
   void linear(Unit&, const std::string& name, Cut, Part, bool bias);
+  void adapter(Unit&, const std::string& of, const Part& weight, Cut);
 
   const plan::Context& c_;
   const Place& place_;

@@ -14,13 +14,13 @@ inline Part columns_part(std::int64_t rows, std::int64_t columns, Range cut) {
   return {rows, columns, {{0, rows}}, cut};
 }
 
-/// Queries of all heads, then keys, then values; each cut by heads.
+/// Queries of all heads, then keys, then values; each cut by heads. With fewer heads of keys than ranks, neighbours
+/// hold the same ones.
 inline Part qkv_part(const plan::Context& c, int tp) {
-  const std::int64_t queries = c.q_width * c.tp, kv = c.kv_width * c.tp;
+  const int copies = c.axes[plan::Axis::kv_copies].size;
+  const std::int64_t queries = c.q_width * c.tp, kv = c.kv_width * c.tp / copies, own = tp / copies * c.kv_width;
   return rows_part(queries + 2 * kv, c.hidden,
-                   {{tp * c.q_width, c.q_width},
-                    {queries + tp * c.kv_width, c.kv_width},
-                    {queries + kv + tp * c.kv_width, c.kv_width}});
+                   {{tp * c.q_width, c.q_width}, {queries + own, c.kv_width}, {queries + kv + own, c.kv_width}});
 }
 
 /// The gate's half, then the up half, each cut alike; not gated: one of them.

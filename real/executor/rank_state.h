@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,16 +69,19 @@ struct RankState {
 
   ParameterTable parameters;
   Values values;
+  Values on_host;  // of microbatches under way, by the names that they had
   Order order;
 
-  std::map<Site, Routing> routings;  // of the layers of experts under way
+  std::set<std::pair<std::int16_t, std::int32_t>> remade;  // layer and name of what is computed again
+  std::map<Site, Routing> routings;                        // of the layers of experts under way
 
   std::int64_t step = 0;  // from 0
   /// What operators that cover a tensor piece by piece have covered, by site and operator.
   std::map<std::pair<Site, std::string>, std::int64_t> covered;
   /// Of the call under way, by what they order: gradients or parameters of an axis.
   std::map<std::string, Cursor> cursors;
-  std::vector<Parameter*> scattered;                                       // by the latest reduce-scatter of gradients
+  std::vector<Parameter*> scattered;              // by the latest reduce-scatter of gradients
+  std::optional<std::vector<Parameter*>> summed;  // by the latest collective of gradients, until they go to the host
   std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer
 
   Value norm, factor;  // one number each: squared norm of all gradients, what they are multiplied by

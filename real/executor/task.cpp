@@ -21,6 +21,19 @@ Site site_of(const plan::Call& call, const plan::Operator& op) {
 
 }  // namespace
 
+/// A core that is computed again for its own backward leaves its result to the projection behind it. By operators, a
+/// part of a layer's outputs is made again beside the rest.
+bool made_again(const RankState& rank, const Site& site, std::string_view name, const Value& value) {
+  using Kind = spec::Recompute::Kind;
+  const Kind kind = rank.c.strategy.recompute.kind;
+  if (kind == Kind::selective && name == "attention") return false;
+  if (kind == Kind::selective_ops && name == "feed-forward up") return false;
+  const Issued by = value.accesses.written.by;
+  if (by.call < 0) return false;
+  const plan::Operator& op = rank.plan.segments[rank.role().calls[by.call].segment].operators[by.at];
+  return op.layer == site.layer && op.phase == plan::Phase::forward && rank.remade.contains({op.layer, op.name});
+}
+
 std::string describe(const RankState& rank, Issued by) {
   if (by.call < 0) return fmt::format("rank {}, before the step", rank.place.rank());
   const plan::Call& call = call_of(rank, by.call);
@@ -60,6 +73,10 @@ Tensor Task::write(Value& value, std::string_view what) {
   return value.tensor;
 }
 
+void Task::leave(std::string_view name, const Tensor& tensor) {
+  rank.values.at(site, name) = {tensor, {rank.order.now(), {}}};
+}
+
 Tensor Task::renew(Value& value, std::int64_t count, Purpose purpose) {
   value.tensor = backend.allocate(count, purpose);
   value.accesses = {rank.order.now(), {}};
@@ -93,6 +110,7 @@ Tensor Task::gradient(std::string_view name) {
 }
 
 Tensor Task::gradient(Parameter& p) {
+  if (p.frozen) return backend.allocate(p.count(), kGradient);
   if (p.gradient) return write(p.gradient, p.name);
   const Tensor fresh = renew(p.gradient, p.count(), kGradient);
   backend.fill(fresh, 0);

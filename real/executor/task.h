@@ -39,6 +39,10 @@ class Task {
   Tensor make(std::string_view name, std::int64_t count, Purpose purpose = kActivation) {
     return make_at(site, name, count, purpose);
   }
+  /// A tensor that this operator has just written is known by this name from now on.
+  void leave(std::string_view name, const Tensor&);
+  /// Over what it holds.
+  Tensor update(std::string_view name) { return write(value_at(site, name), name); }
   /// Known by another name, too; whoever wrote it.
   void alias(std::string_view name, std::string_view known) { rank.values.at(site, name) = value_at(site, known); }
   void erase(std::string_view name) { rank.values.erase(site, name); }
@@ -61,7 +65,7 @@ class Task {
   Parameter& parameter(std::string_view name);
   /// Its values; nothing where the model has none of this name.
   Tensor weight(std::string_view name);
-  /// To be added to; zeros where no operator has added yet.
+  /// To be added to; zeros where no operator has added yet. What is frozen lets go what is added.
   Tensor gradient(std::string_view name);
   Tensor gradient(Parameter&);
 
@@ -96,6 +100,9 @@ class Task {
   Site made_stream_site() const { return stream_site(); }
   std::string_view made_stream_name() const { return streams_apart() ? "stream again" : "stream"; }
 };
+
+/// Whether the backward makes this value of a forward again, so that it need not be kept.
+bool made_again(const RankState&, const Site&, std::string_view name, const Value&);
 
 /// "rank 1, 'qkv' of layer 3, microbatch 0, forward" -- who an operator is, in messages.
 std::string describe(const RankState&, Issued);

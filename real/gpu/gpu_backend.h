@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
 #include "real/executor/backend.h"
+#include "real/gpu/host_memory.h"
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
 #include "real/gpu/staging.h"
@@ -118,6 +121,14 @@ class GpuBackend final : public Backend {
   void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
              const Tensor& v) override;
 
+  Tensor to_host(const Tensor&) override;
+  void to_device(const Tensor& of_host, const Tensor& to) override;
+  void host_add(const Tensor& x, const Tensor& y) override;
+  void host_squared_norm(const Tensor& values, const Tensor& norm) override;
+  void host_scale(double factor, const Tensor& values) override;
+  void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                  const Tensor& v) override;
+
   void all_reduce(const Group&, Sum, const Tensor& x) override;
   void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
   void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) override;
@@ -146,6 +157,9 @@ class GpuBackend final : public Backend {
   void begin_step();
   std::vector<std::byte> bytes_of_device(const Tensor&);
 
+  /// `work` on tensors of the host, when the current stream reaches it (host.cpp).
+  void on_host(std::initializer_list<Tensor> tensors, std::function<void()> work);
+
   // Libraries (matrices.cpp).
   kernels::vendor::MatmulLibrary& matmuls();
   bool cudnn_takes(const kernels::Attention&, kernels::vendor::Pass);
@@ -161,6 +175,7 @@ class GpuBackend final : public Backend {
   Pool pool_;  // outlives what is taken of it
   Streams streams_;
   Recycler recycler_{streams_};
+  HostPool host_pool_{streams_};
   std::array<Event, plan::kEvents> events_;
   std::array<Event, plan::kStreams> joined_;
   EventBoard board_;

@@ -111,9 +111,9 @@ TEST(MeasureOnCpu, RefusesByName) {
     EXPECT_EQ(run.exit_code, 2) << arguments;
     EXPECT_TRUE(contains(run.err, text)) << run.err;
   };
-  refused(
-      "--set model.qk_norm=true",
-      "error: model.qk_norm: norms of queries and keys is not computed by real mode yet\n  mend: write qk_norm: false");
+  refused("--set model.attention_sinks=true",
+          "error: model.attention_sinks: attention sinks is not computed by real mode yet\n  mend: write "
+          "attention_sinks: false");
   refused("--set model=llama3-70b", "are too many for a CPU in double");
   refused("--steps none", "'none' is no number of steps");
   refused("--tokens /no/such/file", "cannot read /no/such/file");

@@ -17,22 +17,25 @@ kernels::Attention whole_sequence(const Task& task) {
   return a;
 }
 
+/// A kernel that wants padded values leaves a padded result.
+const char* result_name(const Task& task) { return pads_values(task) ? "padded attention" : "attention"; }
+
 void forward(Task& task) {
-  const Heads heads = split_heads(task, task.read(packed_name(task)));
+  const Heads heads = attention_heads(task);
   const kernels::Attention a = whole_sequence(task);
-  const Tensor out = task.make("attention", heads.q.count);
+  const Tensor out = task.make(result_name(task), a.batch * a.queries * a.heads * a.value_dim);
   const Tensor lse = task.make("attention lse", a.batch * a.heads * a.queries, kStatistic);
   task.backend.attention_forward(a, heads.q, heads.k, heads.v, out, lse);
 }
 
 void backward(Task& task) {
-  const Tensor packed = task.read(packed_name(task)), dout = whole_gradient(task, "attention");
-  const Heads heads = split_heads(task, packed);
+  const Tensor dout = pads_values(task) ? task.read("d padded attention") : whole_gradient(task, "attention");
+  const Heads heads = attention_heads(task);
   const Heads d{task.backend.allocate(heads.q.count), task.backend.allocate(heads.k.count),
                 task.backend.allocate(heads.v.count)};
-  task.backend.attention_backward(whole_sequence(task), heads.q, heads.k, heads.v, task.read("attention"),
+  task.backend.attention_backward(whole_sequence(task), heads.q, heads.k, heads.v, task.read(result_name(task)),
                                   task.read("attention lse"), dout, d.q, d.k, d.v);
-  join_heads(task, d, task.make(std::string("d ") + packed_name(task), packed.count));
+  leave_head_gradients(task, d);
 }
 
 AttentionCore core_of(const Task& task) {

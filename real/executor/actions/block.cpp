@@ -1,7 +1,8 @@
 // real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual
 // adds. SPDX-License-Identifier: Apache-2.0
-#include "real/executor/actions.h"
+#include "real/executor/actions/latent.h"
 #include "real/executor/gradients.h"
+#include "real/executor/heads.h"
 #include "real/executor/positions.h"
 
 namespace real {
@@ -42,25 +43,40 @@ void activate_backward(Task& task, const std::string& from, const std::string& t
   }
 }
 
+/// The branches of a parallel block have been added in front of their reduction (linear.cpp): of the Plan's two adds
+/// the second finds nothing left.
 void residual_add(Task& task) {
+  const bool parallel = task.c.model.parallel_block;
+  if (parallel && !task.has("branch")) return;
   const Tensor x = task.stream(), branch = task.read("branch");
   const Tensor sum = task.make_stream(x.count);
   task.backend.copy(x, sum);
   task.backend.add(branch, sum);
+  if (parallel) task.erase("branch");
 }
 
+/// The next of the branches' gradients; two that come through one norm have met in front of it.
 void residual_gradient(Task& task) {
-  const Tensor along = task.gradient_stream(), through = task.read("d stream");
+  const std::vector<std::string> branches = task.rank.values.names(task.site, gradient_name("stream", ""));
+  if (branches.empty() && task.c.model.parallel_block) return;
+  const Tensor along = task.gradient_stream(), through = task.read(branches.at(0));
   const Tensor sum = task.make_gradient_stream(along.count);
   task.backend.copy(along, sum);
   task.backend.add(through, sum);
+  task.erase(branches[0]);
 }
 
 }  // namespace
 
 void add_block_actions(Actions& actions) {
-  actions["rotary embedding"] = [](Task& t) { rotate(t, Direction::forward, "qkv", "rotated"); };
-  actions["rotary embedding gradient"] = [](Task& t) { rotate(t, Direction::backward, "d rotated", "d qkv"); };
+  actions["rotary embedding"] = [](Task& t) {
+    if (t.c.model.mla) return turn_latent(t);
+    rotate(t, Direction::forward, unturned_name(t), "rotated");
+  };
+  actions["rotary embedding gradient"] = [](Task& t) {
+    if (t.c.model.mla) return turn_latent_gradient(t);
+    rotate(t, Direction::backward, "d rotated", std::string("d ") + unturned_name(t));
+  };
   actions["activation"] = [](Task& t) { activate(t, "feed-forward up", "activation"); };
   actions["activation gradient"] = [](Task& t) { activate_backward(t, "feed-forward up", "activation"); };
   actions["shared expert activation"] = [](Task& t) { activate(t, "shared expert up", "shared expert activation"); };

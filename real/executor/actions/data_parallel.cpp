@@ -21,6 +21,15 @@ Purpose of_gradients(const Task& task) { return of_collective(task.c.gradient_el
 
 Tensor gradient_of(Task& task, Parameter& p) { return p.gradient ? task.read(p.gradient, p.name) : task.gradient(p); }
 
+/// To what earlier microbatches left, which is where the optimizer works: here, or on the host.
+void add_reduced(Task& task, Parameter& p, const Tensor& sum) {
+  if (task.c.scatters_gradients && task.c.strategy.offload.updates_on_host()) {
+    task.backend.copy(sum, task.renew(p.reduced, sum.count, kGradient));
+  } else {
+    task.backend.add(sum, task.write(p.reduced, p.name));
+  }
+}
+
 void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
   const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
   pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
@@ -30,12 +39,13 @@ void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
     const Tensor sum = packed.part(at, p->count());
     at += p->count();
     if (p->reduced_apart) {
-      task.backend.add(sum, task.write(p->reduced, p->name));
+      add_reduced(task, *p, sum);
       p->gradient = {};  // made anew by the next microbatch
     } else {
       task.backend.copy(sum, task.write(p->gradient, p->name));
     }
   }
+  task.rank.summed = carried;
 }
 
 void all_reduce(Task& task) { all_reduce_carried(task, next_gradients(task, axis_of(task))); }
@@ -57,12 +67,13 @@ void reduce_scatter(Task& task) {
     if (replicated(task, axis)) {
       task.backend.copy(piece, task.renew(p->scattered, p->owned.length, of_gradients(task)));
     } else {
-      task.backend.add(piece, task.write(p->reduced, p->name));
+      add_reduced(task, *p, piece);
     }
     at += p->share(ranks);
     if (task.c.scatters_gradients) p->gradient = {};  // made anew by the next microbatch
   }
   task.rank.scattered = carried;
+  task.rank.summed = carried;
 }
 
 /// HSDP: the shards that reduce_scatter() brought, over the groups; or, where a shard is the whole, the gradients.
@@ -73,8 +84,9 @@ void all_reduce_shards(Task& task) {
     const Tensor sum = task.backend.allocate(p->owned.length, of_gradients(task));
     task.backend.copy(task.read(p->scattered, p->name), sum);
     task.backend.all_reduce(task.group(), Sum::add, sum);
-    task.backend.add(sum, task.write(p->reduced, p->name));
+    add_reduced(task, *p, sum);
   }
+  task.rank.summed = task.rank.scattered;
 }
 
 void gather(Task& task, const std::vector<Parameter*>& carried) {
@@ -85,7 +97,7 @@ void gather(Task& task, const std::vector<Parameter*>& carried) {
   task.backend.fill(mine, 0);
   std::int64_t at = 0;
   for (Parameter* p : carried) {
-    task.backend.copy(task.read(p->master, p->name), mine.part(at, p->owned.length));
+    task.backend.copy(task.read(p->gathered_from(), p->name), mine.part(at, p->owned.length));
     at += p->share(ranks);
   }
   task.backend.all_gather(task.group(), mine, packed);

@@ -11,15 +11,28 @@ namespace {
 
 Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
 
-/// Each token's keys and values side by side.
+/// [rows, keys and values of a token], out of tensors of their own and back into them.
+Tensor side_by_side(Task& task, const Heads& heads, std::int64_t rows) {
+  const std::int64_t k = task.c.kv_width, v = value_width(task.c);
+  const Tensor kv = task.backend.allocate(rows * (k + v));
+  task.backend.strided_copy(kernels::row_pieces(rows, k, k, k + v), heads.k, kv);
+  task.backend.strided_copy(kernels::row_pieces(rows, v, v, k + v), heads.v, kv.part(k, kv.count - k));
+  return kv;
+}
+
+void apart(Task& task, const Tensor& kv, std::int64_t rows, Heads& heads) {
+  const std::int64_t k = task.c.kv_width, v = value_width(task.c);
+  heads.k = task.backend.allocate(rows * k);
+  heads.v = task.backend.allocate(rows * v);
+  task.backend.strided_copy(kernels::row_pieces(rows, k, k + v, k), kv, heads.k);
+  task.backend.strided_copy(kernels::row_pieces(rows, v, k + v, v), kv.part(k, kv.count - k), heads.v);
+}
+
 void gather(Task& task) {
-  const Heads heads = split_heads(task, task.read(packed_name(task)));
-  const std::int64_t width = task.c.kv_width, rows = task.c.tokens;
-  const Tensor kv = task.backend.allocate(2 * heads.k.count), all = task.make("gathered keys", kv.count * task.c.cp);
+  const Heads heads = attention_heads(task);
+  const Tensor kv = side_by_side(task, heads, task.c.tokens);
+  const Tensor all = task.make("gathered keys", kv.count * task.c.cp);
   expect_bytes(task, all.count, task.c.element);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), heads.k, kv);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), heads.v,
-                            kv.part(width, kv.count - width));
   task.backend.all_gather(task.group(), kv, all);
   task.erase("keys in order");
 }
@@ -32,12 +45,8 @@ void put_in_order(Task& task) {
 Heads sequence_heads(Task& task) {
   if (!task.has("keys in order")) put_in_order(task);
   const Tensor kv = task.read("keys in order");
-  const std::int64_t width = task.c.kv_width, rows = task.c.batch * task.c.sequence;
-  Heads heads{split_heads(task, task.read(packed_name(task))).q, task.backend.allocate(kv.count / 2),
-              task.backend.allocate(kv.count / 2)};
-  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), kv, heads.k);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), kv.part(width, kv.count - width),
-                            heads.v);
+  Heads heads = attention_heads(task);
+  apart(task, kv, task.c.batch * task.c.sequence, heads);
   return heads;
 }
 
@@ -70,13 +79,12 @@ void put_rows(Task& task, const Chunk& chunk, std::int64_t batch, const Tensor& 
 void forward(Task& task) {
   const Chunk chunk = next_chunk(task);
   Heads heads = sequence_heads(task);
-  const std::int64_t batch = task.c.batch, count = heads.q.count;
+  const std::int64_t batch = task.c.batch, rows = heads.q.count / task.c.head_dim;  // tokens x heads
   const bool first = chunk.begin == 0;
   heads.q = rows_of(task, chunk, batch, heads.q);
   const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
-  const Tensor out = first ? task.make("attention", count) : task.read("attention");
-  const Tensor lse =
-      first ? task.make("attention lse", count / task.c.head_dim, kStatistic) : task.read("attention lse");
+  const Tensor out = first ? task.make("attention", rows * task.c.value_head_dim) : task.read("attention");
+  const Tensor lse = first ? task.make("attention lse", rows, kStatistic) : task.read("attention lse");
   put_rows(task, chunk, batch, part.out, out);
   put_rows(task, chunk, batch * task.c.heads, part.lse, lse);
 }
@@ -91,13 +99,10 @@ void backward(Task& task) {
   const Heads d = attend_backward(task, heads, chunk.queries, whole(task), mask_of(task), all,
                                   rows_of(task, chunk, batch, whole_gradient(task, "attention")));
   const std::string part = chunk.begin == 0 ? "d keys in order" : "d keys in order, second";
-  const Tensor dq = chunk.begin == 0 ? task.make("d queries", count) : task.read("d queries");
+  const char* queries = "d queries so far";
+  const Tensor dq = chunk.begin == 0 ? task.make(queries, count) : task.read(queries);
   put_rows(task, chunk, batch, d.q, dq);
-  const std::int64_t width = task.c.kv_width, rows = batch * task.c.sequence;
-  const Tensor dkv = task.make(part, 2 * d.k.count);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), d.k, dkv);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, width, 2 * width), d.v,
-                            dkv.part(width, dkv.count - width));
+  task.leave(part, side_by_side(task, d, batch * task.c.sequence));
 }
 
 void add_gradients(Task& task) {
@@ -117,12 +122,9 @@ void scatter(Task& task) {
   const Tensor all = task.read("d gathered keys"), own = task.backend.allocate(all.count / task.c.cp);
   expect_bytes(task, all.count, task.c.element);
   task.backend.reduce_scatter(task.group(), all, own);
-  const std::int64_t width = task.c.kv_width, rows = task.c.tokens;
-  const Heads d{task.read("d queries"), task.backend.allocate(own.count / 2), task.backend.allocate(own.count / 2)};
-  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), own, d.k);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, 2 * width, width), own.part(width, own.count - width),
-                            d.v);
-  join_heads(task, d, task.make(std::string("d ") + packed_name(task), d.q.count + own.count));
+  Heads d{task.read("d queries so far"), {}, {}};
+  apart(task, own, task.c.tokens, d);
+  leave_head_gradients(task, d);
 }
 
 }  // namespace

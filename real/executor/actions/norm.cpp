@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
 #include "real/executor/gradients.h"
+#include "real/executor/heads.h"
 
 namespace real {
 namespace {
@@ -11,10 +12,13 @@ kernels::Norm shape(const Task& task, std::int64_t count, std::int64_t width) {
   return {rms ? kernels::NormKind::rms : kernels::NormKind::layer, count / width, width};
 }
 
+/// Of a row: the weights of its norm are as many.
+std::int64_t width_of(Task& task, const std::string& name) { return task.parameter(name + ".weight").count(); }
+
 /// y is the tensor `name`, the input is kept as `name` input.
 void forward(Task& task, const std::string& name) {
   const Tensor x = task.read(name + " input");
-  const kernels::Norm norm = shape(task, x.count, task.c.hidden);
+  const kernels::Norm norm = shape(task, x.count, width_of(task, name));
   const Tensor y = task.make(name, x.count), mean = task.make(name + " mean", norm.rows, kStatistic);
   const Tensor rstd = task.make(name + " rstd", norm.rows, kStatistic);
   task.backend.norm_forward(norm, x, task.weight(name + ".weight"), task.weight(name + ".bias"), y, mean, rstd);
@@ -23,7 +27,7 @@ void forward(Task& task, const std::string& name) {
 Tensor backward(Task& task, const std::string& name, const Tensor& dy) {
   const Tensor x = task.read(name + " input");
   const Tensor dx = task.make("d " + name + " input", x.count);
-  task.backend.norm_backward(shape(task, x.count, task.c.hidden), x, task.weight(name + ".weight"),
+  task.backend.norm_backward(shape(task, x.count, width_of(task, name)), x, task.weight(name + ".weight"),
                              task.read(name + " mean"), task.read(name + " rstd"), dy, dx,
                              task.gradient(name + ".weight"), task.gradient(name + ".bias"));
   return dx;
@@ -39,7 +43,7 @@ void branch_norm(Task& task) {
 
 void branch_norm_gradient(Task& task, const std::string& name) {
   backward(task, name, whole_gradient(task, name));
-  task.alias("d stream", "d " + name + " input");  // joined by the residual gradient
+  task.alias(gradient_name("stream", name), "d " + name + " input");  // joined by the residual gradient
 }
 
 /// Behind a branch, in front of the residual add.
@@ -75,6 +79,60 @@ void final_norm_gradient(Task& task) {
   task.flow_gradient("d final norm input");
 }
 
+Tensor normed_heads(Task& task, const std::string& name, const Tensor& x) {
+  const kernels::Norm norm = shape(task, x.count, task.c.head_dim);
+  const Tensor y = task.backend.allocate(x.count), mean = task.make(name + " mean", norm.rows, kStatistic);
+  const Tensor rstd = task.make(name + " rstd", norm.rows, kStatistic);
+  task.backend.norm_forward(norm, x, task.weight(name + ".weight"), task.weight(name + ".bias"), y, mean, rstd);
+  return y;
+}
+
+Tensor normed_heads_gradient(Task& task, const std::string& name, const Tensor& x, const Tensor& dy) {
+  const Tensor dx = task.backend.allocate(x.count);
+  task.backend.norm_backward(shape(task, x.count, task.c.head_dim), x, task.weight(name + ".weight"),
+                             task.read(name + " mean"), task.read(name + " rstd"), dy, dx,
+                             task.gradient(name + ".weight"), task.gradient(name + ".bias"));
+  return dx;
+}
+
+/// Each head of the queries and of the keys by itself, all by the same weights.
+void query_and_key_norm(Task& task) {
+  const Tensor packed = task.read("qkv");
+  Heads heads = split_heads(task, packed);
+  heads.q = normed_heads(task, "query norm", heads.q);
+  heads.k = normed_heads(task, "key norm", heads.k);
+  join_heads(task, heads, task.make(unturned_name(task), packed.count));
+}
+
+void query_and_key_norm_gradient(Task& task) {
+  const Heads heads = split_heads(task, task.read("qkv"));
+  const Tensor packed = task.read(std::string("d ") + unturned_name(task));
+  Heads d = split_heads(task, packed);
+  d.q = normed_heads_gradient(task, "query norm", heads.q, d.q);
+  d.k = normed_heads_gradient(task, "key norm", heads.k, d.k);
+  join_heads(task, d, task.make("d qkv", packed.count));
+}
+
+/// Of the narrow vectors of latent attention. Keys' and values' share theirs with the keys' rotary part.
+void query_norm(Task& task) {
+  task.alias("query norm input", "query down");
+  forward(task, task.name);
+}
+
+void query_norm_gradient(Task& task) {
+  backward(task, "query norm", whole_gradient(task, "query norm"));
+  task.alias("d query down", "d query norm input");
+}
+
+void key_and_value_norm(Task& task) {
+  const Tensor down = task.read("key and value down");
+  const std::int64_t width = width_of(task, task.name), of = width + task.c.model.mla->rope_head_dim;
+  const std::int64_t rows = down.count / of;
+  const Tensor latent = task.make(task.name + " input", rows * width);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, of, width), down, latent);
+  forward(task, task.name);
+}
+
 }  // namespace
 
 void add_norm_actions(Actions& actions) {
@@ -90,6 +148,14 @@ void add_norm_actions(Actions& actions) {
   actions["embedding norm gradient"] = embedding_norm_gradient;
   actions["final norm"] = final_norm;
   actions["final norm gradient"] = final_norm_gradient;
+  actions["query norm"] = query_norm;
+  actions["query norm gradient"] = query_norm_gradient;
+  actions["key and value norm"] = key_and_value_norm;
+  actions["key and value norm gradient"] = [](Task& t) {
+    backward(t, "key and value norm", whole_gradient(t, "key and value norm"));
+  };
+  actions["query and key norm"] = query_and_key_norm;
+  actions["query and key norm gradient"] = query_and_key_norm_gradient;
 }
 
 }  // namespace real

@@ -45,7 +45,7 @@ std::int64_t next_step(Task& task, bool backward) {
 }
 
 Tensor join_keys(Task& task) {
-  const Heads heads = split_heads(task, task.read(packed_name(task)));
+  const Heads heads = attention_heads(task);
   const Tensor kv = task.make("ring 0", heads.k.count + heads.v.count);
   task.backend.copy(heads.k, kv.part(0, heads.k.count));
   task.backend.copy(heads.v, kv.part(heads.k.count, heads.v.count));
@@ -53,7 +53,7 @@ Tensor join_keys(Task& task) {
 }
 
 Heads heads_at(Task& task, std::int64_t step) {
-  Heads heads = split_heads(task, task.read(packed_name(task)));
+  Heads heads = attention_heads(task);
   if (step == 0) return heads;
   const Tensor kv = task.read(at("ring", step));
   heads.k = kv.part(0, heads.k.count);
@@ -88,10 +88,9 @@ void forward(Task& task) {
   task.alias("attention lse", at("ring lse", 0));
 }
 
-void pack_gradient(Task& task, const Tensor& dq, const Tensor& dkv) {
-  const std::int64_t half = dkv.count / 2;
-  const Tensor packed = task.make(std::string("d ") + packed_name(task), dq.count + dkv.count);
-  join_heads(task, {dq, dkv.part(0, half), dkv.part(half, half)}, packed);
+void leave_gradients(Task& task, const Tensor& dq, const Tensor& dkv) {
+  const std::int64_t keys = task.c.tokens * task.c.kv_width;
+  leave_head_gradients(task, {dq, dkv.part(0, keys), dkv.part(keys, dkv.count - keys)});
 }
 
 void backward(Task& task) {
@@ -105,9 +104,9 @@ void backward(Task& task) {
   task.backend.copy(d.v, dkv.part(d.k.count, d.v.count));
   task.backend.copy(d.q, task.make(at("d queries part", step), d.q.count));
   if (step < last) return;
-  task.alias("d queries", at("d queries part", step));
+  task.alias("d queries so far", at("d queries part", step));
   task.alias(at("d ring", step), at("d ring part", step));
-  if (last == 0) pack_gradient(task, d.q, dkv);
+  if (last == 0) leave_gradients(task, d.q, dkv);
 }
 
 Tensor sum_of(Task& task, const std::string& name, const Tensor& a, const Tensor& b) {
@@ -121,10 +120,11 @@ Tensor sum_of(Task& task, const std::string& name, const Tensor& a, const Tensor
 void add_gradients(Task& task) {
   const std::vector<std::int64_t> steps = attended(task, true);
   const std::int64_t step = steps[1 + task.next_piece(1, static_cast<std::int64_t>(steps.size()) - 1)];
-  const Tensor dq = sum_of(task, "d queries", task.read("d queries"), task.read(at("d queries part", step)));
+  const Tensor dq =
+      sum_of(task, "d queries so far", task.read("d queries so far"), task.read(at("d queries part", step)));
   const Tensor dkv =
       sum_of(task, at("d ring", step), task.read(at("d ring arrived", step)), task.read(at("d ring part", step)));
-  if (step == 0) pack_gradient(task, dq, dkv);
+  if (step == 0) leave_gradients(task, dq, dkv);
 }
 
 Group against_the_ring(Group group) {
@@ -149,7 +149,7 @@ Tensor gradient_of_step(Task& task, std::int64_t step) {
 
 /// The keys of the step behind `step`, with `keys`; the gradient that belongs to the one before, with `gradients`.
 void shift_backward(Task& task, std::int64_t step, bool keys, bool gradients) {
-  const std::int64_t half = 2 * task.c.tokens * task.c.kv_width;
+  const std::int64_t half = task.c.tokens * (task.c.kv_width + value_width(task.c));
   const Tensor from = task.backend.allocate(half * (keys + gradients)), to = task.backend.allocate(from.count);
   expect_bytes(task, from.count, task.c.element);
   if (keys) task.backend.copy(task.read(at("ring", step)), from.part(0, half));

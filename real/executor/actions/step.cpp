@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "real/executor/actions.h"
+#include "real/executor/actions/step.h"
 
 namespace real {
 namespace {
@@ -13,21 +13,22 @@ namespace {
 using plan::Axis;
 
 void zero_gradients(Task& task) {
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (p.gradient) task.backend.fill(task.write(p.gradient, p.name), 0);
-    if (p.reduced_apart) task.backend.fill(task.write(p.reduced, p.name), 0);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    if (p->gradient) task.backend.fill(task.write(p->gradient, p->name), 0);
+    if (p->reduced_apart) task.backend.fill(task.write(p->reduced, p->name), 0);
   }
 }
 
-/// Sums the final gradients of those parameters that `chooses` names over the operator's group, in one order on all.
-template <class Chooses>
-void all_reduce_where(Task& task, Chooses chooses) {
+/// Sums the final gradients of those parameters that `chooses` names over the operator's group, in one order on all;
+/// of each the elements of the owned range that `part` says.
+template <class Chooses, class Of>
+void all_reduce_where(Task& task, Chooses chooses, Of part) {
   std::vector<Parameter*> chosen;
   std::int64_t count = 0;
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (!chooses(p)) continue;
-    chosen.push_back(&p);
-    count += p.owned.length;
+  for (Parameter* p : task.rank.parameters.trained()) {
+    if (!chooses(*p)) continue;
+    chosen.push_back(p);
+    count += part(*p).length;
   }
   std::sort(chosen.begin(), chosen.end(), [](const Parameter* a, const Parameter* b) {
     return std::tie(a->layer, a->name) < std::tie(b->layer, b->name);
@@ -35,15 +36,25 @@ void all_reduce_where(Task& task, Chooses chooses) {
   const Tensor packed = task.backend.allocate(count, of_collective(task.c.gradient_element));
   std::int64_t at = 0;
   for (Parameter* p : chosen) {
-    task.backend.copy(task.read(p->final_gradient(), p->name), packed.part(at, p->owned.length));
-    at += p->owned.length;
+    const Range range = part(*p);
+    task.backend.copy(task.read(p->final_gradient(), p->name).part(range.begin, range.length),
+                      packed.part(at, range.length));
+    at += range.length;
   }
   task.backend.all_reduce(task.group(), Sum::add, packed);
   at = 0;
   for (Parameter* p : chosen) {
-    task.backend.copy(packed.part(at, p->owned.length), task.write(p->final_gradient(), p->name));
-    at += p->owned.length;
+    const Range range = part(*p);
+    task.backend.copy(packed.part(at, range.length),
+                      task.write(p->final_gradient(), p->name).part(range.begin, range.length));
+    at += range.length;
   }
+  task.rank.summed = chosen;
+}
+
+template <class Chooses>
+void all_reduce_where(Task& task, Chooses chooses) {
+  all_reduce_where(task, chooses, [](const Parameter& p) { return Range{0, p.owned.length}; });
 }
 
 /// Whether the rank `other` has the same elements of a parameter's gradient as this one.
@@ -75,8 +86,9 @@ bool counted(const Task& task, const Parameter& p) {
 void gradient_norm(Task& task) {
   const Tensor sum = task.renew(task.rank.norm, 1, kSum);
   task.backend.fill(sum, 0);
-  for (Parameter& p : task.rank.parameters.all()) {
-    if (counted(task, p)) task.backend.squared_norm(task.read(p.final_gradient(), p.name), sum);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    const std::int64_t length = counted_elements(task, *p);
+    if (length > 0) task.backend.squared_norm(task.read(p->final_gradient(), p->name).part(0, length), sum);
   }
 }
 
@@ -86,30 +98,26 @@ void reduce_norm(Task& task) {
 
 void clip_gradients(Task& task) {
   const Tensor norm = task.read(task.rank.norm, "gradient norm"), factor = task.renew(task.rank.factor, 1, kNumbers);
-  // Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
-  // 2401.10241, section 4, would take the step back where that was wrong).
-  const double most = task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
-  task.backend.clip_factor(norm, most, factor);
-  for (Parameter& p : task.rank.parameters.all()) {
-    const Tensor gradient = task.write(p.final_gradient(), p.name);
+  task.backend.clip_factor(norm, largest_norm(task), factor);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    const Tensor gradient = task.write(p->final_gradient(), p->name);
     if (task.rank.settings.keeps_gradients) {
-      task.rank.kept_gradients[{p.layer, p.name}] = task.backend.download(gradient);
+      task.rank.kept_gradients[{p->layer, p->name}] = task.backend.download(gradient);
     }
     task.backend.scale_by(factor, gradient);
   }
 }
 
 void optimizer(Task& task) {
-  kernels::AdamW adamw = task.rank.settings.optimizer;
-  adamw.step = task.rank.step + 1;
-  for (Parameter& p : task.rank.parameters.all()) {
-    const Tensor master = task.write(p.master, p.name);
-    task.backend.adamw(adamw, task.read(p.final_gradient(), p.name), master, task.write(p.m, p.name),
-                       task.write(p.v, p.name));
-    if (task.c.fully_sharded && p.sharded) {
-      p.weight = {};  // whoever reads it next gathers it
+  const kernels::AdamW adamw = optimizer_of_step(task);
+  for (Parameter* p : task.rank.parameters.trained()) {
+    const Tensor master = task.write(p->master, p->name);
+    task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
+                       task.write(p->v, p->name));
+    if (task.c.fully_sharded && p->sharded) {
+      p->weight = {};  // whoever reads it next gathers it
     } else {
-      task.backend.copy(master, task.write(p.weight, p.name).part(p.owned.begin, p.owned.length));
+      task.backend.copy(master, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
     }
   }
 }
@@ -123,6 +131,23 @@ void nothing(Task&) {}
 
 }  // namespace
 
+std::int64_t counted_elements(const Task& task, const Parameter& p) {
+  if (!counted(task, p)) return 0;
+  return task.rank.place.coordinate(Axis::kv_copies) == 0 ? p.owned.length : p.owned_copies().begin;
+}
+
+/// Without a barrier no stage knows the norm of all: they go on as if nothing had to be clipped (Qi et al., arXiv
+/// 2401.10241, section 4, would take the step back where that was wrong).
+double largest_norm(const Task& task) {
+  return task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
+}
+
+kernels::AdamW optimizer_of_step(const Task& task) {
+  kernels::AdamW adamw = task.rank.settings.optimizer;
+  adamw.step = task.rank.step + 1;
+  return adamw;
+}
+
 void add_step_actions(Actions& actions) {
   actions["zero gradients"] = zero_gradients;
   actions["tied embedding all-reduce"] = [](Task& t) {
@@ -131,6 +156,10 @@ void add_step_actions(Actions& actions) {
   actions["copies' gradient all-reduce"] = [](Task& t) { all_reduce_where(t, [](const Parameter&) { return true; }); };
   actions["shared weights gradient all-reduce"] = [](Task& t) {
     all_reduce_where(t, [](const Parameter& p) { return p.partial_over_tp; });
+  };
+  actions["copied heads' gradient all-reduce"] = [](Task& t) {
+    all_reduce_where(
+        t, [](const Parameter& p) { return p.single >= 0; }, [](const Parameter& p) { return p.owned_copies(); });
   };
   actions["gradient norm"] = gradient_norm;
   actions["gradient norm all-reduce"] = reduce_norm;

@@ -15,16 +15,25 @@ namespace {
 /// Heads of one kind: of all ranks' tokens cut by tokens, of a rank's share cut by heads.
 struct Kind {
   std::int64_t heads, share;  // on a rank before the trade, behind it
+  std::int64_t dim;
   /// The first head that goes to `rank`.
   std::int64_t first_of(int rank, int cp) const { return share * cp == heads ? rank * share : rank * heads / cp; }
 };
 
-Kind queries_of(const Task& task) { return {task.c.heads, spec::ulysses_share(task.rank.job).queries}; }
-Kind keys_of(const Task& task) { return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys}; }
+Kind queries_of(const Task& task) {
+  return {task.c.heads, spec::ulysses_share(task.rank.job).queries, task.c.head_dim};
+}
+Kind outputs_of(const Task& task) {
+  return {task.c.heads, spec::ulysses_share(task.rank.job).queries, task.c.value_head_dim};
+}
+Kind keys_of(const Task& task) { return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys, task.c.head_dim}; }
+Kind values_of(const Task& task) {
+  return {task.c.kv_heads, spec::ulysses_share(task.rank.job).keys, task.c.value_head_dim};
+}
 
 /// Own tokens, all heads -> a piece for each rank, its heads of the own tokens.
 Tensor packed_by_heads(Task& task, const Tensor& x, Kind kind) {
-  const std::int64_t d = task.c.head_dim, rows = task.c.tokens, piece = rows * kind.share * d;
+  const std::int64_t d = kind.dim, rows = task.c.tokens, piece = rows * kind.share * d;
   const Tensor out = task.backend.allocate(piece * task.c.cp);
   for (int rank = 0; rank < task.c.cp; ++rank) {
     const std::int64_t first = kind.first_of(rank, task.c.cp) * d;
@@ -36,7 +45,7 @@ Tensor packed_by_heads(Task& task, const Tensor& x, Kind kind) {
 
 /// The other way; what several ranks bring of one head is added up.
 void unpack_by_heads(Task& task, const Tensor& pieces, Kind kind, const Tensor& x) {
-  const std::int64_t d = task.c.head_dim, rows = task.c.tokens, piece = rows * kind.share * d;
+  const std::int64_t d = kind.dim, rows = task.c.tokens, piece = rows * kind.share * d;
   task.backend.fill(x, 0);
   for (int rank = 0; rank < task.c.cp; ++rank) {
     const std::int64_t first = kind.first_of(rank, task.c.cp) * d;
@@ -62,12 +71,13 @@ Tensor by_rank(Task& task, const Tensor& x) {
 /// What is traded under each name: tokens for heads on the way in, heads for tokens on the way out.
 Tensor outgoing(Task& task, const std::string& what) {
   if (what == "attention output gradient") {
-    return packed_by_heads(task, whole_gradient(task, "attention"), queries_of(task));
+    return packed_by_heads(task, whole_gradient(task, "attention"), outputs_of(task));
   }
   if (what == "queries" || what == "keys" || what == "values") {
-    const Heads heads = split_heads(task, task.read(packed_name(task)));
-    return what == "queries" ? packed_by_heads(task, heads.q, queries_of(task))
-                             : packed_by_heads(task, what == "keys" ? heads.k : heads.v, keys_of(task));
+    const Heads heads = attention_heads(task);
+    if (what == "queries") return packed_by_heads(task, heads.q, queries_of(task));
+    return what == "keys" ? packed_by_heads(task, heads.k, keys_of(task))
+                          : packed_by_heads(task, heads.v, values_of(task));
   }
   return by_rank(task, task.read(what + " of own heads"));
 }
@@ -100,7 +110,7 @@ void forward(Task& task) {
 
 void unpack_output(Task& task) {
   const Tensor pieces = task.read("attention output traded");
-  unpack_by_heads(task, pieces, queries_of(task), task.make("attention", task.c.tokens * task.c.q_width));
+  unpack_by_heads(task, pieces, outputs_of(task), task.make("attention", task.c.tokens * task.c.context_width));
 }
 
 void backward(Task& task) {
@@ -115,11 +125,11 @@ void backward(Task& task) {
 void unpack_gradients(Task& task) {
   const plan::Context& c = task.c;
   const Heads d{task.backend.allocate(c.tokens * c.q_width), task.backend.allocate(c.tokens * c.kv_width),
-                task.backend.allocate(c.tokens * c.kv_width)};
+                task.backend.allocate(c.tokens * value_width(c))};
   unpack_by_heads(task, task.read("query gradient traded"), queries_of(task), d.q);
   unpack_by_heads(task, task.read("key gradient traded"), keys_of(task), d.k);
-  unpack_by_heads(task, task.read("value gradient traded"), keys_of(task), d.v);
-  join_heads(task, d, task.make(std::string("d ") + packed_name(task), c.tokens * c.qkv_width));
+  unpack_by_heads(task, task.read("value gradient traded"), values_of(task), d.v);
+  leave_head_gradients(task, d);
 }
 
 /// Readers put what arrived in order themselves, as they do where ranks hold neighbouring tokens.

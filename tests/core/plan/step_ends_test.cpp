@@ -44,6 +44,16 @@ TEST(StepEnds, NormsOfQueriesAndKeysSeeARanksHeadsAlone) {
   EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "shared weights"), 4 * 2 * 32 * 4);
 }
 
+TEST(StepEnds, CopiesOfKeyHeadsSumTheirGradients) {
+  // 2 key heads on 8 ranks, so that 4 hold each: keys and values of one head of 32, from 256 inputs and a bias, in 4
+  // layers.
+  const auto grouped = [](spec::Job& j) { j.model.kv_heads = 2; };
+  const plan::Plan p = plan::build(toy::job({.tp = 8}, grouped)), q = plan::build(toy::job({.tp = 2}, grouped));
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "copied heads"), 4 * 2 * 32 * (256 + 1) * 4);
+  EXPECT_EQ(p.axes[plan::Axis::kv_copies].size, 4);
+  EXPECT_EQ(walk::count(q, q.roles[0], "copied heads"), 0);
+}
+
 TEST(StepEnds, ATableThatTwoChunksShareLeavesBehindAllPasses) {
   // zb-v: the first stage holds the embedding in chunk 0 and the head in chunk 1, one table of 2048 x 256.
   const spec::Job j =

@@ -139,6 +139,7 @@ TEST(Order, AMissingSumShowsInTheNumbers) {
   EXPECT_GT(
       apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 2, .sp = true})), "shared weights gradient all-reduce"),
       1e-6);
+  EXPECT_GT(apart(toy::resolved(tiny::draft(tiny::llama(), {.tp = 4})), "copied heads' gradient all-reduce"), 1e-6);
 }
 
 TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {
@@ -146,7 +147,7 @@ TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {
   plan::Plan plan = plan::build(job);
   change_first(plan, "send gradient", turn_into_nothing);
   try {
-    tiny::run(job, plan, 1, 0.3);
+    tiny::run(job, plan, 1, 2);
     FAIL() << "a step without its gradients has ended";
   } catch (const base::DeviceError& error) {
     EXPECT_THAT(error.what(), HasSubstr("rank 0, 'receive gradient' on stream recv next"));

@@ -17,9 +17,10 @@ class Draw {
   bool coin() { return random_() % 2 == 0; }
 
   spec::Job job() {
-    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4)});
+    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4),
+                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4)});
     toy::Cut cut;
-    cut.tp = of({1, 2});
+    cut.tp = of({1, 1, 2, 2, 4});
     cut.sp = coin();
     cut.pp = of({1, 2, 4});
     const int cp = of({1, 2});
@@ -36,7 +37,7 @@ class Draw {
     s.cp_kind = of({spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses});
     s.cp_balance = of({spec::CpBalance::zigzag, spec::CpBalance::none});
     using enum spec::Recompute::Kind;
-    s.recompute.kind = of({none, selective, full});
+    s.recompute.kind = of({none, selective, selective_ops, full});
     s.overlap.grad_reduce = coin();
     s.overlap.param_gather = coin();
     s.overlap.p2p = coin();
@@ -51,6 +52,16 @@ class Draw {
       s.overlap.shared_expert = coin();
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
+    if (of({0, 0, 1})) s.lora = {.rank = 4, .qkv = coin(), .proj = true, .ffn = coin()};
+    if (of({0, 0, 1})) {
+      j.cluster.node.pcie.bandwidth = base::GBps(10);
+      j.cluster.node.host.memory = base::GB(100);
+      j.cluster.node.host.bandwidth = base::GBps(100);
+      s.offload_given = true;
+      s.offload.activations = coin();
+      if (cut.zero > 0 && coin()) s.offload.optimizer = spec::Offload::To::cpu;
+      j.framework.optimizer_tile = base::Bytes(of({0, 4000}));
+    }
     j.framework.separate_linears = coin();
     j.framework.scatter_gather_pipeline = coin();
     j.framework.keeps_gathered = coin();
@@ -68,22 +79,28 @@ std::string told(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
-         ' ' + j.model.name;
+         ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "");
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  std::map<std::string, tiny::Run> alone;
+  std::map<std::pair<std::string, int>, tiny::Run> alone;  // by model and what is trained
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
-    ASSERT_LT(seed, 1000u);
+    ASSERT_LT(seed, 2000u);
     spec::Job job = Draw(seed).job();
     if (!spec::check(job).empty()) continue;
     job = spec::resolve(job);
     const plan::Plan plan = plan::build(job);
     if (!real::unsupported(job, plan).empty()) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + told(job));
-    const auto [one, fresh] = alone.try_emplace(job.model.name);
-    if (fresh) one->second = tiny::run(toy::resolved(tiny::draft(job.model, {})));
+    const std::optional<spec::Lora>& lora = job.strategy.lora;
+    const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
+    const auto [one, fresh] = alone.try_emplace({job.model.name, trained});
+    if (fresh) {
+      spec::Job single = tiny::draft(job.model, {});
+      single.strategy.lora = lora;
+      one->second = tiny::run(toy::resolved(single));
+    }
     EXPECT_LT(tiny::difference(one->second, tiny::run(job, plan)), 1e-10);
     ++run;
   }

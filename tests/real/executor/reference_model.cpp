@@ -21,8 +21,13 @@ class Transformer {
     std::vector<Vector> x;
     for (std::size_t t = 0; t < length; ++t) x.push_back(embed(ids[t], t));
     for (int layer = 0; layer < m_.layers; ++layer) {
+      const std::vector<Vector> before = x;
       attend(layer, x);
-      for (Vector& token : x) add(feed_forward(layer, norm(layer, "feed-forward norm", token)), token);
+      for (std::size_t t = 0; t < length; ++t) {
+        const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
+        const Vector& input = m_.parallel_block ? before[t] : x[t];
+        add(feed_forward(layer, norm(layer, shared ? "attention norm" : "feed-forward norm", input)), x[t]);
+      }
     }
     double sum = 0;
     for (std::size_t t = 0; t < length; ++t) sum += surprise(norm(-1, "final norm", x[t]), ids[t + 1]);
@@ -46,6 +51,11 @@ class Transformer {
     for (std::size_t i = 0; i < out; ++i) {
       y[i] = dot(&w[(first + i) * x.size()], x.data(), x.size()) + (b ? (*b)[first + i] : 0);
     }
+    const Vector *up = find(layer, name + " adapter B.weight"), *down = find(layer, name + " adapter A.weight");
+    if (up == nullptr) return y;
+    Vector inner(down->size() / x.size());
+    for (std::size_t r = 0; r < inner.size(); ++r) inner[r] = dot(&(*down)[r * x.size()], x.data(), x.size());
+    for (std::size_t i = 0; i < out; ++i) y[i] += dot(&(*up)[(first + i) * inner.size()], inner.data(), inner.size());
     return y;
   }
   Vector linear(int layer, const std::string& name, const Vector& x) const {
@@ -76,8 +86,8 @@ class Transformer {
   }
 
   /// Pairs (i, i + d / 2) of a head turn by place 10000^(-2 i / d).
-  void rotate(double* head, std::size_t place) const {
-    const std::size_t half = m_.head_dim / 2;
+  void rotate(double* head, std::size_t place, std::size_t dim) const {
+    const std::size_t half = dim / 2;
     for (std::size_t i = 0; i < half; ++i) {
       const double angle = static_cast<double>(place) * std::pow(10000.0, -static_cast<double>(i) / half);
       const double a = head[i], b = head[i + half];
@@ -86,13 +96,62 @@ class Transformer {
     }
   }
 
+  void norm_head(int layer, const std::string& name, double* head) const {
+    const Vector y = norm(layer, name, Vector(head, head + m_.head_dim));
+    std::copy(y.begin(), y.end(), head);
+  }
+
+  /// Latent attention: q = Wuq norm(Wdq x), [k; v] = Wukv norm(Wdkv x); the keys' rotary part, one for all heads, is
+  /// that of Wdkv x which is not normed.
+  void attend_latent(int layer, std::vector<Vector>& x) const {
+    const spec::Mla& mla = *m_.mla;
+    const std::size_t heads = m_.heads, own = mla.nope_head_dim, rotary = mla.rope_head_dim, value = mla.value_head_dim;
+    const std::size_t d = own + rotary;
+    std::vector<Vector> q, kv, shared;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      const Vector in = norm(layer, "attention norm", x[t]);
+      q.push_back(mla.q_lora_rank > 0
+                      ? linear(layer, "query up", norm(layer, "query norm", linear(layer, "query down", in)))
+                      : linear(layer, "query", in));
+      Vector narrow = linear(layer, "key and value down", in);
+      shared.push_back(Vector(narrow.begin() + mla.kv_lora_rank, narrow.end()));
+      narrow.resize(mla.kv_lora_rank);
+      kv.push_back(linear(layer, "key and value up", norm(layer, "key and value norm", narrow)));
+      if (m_.position != spec::Position::rope) continue;
+      rotate(shared[t].data(), t, rotary);
+      for (std::size_t h = 0; h < heads; ++h) rotate(&q[t][h * d + own], t, rotary);
+    }
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      Vector out(heads * value, 0.0);
+      for (std::size_t h = 0; h < heads; ++h) {
+        Vector weight;
+        for (std::size_t s = 0; s <= t; ++s) {
+          const double score =
+              dot(&q[t][h * d], &kv[s][h * (own + value)], own) + dot(&q[t][h * d + own], shared[s].data(), rotary);
+          weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
+        }
+        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        for (std::size_t s = 0; s <= t; ++s) {
+          for (std::size_t i = 0; i < value; ++i) {
+            out[h * value + i] += weight[s] / total * kv[s][h * (own + value) + own + i];
+          }
+        }
+      }
+      add(linear(layer, "attention output", out), x[t]);
+    }
+  }
+
   void attend(int layer, std::vector<Vector>& x) const {
+    if (m_.mla) return attend_latent(layer, x);
     const std::size_t d = m_.head_dim, heads = m_.heads, kv_heads = m_.kv_heads;
     std::vector<Vector> qkv;
     for (std::size_t t = 0; t < x.size(); ++t) {
       qkv.push_back(linear(layer, "qkv", norm(layer, "attention norm", x[t])));
+      for (std::size_t h = 0; m_.qk_norm && h < heads + kv_heads; ++h) {
+        norm_head(layer, h < heads ? "query norm" : "key norm", &qkv[t][h * d]);
+      }
       if (m_.position != spec::Position::rope) continue;
-      for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t);
+      for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t, d);
     }
     const std::size_t seen = m_.window_of(layer) > 0 ? m_.window_of(layer) : x.size();
     for (std::size_t t = 0; t < x.size(); ++t) {

@@ -67,7 +67,9 @@ TEST_P(SingleRank, TheLossGoesDown) {
   EXPECT_LT(run.losses.back(), 0.75 * run.losses.front());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SingleRank, testing::Values(tiny::llama(), tiny::gpt(), tiny::moe(), windowed()),
+INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
+                         testing::Values(tiny::llama(), tiny::gpt(), tiny::moe(), windowed(), tiny::qk_norm(),
+                                         tiny::parallel(1), tiny::parallel(2), tiny::latent(), tiny::latent(0)),
                          [](const auto& model) {
                            std::string name = model.param.name;
                            std::erase(name, ' ');

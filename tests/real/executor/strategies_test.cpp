@@ -90,6 +90,95 @@ TEST(Strategies, RecomputationByModule) {
   expect_the_same(kDense, {{"norms and feed-forward", {}, modules}, {"on two ranks", {.tp = 2, .sp = true}, modules}});
 }
 
+TEST(Strategies, RecomputationByOperators) {
+  using spec::TpOverlap;
+  const auto operators = [](TpOverlap tp) {
+    return [tp](spec::Job& j) {
+      recompute(Kind::selective_ops)(j);
+      j.strategy.overlap.tp = tp;
+    };
+  };
+  expect_the_same({tiny::llama(), tiny::gpt(), tiny::qk_norm(), tiny::parallel(1), tiny::parallel(2)},
+                  {{"one rank", {}, operators(TpOverlap::none)},
+                   {"tp", {.tp = 2}, operators(TpOverlap::none)},
+                   {"sequence parallel", {.tp = 2, .sp = true}, operators(TpOverlap::none)},
+                   {"chunked", {.tp = 2, .sp = true}, operators(TpOverlap::chunked)},
+                   {"userbuffers", {.tp = 2, .sp = true}, operators(TpOverlap::userbuffers)}});
+}
+
+TEST(Strategies, NormsOfQueriesAndKeysAndParallelBlocks) {
+  using spec::TpOverlap;
+  const auto overlapped = [](TpOverlap tp, bool keeps) {
+    return [=](spec::Job& j) {
+      j.strategy.overlap.tp = tp;
+      j.framework.keeps_gathered = keeps;
+    };
+  };
+  expect_the_same({tiny::qk_norm(), tiny::parallel(1), tiny::parallel(2)},
+                  {{"tp", {.tp = 2}},
+                   {"sequence parallel", {.tp = 2, .sp = true}},
+                   {"input kept", {.tp = 2, .sp = true}, overlapped(TpOverlap::none, true)},
+                   {"beside the weight gradient", {.tp = 2, .sp = true}, overlapped(TpOverlap::wgrad, false)},
+                   {"chunked", {.tp = 2, .sp = true}, overlapped(TpOverlap::chunked, false)},
+                   {"userbuffers", {.tp = 2, .sp = true}, overlapped(TpOverlap::userbuffers, false)},
+                   {"userbuffers, input kept", {.tp = 2, .sp = true}, overlapped(TpOverlap::userbuffers, true)},
+                   {"userbuffers without sp", {.tp = 2}, overlapped(TpOverlap::userbuffers, false)},
+                   {"selective", {.tp = 2}, recompute(Kind::selective)},
+                   {"full", {.tp = 2, .sp = true}, recompute(Kind::full)},
+                   {"zb-h1", {.pp = 2, .schedule = Schedule::zb_h1}, barrier},
+                   {"zero 3", {.dp = 2, .zero = 3}},
+                   {"ring", {}, context(2, CpKind::ring, true)}});
+}
+
+TEST(Strategies, LatentAttention) {
+  const auto modules = [](spec::Job& j) {
+    j.strategy.recompute.kind = Kind::selective;
+    j.strategy.recompute.modules = {.core_attn = true, .layernorm = true, .mla_up_proj = true};
+  };
+  // Kernels that take values narrower than queries; rotations as a chain of kernels; no rotations.
+  const auto narrow = [](spec::Job& j) { j.strategy.attention_kernel = spec::AttentionKernel::cudnn; };
+  const auto chain = [](spec::Job& j) { j.strategy.fused_kernels.rope = false; };
+  const auto overlapped = [](spec::TpOverlap tp, bool keeps) {
+    return [=](spec::Job& j) {
+      j.strategy.overlap.tp = tp;
+      j.framework.keeps_gathered = keeps;
+    };
+  };
+  using enum spec::TpOverlap;
+  spec::Model unturned = tiny::latent();
+  unturned.name = "tiny latent without rotations";
+  unturned.position = spec::Position::learned;
+  expect_the_same({tiny::latent(), tiny::latent(0), unturned},
+                  {{"values not padded", {}, narrow},
+                   {"chain", {}, chain},
+                   {"tp", {.tp = 2}},
+                   {"sequence parallel", {.tp = 4, .sp = true}, chain},
+                   {"input kept", {.tp = 2, .sp = true}, overlapped(none, true)},
+                   {"chunked", {.tp = 2, .sp = true}, overlapped(chunked, false)},
+                   {"userbuffers", {.tp = 2, .sp = true}, overlapped(userbuffers, false)},
+                   {"beside the weight gradient", {.tp = 2}, overlapped(wgrad, false)},
+                   {"modules", {.tp = 2, .sp = true}, modules},
+                   {"full", {.tp = 2, .sp = true}, recompute(Kind::full)},
+                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}},
+                   {"zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}},
+                   {"zb-h1", {.tp = 2, .sp = true, .pp = 2, .schedule = Schedule::zb_h1}, barrier},
+                   {"ring", {}, context(2, CpKind::ring, true)},
+                   {"ring of four", {.tp = 2}, context(4, CpKind::ring, false)},
+                   {"gathered", {}, context(2, CpKind::all_gather, true)},
+                   {"ulysses", {}, context(2, CpKind::ulysses, true)}});
+}
+
+/// Every tensor-parallel rank has one key head, which two or four of them share: the gradients of its weights are those
+/// of all their queries, and its share of the norm is counted once.
+TEST(Strategies, HeadsOfKeysOnSeveralRanks) {
+  expect_the_same({tiny::llama(), tiny::qk_norm(), tiny::parallel(1)},
+                  {{"tp 4", {.tp = 4}},
+                   {"sequence parallel, zero 1", {.tp = 4, .sp = true, .dp = 2, .zero = 1}},
+                   {"zero 2", {.tp = 4, .dp = 2, .zero = 2}},
+                   {"zero 3", {.tp = 4, .sp = true, .dp = 2, .zero = 3}},
+                   {"zb-h1", {.tp = 4, .pp = 2, .schedule = Schedule::zb_h1}, barrier}});
+}
+
 TEST(Strategies, SeparateMatmulsAndGradients) {
   const auto eager = [](spec::Job& j) {
     j.framework.separate_linears = true;

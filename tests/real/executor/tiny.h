@@ -53,6 +53,34 @@ inline spec::Model gpt(int layers = 2) {
   return m;
 }
 
+/// The Llama with norms of its query and key heads.
+inline spec::Model qk_norm(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny qk norm";
+  m.qk_norm = true;
+  return m;
+}
+
+/// Attention and feed-forward side by side behind one norm (GPT-J, Falcon) or one each (GPT-NeoX), and one key head.
+inline spec::Model parallel(int norms, int layers = 2) {
+  spec::Model m = gpt(layers);
+  m.name = norms == 1 ? "tiny parallel block" : "tiny parallel block of two norms";
+  m.kv_heads = 1;
+  m.position = spec::Position::rope;
+  m.parallel_block = true;
+  m.norms_in_parallel = norms;
+  return m;
+}
+
+/// The Llama with latent attention: heads of 6 for queries and keys, of 5 for values; with and without narrow queries.
+inline spec::Model latent(int query_rank = 12, int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = query_rank > 0 ? "tiny latent" : "tiny latent with wide queries";
+  m.kv_heads = 4;
+  m.mla = {.q_lora_rank = query_rank, .kv_lora_rank = 8, .rope_head_dim = 2, .nope_head_dim = 4, .value_head_dim = 5};
+  return m;
+}
+
 /// The Llama with 4 experts in every second layer, of which a token visits 2, and one that all visit.
 inline spec::Model moe(int layers = 2) {
   spec::Model m = llama(layers);
@@ -121,6 +149,7 @@ inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, doub
   const auto visit = [&](const real::Executor& executor) {
     const real::RankState& state = executor.state();
     for (const real::Parameter& p : state.parameters.all()) {
+      if (p.frozen) continue;
       std::vector<double>& whole = out.gradients[{p.layer, p.name}];
       out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
     }

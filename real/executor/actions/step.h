@@ -1,0 +1,15 @@
+// real/executor/actions/step.h -- what the optimizer's step on the GPU and that on the host have in common.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real/executor/actions.h"
+
+namespace real {
+
+/// Elements, the first ones of its owned range, by which this rank adds to the norm of all gradients.
+std::int64_t counted_elements(const Task&, const Parameter&);
+/// The largest norm that is let pass.
+double largest_norm(const Task&);
+kernels::AdamW optimizer_of_step(const Task&);
+
+}  // namespace real

@@ -1,0 +1,93 @@
+// real/gpu/host.cpp -- what the GPU backend copies to the host's memory, back, and computes there: functions that CUDA
+// runs on a thread of its own when the stream reaches them. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "real/gpu/gpu_backend.h"
+#include "real/measure/element.h"
+
+namespace real {
+namespace {
+
+std::size_t size_of(const Tensor& t) { return static_cast<std::size_t>(t.count * bytes_of(t.meaning)); }
+
+HostMemory& memory(const Tensor& t) { return static_cast<HostMemory&>(*t.storage); }
+
+template <class T>
+std::span<T> numbers(const Tensor& t) {
+  return {static_cast<T*>(memory(t).buffer->data()) + t.offset, static_cast<std::size_t>(t.count)};
+}
+
+void CUDART_CB call(void* function) {
+  const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(function));
+  (*owned)();
+}
+
+}  // namespace
+
+/// The tensors live until it has run: their memory is marked as this stream's.
+void GpuBackend::on_host(std::initializer_list<Tensor> tensors, std::function<void()> work) {
+  for (const Tensor& t : tensors) memory(t).used |= 1u << static_cast<unsigned>(current_);
+  auto owned = std::make_unique<std::function<void()>>(std::move(work));
+  launch([&] { check(cudaLaunchHostFunc(raw(), call, owned.get()), "cudaLaunchHostFunc"); });
+  owned.release();
+}
+
+Tensor GpuBackend::to_host(const Tensor& t) {
+  const auto host = std::make_shared<HostMemory>(std::max<std::size_t>(size_of(t), 1), host_pool_);
+  host->used |= 1u << static_cast<unsigned>(current_);
+  launch([&] {
+    check(cudaMemcpyAsync(host->buffer->data(), at(t), size_of(t), cudaMemcpyDeviceToHost, raw()), "cudaMemcpyAsync");
+  });
+  return {host, 0, t.count, t.meaning};
+}
+
+void GpuBackend::to_device(const Tensor& of_host, const Tensor& to) {
+  memory(of_host).used |= 1u << static_cast<unsigned>(current_);
+  const auto* const from = static_cast<const char*>(memory(of_host).buffer->data());
+  const std::int64_t offset = of_host.offset * bytes_of(of_host.meaning);
+  launch([&] {
+    check(cudaMemcpyAsync(at(to), from + offset, size_of(of_host), cudaMemcpyHostToDevice, raw()), "cudaMemcpyAsync");
+  });
+}
+
+void GpuBackend::host_add(const Tensor& x, const Tensor& y) {
+  on_host({x, y}, [from = numbers<float>(x), to = numbers<float>(y)] {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  });
+}
+
+void GpuBackend::host_squared_norm(const Tensor& values, const Tensor& norm) {
+  on_host({values, norm}, [all = numbers<float>(values), sum = numbers<double>(norm)] {
+    for (const float value : all) sum[0] += static_cast<double>(value) * value;
+  });
+}
+
+void GpuBackend::host_scale(double factor, const Tensor& values) {
+  on_host({values}, [factor = static_cast<float>(factor), all = numbers<float>(values)] {
+    for (float& value : all) value *= factor;
+  });
+}
+
+void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                            const Tensor& v) {
+  on_host({gradient, master, m, v},
+          [a, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<float>(m), v = numbers<float>(v)] {
+            const auto step = static_cast<double>(a.step);
+            const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
+            const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
+            const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
+            const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
+            const auto epsilon = static_cast<float>(a.epsilon);
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              m[i] = beta1 * m[i] + (1 - beta1) * g[i];
+              v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
+              w[i] -= rate * (m[i] * correct_m / (std::sqrt(v[i] * correct_v) + epsilon) + decay * w[i]);
+            }
+          });
+}
+
+}  // namespace real

@@ -1,0 +1,106 @@
+// tests/real/executor/offload_test.cpp -- activations and the optimizer's states that live in the host's memory:
+// losses, norms and gradients are those of one rank that keeps all on its device. SPDX-License-Identifier: Apache-2.0
+#include <functional>
+
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+using Change = std::function<void(spec::Job&)>;
+using Kind = spec::Recompute::Kind;
+
+struct Case {
+  const char* name;
+  toy::Cut cut;
+  Change change = [](spec::Job&) {};
+};
+
+/// A node with a host to offload to.
+spec::Job draft(const spec::Model& model, const toy::Cut& cut) {
+  spec::Job j = tiny::draft(model, cut);
+  j.cluster.node.pcie.bandwidth = base::GBps(10);
+  j.cluster.node.host.memory = base::GB(100);
+  j.cluster.node.host.bandwidth = base::GBps(100);
+  return j;
+}
+
+void expect_the_same(const spec::Model& model, const spec::Offload& offload, const std::vector<Case>& cases) {
+  const tiny::Run alone = tiny::run(toy::resolved(tiny::draft(model, {})));
+  for (const Case& c : cases) {
+    SCOPED_TRACE(model.name + ", " + c.name);
+    spec::Job j = draft(model, c.cut);
+    j.strategy.offload = offload;
+    j.strategy.offload_given = true;
+    c.change(j);
+    EXPECT_LT(tiny::difference(alone, tiny::run(toy::resolved(j))), 1e-10);
+  }
+}
+
+Change recompute(Kind kind) {
+  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
+}
+
+constexpr spec::Offload kActivations{.activations = true};
+constexpr spec::Offload kOptimizer{.optimizer = spec::Offload::To::cpu};
+
+TEST(Offload, ActivationsComeBackForTheirBackward) {
+  const auto experts = [](spec::Job& j) { j.strategy.ep = 2; };
+  const std::vector<Case> cases{{"one rank", {}},
+                                {"full", {}, recompute(Kind::full)},
+                                {"selective", {}, recompute(Kind::selective)},
+                                {"by operators", {.tp = 2, .sp = true}, recompute(Kind::selective_ops)},
+                                {"zero 3", {.tp = 2, .dp = 2, .zero = 3}},
+                                {"1f1b", {.pp = 2}},
+                                {"interleaved", {.pp = 2, .vpp = 2}}};
+  for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4), tiny::parallel(1, 4)}) {
+    expect_the_same(model, kActivations, cases);
+  }
+  expect_the_same(tiny::latent(12, 4), kActivations, {{"one rank", {}}, {"full", {}, recompute(Kind::full)}});
+  expect_the_same(tiny::moe(4), kActivations, {{"one rank", {}}, {"experts", {.dp = 2}, experts}});
+}
+
+TEST(Offload, AnAbsentActivationIsNoticed) {
+  // The copy back of the first layer's activations is left out.
+  spec::Job j = draft(tiny::llama(), {});
+  j.strategy.offload = kActivations;
+  j.strategy.offload_given = true;
+  const spec::Job job = toy::resolved(j);
+  plan::Plan plan = plan::build(job);
+  const auto name = std::find(plan.names.begin(), plan.names.end(), "activations to device");
+  ASSERT_NE(name, plan.names.end());
+  *name = "offload turn";
+  EXPECT_THROW(tiny::run(job, plan), std::logic_error);
+}
+
+TEST(Offload, TheHostUpdates) {
+  const auto tiles = [](spec::Job& j) { j.framework.optimizer_tile = base::Bytes(4000); };
+  const auto overlap = [](spec::Job& j) { j.strategy.overlap.grad_reduce = true; };
+  const auto once = [](spec::Job& j) { j.strategy.fsdp.sync_each_microbatch = false; };
+  const auto hsdp = [](spec::Job& j) { j.strategy.shard = 2; };
+  const auto buckets = [](spec::Job& j) {
+    j.strategy.overlap.grad_reduce = true;
+    j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(404);
+  };
+  const std::vector<Case> cases{{"zero 1 alone", {.zero = 1}},
+                                {"zero 1", {.dp = 2, .zero = 1}},
+                                {"zero 1 by tiles", {.dp = 2, .zero = 1}, tiles},
+                                {"zero 1 beside compute", {.dp = 4, .zero = 1}, overlap},
+                                {"zero 1 in small buckets", {.dp = 4, .zero = 1}, buckets},
+                                {"zero 1 in groups", {.dp = 4, .zero = 1}, hsdp},
+                                {"zero 1 and sequence parallel", {.tp = 2, .sp = true, .dp = 2, .zero = 1}},
+                                {"zero 1 and copied key heads", {.tp = 4, .dp = 2, .zero = 1}},
+                                {"zero 1 and a pipeline", {.pp = 2, .dp = 2, .zero = 1}},
+                                {"zero 2 alone", {.zero = 2}},
+                                {"zero 2 alone by tiles", {.zero = 2}, tiles},
+                                {"zero 2", {.dp = 2, .zero = 2}},
+                                {"zero 2 by tiles", {.dp = 2, .zero = 2}, tiles},
+                                {"zero 3", {.dp = 2, .zero = 3}},
+                                {"zero 3 by tiles", {.dp = 2, .zero = 3}, tiles},
+                                {"zero 3 reduced once", {.dp = 2, .zero = 3}, once},
+                                {"hsdp", {.dp = 4, .zero = 3}, hsdp}};
+  for (const spec::Model& model : {tiny::llama(), tiny::latent()}) expect_the_same(model, kOptimizer, cases);
+  expect_the_same(tiny::gpt(), kOptimizer,
+                  {{"tied tables", {.pp = 2, .dp = 2, .zero = 1}}, {"zero 2", {.dp = 2, .zero = 2}}});
+}
+
+}  // namespace
