@@ -63,6 +63,7 @@ class Draw {
       j.framework.optimizer_tile = base::Bytes(of({0, 4000}));
     }
     j.framework.separate_linears = coin();
+    j.framework.attention_copies = coin();
     j.framework.scatter_gather_pipeline = coin();
     j.framework.keeps_gathered = coin();
     j.framework.bucketed_units = coin();
