@@ -75,12 +75,12 @@ std::vector<Option> options() {
 const Command import_logs{
     .name = "import",
     .summary = "Makes calibration files from what other tools measured.",
-    .operands = {{"FORMAT", "nccl-tests"},
-                 {"LOG", "what its programs print, one test or more a file; the JSON of -J, too", true}},
+    .operands = {{"FORMAT", "nccl-tests", false, "nccl-tests"},
+                 {"LOG", "what its programs print, one test or more a file; the JSON of -J, too", true, "<files>"}},
     .options = options(),
-    .notes =
-        "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
+    .notes = "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
+    .examples = {{"forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml",
+                  "curves for `links:` of a node", "logs of nccl-tests"}},
     .run = run,
 };
 

@@ -86,17 +86,21 @@ const Command search{
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
     .options = with_job_flags(with_search_flags(
-        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
+          "step_time cost memory energy tokens_per_dollar"},
          {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
          {"--top", "N", "how many strategies are shown; 10 by default"},
          {"--threads", "N", "0, the default: one for each core"},
          {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
          {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
     .notes = job_notes() +
-             "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
-             "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"
+             "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
              "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
              "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
+    .examples = {{"forerun search --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --fix pp=1",
+                  "the best strategies without a pipeline"},
+                 {"forerun search llama3-70b-64xh100 --free all --allow tp=4,8 --allow recompute=none,full --top 3",
+                  "the strategy of a file is set free, two of its keys within limits"}},
     .run = run,
 };
 
