@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/vary.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -109,7 +110,7 @@ int run(const Arguments& args) {
     if (!args.has(output.flag)) continue;
     write_to(args.get(output.flag), output.flag, [&](std::ostream& out) { out << output.write(answer); });
   }
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
   });

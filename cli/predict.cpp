@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "reports/json.h"
@@ -30,7 +31,7 @@ int run(const Arguments& args) {
     write_to(trace, "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });
   }
   const bool stdout_is_taken = json == "-" || trace == "-";
-  if (!stdout_is_taken && !args.has("--quiet")) print(reports::summary(outcome.prediction));
+  if (!stdout_is_taken && !args.has("--quiet")) print(reports::summary(outcome.prediction, stdout_style()));
   return outcome.prediction.fits ? kAnswered : kDoesNotFit;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/progress.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
@@ -74,7 +75,7 @@ int run(const Arguments& args) {
   if (args.has("--json"))
     write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
   if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   if (!answer.complete) return kInterrupted;
   return answer.results.empty() ? kDoesNotFit : kAnswered;
 }
@@ -97,10 +98,11 @@ const Command search{
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
              "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
              "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
-    .examples = {{"forerun search --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --fix pp=1",
-                  "the best strategies without a pipeline"},
-                 {"forerun search llama3-70b-64xh100 --free all --allow tp=4,8 --allow recompute=none,full --top 3",
-                  "the strategy of a file is set free, two of its keys within limits"}},
+    .examples = {{"forerun search --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --fix pp=1 "
+                  "--fix cp=1",
+                  "the best strategies without a pipeline and context parallelism"},
+                 {"forerun search llama3-70b-64xh100 --free recompute,micro_batch --allow zero=1,3 --top 3",
+                  "three keys of a file are set free, one of them within limits"}},
     .run = run,
 };
 

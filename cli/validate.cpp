@@ -210,7 +210,7 @@ const Command validate{
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
         "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",
-    .examples = {{"forerun validate validation/published/mega*.yaml --group-by framework", "steps of several sources",
+    .examples = {{"forerun validate validation/published/megatron-sc21.yaml --group-by pp", "a source's steps, by pipeline stages",
                   "the source tree"},
                  {"forerun validate validation/published/torchtitan.yaml --tier A --json -",
                   "one source's complete cases, for programs", "the source tree"},
