@@ -26,7 +26,8 @@ struct Command {
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
-extern const Command predict, compare, search, scale, fit, explain, calibrate, validate, import_logs, measure, list, show, completion;
+extern const Command predict, compare, search, scale, fit, explain, calibrate, validate, import_logs, measure, list,
+    show, completion;
 
 /// All of them, in the order of `forerun --help`; defined in main.cpp.
 std::vector<const Command*> commands();

@@ -97,10 +97,11 @@ std::string bash_completion(const std::vector<const Command*>& commands) {
     each += operands(*command);
   }
   return std::string(kOffer) +
-         fmt::format("  if ((COMP_CWORD == 1)); then\n    _forerun_offer \"$current\" {} --help --version\n    return\n  "
-                     "fi\n  case $command:$before in\n{}  esac\n  case $command in\n    help)\n      _forerun_offer "
-                     "\"$current\" --man {}\n      ;;\n{}  esac\n}}\n",
-                     names, values(commands), names, each) +
+         fmt::format(
+             "  if ((COMP_CWORD == 1)); then\n    _forerun_offer \"$current\" {} --help --version\n    return\n  "
+             "fi\n  case $command:$before in\n{}  esac\n  case $command in\n    help)\n      _forerun_offer "
+             "\"$current\" --man {}\n      ;;\n{}  esac\n}}\n",
+             names, values(commands), names, each) +
          kEnd;
 }
 

@@ -23,7 +23,8 @@ std::string offered(const std::string& offers) {
     if (word == "<files>") {
       files = true;
     } else if (word.front() == '<') {
-      words += (words.empty() ? "" : " ") + fmt::format("(forerun list {} 2>/dev/null)", word.substr(1, word.size() - 2));
+      words +=
+          (words.empty() ? "" : " ") + fmt::format("(forerun list {} 2>/dev/null)", word.substr(1, word.size() - 2));
     } else {
       words += (words.empty() ? "" : " ") + word;
     }

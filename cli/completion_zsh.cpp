@@ -69,7 +69,8 @@ std::string command_lines(const Command& command) {
   std::string out = fmt::format("    {})\n      _arguments \\\n", command.name);
   for (const Option& option : command.options) out += option_line(option);
   const std::string offers = offers_of(command.operands);
-  if (!offers.empty()) out += "        " + quoted("*:" + command.operands.front().name + ':' + action(offers)) + " \\\n";
+  if (!offers.empty())
+    out += "        " + quoted("*:" + command.operands.front().name + ':' + action(offers)) + " \\\n";
   return out + "        " + quoted("--help[" + escaped("shows options and examples") + ']') + "\n      ;;\n";
 }
 
@@ -83,9 +84,10 @@ std::string zsh_completion(const std::vector<const Command*>& commands) {
     each += command_lines(*command);
   }
   return std::string(kBegin) +
-         fmt::format("  commands=(\n{}  )\n  if ((CURRENT == 2)); then\n    _describe subcommand commands\n    return\n  "
-                     "fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n    help) compadd -- {}--man ;;\n{}",
-                     described, names, each) +
+         fmt::format(
+             "  commands=(\n{}  )\n  if ((CURRENT == 2)); then\n    _describe subcommand commands\n    return\n  "
+             "fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n    help) compadd -- {}--man ;;\n{}",
+             described, names, each) +
          kEnd;
 }
 

@@ -85,10 +85,12 @@ const Command explain{
          {"--csv", "FILE", "write the inputs of --sensitivity as a table; - prints only it"}}),
     .notes = job_notes() + "\nexit codes: 0 answered, 1 the step does not fit into memory, 2 the input is wrong\n",
     .examples = {{"forerun explain llama3-70b-64xh100", "the critical path"},
-                 {"forerun explain llama3-8b-32xh200 --sensitivity --csv inputs.csv", "what 10 % more of each input buys"},
+                 {"forerun explain llama3-8b-32xh200 --sensitivity --csv inputs.csv",
+                  "what 10 % more of each input buys"},
                  {"forerun explain llama3-70b-64xh100 --what-if nic=2x,hbm=+30%,gpu.memory=141GB",
                   "the step with other figures"},
-                 {"forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s", "peaks of all dtypes, in proportion"}},
+                 {"forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s",
+                  "peaks of all dtypes, in proportion"}},
     .run = run,
 };
 

@@ -78,7 +78,8 @@ const Command import_logs{
     .operands = {{"FORMAT", "nccl-tests", false, "nccl-tests"},
                  {"LOG", "what its programs print, one test or more a file; the JSON of -J, too", true, "<files>"}},
     .options = options(),
-    .notes = "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
+    .notes =
+        "Ranks and hosts are taken from the logs where they tell them. docs/network.md says how curves are fitted.\n",
     .examples = {{"forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml",
                   "curves for `links:` of a node", "logs of nccl-tests"}},
     .run = run,

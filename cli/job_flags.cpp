@@ -21,8 +21,7 @@ constexpr char kSchedules[] = "gpipe 1f1b interleaved zb-h1 zb-h2 zb-v dualpipe 
 constexpr char kAttentionKernels[] = "unfused fused_softmax flash1 flash2 flash3 cudnn";
 
 constexpr std::array kJobFlags{
-    JobFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json",
-            "<models> <files>"},
+    JobFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json", "<models> <files>"},
     JobFlag{"--node", "cluster.node", "NAME", "the machine: dgx-h100", "<nodes> <files>"},
     JobFlag{"--nodes", "cluster.nodes", "N", "how many of them"},
     JobFlag{"--gpus-per-node", "cluster.node.gpus", "N", "when not all of a node's GPUs are used"},
@@ -44,8 +43,7 @@ constexpr std::array kJobFlags{
     JobFlag{"--recompute", "strategy.recompute", "KIND",
             "none selective full selective_ops, or {kind: full, layers: N}", "none selective full selective_ops"},
     JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME", kAttentionKernels, kAttentionKernels},
-    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none",
-            "<frameworks>"},
+    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none", "<frameworks>"},
     JobFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };
 

@@ -47,8 +47,8 @@ int run(const Arguments& args) {
 const Command list{
     .name = "list",
     .summary = "Lists the names in the catalogue.",
-    .operands = {{"KIND", "models nodes gpus fabrics frameworks jobs calibrations; all of them when left out",
-                  false, "models nodes gpus fabrics frameworks jobs calibrations"}},
+    .operands = {{"KIND", "models nodes gpus fabrics frameworks jobs calibrations; all of them when left out", false,
+                  "models nodes gpus fabrics frameworks jobs calibrations"}},
     .options = {{"--json", "FILE", "write the names as JSON; - prints only it"}},
     .notes = "",
     .examples = {{"forerun list models", "the models of the catalogue"},

@@ -128,7 +128,8 @@ std::string examples(const std::vector<const Command*>& commands) {
 std::string man_page(const std::vector<const Command*>& commands, const std::string& version) {
   const std::vector<Option> common = shared(commands);
   std::string out = fmt::format(
-      ".TH FORERUN 1 \"\" \"forerun {}\" \"User Commands\"\n.ad l\n.nh\n.SH NAME\nforerun \\- know the training step before you run "
+      ".TH FORERUN 1 \"\" \"forerun {}\" \"User Commands\"\n.ad l\n.nh\n.SH NAME\nforerun \\- know the training step "
+      "before you run "
       "it\n.SH SYNOPSIS\n.B forerun\n.I SUBCOMMAND\n[OPTIONS]\n.SH DESCRIPTION\n{}\n.SH SUBCOMMANDS\n",
       version, escaped(kDescription));
   for (const Command* command : commands) out += section(*command, common);

@@ -17,8 +17,8 @@
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
@@ -86,14 +86,14 @@ const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags(with_search_flags(
-        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
-          "step_time cost memory energy tokens_per_dollar"},
-         {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
-         {"--top", "N", "how many strategies are shown; 10 by default"},
-         {"--threads", "N", "0, the default: one for each core"},
-         {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
+    .options = with_job_flags(
+        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
+                            "step_time cost memory energy tokens_per_dollar"},
+                           {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+                           {"--top", "N", "how many strategies are shown; 10 by default"},
+                           {"--threads", "N", "0, the default: one for each core"},
+                           {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
+                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
     .notes = job_notes() +
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
              "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"

@@ -32,8 +32,8 @@ reports::Window window_from(const Arguments& args, double step_time_s) {
   const reports::Window out{instant(args, kFrom, 0, faults), instant(args, kTo, step_time_s, faults)};
   if (faults.empty() && !(0 <= out.from_s && out.from_s < out.to_s && out.to_s <= step_time_s)) {
     faults.push_back({args.has(kTo) ? kTo : kFrom,
-                      "from " + base::human(base::Seconds(out.from_s)) + " to " +
-                          base::human(base::Seconds(out.to_s)) + " is no part of the step",
+                      "from " + base::human(base::Seconds(out.from_s)) + " to " + base::human(base::Seconds(out.to_s)) +
+                          " is no part of the step",
                       "it lasts " + base::human(base::Seconds(step_time_s)) + "; write --from below --to within it",
                       {}});
   }

@@ -194,7 +194,8 @@ int run(const Arguments& args) {
 const Command validate{
     .name = "validate",
     .summary = "Holds predictions against published measurements.",
-    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml", true, "<files>"}},
+    .operands = {{"FILE", "validation files (docs/validation.md), such as validation/published/*.yaml", true,
+                  "<files>"}},
     .options = {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something", false, "A B"},
                 {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
                 {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
@@ -210,8 +211,8 @@ const Command validate{
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
         "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",
-    .examples = {{"forerun validate validation/published/megatron-sc21.yaml --group-by pp", "a source's steps, by pipeline stages",
-                  "the source tree"},
+    .examples = {{"forerun validate validation/published/megatron-sc21.yaml --group-by pp",
+                  "a source's steps, by pipeline stages", "the source tree"},
                  {"forerun validate validation/published/torchtitan.yaml --tier A --json -",
                   "one source's complete cases, for programs", "the source tree"},
                  {"forerun validate --holdout source validation/published/*.yaml",

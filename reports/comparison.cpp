@@ -124,7 +124,8 @@ class Table {
   std::string listed(Status status, const std::string& title, Why why) const {
     std::string out;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
-      if (c_.rows[i].status == status) out += paragraph("      " + padded(labels_[i]) + "  ", why(c_.rows[i]), style_.columns);
+      if (c_.rows[i].status == status)
+        out += paragraph("      " + padded(labels_[i]) + "  ", why(c_.rows[i]), style_.columns);
     }
     return out.empty() ? "" : title + out;
   }

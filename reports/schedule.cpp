@@ -19,8 +19,8 @@ using result::Schedule;
 using result::SchedulePass;
 using result::StageSchedule;
 
-/// How a kind is drawn: a capital for even chunks, small for odd ones, and what fills the rest of its cells; with colour
-/// the background fills them, brighter for odd chunks.
+/// How a kind is drawn: a capital for even chunks, small for odd ones, and what fills the rest of its cells; with
+/// colour the background fills them, brighter for odd chunks.
 struct Look {
   char letter;
   std::string_view fill;

@@ -124,7 +124,8 @@ std::string looked_at(const Search& s, const Style& style) {
 }  // namespace
 
 std::string text(const Search& s, const Style& style) {
-  std::string out = s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s, style);
+  std::string out =
+      s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s, style);
   for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out;
 }

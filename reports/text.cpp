@@ -132,9 +132,10 @@ std::string memory(const Prediction& p, const Style& style) {
   const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   if (!fullest->peak_operator.empty()) {
-    out += paragraph("  peak: ", fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s),
-                                             fullest->peak_operator),
-                     style.columns);
+    out += paragraph(
+        "  peak: ",
+        fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s), fullest->peak_operator),
+        style.columns);
   }
   if (p.host_capacity_bytes > 0) {
     out += fmt::format("  host of a node: {} of {}", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
@@ -199,8 +200,8 @@ std::string provenance(const Prediction& p) {
 
 std::string summary(const Prediction& p, const Style& style) {
   return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p) + does_not_fit(p, style) +
-         listed("Warnings", p.warnings, style) +
-         listed("Assumed where the job says nothing", p.assumptions, style) + provenance(p);
+         listed("Warnings", p.warnings, style) + listed("Assumed where the job says nothing", p.assumptions, style) +
+         provenance(p);
 }
 
 }  // namespace reports

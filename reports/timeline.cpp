@@ -14,7 +14,7 @@ constexpr int kIdle = result::kPassKinds;  // a kind of its own
 using Shares = std::array<double, result::kPassKinds + 1>;
 
 struct Content {
-  Shares share{};                                                // of the cell; adds up to 1
+  Shares share{};                                                  // of the cell; adds up to 1
   std::array<const SchedulePass*, result::kPassKinds + 1> pass{};  // with most time, of each kind
 };
 

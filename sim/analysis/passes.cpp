@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -45,7 +46,8 @@ void add_call(const plan::Segment& segment, const Call& call, const std::span<co
     return;
   }
   const PassKind kind = kind_of(segment, call, static_cast<Phase>(spans.front().phase));
-  add_pass(spans, kind, call.microbatch, call.chunk, [](const Span&) { return true; }, out);
+  add_pass(
+      spans, kind, call.microbatch, call.chunk, [](const Span&) { return true; }, out);
 }
 
 std::size_t kernels_of(const plan::Segment& segment) {

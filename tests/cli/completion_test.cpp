@@ -23,7 +23,8 @@ std::string bash_offers(const std::string& words) {
   const ScratchFolder folder;
   std::ofstream(folder / "script") << forerun("completion bash").out;
   std::ofstream(folder / "run") << "source " << (folder / "script") << "\nCOMP_WORDS=('" << FORERUN_BINARY << "' "
-                                << words << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_forerun\necho \"${COMPREPLY[*]}\"\n";
+                                << words
+                                << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_forerun\necho \"${COMPREPLY[*]}\"\n";
   const std::string command = "bash '" + (folder / "run") + "' >'" + (folder / "out") + "' 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::string out = content_of(folder / "out");

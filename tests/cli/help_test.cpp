@@ -69,7 +69,8 @@ TEST(Help, ExamplesAreAnswered) {
       ++count;
       // "Does not fit" is an answer, too.
       const int status = std::system((go + example.arguments + " >out 2>err").c_str());
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << example.arguments << '\n' << content_of(folder / "err");
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << example.arguments << '\n'
+                                                                 << content_of(folder / "err");
     }
   }
   EXPECT_GE(count, 20);
@@ -105,8 +106,8 @@ TEST(ManualPage, NoLineOfTextIsTakenForARequest) {
 TEST(ManualPage, GroffHasNothingToSay) {
   if (std::system("command -v groff >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no groff";
   const ScratchFolder folder;
-  const std::string command = "'" FORERUN_BINARY "' help --man | groff -man -Tutf8 -ww >'" + (folder / "page") + "' 2>'" +
-                              (folder / "warnings") + "'";
+  const std::string command = "'" FORERUN_BINARY "' help --man | groff -man -Tutf8 -ww >'" + (folder / "page") +
+                              "' 2>'" + (folder / "warnings") + "'";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(content_of(folder / "warnings"), "");
   EXPECT_TRUE(contains(content_of(folder / "page"), "know the training step before you run it"));

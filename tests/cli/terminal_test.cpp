@@ -24,9 +24,8 @@ const char kDraw[] = "show schedule llama3-8b-32xh200";
 std::string written(const std::string& environment, const std::string& to = "") {
   const ScratchFolder folder;
   const std::string target = to.empty() ? folder / "out" : to;
-  const std::string command =
-      "env -u COLUMNS -u NO_COLOR -u CLICOLOR_FORCE TERM=xterm " + environment + " '" FORERUN_BINARY "' " + kDraw +
-      " >'" + target + "'";
+  const std::string command = "env -u COLUMNS -u NO_COLOR -u CLICOLOR_FORCE TERM=xterm " + environment +
+                              " '" FORERUN_BINARY "' " + kDraw + " >'" + target + "'";
   EXPECT_EQ(std::system(command.c_str()), 0);
   return to.empty() ? content_of(target) : "";
 }

@@ -46,10 +46,9 @@ Schedule both_ways() {
   s.chunks = 2;
   s.step_time_s = 8;
   s.beside = s.two_way = true;
-  s.stages = {{0,
-               {{PassKind::forward, 11, 0, 0, 4},
-                {PassKind::backward, 3, 1, 0, 5},
-                {PassKind::weight_gradient, 3, 1, 6, 8}}}};
+  s.stages = {
+      {0,
+       {{PassKind::forward, 11, 0, 0, 4}, {PassKind::backward, 3, 1, 0, 5}, {PassKind::weight_gradient, 3, 1, 6, 8}}}};
   return s;
 }
 

@@ -68,11 +68,11 @@ void on_every_job(Check check) {
 
 TEST(TraceFormat, EveryEventHasWhatItsPhaseRequires) {
   const std::map<std::string, std::vector<const char*>> required{
-      {"X", {"pid", "tid", "ts", "dur", "name"}},          // complete
-      {"C", {"pid", "ts", "name", "args"}},                // counter
-      {"s", {"pid", "tid", "ts", "id", "name", "cat"}},    // flow begins
-      {"f", {"pid", "tid", "ts", "id", "name", "cat"}},    // flow ends
-      {"M", {"pid", "name", "args"}}};                     // metadata
+      {"X", {"pid", "tid", "ts", "dur", "name"}},        // complete
+      {"C", {"pid", "ts", "name", "args"}},              // counter
+      {"s", {"pid", "tid", "ts", "id", "name", "cat"}},  // flow begins
+      {"f", {"pid", "tid", "ts", "id", "name", "cat"}},  // flow ends
+      {"M", {"pid", "name", "args"}}};                   // metadata
   on_every_job([&](const Json& events) {
     for (const Json& event : events) {
       const auto fields = required.find(event.at("ph").get<std::string>());

@@ -29,9 +29,16 @@ result::Comparison comparison() {
 /// Two strategies that cannot be told apart, a third that is 10 % slower.
 result::Search search() {
   const auto choices = [](const char* tp, const char* dp, const char* recompute) {
-    return result::Choices{{"tp", tp},    {"sp", "true"},       {"cp", "1"},        {"pp", "1"},
-                           {"dp", dp},    {"zero", "1"},        {"micro_batch", "1"}, {"recompute", recompute},
-                           {"attention_kernel", "flash3"}, {"overlap.tp", "none"}};
+    return result::Choices{{"tp", tp},
+                           {"sp", "true"},
+                           {"cp", "1"},
+                           {"pp", "1"},
+                           {"dp", dp},
+                           {"zero", "1"},
+                           {"micro_batch", "1"},
+                           {"recompute", recompute},
+                           {"attention_kernel", "flash3"},
+                           {"overlap.tp", "none"}};
   };
   const auto row = [](result::Choices strategy, double step_time_s, bool tied) {
     result::SearchRow out{std::move(strategy), sample::prediction(), step_time_s, tied, 1.25, 0};
@@ -63,7 +70,8 @@ result::Scaling scaling() {
     out.row.prediction.gpus = gpus;
     return out;
   };
-  result::ScalingPoint refused{24, 0, {Status::refused, "", {}, {}, "training.global_batch: 128 is no multiple of 24"}, 0};
+  result::ScalingPoint refused{
+      24, 0, {Status::refused, "", {}, {}, "training.global_batch: 128 is no multiple of 24"}, 0};
   result::Scaling s;
   s.job = "toy on 2 x toy (16 GPUs)";
   s.efficiency = 0.8;
@@ -130,9 +138,7 @@ TEST(Views, OfAPredictionInColourOnANarrowTerminal) {
   expect_golden("predict_in_colour.txt", reports::summary(sample::too_large(), {72, true}));
 }
 TEST(Views, OfAComparison) { expect_golden("compare.txt", reports::text(comparison())); }
-TEST(Views, OfAComparisonInColour) {
-  expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true}));
-}
+TEST(Views, OfAComparisonInColour) { expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true})); }
 TEST(Views, OfASearch) { expect_golden("search.txt", reports::text(search())); }
 TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
 TEST(Views, OfScaling) { expect_golden("scale.txt", reports::text(scaling())); }
