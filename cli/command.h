@@ -20,9 +20,9 @@ struct Command {
   std::string name;
   std::string summary;            // one line of `forerun --help`
   std::vector<Operand> operands;  // each may be left out
-  std::vector<Option> options;
-  std::string notes;  // shown below the options; may be empty
-  std::vector<Example> examples;
+  std::vector<Option> options = {};
+  std::string notes = {};  // shown below the options; may be empty
+  std::vector<Example> examples = {};
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 

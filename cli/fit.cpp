@@ -102,7 +102,7 @@ const Command fit{
     .notes = job_notes() +
              "Each size is grown, or shrunk, alone; all others stay as the job has them.\n"
              "\nexit codes: 0 at least one size can be made to fit, 1 none can, 2 the input is wrong\n",
-    .examples = {{"forerun fit llama3-70b-64xh100 --set strategy.recompute=full", "every size"},
+    .examples = {{"forerun fit llama3-8b-32xh200 --set strategy.recompute=full", "every size"},
                  {"forerun fit llama3-8b-32xh200 --size sequence", "only the longest sequence"}},
     .run = run,
 };
