@@ -63,6 +63,12 @@ std::vector<std::string> Arguments::all(const std::string& option) const {
   return found == options_.end() ? std::vector<std::string>{} : found->second;
 }
 
+Arguments Arguments::behind_first_operand() const {
+  Arguments out = *this;
+  out.operands_.erase(out.operands_.begin());
+  return out;
+}
+
 namespace {
 
 /// -o is the one short option: what compilers have taught everybody.

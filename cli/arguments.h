@@ -13,12 +13,14 @@ struct Option {
   std::string value;  // "FILE"; empty: takes none
   std::string help;
   bool repeatable = false;
+  std::string offers = {};  // what shells complete a value with (cli/completion.h); files where the value is a FILE
 };
 
 struct Operand {
   std::string name;  // "JOB"
   std::string help;
   bool repeatable = false;  // the last one may be given any number of times
+  std::string offers = {};
 };
 
 class Arguments {
@@ -29,6 +31,8 @@ class Arguments {
   /// Every value of a repeatable option, in the order given.
   std::vector<std::string> all(const std::string& option) const;
   const std::vector<std::string>& operands() const { return operands_; }
+  /// The same without the first operand, which chose what to do with the others. REQUIRES: there is one.
+  Arguments behind_first_operand() const;
 
  private:
   friend Arguments parse(const std::vector<std::string>&, const std::vector<Operand>&, const std::vector<Option>&);

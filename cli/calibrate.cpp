@@ -186,19 +186,19 @@ int run(const Arguments& args) {
 const Command calibrate{
     .name = "calibrate",
     .summary = "Fits the curves that kernels and collectives are priced by.",
-    .operands = {{"PATH", "more tables for --from-data", true}},
+    .operands = {{"PATH", "more tables for --from-data", true, "<files>"}},
     .options = {{"--from-data", "PATH",
-                 "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable",
-                 true},
-                {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4"},
+                 "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true,
+                 "<files>"},
+                {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4", false, "<calibrations>"},
                 {"--out", "DIR", "write the calibration files there, those of links and fabrics below network/"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
     .notes =
-        "forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out "
-        "topologies/calibrations\n"
         "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of\n"
         "collectives; topologies/collective_places.yaml says which rows ran on which cluster.\n",
+    .examples = {{"forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out curves",
+                  "curves of kernels and collectives", "tables of measurements"}},
     .run = run,
 };
 

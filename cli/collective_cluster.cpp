@@ -20,10 +20,10 @@ Value word(const std::string& text, const std::string& option) {
 }  // namespace
 
 std::vector<Option> cluster_options() {
-  return {{"--node", "NODE", "a node of the catalogue, or the path of one"},
+  return {{"--node", "NODE", "a node of the catalogue, or the path of one", false, "<nodes> <files>"},
           {"--nodes", "N", "how many of them; 1 unless given"},
           {"--gpus", "N", "GPUs of each node that take part; all unless given"},
-          {"--fabric", "FABRIC", "how the nodes are joined; the node's own unless given"}};
+          {"--fabric", "FABRIC", "how the nodes are joined; the node's own unless given", false, "<fabrics> <files>"}};
 }
 
 std::optional<int> count_of(const Arguments& args, const std::string& option, int otherwise,

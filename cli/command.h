@@ -9,17 +9,33 @@
 
 namespace cli {
 
+/// Tests run every example, but those that need something first, in a folder of their own.
+struct Example {
+  std::string line;        // "forerun list models"
+  std::string does;        // what it answers
+  std::string needs = {};  // "logs of nccl-tests"; empty: runs as it stands
+};
+
 struct Command {
   std::string name;
   std::string summary;            // one line of `forerun --help`
   std::vector<Operand> operands;  // each may be left out
-  std::vector<Option> options;
-  std::string notes;                       // shown below the options; may be empty
+  std::vector<Option> options = {};
+  std::string notes = {};  // shown below the options; may be empty
+  std::vector<Example> examples = {};
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
 
 extern const Command predict, compare, search, purchase, scale, fit, explain, calibrate, validate, export_job,
-    import_logs, measure, list, show;
+    import_logs, measure, list, show, completion;
+
+/// All of them, in the order of `forerun --help`; defined in main.cpp.
+std::vector<const Command*> commands();
+
+/// "forerun predict [JOB] [OPTIONS]"
+std::string usage_of(const Command&);
+/// "--json FILE", "--set PATH=VALUE..."
+std::string written(const Option&);
 
 /// The text of `forerun NAME --help`.
 std::string help_of(const Command&);

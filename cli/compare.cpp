@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/vary.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -109,7 +110,7 @@ int run(const Arguments& args) {
     if (!args.has(output.flag)) continue;
     write_to(args.get(output.flag), output.flag, [&](std::ostream& out) { out << output.write(answer); });
   }
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
   });
@@ -133,9 +134,11 @@ const Command compare{
                                {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
                                {"--markdown", "FILE", "write a table for documents; - prints only it"}}),
     .notes = job_notes() +
-             "Several JOBs are compared with one another, each with the same flags laid over it:\n"
-             "  forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4\n"
+             "Several JOBs are compared with one another, each with the same flags laid over it.\n"
              "\nexit codes: 0 at least one fits, 1 none does, 2 the input is wrong\n",
+    .examples = {{"forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4",
+                  "all nine combinations, the best first"},
+                 {"forerun compare llama3-8b-32xh200 llama3-70b-64xh100 --csv -", "two jobs, as a table"}},
     .run = run,
 };
 

@@ -93,15 +93,6 @@ int run(const Arguments& args) {
   return answer.fits ? kAnswered : kDoesNotFit;
 }
 
-const char kExamples[] =
-    "\nexamples:\n"
-    "  forerun explain llama3-70b-64xh100                                    the critical path\n"
-    "  forerun explain llama3-70b-64xh100 --sensitivity --csv inputs.csv     what 10 % more of each input buys\n"
-    "  forerun explain llama3-70b-64xh100 --what-if nic=2x,hbm=+30%,gpu.memory=141GB\n"
-    "  forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s      peaks of all dtypes, in proportion\n"
-    "  forerun explain job.yaml --against t.json      a step of `forerun measure job.yaml --trace t.json`, operator by "
-    "operator\n";
-
 }  // namespace
 
 const Command explain{
@@ -118,9 +109,18 @@ const Command explain{
          {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
          {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
          {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"}}),
-    .notes = job_notes() + kExamples +
+    .notes = job_notes() +
              "\nexit codes: 0 answered, 1 the step does not fit into memory (not of --against: the "
              "step was run), 2 the input is wrong\n",
+    .examples = {{"forerun explain llama3-70b-64xh100", "the critical path"},
+                 {"forerun explain llama3-8b-32xh200 --sensitivity --csv inputs.csv",
+                  "what 10 % more of each input buys"},
+                 {"forerun explain llama3-70b-64xh100 --what-if nic=2x,hbm=+30%,gpu.memory=141GB",
+                  "the step with other figures"},
+                 {"forerun explain llama3-70b-64xh100 --what-if gpu.peak=1.2PFLOP/s",
+                  "peaks of all dtypes, in proportion"},
+                 {"forerun explain job.yaml --against t.json",
+                  "a step of `forerun measure job.yaml --trace t.json`, operator by operator", "a recorded step"}},
     .run = run,
 };
 

@@ -68,12 +68,15 @@ const Command export_job{
     .summary = "Writes a Job as the flags or files of a training framework.",
     .operands = {job_operand()},
     .options = with_job_flags(
-        {{"--to", "FRAMEWORK", "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm"},
+        {{"--to", "FRAMEWORK", "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm", false,
+          "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm"},
          {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"}}),
     .notes =
         job_notes() +
         "What the framework cannot express is refused by the key of the Job, with the reason (docs/frameworks.md).\n"
         "slurm is a batch script around the framework of the Job's own profile.\n",
+    .examples = {{"forerun export llama3-70b-64xh100 --to megatron -o launch", "a script with Megatron-LM's flags"},
+                 {"forerun export llama3-70b-64xh100 --to slurm", "the same as a batch job"}},
     .run = run,
 };
 

@@ -96,12 +96,14 @@ const Command fit{
     .name = "fit",
     .summary = "Finds the longest sequence, the largest microbatch and the largest model that fit.",
     .operands = {job_operand()},
-    .options = with_job_flags({{kSize, "NAME", "only one of sequence, context, micro_batch, layers, width"},
+    .options = with_job_flags({{kSize, "NAME", "only one of sequence, context, micro_batch, layers, width", false,
+                                "sequence context micro_batch layers width"},
                                {"--json", "FILE", "write the result (docs/scale.md); - prints only it"}}),
     .notes = job_notes() +
-             "Each size is grown, or shrunk, alone; all others stay as the job has them:\n"
-             "  forerun fit llama3-70b-64xh100 --set strategy.recompute=full\n"
+             "Each size is grown, or shrunk, alone; all others stay as the job has them.\n"
              "\nexit codes: 0 at least one size can be made to fit, 1 none can, 2 the input is wrong\n",
+    .examples = {{"forerun fit llama3-8b-32xh200 --set strategy.recompute=full", "every size"},
+                 {"forerun fit llama3-8b-32xh200 --size sequence", "only the longest sequence"}},
     .run = run,
 };
 

@@ -48,21 +48,24 @@ const Command import_logs{
         "Makes Jobs from frameworks' configurations, calibration files from measurements, recorded steps from "
         "profiles.",
     .operands =
-        {{"FORMAT", "megatron torchtitan deepspeed accelerate-fsdp huggingface, nccl-tests, kineto"},
+        {{"FORMAT", "megatron torchtitan deepspeed accelerate-fsdp huggingface, nccl-tests, kineto", false,
+          "megatron torchtitan deepspeed accelerate-fsdp huggingface nccl-tests kineto"},
          {"FILE",
           "the configuration; or logs of nccl-tests, one test or more a file, the JSON of -J too; or a trace of "
           "PyTorch's profiler",
-          true}},
+          true, "<files>"}},
     .options = options(),
     .notes =
-        "forerun import megatron train.sh --node dgx-h100 --nodes 8 -o job.yaml\n"
-        "forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml\n"
-        "forerun import kineto rank0.pt.trace.json.gz -o recorded.json; then forerun explain JOB --against "
-        "recorded.json\n"
         "Job flags give what a configuration lacks and override what it says; options that are not understood are told "
         "by\n"
         "name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "
         "(docs/network.md).\n",
+    .examples = {{"forerun import megatron train.sh --node dgx-h100 --nodes 8 -o job.yaml",
+                  "the Job of a launch script", "a script"},
+                 {"forerun import nccl-tests all_reduce.log all_gather.log --node dgx-h100 -o my-links.yaml",
+                  "curves for `links:` of a node", "logs of nccl-tests"},
+                 {"forerun import kineto rank0.pt.trace.json.gz -o recorded.json",
+                  "a step for `forerun explain JOB --against recorded.json`", "a profile"}},
     .run = run,
 };
 

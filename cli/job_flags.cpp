@@ -12,33 +12,37 @@ namespace {
 
 struct JobFlag {
   const char *name, *path, *value, *help;  // an empty value: the flag alone means true
+  const char* offers = "";
 };
 
+constexpr char kDtypes[] = "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4";
+constexpr char kSchedules[] = "gpipe 1f1b interleaved zb-h1 zb-h2 zb-v dualpipe pipedream";
+constexpr char kAttentionKernels[] = "unfused fused_softmax flash1 flash2 flash3 cudnn";
+
 constexpr std::array kJobFlags{
-    JobFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json"},
-    JobFlag{"--node", "cluster.node", "NAME", "the machine: dgx-h100"},
+    JobFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json", "<models> <files>"},
+    JobFlag{"--node", "cluster.node", "NAME", "the machine: dgx-h100", "<nodes> <files>"},
     JobFlag{"--nodes", "cluster.nodes", "N", "how many of them"},
     JobFlag{"--gpus-per-node", "cluster.node.gpus", "N", "when not all of a node's GPUs are used"},
-    JobFlag{"--fabric", "cluster.fabric", "NAME", "what joins the nodes: rail-400g"},
+    JobFlag{"--fabric", "cluster.fabric", "NAME", "what joins the nodes: rail-400g", "<fabrics> <files>"},
     JobFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
     JobFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
     JobFlag{"--micro-batch", "training.micro_batch", "N", "sequences in one forward of one replica"},
-    JobFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
-    JobFlag{"--optimizer", "training.optimizer", "NAME", "adamw sgd"},
+    JobFlag{"--precision", "training.precision", "DTYPE", kDtypes, kDtypes},
+    JobFlag{"--optimizer", "training.optimizer", "NAME", "adamw adamw8bit sgd", "adamw adamw8bit sgd"},
     JobFlag{"--tp", "strategy.tp", "N", "tensor parallel"},
     JobFlag{"--sp", "strategy.sp", "", "Megatron sequence parallel"},
     JobFlag{"--cp", "strategy.cp", "N", "context parallel"},
     JobFlag{"--pp", "strategy.pp", "N", "pipeline stages"},
     JobFlag{"--vpp", "strategy.vpp", "N", "model chunks a stage (virtual pipeline)"},
-    JobFlag{"--schedule", "strategy.schedule", "NAME", "gpipe 1f1b interleaved"},
+    JobFlag{"--schedule", "strategy.schedule", "NAME", kSchedules, kSchedules},
     JobFlag{"--dp", "strategy.dp", "N", "data parallel; what is left of the GPUs by default"},
     JobFlag{"--ep", "strategy.ep", "N", "expert parallel"},
-    JobFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP"},
+    JobFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP", "0 1 2 3"},
     JobFlag{"--recompute", "strategy.recompute", "KIND",
-            "none selective full selective_ops, or {kind: full, layers: N}"},
-    JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME",
-            "unfused fused_softmax flash1 flash2 flash3 cudnn"},
-    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none"},
+            "none selective full selective_ops, or {kind: full, layers: N}", "none selective full selective_ops"},
+    JobFlag{"--attention-kernel", "strategy.attention_kernel", "NAME", kAttentionKernels, kAttentionKernels},
+    JobFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none", "<frameworks>"},
     JobFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };
 
@@ -73,15 +77,14 @@ void lay_over(config::Value& job, const Arguments& args) {
 
 }  // namespace
 
-Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`"}; }
+Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`", false, "<jobs> <files>"}; }
 
 std::string job_notes() {
-  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job, as in\n"
-         "  forerun predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --zero 1\n";
+  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job.\n";
 }
 
 std::vector<Option> with_job_flags(std::vector<Option> own) {
-  for (const JobFlag& flag : kJobFlags) own.push_back({flag.name, flag.value, flag.help});
+  for (const JobFlag& flag : kJobFlags) own.push_back({flag.name, flag.value, flag.help, false, flag.offers});
   own.push_back({kSet, "PATH=VALUE", "any field of the Job: strategy.overlap.tp=wgrad", true});
   return own;
 }

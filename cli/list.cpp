@@ -47,9 +47,12 @@ int run(const Arguments& args) {
 const Command list{
     .name = "list",
     .summary = "Lists the names in the catalogue.",
-    .operands = {{"KIND", "models nodes gpus fabrics frameworks jobs calibrations; all of them when left out"}},
+    .operands = {{"KIND", "models nodes gpus fabrics frameworks jobs calibrations; all of them when left out", false,
+                  "models nodes gpus fabrics frameworks jobs calibrations"}},
     .options = {{"--json", "FILE", "write the names as JSON; - prints only it"}},
     .notes = "",
+    .examples = {{"forerun list models", "the models of the catalogue"},
+                 {"forerun list --json -", "all names, for programs"}},
     .run = run,
 };
 

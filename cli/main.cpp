@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/man_page.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/base/heap.h"
@@ -18,16 +19,17 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict,   &compare,  &search,     &purchase,    &scale,   &fit,  &explain,
-                           &calibrate, &validate, &export_job, &import_logs, &measure, &list, &show};
+const std::array kCommands{&predict,  &compare,    &search,      &purchase, &scale, &fit,  &explain,   &calibrate,
+                           &validate, &export_job, &import_logs, &measure,  &list,  &show, &completion};
 
 std::string help() {
   std::string out =
       "forerun predicts the time and memory of a training step of a large model on a GPU cluster.\n\n"
       "usage: forerun SUBCOMMAND [OPTIONS]\n\n";
-  for (const Command* command : kCommands) out += fmt::format("  {:<10}{}\n", command->name, command->summary);
+  for (const Command* command : kCommands) out += fmt::format("  {:<11}{}\n", command->name, command->summary);
   return out +
-         "\n`forerun SUBCOMMAND --help` shows its options; `forerun --version` the version.\n"
+         "\n`forerun SUBCOMMAND --help` shows its options, `forerun help --man` all of it as a manual page; "
+         "`forerun --version` the version.\n"
          "exit codes: 0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed\n";
 }
 
@@ -62,6 +64,8 @@ int run(const std::vector<std::string>& words) {
     print("forerun " FORERUN_VERSION "\n");
   } else if (first == "--help" || first == "-h" || (first == "help" && rest.empty())) {
     print(help());
+  } else if (first == "help" && rest.front() == "--man") {
+    print(man_page(commands(), FORERUN_VERSION));
   } else if (first == "help") {
     print(help_of(command_named(rest.front())));
   } else {
@@ -73,6 +77,9 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::vector<const Command*> commands() { return {kCommands.begin(), kCommands.end()}; }
+
 }  // namespace cli
 
 int main(int argc, char** argv) {

@@ -104,7 +104,7 @@ const Command measure{
     .summary = "train a job for a few steps, on this machine's GPUs or its CPU; or check the GPUs",
     .operands = {job_operand()},
     .options = with_job_flags(
-        {{"--backend", "NAME", "gpu or cpu (in double); gpu when not given"},
+        {{"--backend", "NAME", "gpu or cpu (in double); gpu when not given", false, "gpu cpu"},
          {"--gpus", "N", "how many ranks to start, one a GPU; as many as JOB is cut for when not given"},
          {"--steps", "N", "steps to time, or to train on the CPU; 10 when not given"},
          {"--warmup", "N", "gpu: steps before those; 3 when not given"},
@@ -121,6 +121,9 @@ const Command measure{
         "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share "
         "cards:\n"
         "that shows that all works together, and its times mean nothing.\n",
+    .examples = {{"forerun measure llama3-8b-8xh100-torchtitan --steps 20", "a step on the GPUs here", "GPUs"},
+                 {"forerun measure tiny.yaml --backend cpu --steps 2", "a tiny model, trained on the CPU",
+                  "a job of a tiny model"}},
     .run = run,
 };
 

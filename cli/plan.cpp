@@ -206,13 +206,18 @@ std::vector<Option> plan_options() {
 const Command purchase{
     .name = "plan",
     .summary = "Which cluster to rent or buy for a training run: days, cost, risk, and what would change it.",
-    .operands = {{"PLAN", "a plan file (docs/plan.md), and NODE:COUNTS of more candidates", true}},
+    .operands = {{"PLAN", "a plan file (docs/plan.md), and NODE:COUNTS of more candidates", true, "<files>"}},
     .options = plan_options(),
     .notes =
-        "Flags override the file, and --set overrides both. Without PLAN the flags alone make it:\n"
-        "  forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32\n"
+        "Flags override the file, and --set overrides both. Without PLAN the flags alone make it.\n"
         "Ctrl-C ends the searches; the answer is then of what was looked at.\n"
         "\nexit codes: 0 a candidate is recommended, 1 none will do, 2 the input is wrong, 130 interrupted\n",
+    .examples =
+        {{"forerun plan --model llama3-8b --tokens 100B --deadline 30d --candidates dgx-h100:4,8 --fix pp=1 --fix "
+          "cp=1 --fix zero=1",
+          "days, cost and risk of two clusters"},
+         {"forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32",
+          "which of four clusters, and what would change that", "some minutes"}},
     .run = run,
 };
 

@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "reports/json.h"
@@ -30,7 +31,7 @@ int run(const Arguments& args) {
     write_to(trace, "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });
   }
   const bool stdout_is_taken = json == "-" || trace == "-";
-  if (!stdout_is_taken && !args.has("--quiet")) print(reports::summary(outcome.prediction));
+  if (!stdout_is_taken && !args.has("--quiet")) print(reports::summary(outcome.prediction, stdout_style()));
   return outcome.prediction.fits ? kAnswered : kDoesNotFit;
 }
 
@@ -44,6 +45,12 @@ const Command predict{
                                {"--trace", "FILE", "write the timeline for ui.perfetto.dev; - prints only it"},
                                {"--quiet", "", "no summary: exit code and files only"}}),
     .notes = job_notes() + "\nexit codes: 0 it fits, 1 it does not, 2 the input is wrong\n",
+    .examples = {{"forerun predict llama3-70b-64xh100", "a step of Llama 3 70B on 64 H100"},
+                 {"forerun predict llama3-70b-64xh100 --set strategy.recompute=full --json -",
+                  "the same with full recomputation, for programs"},
+                 {"forerun predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --zero 1",
+                  "a job of flags alone"},
+                 {"forerun predict llama3-8b-32xh200 --quiet --trace step.json", "a timeline for ui.perfetto.dev"}},
     .run = run,
 };
 

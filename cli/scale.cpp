@@ -187,16 +187,18 @@ const Command scale{
     .operands = {job_operand()},
     .options = with_job_flags(with_search_flags(
         {{kGpus, "COUNTS", "8..16384 doubles from 8; or 8,16,24"},
-         {kKind, "KIND", "strong: the global batch stays; weak: it grows with the GPUs; both by default"},
+         {kKind, "KIND", "strong: the global batch stays; weak: it grows with the GPUs; both by default", false,
+          "strong weak"},
          {kEfficiency, "SHARE", "tell where efficiency falls under it; 0.8 by default"},
          {kSearch, "", "each point with its own best strategy: keys that the file does not fix are searched"},
          {"--json", "FILE", "write the result (docs/scale.md); - prints only it"},
          {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
     .notes = job_notes() +
-             "The strategy stays as the job has it, and what it leaves of the GPUs is data parallel:\n"
-             "  forerun scale llama3-70b-64xh100 --gpus 64..16384 --kind weak\n"
-             "  forerun scale llama3-70b-64xh100 --gpus 64..1024 --search --free all\n"
+             "The strategy stays as the job has it, and what it leaves of the GPUs is data parallel.\n"
              "\nexit codes: 0 at least one point fits, 1 none does, 2 the input is wrong\n",
+    .examples = {{"forerun scale llama3-70b-64xh100 --gpus 64..1024 --kind weak", "the batch grows with the GPUs"},
+                 {"forerun scale llama3-8b-32xh200 --gpus 8,16 --search --fix pp=1 --fix tp=1",
+                  "each point with its own best strategy"}},
     .run = run,
 };
 

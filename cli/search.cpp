@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/search_together.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
@@ -78,7 +79,7 @@ int run(const Arguments& args) {
   if (args.has("--json"))
     write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
   if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   if (!answer.complete) return kInterrupted;
   return answer.results.empty() ? kDoesNotFit : kAnswered;
 }
@@ -90,19 +91,25 @@ const Command search{
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
     .options = with_job_flags(
-        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
+                            "step_time cost memory energy tokens_per_dollar"},
                            {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
                            {"--top", "N", "how many strategies are shown; 10 by default"},
                            {"--threads", "N", "0, the default: one for each core"},
                            {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
                            {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
-    .notes = job_notes() +
-             "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
-             "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"
-             "Started by mpirun, srun or torchrun the processes share the work, and the first tells the answer:\n"
-             "  mpirun -n 64 forerun search job.yaml\n"
-             "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
-             "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
+    .notes =
+        job_notes() +
+        "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
+        "Started by mpirun, srun or torchrun (mpirun -n 64 forerun search job.yaml) the processes share the work, and\n"
+        "the first tells the answer.\n"
+        "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
+        "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",
+    .examples = {{"forerun search --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --fix pp=1 "
+                  "--fix cp=1",
+                  "the best strategies without a pipeline and context parallelism"},
+                 {"forerun search llama3-70b-64xh100 --free recompute,micro_batch --allow zero=1,3 --top 3",
+                  "three keys of a file are set free, one of them within limits"}},
     .run = run,
 };
 

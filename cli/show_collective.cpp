@@ -16,6 +16,7 @@ namespace {
 
 using Faults = std::vector<base::Fault>;
 
+constexpr const char* kAlgorithms = "auto ring tree nvls nvls_tree collnet pat direct hierarchical";
 constexpr const char* kUsage = "write forerun show collective all_reduce --node dgx-h100 --nodes 4";
 
 plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
@@ -78,11 +79,10 @@ std::vector<std::int64_t> sizes_from(const Arguments& args, Faults& faults) {
 
 std::vector<Option> collective_options() {
   std::vector<Option> options = cluster_options();
-  options.push_back({"--algorithm", "NAME", "auto ring tree nvls nvls_tree collnet pat direct hierarchical"});
+  options.push_back({"--algorithm", "NAME", kAlgorithms, false, kAlgorithms});
   options.push_back({"--min", "SIZE", "smallest message; 8 bytes unless given"});
   options.push_back({"--max", "SIZE", "largest message; 8GiB unless given"});
   options.push_back({"--csv", "", "print the rows as CSV instead"});
-  for (Option& option : options) option.help = "collective: " + option.help;
   return options;
 }
 

@@ -200,9 +200,9 @@ const Command validate{
     .summary = "Holds predictions against published measurements, or against a step measured here.",
     .operands = {{"FILE",
                   "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB",
-                  true}},
+                  true, "<files>"}},
     .options =
-        {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something"},
+        {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something", false, "A B"},
          {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
          {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
          {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
@@ -220,6 +220,12 @@ const Command validate{
     .notes =
         "Several keys are separated by commas; tp+pp groups by both at once.\n"
         "exit codes: 0 answered, refused cases included; 2 a file or an option is wrong\n",
+    .examples = {{"forerun validate validation/published/megatron-sc21.yaml --group-by pp",
+                  "a source's steps, by pipeline stages", "the source tree"},
+                 {"forerun validate validation/published/torchtitan.yaml --tier A --json -",
+                  "one source's complete cases, for programs", "the source tree"},
+                 {"forerun validate --holdout source validation/published/*.yaml",
+                  "the same with each source left out of what steps decided", "the source tree and a minute"}},
     .run = run,
 };
 

@@ -62,7 +62,7 @@ std::string why_it_does_not_fit(const Prediction& p) {
 
 class Table {
  public:
-  explicit Table(const Comparison& c) : c_(c) {
+  Table(const Comparison& c, const Style& style) : c_(c), style_(style) {
     std::set<std::string> jobs;
     for (const ComparisonRow& row : c.rows) jobs.insert(row.job);
     for (const ComparisonRow& row : c.rows) {
@@ -85,7 +85,7 @@ class Table {
                          percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
                          percent(p.bubble_fraction));
     }
-    if (out.empty()) return "Nothing fits.\n";
+    if (out.empty()) return inked("Nothing fits.", Ink::red, style_) + '\n';
     const bool by_time = c_.order == Comparison::Order::step_time;
     return fmt::format("Best first, by {}\n\n{:>4}  {}{:>10}{:>9}{:>14}{:>9}{:>9}{:>10}{:>8}{:>9}\n",
                        by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", "", padded(""),
@@ -94,7 +94,7 @@ class Table {
   }
 
   std::string too_large() const {
-    return listed(Status::does_not_fit, "\nDoes not fit\n",
+    return listed(Status::does_not_fit, '\n' + inked("Does not fit", Ink::red, style_) + '\n',
                   [](const ComparisonRow& row) { return why_it_does_not_fit(row.prediction); });
   }
   std::string refused() const {
@@ -104,7 +104,7 @@ class Table {
     std::string out;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       for (const std::string& warning : result::own_warnings(c_, c_.rows[i])) {
-        out += paragraph("      " + padded(labels_[i]) + "  ", warning);
+        out += paragraph("      " + padded(labels_[i]) + "  ", warning, style_.columns);
       }
     }
     return out.empty() ? "" : "\nTo know\n" + out;
@@ -121,23 +121,25 @@ class Table {
     return label + std::string(std::max(0, width_ - columns(label)), ' ');
   }
   template <class Why>
-  std::string listed(Status status, const char* title, Why why) const {
+  std::string listed(Status status, const std::string& title, Why why) const {
     std::string out;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
-      if (c_.rows[i].status == status) out += paragraph("      " + padded(labels_[i]) + "  ", why(c_.rows[i]));
+      if (c_.rows[i].status == status)
+        out += paragraph("      " + padded(labels_[i]) + "  ", why(c_.rows[i]), style_.columns);
     }
     return out.empty() ? "" : title + out;
   }
 
   const Comparison& c_;
+  const Style& style_;
   std::vector<std::string> labels_;
   int width_ = 0;
 };
 
 }  // namespace
 
-std::string text(const Comparison& c) {
-  const Table table(c);
+std::string text(const Comparison& c, const Style& style) {
+  const Table table(c, style);
   return table.fitting() + table.too_large() + table.refused() + table.notes();
 }
 

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "core/result/comparison.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// What fits, best first; then what does not and why; then what was refused and why.
-std::string text(const result::Comparison&);
+std::string text(const result::Comparison&, const Style& = {});
 
 /// One JSON object, indented, with a newline at its end.
 std::string json(const result::Comparison&);

@@ -34,7 +34,7 @@ int columns(std::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string paragraph(std::string_view first, std::string_view text) {
+std::string paragraph(std::string_view first, std::string_view text, int width) {
   const int indent = columns(first);
   std::string out(first);
   int at = indent;
@@ -44,7 +44,7 @@ std::string paragraph(std::string_view first, std::string_view text) {
     const std::string_view word = text.substr(0, space);
     text.remove_prefix(space == text.npos ? text.size() : space + 1);
     if (word.empty()) continue;
-    if (!line_is_empty && at + 1 + columns(word) > kColumns) {
+    if (!line_is_empty && at + 1 + columns(word) > width) {
       out += '\n' + std::string(indent, ' ');
       at = indent;
       line_is_empty = true;

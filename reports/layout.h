@@ -22,8 +22,8 @@ std::string percent(double share);
 /// Columns that UTF-8 text takes on a terminal, one for each code point.
 int columns(std::string_view text);
 
-/// `text` behind `first`, broken between words so that no line is wider than kColumns unless one word is; lines after
+/// `text` behind `first`, broken between words so that no line is wider than `width` unless one word is; lines after
 /// the first are indented as far as `first` is wide. Ends with a newline.
-std::string paragraph(std::string_view first, std::string_view text);
+std::string paragraph(std::string_view first, std::string_view text, int width = kColumns);
 
 }  // namespace reports

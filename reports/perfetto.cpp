@@ -194,6 +194,8 @@ class Writer {
       for (std::size_t k = 0; k < std::min(senders.size(), receivers.size()); ++k) {
         const std::size_t both = std::min(senders[k].spans.size(), receivers[k].spans.size());
         for (std::size_t n = 0; n < both; ++n) {
+          // On clocks of their own (a step without a barrier) a receive may have ended before its send begins.
+          if (receivers[k].spans[n]->end < senders[k].spans[n]->start) continue;
           arrow("transfer", senders[k].track, *senders[k].spans[n], receivers[k].track, *receivers[k].spans[n]);
         }
       }

@@ -16,7 +16,8 @@ namespace reports {
 ///
 /// Arrows inside a process go from the last operator of the awaited stream that had ended when the waiting one started.
 /// Arrows between processes join the n-th send on a channel with the n-th receive on it; where several ranks of a stage
-/// use one channel (an unfolded run), the k-th sending rank meets the k-th receiving one.
+/// use one channel (an unfolded run), the k-th sending rank meets the k-th receiving one. One
+/// whose receive had ended before its send began, on clocks that differ, is left out.
 void write_perfetto(const trace::Trace&, std::ostream&);
 
 /// Several traces of one step in one timeline, each with its own processes, "measured: stage 0, rank 0"; all begin at

@@ -19,8 +19,8 @@ using result::SearchRow;
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
-std::string results_text(const Search& s) {
-  if (s.results.empty()) return "Nothing fits.\n";
+std::string results_text(const Search& s, const Style& style) {
+  if (s.results.empty()) return inked("Nothing fits.", Ink::red, style) + '\n';
   std::string out = fmt::format("Best first, by {}\n\n{:>4}  {:>10}{:>9}{:>9}{:>10}{:>8}\n", s.by, "", "step time",
                                 "of best", "MFU", "peak", "of GPU");
   const double best = s.results.front().prediction.step_time_s;
@@ -28,10 +28,11 @@ std::string results_text(const Search& s) {
   for (const SearchRow& row : s.results) {
     const result::Prediction& p = row.prediction;
     ++rank;
-    const std::string figures = fmt::format(
+    std::string figures = fmt::format(
         "{:>4}{} {:>10}{:>9}{:>9}{:>10}{:>7.0f}%  ", rank, row.tied || rank == 1 ? '=' : ' ',
         base::human(base::Seconds(p.step_time_s)), fmt::format("x{:.3f}", p.step_time_s / best), percent(p.mfu),
         bytes(p.peak_bytes), 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes));
+    if (row.tied || rank == 1) figures = inked(figures, Ink::green, style);
     out += figures + strategy_words(row.strategy) + '\n';
   }
   return out;
@@ -71,7 +72,7 @@ std::string money_text(const Search& s) {
   return out;
 }
 
-std::string looked_at(const Search& s) {
+std::string looked_at(const Search& s, const Style& style) {
   std::string out = fmt::format(
       "\nLooked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} "
       "were "
@@ -88,18 +89,19 @@ std::string looked_at(const Search& s) {
     for (const auto& [value, count] : key.values) {
       values += fmt::format("{}{} ({})", values.empty() ? "" : ", ", value, counted(count));
     }
-    out += paragraph(fmt::format("  {:<18}  ", key.key), values);
+    out += paragraph(fmt::format("  {:<18}  ", key.key), values, style.columns);
   }
   if (!s.left_out.empty()) out += "\nNot searched unless asked for\n";
-  for (const auto& [key, what] : s.left_out) out += paragraph(fmt::format("  {:<18}  ", key), what);
+  for (const auto& [key, what] : s.left_out) out += paragraph(fmt::format("  {:<18}  ", key), what, style.columns);
   return out;
 }
 
 }  // namespace
 
-std::string text(const Search& s) {
-  std::string out = s.job + "\n\n" + results_text(s) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s);
-  for (const std::string& note : s.notes) out += '\n' + paragraph("", note);
+std::string text(const Search& s, const Style& style) {
+  std::string out =
+      s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s, style);
+  for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out;
 }
 

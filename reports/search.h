@@ -5,11 +5,12 @@
 #include <string>
 
 #include "core/result/search.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// The best ones and who is tied with the first, the front of time against memory, what was looked at and what was not.
-std::string text(const result::Search&);
+std::string text(const result::Search&, const Style& = {});
 
 /// One JSON object, indented, with a newline at its end.
 std::string json(const result::Search&);

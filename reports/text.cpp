@@ -54,8 +54,8 @@ std::string why_so_wide(const Prediction& p) {
   return out;
 }
 
-std::string headline(const Prediction& p) {
-  std::string out = paragraph("", p.job) + '\n';
+std::string headline(const Prediction& p, const Style& style) {
+  std::string out = paragraph("", p.job, style.columns) + '\n';
   out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
                      of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
   out += why_so_wide(p);
@@ -74,7 +74,7 @@ std::string headline(const Prediction& p) {
   return out;
 }
 
-std::string breakdown(const Prediction& p) {
+std::string breakdown(const Prediction& p, const Style& style) {
   if (p.breakdown_s.empty() || !(p.step_time_s > 0)) return "";
   std::string out = p.stages.size() > 1
                         ? fmt::format("\nWhere the time goes, stage {} (the slowest)\n", p.breakdown_stage)
@@ -84,7 +84,7 @@ std::string breakdown(const Prediction& p) {
     const double share = time / p.step_time_s;
     const std::string length = bar(share, 40);
     out += fmt::format("  {:<14}{:>12}{:>10}{}{}\n", spaced(name), of_step(p, time), percent(share),
-                       length.empty() ? "" : "  ", length);
+                       length.empty() ? "" : "  ", inked(length, name == "bubble" ? Ink::yellow : Ink::cyan, style));
   }
   return out + fmt::format("  {:<14}{:>12}{:>10}\n", "step", of_step(p, p.step_time_s), percent(1));
 }
@@ -113,16 +113,18 @@ std::vector<const StageMemory*> shown_stages(const Prediction& p) {
   return stages;
 }
 
-std::string memory(const Prediction& p) {
+std::string memory(const Prediction& p, const Style& style) {
   if (p.stages.empty() || p.capacity_bytes <= 0) return "";
   std::string out = fmt::format("\nMemory of one GPU, of {}\n", bytes(p.capacity_bytes));
   const auto stages = shown_stages(p);
   for (const StageMemory* stage : stages) {
     const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(p.capacity_bytes);
-    std::string row = fmt::format("  stage {:<3}{:>9}{:>9}  {}", stage->stage, bytes(stage->peak_bytes), percent(share),
-                                  gauge(share, kGauge));
-    row += std::string(std::max(1, kLargestAt - columns(row)), ' ');
-    out += row + largest(*stage, kColumns - columns(row)) + '\n';
+    const std::string row =
+        fmt::format("  stage {:<3}{:>9}{:>9}  ", stage->stage, bytes(stage->peak_bytes), percent(share));
+    const std::string cells = gauge(share, kGauge);
+    const int used = std::max(kLargestAt, columns(row) + columns(cells) + 1);
+    out += row + inked(cells, share > 1 ? Ink::red : Ink::green, style) +
+           std::string(used - columns(row) - columns(cells), ' ') + largest(*stage, style.columns - used) + '\n';
   }
   if (stages.size() < p.stages.size()) {
     out += fmt::format("  and {} stages that hold less\n", p.stages.size() - stages.size());
@@ -130,8 +132,10 @@ std::string memory(const Prediction& p) {
   const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   if (!fullest->peak_operator.empty()) {
-    out += paragraph("  peak: ", fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s),
-                                             fullest->peak_operator));
+    out += paragraph(
+        "  peak: ",
+        fmt::format("stage {} at {}, {}", fullest->stage, seconds(fullest->peak_time_s), fullest->peak_operator),
+        style.columns);
   }
   if (p.host_capacity_bytes > 0) {
     out += fmt::format("  host of a node: {} of {}", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
@@ -158,22 +162,24 @@ std::string communication(const Prediction& p) {
          rows;
 }
 
-std::string does_not_fit(const Prediction& p) {
+std::string does_not_fit(const Prediction& p, const Style& style) {
   if (p.fits) return "";
   const bool host = p.attack == "host_memory", drives = p.attack == "nvme";
   const std::int64_t needed = host ? p.host_bytes : drives ? p.nvme_bytes : p.peak_bytes;
   const std::int64_t there = host ? p.host_capacity_bytes : drives ? p.nvme_capacity_bytes : p.capacity_bytes;
-  std::string out = fmt::format("\nDOES NOT FIT: {} needed, {} there ({} too much)\n", bytes(needed), bytes(there),
-                                bytes(needed - there));
+  std::string out = fmt::format("\n{}: {} needed, {} there ({} too much)\n", inked("DOES NOT FIT", Ink::red, style),
+                                bytes(needed), bytes(there), bytes(needed - there));
   if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack));
-  for (std::size_t i = 0; i < p.mends.size(); ++i) out += paragraph(i ? "    or   " : "    with ", p.mends[i]);
+  for (std::size_t i = 0; i < p.mends.size(); ++i) {
+    out += paragraph(i ? "    or   " : "    with ", p.mends[i], style.columns);
+  }
   return out;
 }
 
-std::string listed(const char* title, const std::vector<std::string>& lines) {
+std::string listed(const char* title, const std::vector<std::string>& lines, const Style& style) {
   if (lines.empty()) return "";
   std::string out = std::string("\n") + title + '\n';
-  for (const std::string& line : lines) out += paragraph("  - ", line);
+  for (const std::string& line : lines) out += paragraph("  - ", line, style.columns);
   return out;
 }
 
@@ -192,9 +198,10 @@ std::string provenance(const Prediction& p) {
 
 }  // namespace
 
-std::string summary(const Prediction& p) {
-  return headline(p) + breakdown(p) + memory(p) + communication(p) + does_not_fit(p) + listed("Warnings", p.warnings) +
-         listed("Assumed where the job says nothing", p.assumptions) + provenance(p);
+std::string summary(const Prediction& p, const Style& style) {
+  return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p) + does_not_fit(p, style) +
+         listed("Warnings", p.warnings, style) + listed("Assumed where the job says nothing", p.assumptions, style) +
+         provenance(p);
 }
 
 }  // namespace reports

@@ -1,4 +1,4 @@
-// reports/text.h -- a prediction for people: one screen, at most 100 columns, plain UTF-8 without colour.
+// reports/text.h -- a prediction for people: one screen, at most 100 columns unless more are there.
 //
 //   Step time         12.3 s    80 % interval 11.5 s to 13.3 s
 //   Where the time goes, stage 3 (the slowest)
@@ -10,10 +10,11 @@
 #include <string>
 
 #include "core/result/prediction.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// Ends with a newline. Entries of the breakdown that are zero are left out, so what is shown still adds up.
-std::string summary(const result::Prediction&);
+std::string summary(const result::Prediction&, const Style& = {});
 
 }  // namespace reports

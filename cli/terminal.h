@@ -1,0 +1,13 @@
+// cli/terminal.h -- what is known of the terminal: its width, and whether it wants colour.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/style.h"
+
+namespace cli {
+
+/// For text on stdout. Columns: $COLUMNS, else the terminal's own, else 100. Colour: on a terminal that is not dumb,
+/// unless $NO_COLOR is set (no-color.org); $CLICOLOR_FORCE asks for it elsewhere, too.
+reports::Style stdout_style();
+
+}  // namespace cli

@@ -1,0 +1,13 @@
+// sim/schedule.h -- the step of a Job as its pipeline runs it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/result/schedule.h"
+#include "core/spec/job.h"
+
+namespace sim {
+
+/// REQUIRES: check(job).empty() and resolved (config::read_job does both).
+result::Schedule schedule_of(const spec::Job&);
+
+}  // namespace sim

@@ -1,0 +1,116 @@
+// tests/cli/help_test.cpp -- what every subcommand tells of itself: examples that run, and a manual page.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using testing_support::Answer;
+using testing_support::contains;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::ScratchFolder;
+
+/// As `forerun --help` lists them.
+std::vector<std::string> subcommands() {
+  std::istringstream lines(forerun("--help").out);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ")) out.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return out;
+}
+
+struct Example {
+  std::string arguments, does;
+};
+
+std::vector<Example> examples(const std::string& subcommand) {
+  std::istringstream lines(forerun(subcommand + " --help").out);
+  std::vector<Example> out;
+  bool begun = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string begin = "  forerun ";
+    if (begun && line.starts_with(begin)) {
+      Example& example = out.emplace_back();
+      example.arguments = line.substr(begin.size());
+      std::getline(lines, example.does);
+    }
+    begun |= line == "examples:";
+  }
+  return out;
+}
+
+/// What needs something first says so in its description.
+bool runs(const Example& example) {
+  const std::size_t needs = example.does.find("(needs ");
+  return needs == example.does.npos || example.does.substr(needs) == "(needs the source tree)";
+}
+
+TEST(Help, EverySubcommandHasExamples) {
+  const auto all = subcommands();
+  EXPECT_GE(all.size(), 13u);
+  for (const std::string& subcommand : all) EXPECT_FALSE(examples(subcommand).empty()) << subcommand;
+}
+
+TEST(Help, ExamplesAreAnswered) {
+  const ScratchFolder folder;  // some write files
+  std::filesystem::create_directory_symlink(FORERUN_SOURCE_DIR "/validation", folder / "validation");
+  const std::string go = "cd '" + (folder / "") + "' && '" FORERUN_BINARY "' ";
+  int count = 0;
+  for (const std::string& subcommand : subcommands()) {
+    for (const Example& example : examples(subcommand)) {
+      if (!runs(example)) continue;
+      ++count;
+      // "Does not fit" is an answer, too.
+      const int status = std::system((go + example.arguments + " >out 2>err").c_str());
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << example.arguments << '\n'
+                                                                 << content_of(folder / "err");
+    }
+  }
+  EXPECT_GE(count, 20);
+}
+
+TEST(ManualPage, HasASectionForEverySubcommandAndEveryOptionOnce) {
+  const Answer run = forerun("help --man");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_TRUE(run.out.starts_with(".TH FORERUN 1 ")) << run.out.substr(0, 80);
+  for (const std::string& subcommand : subcommands()) {
+    EXPECT_TRUE(contains(run.out, "\n.SS \"forerun " + subcommand)) << subcommand;
+  }
+  // A job's option stands with the common ones alone.
+  const std::string tp = "\n.B \\-\\-tp N\ntensor parallel\n";
+  const std::size_t at = run.out.find(tp);
+  ASSERT_NE(at, run.out.npos);
+  EXPECT_EQ(run.out.find(tp, at + 1), run.out.npos);
+  EXPECT_GT(at, run.out.find(".SH OPTIONS OF A JOB"));
+}
+
+TEST(ManualPage, NoLineOfTextIsTakenForARequest) {
+  std::istringstream lines(forerun("help --man").out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_FALSE(line.empty());
+    if (!line.starts_with('.')) continue;
+    const std::string request = line.substr(0, line.find(' '));
+    EXPECT_TRUE(request == ".TH" || request == ".SH" || request == ".SS" || request == ".TP" || request == ".B" ||
+                request == ".I" || request == ".PP" || request == ".ad" || request == ".nh")
+        << line;
+  }
+}
+
+TEST(ManualPage, GroffHasNothingToSay) {
+  if (std::system("command -v groff >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no groff";
+  const ScratchFolder folder;
+  const std::string command = "'" FORERUN_BINARY "' help --man | groff -man -Tutf8 -ww >'" + (folder / "page") +
+                              "' 2>'" + (folder / "warnings") + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(content_of(folder / "warnings"), "");
+  EXPECT_TRUE(contains(content_of(folder / "page"), "know the training step before you run it"));
+}
+
+}  // namespace

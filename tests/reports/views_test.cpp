@@ -1,0 +1,149 @@
+// tests/reports/views_test.cpp -- text views of results made by hand, word for word: no price moves them.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "reports/collectives.h"
+#include "reports/comparison.h"
+#include "reports/explanation.h"
+#include "reports/limits.h"
+#include "reports/scaling.h"
+#include "reports/search.h"
+#include "reports/text.h"
+#include "tests/golden.h"
+#include "tests/reports/sample.h"
+
+namespace {
+
+using testing_support::expect_golden;
+using Status = result::ComparisonRow::Status;
+
+/// tp 4 fits, tp 2 needs 90 GB of 80, tp 3 is refused.
+result::Comparison comparison() {
+  result::Comparison c;
+  c.rows = {{Status::fits, "a.yaml", {{"strategy.tp", "4"}}, sample::prediction(), ""},
+            {Status::does_not_fit, "a.yaml", {{"strategy.tp", "2"}}, sample::too_large(), ""},
+            {Status::refused, "a.yaml", {{"strategy.tp", "3"}}, {}, "strategy.tp: 32 heads do not divide by 3"}};
+  return c;
+}
+
+/// Two strategies that cannot be told apart, a third that is 10 % slower.
+result::Search search() {
+  const auto choices = [](const char* tp, const char* dp, const char* recompute) {
+    return result::Choices{{"tp", tp},
+                           {"sp", "true"},
+                           {"cp", "1"},
+                           {"pp", "1"},
+                           {"dp", dp},
+                           {"zero", "1"},
+                           {"micro_batch", "1"},
+                           {"recompute", recompute},
+                           {"attention_kernel", "flash3"},
+                           {"overlap.tp", "none"}};
+  };
+  const auto row = [](result::Choices strategy, double step_time_s, bool tied) {
+    result::SearchRow out{std::move(strategy), sample::prediction(), step_time_s, tied, 1.25, 0};
+    out.prediction.step_time_s = step_time_s;
+    return out;
+  };
+  result::Search s;
+  s.job = "toy on 2 x toy (16 GPUs)";
+  s.by = "cost";
+  s.strategies = s.evaluated = 1200;
+  s.fits = 1000;
+  s.priced = 400;
+  s.bounded = 600;
+  s.operator_level = 3;
+  s.elapsed_s = 0.5;
+  s.results = {row(choices("4", "4", "none"), 10, false), row(choices("2", "8", "selective"), 10.1, true),
+               row(choices("8", "2", "none"), 11, false)};
+  s.pareto = {{choices("4", "4", "none"), 10, 70'000'000'000}, {choices("8", "2", "none"), 11, 40'000'000'000}};
+  s.space = {{"tp", false, {{"2", 400}, {"4", 400}, {"8", 400}}}, {"pp", true, {{"1", 1200}}}};
+  s.left_out = {{"offload", "to the host's memory"}};
+  s.notes = {"cp: 2 does not divide the sequence"};
+  return s;
+}
+
+/// 8 GPUs run it, 16 do at 90 %, 24 are refused, and efficiency falls under 80 % between 16 and 32.
+result::Scaling scaling() {
+  const auto point = [](int gpus, double efficiency) {
+    result::ScalingPoint out{gpus, 128, {Status::fits, "", {}, sample::prediction(), ""}, efficiency};
+    out.row.prediction.gpus = gpus;
+    return out;
+  };
+  result::ScalingPoint refused{
+      24, 0, {Status::refused, "", {}, {}, "training.global_batch: 128 is no multiple of 24"}, 0};
+  result::Scaling s;
+  s.job = "toy on 2 x toy (16 GPUs)";
+  s.efficiency = 0.8;
+  s.curves = {{result::ScalingKind::strong,
+               {point(8, 1), point(16, 0.9), refused, point(32, 0.7)},
+               8,
+               result::ScalingFall{16, 32, 22.6}}};
+  return s;
+}
+
+/// A sequence that can grow, a microbatch of which no value fits, a width that is not varied.
+result::Limits limits() {
+  result::Limits l;
+  l.given = sample::prediction();
+  l.parameters = 8'000'000'000;
+  result::Limit sequence, micro_batch, width;
+  sequence.size = "sequence";
+  sequence.unit = "tokens";
+  sequence.given = 8192;
+  sequence.reached = 10240;
+  sequence.settings = {{"training.sequence", "10240"}};
+  sequence.parameters = 8'000'000'000;
+  sequence.prediction = sample::prediction();
+  sequence.next = 12288;
+  sequence.next_peak_bytes = 90'000'000'000;
+  micro_batch.size = "micro_batch";
+  micro_batch.given = 4;
+  width.size = "width";
+  width.refusal = "the model is a list of layers";
+  l.limits = {sequence, micro_batch, width};
+  return l;
+}
+
+result::CollectiveTable collective() {
+  result::CollectiveTable t;
+  t.op = "all_reduce";
+  t.node = "toy";
+  t.fabric = "rails";
+  t.nodes = 2;
+  t.gpus = 8;
+  t.ranks = 16;
+  t.domains = 2;
+  // 16 ranks: bus bandwidth is 15/8 of the algorithm's.
+  t.rows = {{1024, 20e-6, 18e-6, 25e-6, 51.2e6, 96e6, "tree", "LL", "toy.tree", "a table", true, false},
+            {1 << 30, 10e-3, 9e-3, 12e-3, 107e9, 201e9, "ring", "Simple", "toy.ring", "a table", true, true}};
+  t.warnings = {"1 GiB is beyond the sizes that were measured"};
+  return t;
+}
+
+/// 6 s of matmuls, 3 of tp, 1 of the host.
+result::Explanation explanation() {
+  result::Explanation e;
+  e.job = "toy on 2 GPUs";
+  e.step_time_s = 10;
+  e.categories = {{"matmul", 6, 1200}, {"tp", 3, 30}, {"host", 1, 2}};
+  e.stages = {{"1", 7.5, 1000}, {"0", 2.5, 232}};
+  e.operators = {{"matmul", "qkv", "forward", 1200, 6, 0.005, "FLOP/s", 500e12, 0.5},
+                 {"tp", "qkv all-gather", "forward", 30, 3, 0.1, "B/s", 300e9, 0.75}};
+  e.what_if = {{"matmul", 4}, {"tp", 7.5}};
+  return e;
+}
+
+TEST(Views, OfAPredictionInColourOnANarrowTerminal) {
+  expect_golden("predict_in_colour.txt", reports::summary(sample::too_large(), {72, true}));
+}
+TEST(Views, OfAComparison) { expect_golden("compare.txt", reports::text(comparison())); }
+TEST(Views, OfAComparisonInColour) { expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true})); }
+TEST(Views, OfASearch) { expect_golden("search.txt", reports::text(search())); }
+TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
+TEST(Views, OfScaling) { expect_golden("scale.txt", reports::text(scaling())); }
+TEST(Views, OfLimits) { expect_golden("fit.txt", reports::text(limits())); }
+TEST(Views, OfACollective) { expect_golden("collective.txt", reports::collective_text(collective())); }
+TEST(Views, OfAnExplanation) { expect_golden("explain.txt", reports::text(explanation())); }
+
+}  // namespace
