@@ -48,8 +48,6 @@ constexpr std::array kJobFlags{
 
 const char kSet[] = "--set";
 
-}
-
 void lay_over(config::Value& job, const Arguments& args) {
   std::vector<base::Fault> faults;
   const auto set = [&](const std::string& path, const std::string& value, const std::string& origin) {
