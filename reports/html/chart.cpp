@@ -16,8 +16,10 @@ std::string figure(const Chart& chart) {
   out += fmt::format("<div class=\"plot\" role=\"img\" aria-label=\"{}: {}\"></div>", escaped(chart.title),
                      escaped(chart.description));
   out += "<script type=\"application/json\">" + script_json({{"signals", chart.signals}, {"data", data}}) + "</script>";
-  out += "<details><summary>Figures of this chart</summary>" + html_of(chart.table) + "</details></figure>\n";
-  return out;
+  if (!chart.told_elsewhere) {
+    out += "<details><summary>Figures of this chart</summary>" + html_of(chart.table) + "</details>";
+  }
+  return out + "</figure>\n";
 }
 
 }  // namespace reports::html

@@ -15,6 +15,7 @@ struct Chart {
   Table table;              // its rows are the specification's data "rows"
   Json signals = Json::object();  // of the specification, set to something else: {"x_title": "seconds"}
   Json more = Json::object();     // further data sets by name
+  bool told_elsewhere = false;    // the page has the table in full; none below the chart
 };
 
 /// <figure>; page/charts.js draws it. Nothing where the table has no rows.
