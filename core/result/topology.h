@@ -22,8 +22,8 @@ struct JoinedNodes {
   double oversubscription = 1;  // downlink over uplink capacity
 };
 
-/// The links of one kind. `busy` is what the step's traffic takes on the busiest of them, alone and at the full rate,
-/// over the step time: a floor of its use.
+/// The links of one kind. `busy` is what one axis's traffic takes on the busiest of them, alone and at the full rate, over
+/// the step time.
 struct LinkLoad {
   std::string link, axis;         // "nic up", "dp"
   double bytes = 0;               // over the busiest link in a step

@@ -94,7 +94,10 @@ std::string table(const Comparison& c) {
   const std::vector<std::string> keys = varied_keys(c);
   const bool jobs = several_jobs(c) || keys.empty();
   if (jobs) out.columns.push_back({"job", "Job"});
-  for (const std::string& key : keys) out.columns.push_back({key, key.starts_with("strategy.") ? key.substr(9) : key, true});
+  for (const std::string& key : keys) {
+    const bool numbers = std::all_of(c.rows.begin(), c.rows.end(), [&](const auto& row) { return value_cell(row, key).number.has_value(); });
+    out.columns.push_back({key, key.starts_with("strategy.") ? key.substr(9) : key, numbers});
+  }
   for (const Column& column : std::vector<Column>{{"status", "Status"}, {"time", "Step time", true}, {"of_best", "Times the best", true}, {"tokens", "Tokens/s per GPU", true},
                               {"mfu", "MFU", true}, {"exposed", "Exposed communication", true}, {"peak", "Peak memory", true}, {"of_gpu", "Of the GPU", true}, {"note", "Why"}}) {
     out.columns.push_back(column);
@@ -131,7 +134,8 @@ std::string trade_off(const Comparison& c) {
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused) continue;
     const Prediction& p = row.prediction;
-    out.points.push_back({what_differs(row, several_jobs(c)), row.status == Status::fits ? "fits" : "does not fit", p.step_time_s, p.peak_bytes});
+    const bool fits = row.status == Status::fits;
+    out.points.push_back({what_differs(row, several_jobs(c)), fits ? "fits" : "does not fit", p.step_time_s, p.peak_bytes, fits});
     out.capacity_bytes = std::max(out.capacity_bytes, p.capacity_bytes);
   }
   return html::figure_of(out);

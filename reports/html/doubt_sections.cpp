@@ -39,7 +39,7 @@ std::string sensitivity_section(const result::Sensitivity& s) {
   }
   return figure({"tornado", "Step time with 10 % more or less of an input.",
                  "More is the step run again; less follows the slope there. Below zero is a shorter step.", table,
-                 {{"x_title", "change of the step time"}}});
+                 {{"x_title", "change of the step time"}, {"names", {"10 % less", "10 % more"}}}});
 }
 
 std::string interval_section(const result::Prediction& p) {
@@ -50,7 +50,7 @@ std::string interval_section(const result::Prediction& p) {
   }
   return figure({"tornado", fmt::format("Why the 80 % interval is {} to {}.", human(p.step_time_low_s, "s"), human(p.step_time_high_s, "s")),
                  "Standard deviations of the step, by reason; their squares add up.", table,
-                 {{"x_title", "one standard deviation of the step time"}}});
+                 {{"x_title", "one standard deviation of the step time"}, {"names", {"measured faster", "measured slower"}}}});
 }
 
 std::string sources_section(const result::Prediction& p) {

@@ -28,7 +28,7 @@ std::string by_category(const Prediction& p) {
     }
   }
   return figure({"stacked", "What fills a GPU.", "At the moment of each stage's peak; the line is what the GPU has.", table,
-                 {{"x_title", "bytes"}, {"x_format", "s"}, {"x_unit", "B"}, {"limit", p.capacity_bytes}, {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}});
+                 {{"x_title", "memory of one GPU"}, {"x_format", "s"}, {"x_unit", "B"}, {"limit", p.capacity_bytes}, {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}});
 }
 
 /// At most kMostPoints, the highest of its neighbours each, so that the peak stays.

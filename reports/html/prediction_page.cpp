@@ -42,7 +42,7 @@ std::vector<html::KeyFigure> key_figures(const Prediction& p) {
   out.push_back({"Throughput", fmt::format("{} {}/s", thousands(p.tokens_per_s), counted(p)),
                  fmt::format("{} per GPU", thousands(p.tokens_per_s_per_gpu))});
   out.push_back({"Model FLOPs", percent(p.mfu) + " MFU", fmt::format("{:.0f} TFLOP/s per GPU", p.model_tflops_per_gpu)});
-  out.push_back({"Memory", bytes(p.peak_bytes), "of " + bytes(p.capacity_bytes) + " in the fullest GPU"});
+  out.push_back({"Memory", bytes(p.peak_bytes), "of " + bytes(p.capacity_bytes) + ", fullest GPU"});
   out.push_back({"Pipeline bubble", percent(p.bubble_fraction), "of the step"});
   return out;
 }

@@ -85,9 +85,9 @@ std::string results(const Search& s) {
 
 std::string trade_off(const Search& s) {
   html::TradeOff out;
-  for (const result::SearchTrade& trade : s.pareto) out.points.push_back({in_words(trade.strategy), "front", trade.step_time_s, trade.peak_bytes});
+  for (const result::SearchTrade& trade : s.pareto) out.points.push_back({in_words(trade.strategy), "front", trade.step_time_s, trade.peak_bytes, true});
   for (const SearchRow& row : s.results) {
-    out.points.push_back({in_words(row.strategy), "shown above", row.prediction.step_time_s, row.prediction.peak_bytes});
+    out.points.push_back({in_words(row.strategy), "shown above", row.prediction.step_time_s, row.prediction.peak_bytes, true});
     out.capacity_bytes = row.prediction.capacity_bytes;
   }
   return html::figure_of(out);

@@ -9,6 +9,9 @@
 namespace reports::html {
 
 std::vector<TradePoint> front_of(std::vector<TradePoint> points) {
+  if (std::any_of(points.begin(), points.end(), [](const TradePoint& point) { return point.fits; })) {
+    std::erase_if(points, [](const TradePoint& point) { return !point.fits; });
+  }
   std::stable_sort(points.begin(), points.end(), [](const TradePoint& a, const TradePoint& b) { return std::tie(a.time_s, a.bytes) < std::tie(b.time_s, b.bytes); });
   std::vector<TradePoint> front;
   for (const TradePoint& point : points) {
@@ -25,7 +28,7 @@ std::string figure_of(const TradeOff& trade) {
   }
   Json front = Json::array();
   for (const TradePoint& point : front_of(trade.points)) front.push_back({{"time", point.time_s}, {"memory", point.bytes}});
-  return figure({"pareto", "Step time against peak memory.", "Towards the lower left is better; the line joins those that no other beats in both. Dashed: what a GPU has.", table,
+  return figure({"pareto", "Step time against peak memory.", "Towards the lower left is better; the line joins those that fit and that no other beats in both. Dashed: what a GPU has.", table,
                  {{"limit", trade.capacity_bytes}}, {{"front", front}}});
 }
 

@@ -12,6 +12,7 @@ struct TradePoint {
   std::string label, kind;  // kind: "fits", "does not fit"
   double time_s = 0;
   std::int64_t bytes = 0;
+  bool fits = true;
 };
 
 struct TradeOff {
@@ -19,7 +20,7 @@ struct TradeOff {
   std::int64_t capacity_bytes = 0;  // of a GPU; 0: not drawn
 };
 
-/// Those of which no other takes less time and memory, fastest first; equal ones once.
+/// Those that fit, all where none does, and of which no other takes less time and memory; fastest first, equal ones once.
 std::vector<TradePoint> front_of(std::vector<TradePoint>);
 
 /// Nothing where there are fewer than two points.

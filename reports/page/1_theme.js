@@ -11,9 +11,9 @@ page.colourNames = {
   tp: 'orange', communication: 'orange', cp: 'brown', ep: 'pink', etp: 'pink', dp: 'gold', shard: 'gold', gather: 'gold',
   replicate: 'gold', 'expert dp': 'brown', pp: 'green', embedding: 'green', vocabulary: 'green', model: 'grey',
   bubble: 'idle', idle: 'idle', host: 'grey', offload: 'brown', copy: 'brown', storage: 'grey', total: 'ink',
-  parameters: 'blue', gradients: 'teal', activations: 'orange', logits: 'pink', workspace: 'violet', 'kv cache': 'green',
+  parameters: 'blue', gradients: 'teal', activations: 'gold', logits: 'pink', workspace: 'violet', 'kv cache': 'green',
   reserved: 'grey',
-  fits: 'blue', 'does not fit': 'red', refused: 'grey', measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
+  fits: 'blue', front: 'orange', 'shown above': 'blue', 'does not fit': 'red', refused: 'grey', measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
 };
 page.seriesNames = ['blue', 'orange', 'teal', 'pink', 'gold', 'purple', 'green', 'brown', 'violet', 'grey'];
 page.coloursOf = (kinds) => {

@@ -19,21 +19,23 @@ page.timelinePaints = (data, context) => {
   };
 };
 
-// Spans that are narrower than a pixel share it: the first of them is painted.
+// Spans that are narrower than a pixel share it: the first of them is painted, on whole pixels, so that nothing below
+// shines through.
 page.paintSpans = (context, row, top, view, paints) => {
   const track = row.track, compute = track.stream === 'compute';
   const scale = view.plotWidth / (view.to - view.from);
   const x = (time) => view.left + (time - view.from) * scale;
+  const snapped = (place) => Math.round(place * view.ratio) / view.ratio;
   const right = view.left + view.plotWidth, height = row.height - 3;
   const stream = paints.of[page.kindOfStream(track.stream)];
   context.fillStyle = compute ? paints.hatch : paints.lane;
   context.fillRect(view.left, top, view.plotWidth, height);
   let painted = -1;
   for (let i = page.firstAfter(track, view.from); i < track.start.length && track.start[i] < view.to; ++i) {
-    const end = Math.min(right, x(track.end[i]));
-    if (end <= painted) continue;
-    const begin = Math.max(view.left, x(track.start[i]), painted);
-    painted = Math.max(end, begin + 0.75);
+    const end = Math.min(right, snapped(x(track.end[i])));
+    const begin = Math.max(view.left, snapped(x(track.start[i])), painted);
+    if (end <= begin && begin <= painted) continue;
+    painted = Math.max(end, begin + 1 / view.ratio);
     context.fillStyle = compute ? paints.operator[track.operator[i]] : stream;
     context.fillRect(begin, top, painted - begin, height);
     if (end - begin > 3) { context.fillStyle = paints.paper; context.fillRect(end - 0.75, top, 0.75, height); }
