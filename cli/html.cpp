@@ -7,7 +7,9 @@
 
 namespace cli {
 
-Option html_option() { return {"--html", "FILE", "write a page with charts that opens offline (docs/html.md); - prints only it"}; }
+Option html_option() {
+  return {"--html", "FILE", "write a page with charts that opens offline (docs/html.md); - prints only it"};
+}
 
 void check_html(const Arguments& args) {
   if (!args.has("--html") || reports::html::has_vega()) return;

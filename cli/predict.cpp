@@ -25,7 +25,8 @@ void write_page_of(const spec::Job& job, const sim::Outcome& outcome, std::ostre
   const plan::Plan plan = plan::build(job);
   const result::Topology topology = sim::topology(plan, job, outcome.prediction.step_time_s);
   const result::Sensitivity sensitivity = sim::sensitivity(job);
-  reports::PredictionReport report{&outcome.prediction, {{"predicted", &outcome.trace}}, {}, &sensitivity, &topology, version()};
+  reports::PredictionReport report{
+      &outcome.prediction, {{"predicted", &outcome.trace}}, {}, &sensitivity, &topology, version()};
   for (const plan::Work& work : plan.works) report.bytes_of_work.push_back(plan::moved_bytes(work));
   reports::write_html(report, out);
 }

@@ -89,14 +89,14 @@ const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags(with_search_flags(
-        {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
-         {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
-         {"--top", "N", "how many strategies are shown; 10 by default"},
-         {"--threads", "N", "0, the default: one for each core"},
-         {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
-         html_option()})),
+    .options = with_job_flags(
+        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar"},
+                           {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+                           {"--top", "N", "how many strategies are shown; 10 by default"},
+                           {"--threads", "N", "0, the default: one for each core"},
+                           {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
+                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
+                           html_option()})),
     .notes = job_notes() +
              "Keys of the strategy that the file or a flag gives are fixed, the rest is searched:\n"
              "  forerun search --model llama3-70b --node dgx-h100 --nodes 8 --sequence 8192 --global-batch 128\n"

@@ -188,7 +188,8 @@ int run(const Arguments& args) {
     write_to(args.get("--json"), "--json",
              [&](std::ostream& out) { out << reports::validation_json(answer.validation, answer.groupings, holdout); });
   }
-  write_page(args, [&](std::ostream& out) { reports::write_html(answer.validation, answer.groupings, version(), out); });
+  write_page(args,
+             [&](std::ostream& out) { reports::write_html(answer.validation, answer.groupings, version(), out); });
   if (taken.empty() && !args.has("--quiet")) print(text_of(answer, args));
   return kAnswered;
 }

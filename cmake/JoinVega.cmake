@@ -19,7 +19,8 @@ foreach(part IN LISTS parts)
   file(APPEND ${OUT} "${text}")
   file(APPEND ${OUT} "\n});\n")
 endforeach()
-file(APPEND ${OUT} "Object.assign(parts['vega-dataflow'].transforms, parts['vega-transforms'], parts['vega-view-transforms'], parts['vega-encode']);
+file(APPEND ${OUT} "const {transforms} = parts['vega-dataflow'];
+Object.assign(transforms, parts['vega-transforms'], parts['vega-view-transforms'], parts['vega-encode']);
 return {parse: parts['vega-parser'].parse, View: parts['vega-view'].View, loader: parts['vega-loader'].loader};
 })();
 ")

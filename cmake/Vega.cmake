@@ -5,8 +5,8 @@ find_path(FORERUN_VEGA_FOLDER vega-view.min.js PATHS /usr/share/javascript/vega 
           DOC "Folder of Vega's parts, vega-view.min.js and so on")
 
 set(page_assets ${PROJECT_BINARY_DIR}/page_assets)
-file(GLOB asset_files CONFIGURE_DEPENDS LIST_DIRECTORIES false ${PROJECT_SOURCE_DIR}/reports/page/*.css ${PROJECT_SOURCE_DIR}/reports/page/*.js
-     ${PROJECT_SOURCE_DIR}/reports/charts/*.vg.json)
+file(GLOB asset_files CONFIGURE_DEPENDS LIST_DIRECTORIES false ${PROJECT_SOURCE_DIR}/reports/page/*.css
+     ${PROJECT_SOURCE_DIR}/reports/page/*.js ${PROJECT_SOURCE_DIR}/reports/charts/*.vg.json)
 list(SORT asset_files)
 
 if(FORERUN_VEGA_FOLDER)

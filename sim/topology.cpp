@@ -73,7 +73,8 @@ void join_nodes(const spec::Cluster& cluster, result::Topology& out) {
     join(leaf_name(fabric.kind).c_str(), tier++, widest, fabric.oversubscription, out);
   }
   for (const spec::Tier& above : fabric.upper_tiers) {
-    join(fabric.kind == spec::Fabric::Kind::dragonfly ? "group" : "spine", tier++, above.nodes, above.oversubscription, out);
+    join(fabric.kind == spec::Fabric::Kind::dragonfly ? "group" : "spine", tier++, above.nodes, above.oversubscription,
+         out);
     widest = above.nodes > 0 ? above.nodes : cluster.nodes;
   }
   if (widest < cluster.nodes && domain < cluster.nodes) join("core", tier, 0, 1, out);

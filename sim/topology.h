@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// For a step of `step_s` seconds. Ranks of the first nodes only, as many as a drawing has room for; what joins nodes is
-/// told where they stand in the fabric in order. REQUIRES: the job's own plan.
+/// For a step of `step_s` seconds. Ranks of the first nodes only, as many as a drawing has room for; what joins nodes
+/// is told where they stand in the fabric in order. REQUIRES: the job's own plan.
 result::Topology topology(const plan::Plan&, const spec::Job&, double step_s);
 
 }  // namespace sim

@@ -11,10 +11,12 @@ struct Moved {
     const double m = static_cast<double>(w.m), n = static_cast<double>(w.n), k = static_cast<double>(w.k);
     const double batch = static_cast<double>(w.batch);
     const double passes = w.accumulates ? 2 : 1;
-    return bytes_of(batch * (m * k + k * n), spec::bytes_of(w.dtype)) + bytes_of(batch * m * n * passes, spec::bytes_of(w.out));
+    return bytes_of(batch * (m * k + k * n), spec::bytes_of(w.dtype)) +
+           bytes_of(batch * m * n * passes, spec::bytes_of(w.out));
   }
   std::int64_t operator()(const Attention& w) const {
-    const double batch = static_cast<double>(w.batch), q = static_cast<double>(w.q_len), kv = static_cast<double>(w.kv_len);
+    const double batch = static_cast<double>(w.batch), q = static_cast<double>(w.q_len),
+                 kv = static_cast<double>(w.kv_len);
     const double queries = batch * q * w.heads * (w.head_dim + w.value_dim());
     const double keys = batch * kv * w.kv_heads * (w.head_dim + (w.values_in_keys ? 0 : w.value_dim()));
     // Backward reads queries, keys, values, output and its gradient, and writes three gradients.
@@ -23,7 +25,8 @@ struct Moved {
     return bytes_of(queries * (w.backward ? 2 : 1), element) + bytes_of(keys * (w.backward ? 2 : 1), of_keys);
   }
   std::int64_t operator()(const Convolution& w) const {
-    const double samples = static_cast<double>(w.batch), in = static_cast<double>(w.in), out = static_cast<double>(w.out);
+    const double samples = static_cast<double>(w.batch), in = static_cast<double>(w.in),
+                 out = static_cast<double>(w.out);
     const double size = static_cast<double>(w.size), out_size = static_cast<double>(w.out_size());
     const double weights = in * out * w.kernel * w.kernel / static_cast<double>(w.groups);
     return bytes_of(samples * (size * size * in + out_size * out_size * out) + weights, spec::bytes_of(w.storage));

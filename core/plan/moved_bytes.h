@@ -8,8 +8,8 @@
 
 namespace plan {
 
-/// Of a kernel what it reads and writes, each operand once; of communication and copies the payload, as core/plan/work.h
-/// counts it. -1: an operator that moves nothing (HostSync).
+/// Of a kernel what it reads and writes, each operand once; of communication and copies the payload, as
+/// core/plan/work.h counts it. -1: an operator that moves nothing (HostSync).
 std::int64_t moved_bytes(const Work&);
 
 }  // namespace plan

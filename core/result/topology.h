@@ -22,13 +22,13 @@ struct JoinedNodes {
   double oversubscription = 1;  // downlink over uplink capacity
 };
 
-/// The links of one kind. `busy` is what one axis's traffic takes on the busiest of them, alone and at the full rate, over
-/// the step time.
+/// The links of one kind. `busy` is what one axis's traffic takes on the busiest of them, alone and at the full rate,
+/// over the step time.
 struct LinkLoad {
-  std::string link, axis;         // "nic up", "dp"
-  double bytes = 0;               // over the busiest link in a step
-  double capacity = 0;            // bytes/s of one link, one direction
-  double busy = 0;                // share of the step
+  std::string link, axis;  // "nic up", "dp"
+  double bytes = 0;        // over the busiest link in a step
+  double capacity = 0;     // bytes/s of one link, one direction
+  double busy = 0;         // share of the step
 };
 
 struct Topology {

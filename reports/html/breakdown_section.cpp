@@ -31,13 +31,16 @@ std::string breakdown_section(const result::Prediction& p) {
   for (const auto& [name, time] : p.breakdown_s) {
     if (time == 0) continue;
     const std::string kind = name.starts_with("exposed_") ? name.substr(8) : name;
-    table.rows.push_back({text(spaced(name)), text(kind), quantity(start, "s"), quantity(time, "s"), share(time / p.step_time_s)});
+    table.rows.push_back(
+        {text(spaced(name)), text(kind), quantity(start, "s"), quantity(time, "s"), share(time / p.step_time_s)});
     start += time;
   }
   table.rows.push_back({text("step"), text("total"), quantity(0, "s"), quantity(p.step_time_s, "s"), share(1)});
   const std::string of = p.stages.size() > 1 ? fmt::format("Stage {}, the slowest. ", p.breakdown_stage) : "";
-  return figure({"waterfall", "The step, part by part.",
-                 of + "Communication counts where nothing hides it; the line on the step is its 80 % interval.", table,
+  return figure({"waterfall",
+                 "The step, part by part.",
+                 of + "Communication counts where nothing hides it; the line on the step is its 80 % interval.",
+                 table,
                  {{"low", p.step_time_low_s}, {"high", p.step_time_high_s}}});
 }
 

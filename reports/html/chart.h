@@ -11,8 +11,8 @@ namespace reports::html {
 struct Chart {
   std::string specification;  // "waterfall"
   std::string title;
-  std::string description;  // what it shows, for those who do not see it
-  Table table;              // its rows are the specification's data "rows"
+  std::string description;        // what it shows, for those who do not see it
+  Table table;                    // its rows are the specification's data "rows"
   Json signals = Json::object();  // of the specification, set to something else: {"x_title": "seconds"}
   Json more = Json::object();     // further data sets by name
   bool told_elsewhere = false;    // the page has the table in full; none below the chart

@@ -67,7 +67,11 @@ std::vector<GpuUse> gpu_use(const trace::Trace& trace) {
 std::string gpu_use_section(const trace::Trace& trace) {
   if (trace.length <= 0) return "";
   Table table{"Share of the step by what a GPU does",
-              {{"label", "Stage"}, {"place", "place", true, false}, {"kind", "What it does"}, {"value", "Share", true}, {"time", "Time", true}},
+              {{"label", "Stage"},
+               {"place", "place", true, false},
+               {"kind", "What it does"},
+               {"value", "Share", true},
+               {"time", "Time", true}},
               {}};
   std::vector<std::string> kinds{"forward", "recompute", "backward", "optimizer", "communication", "idle"};
   const std::vector<GpuUse> all = gpu_use(trace);
@@ -75,15 +79,17 @@ std::string gpu_use_section(const trace::Trace& trace) {
     for (const std::string& kind : kinds) {
       const auto found = use.ticks.find(kind);
       if (found == use.ticks.end() || found->second == 0) continue;
-      table.rows.push_back({text(stage_name(use.stage) + ", rank " + std::to_string(use.rank)), count(use.rank), text(kind),
-                            share(static_cast<double>(found->second) / static_cast<double>(trace.length)),
+      table.rows.push_back({text(stage_name(use.stage) + ", rank " + std::to_string(use.rank)), count(use.rank),
+                            text(kind), share(static_cast<double>(found->second) / static_cast<double>(trace.length)),
                             quantity(trace::seconds(found->second), "s")});
     }
   }
-  return figure({"stacked", "Use of each stage's GPUs.",
-                 "Kernels by phase; communication that no kernel hides; idle: nothing runs, the pipeline's bubble above all.",
-                 table,
-                 {{"x_title", "share of the step"}, {"x_format", "%"}}});
+  return figure(
+      {"stacked",
+       "Use of each stage's GPUs.",
+       "Kernels by phase; communication that no kernel hides; idle: nothing runs, the pipeline's bubble above all.",
+       table,
+       {{"x_title", "share of the step"}, {"x_format", "%"}}});
 }
 
 }  // namespace reports::html

@@ -27,8 +27,15 @@ std::string by_category(const Prediction& p) {
       table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), text(spaced(kind)), bytes(held)});
     }
   }
-  return figure({"stacked", "What fills a GPU.", "At the moment of each stage's peak; the line is what the GPU has.", table,
-                 {{"x_title", "memory of one GPU"}, {"x_format", "s"}, {"x_unit", "B"}, {"limit", p.capacity_bytes}, {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}});
+  return figure({"stacked",
+                 "What fills a GPU.",
+                 "At the moment of each stage's peak; the line is what the GPU has.",
+                 table,
+                 {{"x_title", "memory of one GPU"},
+                  {"x_format", "s"},
+                  {"x_unit", "B"},
+                  {"limit", p.capacity_bytes},
+                  {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}});
 }
 
 /// At most kMostPoints, the highest of its neighbours each, so that the peak stays.
@@ -49,7 +56,10 @@ Json lines(const trace::Trace& trace) {
   Json out = Json::array();
   for (const trace::MemoryTrack& track : trace.memory) {
     for (const trace::MemoryPoint& point : thinned(track.points)) {
-      out.push_back({{"stage", track.stage}, {"label", stage_name(track.stage)}, {"time", trace::seconds(point.at)}, {"bytes", point.bytes}});
+      out.push_back({{"stage", track.stage},
+                     {"label", stage_name(track.stage)},
+                     {"time", trace::seconds(point.at)},
+                     {"bytes", point.bytes}});
     }
   }
   return out;
@@ -58,13 +68,22 @@ Json lines(const trace::Trace& trace) {
 std::string over_time(const Prediction& p, const trace::Trace& trace) {
   if (trace.memory.empty()) return "";
   Table table{"Peak of each stage",
-              {{"label", "Stage"}, {"stage", "stage", true, false}, {"bytes", "Peak", true}, {"time", "At", true}, {"operator", "Operator"}},
+              {{"label", "Stage"},
+               {"stage", "stage", true, false},
+               {"bytes", "Peak", true},
+               {"time", "At", true},
+               {"operator", "Operator"}},
               {}};
   for (const result::StageMemory& stage : p.stages) {
-    table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), bytes(stage.peak_bytes), quantity(stage.peak_time_s, "s"), text(stage.peak_operator)});
+    table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), bytes(stage.peak_bytes),
+                          quantity(stage.peak_time_s, "s"), text(stage.peak_operator)});
   }
-  return figure({"memory_time", "Memory during the step.", "One line a stage; its peak is marked. The dashed line is what the GPU has.", table,
-                 {{"limit", p.capacity_bytes}}, {{"lines", lines(trace)}}});
+  return figure({"memory_time",
+                 "Memory during the step.",
+                 "One line a stage; its peak is marked. The dashed line is what the GPU has.",
+                 table,
+                 {{"limit", p.capacity_bytes}},
+                 {{"lines", lines(trace)}}});
 }
 
 /// Of the node, where something is offloaded to it.

@@ -18,8 +18,8 @@ void write_head(const Page& page, std::ostream& out) {
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\""
-      << kPolicy << "\">\n<meta name=\"generator\" content=\"forerun " << escaped(page.version) << "\">\n<title>forerun "
-      << escaped(page.command) << ": " << escaped(page.title) << "</title>\n<style>\n";
+      << kPolicy << "\">\n<meta name=\"generator\" content=\"forerun " << escaped(page.version)
+      << "\">\n<title>forerun " << escaped(page.command) << ": " << escaped(page.title) << "</title>\n<style>\n";
   for (const Asset& asset : assets()) {
     if (asset.name.ends_with(".css")) out << asset.text;
   }

@@ -24,14 +24,17 @@ std::string thousands(double value) { return base::with_commas(std::llround(valu
 
 /// "One step takes 15.6 s, 80 % interval 14.2 s to 19.1 s, on 64 GPUs: 67,352 tokens/s at 47.8 % MFU."
 std::string answer(const Prediction& p) {
-  const char* what = p.mode == "prefill" ? "One prefill" : p.mode == "decode" ? "One step of decoding" : "One training step";
-  std::string out = fmt::format("{} takes {} (80 % interval {} to {}) on {} GPU{}: {} {}/s at {} MFU", what,
-                                seconds(p.step_time_s), seconds(p.step_time_low_s), seconds(p.step_time_high_s),
-                                base::with_commas(p.gpus), p.gpus == 1 ? "" : "s", thousands(p.tokens_per_s),
-                                counted(p), percent(p.mfu));
+  const char* what = p.mode == "prefill"  ? "One prefill"
+                     : p.mode == "decode" ? "One step of decoding"
+                                          : "One training step";
+  std::string out =
+      fmt::format("{} takes {} (80 % interval {} to {}) on {} GPU{}: {} {}/s at {} MFU", what, seconds(p.step_time_s),
+                  seconds(p.step_time_low_s), seconds(p.step_time_high_s), base::with_commas(p.gpus),
+                  p.gpus == 1 ? "" : "s", thousands(p.tokens_per_s), counted(p), percent(p.mfu));
   if (p.fits) return out + ".";
   if (p.peak_bytes <= p.capacity_bytes) return out + ". But it does not fit.";
-  return out + fmt::format(". But it does not fit: a GPU needs {} of its {}.", bytes(p.peak_bytes), bytes(p.capacity_bytes));
+  return out +
+         fmt::format(". But it does not fit: a GPU needs {} of its {}.", bytes(p.peak_bytes), bytes(p.capacity_bytes));
 }
 
 std::vector<html::KeyFigure> key_figures(const Prediction& p) {
@@ -41,7 +44,8 @@ std::vector<html::KeyFigure> key_figures(const Prediction& p) {
   if (p.time_per_output_token_s) out.push_back({"Each token", seconds(*p.time_per_output_token_s), "of each sequence"});
   out.push_back({"Throughput", fmt::format("{} {}/s", thousands(p.tokens_per_s), counted(p)),
                  fmt::format("{} per GPU", thousands(p.tokens_per_s_per_gpu))});
-  out.push_back({"Model FLOPs", percent(p.mfu) + " MFU", fmt::format("{:.0f} TFLOP/s per GPU", p.model_tflops_per_gpu)});
+  out.push_back(
+      {"Model FLOPs", percent(p.mfu) + " MFU", fmt::format("{:.0f} TFLOP/s per GPU", p.model_tflops_per_gpu)});
   out.push_back({"Memory", bytes(p.peak_bytes), "of " + bytes(p.capacity_bytes) + ", fullest GPU"});
   out.push_back({"Pipeline bubble", percent(p.bubble_fraction), "of the step"});
   return out;

@@ -16,9 +16,9 @@ namespace reports {
 
 /// What the page tells besides the prediction; sections without their part are left out.
 struct PredictionReport {
-  const result::Prediction* prediction = nullptr;        // never null
-  std::vector<NamedTrace> traces;                        // the first is told of; all are in the timeline
-  std::vector<std::int64_t> bytes_of_work;               // by Span::work; -1: none
+  const result::Prediction* prediction = nullptr;  // never null
+  std::vector<NamedTrace> traces;                  // the first is told of; all are in the timeline
+  std::vector<std::int64_t> bytes_of_work;         // by Span::work; -1: none
   const result::Sensitivity* sensitivity = nullptr;
   const result::Topology* topology = nullptr;
   std::string version;  // of forerun

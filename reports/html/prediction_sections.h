@@ -1,5 +1,5 @@
-// reports/html/prediction_sections.h -- the sections of a prediction's page, each HTML and empty where it has nothing to
-// tell. SPDX-License-Identifier: Apache-2.0
+// reports/html/prediction_sections.h -- the sections of a prediction's page, each HTML and empty where it has nothing
+// to tell. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ std::string cell_html(const Column& column, const Cell& cell, bool heads_row) {
   std::string attributes = marks.empty() ? "" : " class=\"" + escaped(marks) + "\"";
   if (cell.number) attributes += fmt::format(" data-value=\"{}\"", *cell.number);
   const char* element = heads_row ? "th" : "td";
-  return fmt::format("<{}{}{}>{}</{}>", element, heads_row ? " scope=\"row\"" : "", attributes, escaped(cell.shown), element);
+  return fmt::format("<{}{}{}>{}</{}>", element, heads_row ? " scope=\"row\"" : "", attributes, escaped(cell.shown),
+                     element);
 }
 
 std::string body(const Table& table) {
@@ -60,7 +61,8 @@ Cell decimal(double value, int digits) { return {fmt::format("{:.{}f}", value, d
 Cell none() { return text("–"); }
 
 std::string html_of(const Table& table, bool sortable) {
-  std::string out = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(table.caption) + "\">";
+  std::string out =
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(table.caption) + "\">";
   out += fmt::format("<table{}><caption>{}</caption>", sortable ? " class=\"sortable\"" : "", escaped(table.caption));
   return out + head(table, sortable) + body(table) + "</table></div>\n";
 }

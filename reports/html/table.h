@@ -22,8 +22,8 @@ Cell text(std::string_view);
 /// "12.3 ms" for 0.0123 and "s"; `unit` as in reports/quantity.h.
 Cell quantity(double si, std::string_view unit);
 Cell bytes(std::int64_t);
-Cell count(std::int64_t);  // "6,593"
-Cell share(double);        // "74.1 %"
+Cell count(std::int64_t);   // "6,593"
+Cell share(double);         // "74.1 %"
 Cell signed_share(double);  // "+3.2 %"
 Cell decimal(double, int digits);
 Cell none();  // a dash: nothing is known

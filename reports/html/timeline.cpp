@@ -46,8 +46,8 @@ class Operators {
   }
 
   std::string json() const {
-    return fmt::format(R"({{"name":{},"phase":{},"layer":{},"chunk":{},"bytes":{}}})", array_of(names_), array_of(phases_),
-                       array_of(layers_), array_of(chunks_), array_of(bytes_));
+    return fmt::format(R"({{"name":{},"phase":{},"layer":{},"chunk":{},"bytes":{}}})", array_of(names_),
+                       array_of(phases_), array_of(layers_), array_of(chunks_), array_of(bytes_));
   }
 
  private:
@@ -74,8 +74,8 @@ std::string track_json(const Trace& trace, std::size_t number, const trace::Trac
   }
   return fmt::format(
       R"({{"trace":{},"rank":{},"stage":{},"stream":{},"gap":{},"duration":{},"operator":{},"microbatch":{},"waited":{}}})",
-      number, track.rank, track.stage, script_string(track.stream), array_of(gaps), array_of(durations), array_of(which),
-      array_of(microbatches), array_of(waited));
+      number, track.rank, track.stage, script_string(track.stream), array_of(gaps), array_of(durations),
+      array_of(which), array_of(microbatches), array_of(waited));
 }
 
 /// Ranks whose spans are told: from both ends inwards while there is room, at least one.
@@ -91,7 +91,10 @@ std::set<int> ranks_told(const std::vector<NamedTrace>& traces, std::size_t most
     const auto& [rank, here] = told.size() % 2 == 0 ? ranks[first] : ranks[end - 1];
     if (!told.empty() && sum + here > most_spans) break;
     sum += here;
-    if (told.size() % 2 == 0) ++first; else --end;
+    if (told.size() % 2 == 0)
+      ++first;
+    else
+      --end;
     told.insert(rank);
   }
   left_out = ranks.size() - told.size();
@@ -115,17 +118,20 @@ std::string timeline_json(const std::vector<NamedTrace>& traces, const std::vect
       if (!track.spans.empty() && told.contains(track.rank)) tracks.push_back(track_json(trace, i, track, operators));
     }
   }
-  return fmt::format(R"({{"length":{},"traces":{},"roles_left_out":{},"operators":{},"tracks":[{}]}})", length, array_of(names),
-                     left_out, operators.json(), fmt::join(tracks, ",\n"));
+  return fmt::format(R"({{"length":{},"traces":{},"roles_left_out":{},"operators":{},"tracks":[{}]}})", length,
+                     array_of(names), left_out, operators.json(), fmt::join(tracks, ",\n"));
 }
 
 std::string timeline_section(const std::vector<NamedTrace>& traces, const std::vector<std::int64_t>& bytes_of_work) {
   const bool any = std::any_of(traces.begin(), traces.end(), [](const NamedTrace& one) {
-    return std::any_of(one.trace->tracks.begin(), one.trace->tracks.end(), [](const auto& track) { return !track.spans.empty(); });
+    return std::any_of(one.trace->tracks.begin(), one.trace->tracks.end(),
+                       [](const auto& track) { return !track.spans.empty(); });
   });
   if (!any) return "";
-  return "<figure class=\"timeline\" data-timeline><figcaption><strong>Every operator on its stream.</strong> One group of "
-         "rows a stage; hatched: no kernel computes. Drag or use the arrow keys to move, Ctrl and the wheel or + and − to "
+  return "<figure class=\"timeline\" data-timeline><figcaption><strong>Every operator on its stream.</strong> One "
+         "group of "
+         "rows a stage; hatched: no kernel computes. Drag or use the arrow keys to move, Ctrl and the wheel or + and − "
+         "to "
          "zoom; point at an operator, or step with N and P, to read it.</figcaption>"
          "<div class=\"timeline-view\"></div><p class=\"timeline-note\"></p>"
          "<script type=\"application/json\">" +

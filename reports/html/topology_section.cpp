@@ -11,8 +11,10 @@ namespace {
 Json switches(const result::Topology& topology) {
   Json out = Json::array();
   for (const result::JoinedNodes& joined : topology.joined) {
-    const std::string over = joined.oversubscription == 1 ? "" : fmt::format(", {:g}:1 oversubscribed", joined.oversubscription);
-    out.push_back({{"tier", joined.tier}, {"first", joined.first}, {"last", joined.last}, {"label", joined.what + over}});
+    const std::string over =
+        joined.oversubscription == 1 ? "" : fmt::format(", {:g}:1 oversubscribed", joined.oversubscription);
+    out.push_back(
+        {{"tier", joined.tier}, {"first", joined.first}, {"last", joined.last}, {"label", joined.what + over}});
   }
   return out;
 }
@@ -28,9 +30,17 @@ std::string topology_section(const result::Topology& topology) {
     for (const int group : placed.groups) row.push_back(count(group));
     table.rows.push_back(std::move(row));
   }
-  const std::string shown = topology.nodes_shown < topology.nodes ? fmt::format(" The first {} of {} nodes.", topology.nodes_shown, topology.nodes) : "";
-  return figure({"topology", topology.cluster + ".", "A row is a node, a square a GPU with its rank; equal colours are one group of the chosen axis, and pointing at a GPU marks its group." + shown, table,
-                 {{"axis", {{"value", topology.axes.front()}, {"options", topology.axes}}}}, {{"switches", switches(topology)}}});
+  const std::string shown = topology.nodes_shown < topology.nodes
+                                ? fmt::format(" The first {} of {} nodes.", topology.nodes_shown, topology.nodes)
+                                : "";
+  return figure({"topology",
+                 topology.cluster + ".",
+                 "A row is a node, a square a GPU with its rank; equal colours are one group of the chosen axis, and "
+                 "pointing at a GPU marks its group." +
+                     shown,
+                 table,
+                 {{"axis", {{"value", topology.axes.front()}, {"options", topology.axes}}}},
+                 {{"switches", switches(topology)}}});
 }
 
 }  // namespace reports::html

@@ -20,7 +20,8 @@ struct TradeOff {
   std::int64_t capacity_bytes = 0;  // of a GPU; 0: not drawn
 };
 
-/// Those that fit, all where none does, and of which no other takes less time and memory; fastest first, equal ones once.
+/// Those that fit, all where none does, and of which no other takes less time and memory; fastest first, equal ones
+/// once.
 std::vector<TradePoint> front_of(std::vector<TradePoint>);
 
 /// Nothing where there are fewer than two points.

@@ -11,6 +11,7 @@
 namespace reports {
 
 /// REQUIRES: html::has_vega()
-void write_html(const result::Validation&, const std::vector<result::ValidationGrouping>&, const std::string& version, std::ostream&);
+void write_html(const result::Validation&, const std::vector<result::ValidationGrouping>&, const std::string& version,
+                std::ostream&);
 
 }  // namespace reports

@@ -13,7 +13,8 @@ page.colourNames = {
   bubble: 'idle', idle: 'idle', host: 'grey', offload: 'brown', copy: 'brown', storage: 'grey', total: 'ink',
   parameters: 'blue', gradients: 'teal', activations: 'gold', logits: 'pink', workspace: 'violet', 'kv cache': 'green',
   reserved: 'grey',
-  fits: 'blue', front: 'orange', 'shown above': 'blue', 'does not fit': 'red', refused: 'grey', measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
+  fits: 'blue', front: 'orange', 'shown above': 'blue', 'does not fit': 'red', refused: 'grey',
+  measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
 };
 page.seriesNames = ['blue', 'orange', 'teal', 'pink', 'gold', 'purple', 'green', 'brown', 'violet', 'grey'];
 page.coloursOf = (kinds) => {

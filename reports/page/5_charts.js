@@ -23,7 +23,8 @@ page.filled = (figure, name, content) => {
   const width = figure.querySelector('.plot').clientWidth;
   const kinds = [...new Set((content.data.rows ?? []).map((row) => row.kind).filter((kind) => kind !== undefined))];
   const given = {
-    ...content.signals, width, kinds, labels: new Set((content.data.rows ?? []).map((row) => row.label)).size, kindColours: page.coloursOf(kinds), narrow: width < 520,
+    ...content.signals, width, narrow: width < 520, kinds, kindColours: page.coloursOf(kinds),
+    labels: new Set((content.data.rows ?? []).map((row) => row.label)).size,
     ink: page.style('ink'), quiet: page.style('quiet'), paper: page.style('paper'), accent: page.style('blue'),
     bad: page.style('red'), series: page.seriesNames.map(page.style), legendColumns: Math.max(2, Math.floor(width / 130)),
   };

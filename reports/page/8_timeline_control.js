@@ -6,7 +6,9 @@ page.Timeline = class {
     this.data = JSON.parse(figure.querySelector('script').textContent);
     this.data.tracks.forEach(page.unpackTrack);
     const {rows, height} = page.timelineRows(this.data);
-    this.view = {from: 0, to: this.data.length, rows, scroll: 0, axis: 26, names: this.data.operators.name, marked: null};
+    this.view = {
+      from: 0, to: this.data.length, rows, scroll: 0, axis: 26, names: this.data.operators.name, marked: null,
+    };
     this.build(figure, height);
     this.listen();
     this.resize();
@@ -14,13 +16,19 @@ page.Timeline = class {
 
   build(figure, height) {
     const box = figure.querySelector('.timeline-view');
-    box.innerHTML = '<div class="timeline-bar" role="group" aria-label="Timeline"><button type="button" data-do="in">Zoom in</button>' +
-      '<button type="button" data-do="out">Zoom out</button><button type="button" data-do="all">Whole step</button><span class="legend"></span></div>' +
-      '<div class="timeline-scroll"><canvas tabindex="0" role="application" aria-label="Timeline of the step"></canvas><div></div></div>' +
-      '<p class="visually-hidden" aria-live="polite"></p>';
+    box.innerHTML = `
+      <div class="timeline-bar" role="group" aria-label="Timeline">
+        <button type="button" data-do="in">Zoom in</button>
+        <button type="button" data-do="out">Zoom out</button>
+        <button type="button" data-do="all">Whole step</button>
+        <span class="legend"></span>
+      </div>
+      <div class="timeline-scroll"><canvas tabindex="0" role="application"></canvas><div></div></div>
+      <p class="visually-hidden" aria-live="polite"></p>`;
     this.scroller = box.querySelector('.timeline-scroll');
     this.canvas = box.querySelector('canvas');
-    this.canvas.setAttribute('aria-label', 'Timeline of the step. Arrows move, plus and minus zoom, N and P step through operators, up and down change the row.');
+    this.canvas.setAttribute('aria-label', 'Timeline of the step. Left and right move, plus and minus zoom, ' +
+      'N and P step through operators, up and down change the row.');
     this.spoken = box.querySelector('[aria-live]');
     this.bar = box.querySelector('.timeline-bar');
     this.context = this.canvas.getContext('2d');
@@ -28,16 +36,24 @@ page.Timeline = class {
     this.scroller.style.height = this.tall + 'px';
     this.scroller.lastElementChild.style.height = Math.max(0, height + this.view.axis - this.tall) + 'px';
     const left = this.data.roles_left_out;
-    if (left > 0) figure.querySelector('.timeline-note').textContent = `${left} more roles are not in this page: it would be too large. forerun predict --trace has them all.`;
+    if (left === 0) return;
+    figure.querySelector('.timeline-note').textContent =
+      `${left} more roles are not in this page: it would be too large. forerun predict --trace has them all.`;
   }
 
   listen() {
     const {canvas, scroller} = this;
     this.pointers = new Map();
-    canvas.addEventListener('pointerdown', (event) => { canvas.setPointerCapture(event.pointerId); this.pointers.set(event.pointerId, event.offsetX); page.tip.hide(); });
+    canvas.addEventListener('pointerdown', (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      this.pointers.set(event.pointerId, event.offsetX);
+      page.tip.hide();
+    });
     canvas.addEventListener('pointermove', (event) => this.pointerMoved(event));
-    for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
-    canvas.addEventListener('pointerleave', () => { page.tip.hide(); });
+    for (const end of ['pointerup', 'pointercancel']) {
+      canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
+    }
+    canvas.addEventListener('pointerleave', () => page.tip.hide());
     canvas.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
     canvas.addEventListener('dblclick', (event) => this.zoom(0.25, this.timeAt(event.offsetX)));
     canvas.addEventListener('keydown', (event) => this.key(event));
@@ -141,7 +157,8 @@ page.Timeline = class {
     const slack = (this.view.to - this.view.from) / this.view.plotWidth;  // a pixel
     const time = this.timeAt(x), index = page.firstAfter(row.track, time);
     for (const near of [index, index - 1]) {
-      if (near >= 0 && near < row.track.start.length && row.track.start[near] <= time + slack && row.track.end[near] >= time - slack) return {row, index: near};
+      if (!(near >= 0 && near < row.track.start.length)) continue;
+      if (row.track.start[near] <= time + slack && row.track.end[near] >= time - slack) return {row, index: near};
     }
     return null;
   }
@@ -156,9 +173,11 @@ page.Timeline = class {
   key(event) {
     const middle = (this.view.from + this.view.to) / 2;
     const does = {
-      ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), '+': () => this.zoom(0.5, middle), '=': () => this.zoom(0.5, middle),
-      '-': () => this.zoom(2, middle), 0: () => this.show(0, this.data.length), Home: () => this.show(0, this.data.length),
-      n: () => this.step(1), p: () => this.step(-1), ArrowDown: () => this.changeRow(1), ArrowUp: () => this.changeRow(-1),
+      ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
+      ArrowDown: () => this.changeRow(1), ArrowUp: () => this.changeRow(-1),
+      '+': () => this.zoom(0.5, middle), '=': () => this.zoom(0.5, middle), '-': () => this.zoom(2, middle),
+      0: () => this.show(0, this.data.length), Home: () => this.show(0, this.data.length),
+      n: () => this.step(1), p: () => this.step(-1),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!does || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -188,9 +207,11 @@ page.Timeline = class {
     if (row.top + row.height > this.view.scroll + room) this.scroller.scrollTop = row.top + row.height - room + 20;
     this.paint();
     const facts = page.spanFacts(this.data, row, index);
-    this.spoken.textContent = Object.entries(facts).filter(([, value]) => value !== undefined).map(([label, value]) => `${label} ${value}`).join(', ');
+    const known = Object.entries(facts).filter(([, value]) => value !== undefined);
+    this.spoken.textContent = known.map(([label, value]) => `${label} ${value}`).join(', ');
     const place = this.canvas.getBoundingClientRect();
     const x = this.view.left + (begin - this.view.from) / (this.view.to - this.view.from) * this.view.plotWidth;
-    page.tip.show(facts, place.left + Math.max(this.view.left, x), place.top + row.top - this.view.scroll + this.view.axis + row.height);
+    const below = row.top - this.view.scroll + this.view.axis + row.height;
+    page.tip.show(facts, place.left + Math.max(this.view.left, x), place.top + below);
   }
 };

@@ -5,5 +5,5 @@ page.startTheme();
 page.startTables();
 page.timelines = [...document.querySelectorAll('figure[data-timeline]')].map((figure) => new page.Timeline(figure));
 page.startCharts();
-// A chart's figures are read on paper, too, where they are short.
+// Paper shows the timeline as it is zoomed now; the theme has just become light.
 addEventListener('beforeprint', () => { for (const timeline of page.timelines) timeline.paintNow(); });

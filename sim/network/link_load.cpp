@@ -58,7 +58,9 @@ Pattern pattern_of(CollectiveKind kind) {
 class Loads {
  public:
   explicit Loads(const spec::Job& job)
-      : cluster_(job.cluster), cards_(job.cluster, job.simulation), wires_(job.cluster, job.simulation),
+      : cluster_(job.cluster),
+        cards_(job.cluster, job.simulation),
+        wires_(job.cluster, job.simulation),
         uneven_(job.simulation.any() || wires_.uneven()) {}
 
   void add(const std::string& axis, const plan::Collective& c, double count) {
