@@ -38,16 +38,25 @@ Calls calls_of(const plan::Plan& plan) {
   return most;
 }
 
-/// What a ring (all_to_all: a pair of members) carries for each byte of the buffer.
-double carried(const plan::Collective& c) {
-  const double n = c.group.size;
+/// What a ring between islands (all_to_all: a pair of members) carries.
+double between_islands(const plan::Collective& c) {
+  const double n = c.group.size, bytes = static_cast<double>(c.bytes);
   switch (c.kind) {
-    case CollectiveKind::all_reduce: return 2 * (n - 1) / n;
+    case CollectiveKind::all_reduce: return 2 * (n - 1) / n * bytes;
     case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter: return (n - 1) / n;
-    case CollectiveKind::all_to_all: return 1 / n;
-    default: return 1;
+    case CollectiveKind::reduce_scatter: return (n - 1) / n * bytes;
+    case CollectiveKind::all_to_all: {
+      const double even = (n - c.group.per_domain) / n * bytes;  // of a rank, to other islands
+      return bytes / n * (c.crossing >= 0 && even > 0 ? static_cast<double>(c.crossing) / even : 1);
+    }
+    default: return bytes;
   }
+}
+
+/// What each member sends to its neighbour in the island, as a ring of them.
+double inside_islands(const plan::Collective& c) {
+  if (c.kind != CollectiveKind::all_to_all) return between_islands(c);
+  return static_cast<double>(c.bytes) * (c.group.per_domain - 1) / c.group.size;
 }
 
 Pattern pattern_of(CollectiveKind kind) {
@@ -65,9 +74,8 @@ class Loads {
 
   void add(const std::string& axis, const plan::Collective& c, double count) {
     if (c.group.layout.ranks < 1 || c.group.size < 2) return;
-    const double bytes = static_cast<double>(c.bytes) * carried(c) * count;
-    put(axis, traffic_between(pattern_of(c.kind), c.group, cluster_, cards_, uneven_), bytes);
-    put(axis, traffic_inside(c.group, cluster_), bytes);
+    put(axis, traffic_between(pattern_of(c.kind), c.group, cluster_, cards_, uneven_), between_islands(c) * count);
+    put(axis, traffic_inside(c.group, cluster_), inside_islands(c) * count);
   }
 
   void add(const std::string& axis, const plan::Transfer& t, double count) {

@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "core/plan/build.h"
+#include "core/plan/group_shape.h"
+#include "sim/network/link_load.h"
 #include "tests/support/toy.h"
 
 namespace {
@@ -84,6 +86,29 @@ TEST(LinkLoad, ARingOfTwoNodesSendsEachGradientOverItsCardOnce) {
   EXPECT_DOUBLE_EQ(load->bytes, payload(job, plan::Axis::dp));
   EXPECT_DOUBLE_EQ(load->capacity, 10e9);
   EXPECT_DOUBLE_EQ(load->busy, load->bytes / 10e9);  // of a step of 1 s
+}
+
+TEST(LinkLoad, OfAnAllToAllEachRankSendsWhatIsForOtherNodesOverItsCard) {
+  // 1,600 bytes of a rank to 16, 100 to each: 8 are on the other node. Where only 400 cross, 400 are on the card.
+  const spec::Cluster cluster = toy::cluster(16);
+  plan::Plan plan;
+  plan::Collective exchange{plan::CollectiveKind::all_to_all, 1600, plan::group_shape(1, 16, cluster, 16)};
+  plan.works = {exchange};
+  plan.channels = {{plan::Channel::Kind::group, plan::Axis::ep}};
+  plan.segments = {{"forward", {{.stream = plan::Stream::ep, .channel = 0}}, {}}};
+  plan.roles = {{0, 0, 16, {{}}}};
+  spec::Job job = toy::job({.tp = 8, .dp = 2});
+  job.cluster = cluster;
+  const auto on_the_card = [&] {
+    for (const result::LinkLoad& load : sim::link_loads(plan, job, 1)) {
+      if (load.link == "nic up") return load.bytes;
+    }
+    return 0.0;
+  };
+  EXPECT_DOUBLE_EQ(on_the_card(), 800);
+  exchange.crossing = 400;
+  plan.works = {exchange};
+  EXPECT_DOUBLE_EQ(on_the_card(), 400);
 }
 
 TEST(LinkLoad, ARingInsideANodeStaysOnNvlink) {
