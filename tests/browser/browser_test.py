@@ -126,11 +126,15 @@ class Timeline(PageTest):
         self.assertGreater(colours, 6)
 
     def test_tells_the_operator_that_is_pointed_at(self):
-        self.browser.run("page.timelines[0].show(0, page.timelines[0].data.length / 2000)")
-        where = self.middle_of_compute()
+        # The middle kernel of the first row fills the middle third.
+        x = self.browser.run("""const timeline = page.timelines[0], {track} = timeline.view.rows.find((row) => row.track);
+            const middle = track.start.length >> 1, length = track.duration[middle];
+            timeline.show(track.start[middle] - length, track.end[middle] + length);
+            return timeline.view.left + timeline.view.plotWidth / 2""")
+        y = self.middle_of_compute()
 
         def pointed():  # again where the page's own scrolling, which closes the box, came later
-            self.browser.point(CANVAS, 400, where)
+            self.browser.point(CANVAS, x, y)
             return self.browser.run("return !document.querySelector('.tip').hidden")
 
         self.browser.wait(pointed, "a box that tells the operator")
