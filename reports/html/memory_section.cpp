@@ -80,7 +80,8 @@ std::string over_time(const Prediction& p, const trace::Trace& trace) {
   }
   return figure({"memory_time",
                  "Memory during the step.",
-                 "One line a stage; its peak is marked. The dashed line is what the GPU has.",
+                 "One line a stage. Its peak is marked with what the allocator and the driver hold besides; the dashed "
+                 "line is what the GPU has.",
                  table,
                  {{"limit", p.capacity_bytes}},
                  {{"lines", lines(trace)}}});

@@ -69,7 +69,7 @@ page.spanFacts = (data, row, index) => {
     Operator: operators.name[op], Stream: `${row.role}, ${row.label}`, Phase: operators.phase[op],
     Microbatch: known(track.microbatch[index]), Layer: known(operators.layer[op]), Chunk: known(operators.chunk[op]),
     Bytes: operators.bytes[op] >= 0 ? page.bytes(operators.bytes[op]) : undefined,
-    Begins: page.time(track.start[index]), Lasts: page.time(track.duration[index]),
+    Begins: page.instant(track.start[index]), Lasts: page.time(track.duration[index]),
     'Waited before': track.waited[index] > 0 ? page.time(track.waited[index]) : undefined,
   };
 };
