@@ -128,11 +128,9 @@ std::string timeline_section(const std::vector<NamedTrace>& traces, const std::v
                        [](const auto& track) { return !track.spans.empty(); });
   });
   if (!any) return "";
-  return "<figure class=\"timeline\" data-timeline><figcaption><strong>Every operator on its stream.</strong> One "
-         "group of "
-         "rows a stage; hatched: no kernel computes. Drag or use the arrow keys to move, Ctrl and the wheel or + and − "
-         "to "
-         "zoom; point at an operator, or step with N and P, to read it.</figcaption>"
+  return "<figure class=\"timeline\" data-timeline><figcaption><strong>Every operator on its stream.</strong> "
+         "One group of rows a stage; hatched: no kernel computes. Drag or use the arrow keys to move, Ctrl and the "
+         "wheel or + and − to zoom; point at an operator, or step with N and P, to read it.</figcaption>"
          "<div class=\"timeline-view\"></div><p class=\"timeline-note\"></p>"
          "<script type=\"application/json\">" +
          timeline_json(traces, bytes_of_work) + "</script></figure>\n";
