@@ -1,4 +1,4 @@
-// cli/compare.cpp -- forerun compare [JOB]... [flags] [--vary PATH=V1,V2]... [--json FILE] [--csv FILE]
+// cli/compare.cpp -- forerun compare [JOB]... [flags] [--vary PATH=V1,V2]... [--json FILE] [--csv FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -18,6 +19,7 @@
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "reports/comparison.h"
+#include "reports/html/comparison_page.h"
 #include "sim/compare.h"
 
 namespace cli {
@@ -98,7 +100,8 @@ int run(const Arguments& args) {
     const char* flag;
     std::string (*write)(const result::Comparison&);
   } outputs[] = {{"--json", reports::json}, {"--csv", reports::csv}, {"--markdown", reports::markdown}};
-  const std::string taken = on_stdout(args, {"--json", "--csv", "--markdown"});
+  const std::string taken = on_stdout(args, {"--json", "--csv", "--markdown", "--html"});
+  check_html(args);
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::vector<Combination> variations = combinations(cli::variations(args));
   std::vector<sim::Candidate> all;
@@ -110,6 +113,7 @@ int run(const Arguments& args) {
     if (!args.has(output.flag)) continue;
     write_to(args.get(output.flag), output.flag, [&](std::ostream& out) { out << output.write(answer); });
   }
+  write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
   if (taken.empty()) print(reports::text(answer, stdout_style()));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
@@ -132,7 +136,8 @@ const Command compare{
     .options = with_job_flags({vary_option(),
                                {"--json", "FILE", "write the result (docs/compare.md); - prints only it"},
                                {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
-                               {"--markdown", "FILE", "write a table for documents; - prints only it"}}),
+                               {"--markdown", "FILE", "write a table for documents; - prints only it"},
+                               html_option()}),
     .notes = job_notes() +
              "Several JOBs are compared with one another, each with the same flags laid over it.\n"
              "\nexit codes: 0 at least one fits, 1 none does, 2 the input is wrong\n",

@@ -1,37 +1,51 @@
-// cli/predict.cpp -- forerun predict [JOB] [flags] [--json FILE] [--trace FILE]
+// cli/predict.cpp -- forerun predict [JOB] [flags] [--json FILE] [--trace FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "core/base/fault.h"
 #include "core/config/catalogue.h"
+#include "core/plan/build.h"
+#include "core/plan/moved_bytes.h"
+#include "reports/html/prediction_page.h"
 #include "reports/json.h"
 #include "reports/perfetto.h"
 #include "reports/text.h"
 #include "sim/predict.h"
+#include "sim/sensitivity.h"
+#include "sim/topology.h"
 
 namespace cli {
 namespace {
 
+void write_page_of(const spec::Job& job, const sim::Outcome& outcome, std::ostream& out) {
+  const plan::Plan plan = plan::build(job);
+  const result::Topology topology = sim::topology(plan, job, outcome.prediction.step_time_s);
+  const result::Sensitivity sensitivity = sim::sensitivity(job);
+  reports::PredictionReport report{
+      &outcome.prediction, {{"predicted", &outcome.trace}}, {}, &sensitivity, &topology, version()};
+  for (const plan::Work& work : plan.works) report.bytes_of_work.push_back(plan::moved_bytes(work));
+  reports::write_html(report, out);
+}
+
 int run(const Arguments& args) {
-  const std::string json = args.get("--json"), trace = args.get("--trace");
-  if (json == "-" && trace == "-") {
-    throw base::InputError({{"--trace", "stdout is taken by --json -", "give one of the two a file", {}}});
-  }
+  const std::string taken = on_stdout(args, {"--json", "--trace", "--html"});
+  check_html(args);
   const spec::Job job = job_from(args, config::Catalogue::find());
-  const sim::Outcome outcome = sim::predict(job, args.has("--trace") ? sim::Detail::operators : sim::Detail::chains);
+  const bool every_operator = args.has("--trace") || args.has("--html");
+  const sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
   if (args.has("--json")) {
-    write_to(json, "--json", [&](std::ostream& out) { out << reports::json(outcome.prediction); });
+    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(outcome.prediction); });
   }
   if (args.has("--trace")) {
-    write_to(trace, "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });
+    write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });
   }
-  const bool stdout_is_taken = json == "-" || trace == "-";
-  if (!stdout_is_taken && !args.has("--quiet")) print(reports::summary(outcome.prediction, stdout_style()));
+  write_page(args, [&](std::ostream& out) { write_page_of(job, outcome, out); });
+  if (taken.empty() && !args.has("--quiet")) print(reports::summary(outcome.prediction, stdout_style()));
   return outcome.prediction.fits ? kAnswered : kDoesNotFit;
 }
 
@@ -43,6 +57,7 @@ const Command predict{
     .operands = {job_operand()},
     .options = with_job_flags({{"--json", "FILE", "write the result (docs/output.md); - prints only it"},
                                {"--trace", "FILE", "write the timeline for ui.perfetto.dev; - prints only it"},
+                               html_option(),
                                {"--quiet", "", "no summary: exit code and files only"}}),
     .notes = job_notes() + "\nexit codes: 0 it fits, 1 it does not, 2 the input is wrong\n",
     .examples = {{"forerun predict llama3-70b-64xh100", "a step of Llama 3 70B on 64 H100"},

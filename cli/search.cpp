@@ -14,6 +14,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
@@ -24,6 +25,7 @@
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
+#include "reports/html/search_page.h"
 #include "reports/search.h"
 
 namespace cli {
@@ -53,7 +55,8 @@ sim::Objective objective_of(const Arguments& args) {
 }
 
 int run(const Arguments& args) {
-  const std::string taken = on_stdout(args, {"--json", "--csv"});
+  const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
+  check_html(args);
   sim::SearchOptions options;
   options.by = objective_of(args);
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
@@ -79,6 +82,7 @@ int run(const Arguments& args) {
   if (args.has("--json"))
     write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
   if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
   if (taken.empty()) print(reports::text(answer, stdout_style()));
   if (!answer.complete) return kInterrupted;
   return answer.results.empty() ? kDoesNotFit : kAnswered;
@@ -97,7 +101,8 @@ const Command search{
                            {"--top", "N", "how many strategies are shown; 10 by default"},
                            {"--threads", "N", "0, the default: one for each core"},
                            {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}})),
+                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
+                           html_option()})),
     .notes =
         job_notes() +
         "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/validate_measured.h"
@@ -19,6 +20,7 @@
 #include "core/config/collective_case_reader.h"
 #include "reports/collectives.h"
 #include "reports/holdout.h"
+#include "reports/html/validation_page.h"
 #include "reports/interval_fit.h"
 #include "reports/ranking.h"
 #include "reports/validation.h"
@@ -134,7 +136,7 @@ Request request_of(const Arguments& args) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
   if (args.has("--rank")) faults.push_back({"--rank", "is of --measured alone", "add --measured TRACE", {}});
-  for (const char* option : {"--tier", "--group-by", "--holdout"}) {
+  for (const char* option : {"--tier", "--group-by", "--holdout", "--html"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
   }
@@ -180,16 +182,19 @@ std::string text_of(const Answer& answer, const Arguments& args) {
 
 int run(const Arguments& args) {
   if (args.has("--measured")) return validate_measured(args);
+  const std::string taken = on_stdout(args, {"--json", "--html"});
+  check_html(args);
   const Request request = request_of(args);
   if (args.has("--collectives")) return run_collectives(args);
   const Answer answer = answer_to(request, args);
-  const std::string json = args.get("--json");
   if (args.has("--json")) {
     const result::Holdout* holdout = answer.holdout ? &*answer.holdout : nullptr;
-    write_to(json, "--json",
+    write_to(args.get("--json"), "--json",
              [&](std::ostream& out) { out << reports::validation_json(answer.validation, answer.groupings, holdout); });
   }
-  if (json != "-" && !args.has("--quiet")) print(text_of(answer, args));
+  write_page(args,
+             [&](std::ostream& out) { reports::write_html(answer.validation, answer.groupings, version(), out); });
+  if (taken.empty() && !args.has("--quiet")) print(text_of(answer, args));
   return kAnswered;
 }
 
@@ -206,6 +211,7 @@ const Command validate{
          {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
          {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
          {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
+         html_option(),
          {"--markdown", "", "print the table in Markdown instead"},
          {"--ranking", "", "print how well strategies of one model on one cluster are put in order"},
          {"--fit-interval", "", "print the constants of topologies/uncertainty.yaml that these steps tell"},

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 namespace reports {
-namespace {
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
@@ -12,8 +11,6 @@ std::string value_of(const Choices& choices, const std::string& key) {
   const auto at = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.first == key; });
   return at == choices.end() ? "" : at->second;
 }
-
-}  // namespace
 
 std::string strategy_words(const Choices& c) {
   std::string out = "tp " + value_of(c, "tp") + (value_of(c, "sp") == "true" ? " sp" : "");

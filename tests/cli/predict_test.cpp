@@ -173,6 +173,19 @@ TEST(Predict, WhatCannotBeWrittenIsAFaultAndLeavesTheOldFile) {
   EXPECT_EQ(forerun(kSmall + "--json /dev/full").exit_code, 2);
 }
 
+TEST(Predict, AnHtmlPageIsWrittenOrToldToBeMissingBeforeAnythingElse) {
+  const ScratchFolder folder;
+  const Answer run = forerun(kSmall + "--quiet --html " + (folder / "a.html"));
+  if (run.exit_code == 2) {
+    EXPECT_TRUE(contains(run.err, "libjs-vega")) << run.err;
+    return;
+  }
+  EXPECT_TRUE(content_of(folder / "a.html").starts_with("<!doctype html>"));
+  EXPECT_EQ(run.out, "");
+}
+
+TEST(Predict, APageOnStdoutIsAlone) { EXPECT_EQ(forerun(kSmall + "--html - --json -").exit_code, 2); }
+
 TEST(Predict, TwoAnswersOnStdoutAreAFault) { EXPECT_EQ(forerun(kSmall + "--json - --trace -").exit_code, 2); }
 
 }  // namespace

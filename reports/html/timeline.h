@@ -1,0 +1,28 @@
+// reports/html/timeline.h -- every operator of the step on its stream, in columns that page/timeline.js draws.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/perfetto.h"
+
+namespace reports::html {
+
+/// More are not put into a page: those of whole roles are left out, the first and the last told longest, and the page
+/// says so. About 18 bytes each.
+inline constexpr std::size_t kMostSpans = 400'000;
+
+/// Times are whole nanoseconds: {"length", "traces": [name], "roles_left_out", "operators": {"name": [...], "phase",
+/// "layer", "chunk", "bytes"}, "tracks": [{"trace", "rank", "stage", "stream", "gap", "duration", "operator",
+/// "microbatch", "waited"}]}. A span begins `gap` after the end of the one before; -1: none, or not known.
+/// `bytes_of_work`: by Span::work.
+std::string timeline_json(const std::vector<NamedTrace>&, const std::vector<std::int64_t>& bytes_of_work,
+                          std::size_t most_spans = kMostSpans);
+
+/// Nothing where no trace has a span.
+std::string timeline_section(const std::vector<NamedTrace>&, const std::vector<std::int64_t>& bytes_of_work);
+
+}  // namespace reports::html

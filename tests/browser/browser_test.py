@@ -1,0 +1,217 @@
+"""What a reader of the HTML reports sees and does, in headless Chromium. Usage: browser_test.py FORERUN [unittest's options]
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import sys
+import tempfile
+import unittest
+
+from pages import HOSTILE_FILE, HOSTILE_MODEL, Pages
+from webdriver import Browser
+
+CANVAS = ".timeline canvas"
+DRAWN = "document.documentElement.dataset.charts === 'drawn'"
+RANGE = "const c = document.querySelector('.timeline canvas').dataset; return [Number(c.from), Number(c.to)]"
+SPANS = "return page.timelines[0].data.tracks.reduce((sum, track) => sum + track.start.length, 0)"
+
+
+class PageTest(unittest.TestCase):
+    """One browser and one set of pages for all."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser, cls.pages = shared["browser"], shared["pages"]
+
+    def open(self, path):
+        self.browser.complaints()
+        self.browser.open(path)
+        self.browser.until(DRAWN)
+
+
+class EveryPage(PageTest):
+    def test_has_no_complaint_and_asks_nobody_for_anything(self):
+        for path in self.pages.all:
+            with self.subTest(path.name):
+                self.open(path)
+                self.assertEqual(self.browser.complaints(), [])
+                self.assertEqual(self.browser.run("return performance.getEntriesByType('resource').map((r) => r.name)"), [])
+
+    def test_draws_something_in_every_chart(self):
+        for path in self.pages.all:
+            self.open(path)
+            drawn = self.browser.run("""return [...document.querySelectorAll('figure[data-chart]')].map((figure) => {
+                const marks = [...figure.querySelectorAll('.plot svg g[class*=mark-]:not([class*=role-axis]) path')];
+                return [figure.dataset.chart, marks.filter((mark) => mark.getBoundingClientRect().width > 2).length];
+            })""")
+            self.assertGreater(len(drawn), 0, path.name)
+            for chart, marks in drawn:
+                with self.subTest(f"{path.name}: {chart}"):
+                    self.assertGreater(marks, 0)
+
+    def test_is_told_to_those_who_do_not_see_it(self):
+        for path in self.pages.all:
+            with self.subTest(path.name):
+                self.open(path)
+                self.assertEqual(self.browser.run("return document.querySelectorAll('h1').length"), 1)
+                self.assertEqual(self.browser.run("""return [...document.querySelectorAll('main section')].filter((section) =>
+                    !document.getElementById(section.getAttribute('aria-labelledby'))).map((section) => section.id)"""), [])
+                self.assertEqual(self.browser.run("""return [...document.querySelectorAll('.plot')].filter((plot) =>
+                    !plot.getAttribute('aria-label')).length"""), 0)
+                self.assertEqual(self.browser.run("""return [...document.querySelectorAll('table')].filter((table) =>
+                    !table.caption.textContent || table.querySelector('thead th:not([scope=col])')).length"""), 0)
+
+    def test_is_no_wider_than_a_phone(self):
+        phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        self.browser.command("Emulation.setDeviceMetricsOverride", **phone)
+        try:
+            for path in self.pages.all:
+                with self.subTest(path.name):
+                    self.open(path)
+                    self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 390)
+        finally:
+            self.browser.command("Emulation.clearDeviceMetricsOverride")
+
+    def test_takes_hostile_names_for_text(self):
+        for path in self.pages.all:
+            with self.subTest(path.name):
+                self.open(path)
+                self.assertTrue(self.browser.run("return window.hostile === undefined && !document.getElementById('hostile')"))
+        self.open(self.pages.hostile)
+        self.assertIn(HOSTILE_MODEL, self.browser.run("return document.querySelector('h1').textContent"))
+        self.open(self.pages.compare)
+        self.assertIn(HOSTILE_FILE, self.browser.run("return document.querySelector('main').textContent"))
+
+    def test_has_two_themes(self):
+        self.open(self.pages.compare)
+        paper = "return getComputedStyle(document.body).backgroundColor"
+        before, ink = self.browser.run(paper), "return document.querySelector('.plot svg text').getAttribute('fill')"
+        text = self.browser.run(ink)
+        self.browser.click("#theme")
+        self.assertNotEqual(self.browser.run(paper), before)
+        self.assertNotEqual(self.browser.run(ink), text)
+
+    def test_prints(self):
+        self.open(self.pages.predict)
+        self.assertGreater(len(self.browser.command("Page.printToPDF")["data"]), 50_000)
+        self.assertEqual(self.browser.complaints(), [])
+
+
+class Timeline(PageTest):
+    """Of more than a hundred thousand operators."""
+
+    def setUp(self):
+        self.open(self.pages.predict)
+        self.browser.until(f"document.querySelector('{CANVAS}').dataset.to > 0")
+
+    def middle_of_compute(self):
+        return self.browser.run("""const row = page.timelines[0].view.rows.find((one) => one.track?.stream === 'compute');
+            return page.timelines[0].view.axis + row.top + row.height / 2""")
+
+    def wait_for_range(self, condition, what):
+        return self.browser.wait(lambda: condition(*self.browser.run(RANGE)), what)
+
+    def test_holds_them_in_a_file_of_less_than_15_megabytes(self):
+        self.assertGreater(self.browser.run(SPANS), 100_000)
+        self.assertLess(self.pages.predict.stat().st_size, 15_000_000)
+        paint = self.browser.run("return performance.getEntriesByType('paint').map((p) => `${p.name} ${Math.round(p.startTime)} ms`)")
+        size = self.pages.predict.stat().st_size / 1e6
+        print(f"\n  {self.browser.run(SPANS):,} spans, {size:.1f} MB, {', '.join(paint)}", file=sys.stderr)
+
+    def test_paints_kernels_and_communication(self):
+        colours = self.browser.run("""const canvas = document.querySelector(arguments[0]);
+            const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+            const counts = new Map();
+            for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
+            return [...counts.values()].filter((count) => count > 200).length""", CANVAS)
+        self.assertGreater(colours, 6)
+
+    def test_tells_the_operator_that_is_pointed_at(self):
+        # The middle kernel of the first row fills the middle third.
+        x = self.browser.run("""const timeline = page.timelines[0], {track} = timeline.view.rows.find((row) => row.track);
+            const middle = track.start.length >> 1, length = track.duration[middle];
+            timeline.show(track.start[middle] - length, track.end[middle] + length);
+            return timeline.view.left + timeline.view.plotWidth / 2""")
+        y = self.middle_of_compute()
+
+        def pointed():  # again where the page's own scrolling, which closes the box, came later
+            self.browser.point(CANVAS, x, y)
+            return self.browser.run("return !document.querySelector('.tip').hidden")
+
+        self.browser.wait(pointed, "a box that tells the operator")
+        told = self.browser.run("return document.querySelector('.tip').textContent")
+        for what in ("Operator", "Phase", "Bytes", "Begins", "Lasts"):
+            self.assertIn(what, told)
+
+    def test_zooms_by_buttons_and_back(self):
+        length = self.browser.run("return page.timelines[0].data.length")
+        self.browser.click(".timeline-bar [data-do=in]")
+        self.wait_for_range(lambda begin, end: abs(end - begin - length / 2) < 2, "half of the step")
+        self.browser.click(".timeline-bar [data-do=all]")
+        self.wait_for_range(lambda begin, end: (begin, end) == (0, length), "the whole step")
+
+    def test_zooms_and_moves_by_keys_and_says_the_operator(self):
+        length = self.browser.run("return page.timelines[0].data.length")
+        self.browser.keys(CANVAS, "++")
+        self.wait_for_range(lambda begin, end: abs(end - begin - length / 4) < 2, "a quarter of the step")
+        before = self.browser.run(RANGE)[0]
+        self.browser.keys(CANVAS, "\ue014")  # right
+        self.wait_for_range(lambda begin, _: begin > before, "a move to the right")
+        self.browser.keys(CANVAS, "n")
+        self.browser.until("document.querySelector('.timeline [aria-live]').textContent.includes('Operator')")
+
+    def test_moves_by_dragging(self):
+        self.browser.click(".timeline-bar [data-do=in]")
+        before = self.browser.run("return page.timelines[0].view.from")
+        self.browser.drag(CANVAS, 600, self.middle_of_compute(), 150)
+        self.wait_for_range(lambda begin, _: begin < before, "an earlier time")
+
+    def test_finds_the_same_span_as_a_look_at_all(self):
+        # The search by halves against a walk, at a thousand instants of each row.
+        wrong = self.browser.run("""let wrong = 0;
+            for (const track of page.timelines[0].data.tracks) {
+              for (let i = 0; i < 1000; ++i) {
+                const time = page.timelines[0].data.length * i / 1000;
+                const walked = track.end.findIndex((end) => end > time);
+                if (page.firstAfter(track, time) !== (walked < 0 ? track.end.length : walked)) ++wrong;
+              }
+            }
+            return wrong""")
+        self.assertEqual(wrong, 0)
+
+
+class Tables(PageTest):
+    VALUES = """const table = document.querySelector('#jobs table');
+        const column = [...table.tHead.rows[0].cells].findIndex((head) => head.textContent === 'Step time');
+        return [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value).filter((value) => value).map(Number)"""
+    HEAD = "[...document.querySelectorAll('#jobs thead th')].find((head) => head.textContent === 'Step time')"
+
+    def test_sort_both_ways(self):
+        self.open(self.pages.compare)
+        self.browser.run(f"{self.HEAD}.querySelector('button').click()")
+        values = self.browser.run(self.VALUES)
+        self.assertGreater(len(values), 3)
+        self.assertEqual(values, sorted(values))
+        self.assertEqual(self.browser.run(f"return {self.HEAD}.getAttribute('aria-sort')"), "ascending")
+        self.browser.run(f"{self.HEAD}.querySelector('button').click()")
+        self.assertEqual(self.browser.run(self.VALUES), sorted(values, reverse=True))
+        self.assertEqual(self.browser.run(f"return {self.HEAD}.getAttribute('aria-sort')"), "descending")
+
+    def test_keep_the_rows_that_hold_the_words(self):
+        self.open(self.pages.compare)
+        self.browser.keys("#jobs input[type=search]", "selective 70b")
+        self.browser.until("document.querySelector('#jobs output').textContent")
+        kept = self.browser.run("""return [...document.querySelectorAll('#jobs tbody tr')].filter((row) => !row.hidden)
+            .map((row) => row.textContent)""")
+        self.assertEqual(len(kept), 3)  # of two jobs, three degrees of tp and two kinds of recomputation
+        for row in kept:
+            self.assertIn("selective", row)
+
+
+shared = {}
+
+if __name__ == "__main__":
+    forerun = sys.argv.pop(1)
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        shared.update(pages=Pages(forerun, folder), browser=browser)
+        ended = unittest.main(verbosity=1, exit=False)
+    sys.exit(not ended.result.wasSuccessful())
