@@ -79,9 +79,9 @@ std::string track_json(const Trace& trace, std::size_t number, const trace::Trac
 }
 
 /// Ranks whose spans are told: from both ends inwards while there is room, at least one.
-std::set<int> ranks_told(const std::vector<NamedTrace>& traces, std::size_t most_spans, std::size_t& left_out) {
+std::set<int> ranks_told(const std::vector<TitledTrace>& traces, std::size_t most_spans, std::size_t& left_out) {
   std::map<int, std::size_t> spans;
-  for (const NamedTrace& one : traces) {
+  for (const TitledTrace& one : traces) {
     for (const trace::Track& track : one.trace->tracks) spans[track.rank] += track.spans.size();
   }
   std::vector<std::pair<int, std::size_t>> ranks(spans.begin(), spans.end());
@@ -103,7 +103,7 @@ std::set<int> ranks_told(const std::vector<NamedTrace>& traces, std::size_t most
 
 }  // namespace
 
-std::string timeline_json(const std::vector<NamedTrace>& traces, const std::vector<std::int64_t>& bytes_of_work,
+std::string timeline_json(const std::vector<TitledTrace>& traces, const std::vector<std::int64_t>& bytes_of_work,
                           std::size_t most_spans) {
   std::size_t left_out = 0;
   const std::set<int> told = ranks_told(traces, most_spans, left_out);
@@ -122,8 +122,8 @@ std::string timeline_json(const std::vector<NamedTrace>& traces, const std::vect
                      array_of(names), left_out, operators.json(), fmt::join(tracks, ",\n"));
 }
 
-std::string timeline_section(const std::vector<NamedTrace>& traces, const std::vector<std::int64_t>& bytes_of_work) {
-  const bool any = std::any_of(traces.begin(), traces.end(), [](const NamedTrace& one) {
+std::string timeline_section(const std::vector<TitledTrace>& traces, const std::vector<std::int64_t>& bytes_of_work) {
+  const bool any = std::any_of(traces.begin(), traces.end(), [](const TitledTrace& one) {
     return std::any_of(one.trace->tracks.begin(), one.trace->tracks.end(),
                        [](const auto& track) { return !track.spans.empty(); });
   });

@@ -7,9 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "reports/perfetto.h"
+#include "core/trace/trace.h"
 
 namespace reports::html {
+
+struct TitledTrace {
+  std::string name;  // "predicted"
+  const trace::Trace* trace = nullptr;
+};
 
 /// More are not put into a page: those of whole roles are left out, the first and the last told longest, and the page
 /// says so. About 18 bytes each.
@@ -19,10 +24,10 @@ inline constexpr std::size_t kMostSpans = 400'000;
 /// "layer", "chunk", "bytes"}, "tracks": [{"trace", "rank", "stage", "stream", "gap", "duration", "operator",
 /// "microbatch", "waited"}]}. A span begins `gap` after the end of the one before; -1: none, or not known.
 /// `bytes_of_work`: by Span::work.
-std::string timeline_json(const std::vector<NamedTrace>&, const std::vector<std::int64_t>& bytes_of_work,
+std::string timeline_json(const std::vector<TitledTrace>&, const std::vector<std::int64_t>& bytes_of_work,
                           std::size_t most_spans = kMostSpans);
 
 /// Nothing where no trace has a span.
-std::string timeline_section(const std::vector<NamedTrace>&, const std::vector<std::int64_t>& bytes_of_work);
+std::string timeline_section(const std::vector<TitledTrace>&, const std::vector<std::int64_t>& bytes_of_work);
 
 }  // namespace reports::html
