@@ -101,7 +101,7 @@ int run(const Arguments& arguments) {
 
 const Command measure{
     .name = "measure",
-    .summary = "train a job for a few steps, on this machine's GPUs or its CPU; or check the GPUs",
+    .summary = "Trains a job for a few steps, on this machine's GPUs or its CPU; or checks the GPUs.",
     .operands = {job_operand()},
     .options = with_job_flags(
         {{"--backend", "NAME", "gpu or cpu (in double); gpu when not given", false, "gpu cpu"},
