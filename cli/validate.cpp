@@ -24,11 +24,11 @@
 #include "reports/interval_fit.h"
 #include "reports/ranking.h"
 #include "reports/validation.h"
-#include "sim/accuracy.h"
-#include "sim/cross_validate.h"
-#include "sim/interval_fit.h"
 #include "sim/network/collective_accuracy.h"
-#include "sim/validate.h"
+#include "sim/validation/accuracy.h"
+#include "sim/validation/cross_validate.h"
+#include "sim/validation/interval_fit.h"
+#include "sim/validation/validate.h"
 
 namespace cli {
 namespace {

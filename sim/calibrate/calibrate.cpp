@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/parallel.h"
-#include "sim/accuracy.h"
 #include "sim/calibrate/attention_fit.h"
 #include "sim/calibrate/families.h"
 #include "sim/calibrate/follow.h"
@@ -16,6 +15,7 @@
 #include "sim/calibrate/matmul_fit.h"
 #include "sim/calibrate/memory_fit.h"
 #include "sim/calibrate/residuals.h"
+#include "sim/validation/accuracy.h"
 
 namespace sim {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "sim/accuracy.h"
 #include "sim/network/closed_form.h"
+#include "sim/validation/accuracy.h"
 
 namespace sim {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/config/choices_reader.h"
 #include "core/config/map_reader.h"
 #include "reports/holdout.h"
-#include "sim/cross_validate.h"
+#include "sim/validation/cross_validate.h"
 
 namespace {
 
@@ -50,7 +50,8 @@ std::vector<std::string> published(const std::string& folder, const std::vector<
 
 TEST(PublishedHoldout, ASourceIsPredictedNearlyAsWellByChoicesMadeWithoutIt) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "some thousand predictions: the same code runs on few Jobs in tests/sim/choice_steps_test.cpp";
+  GTEST_SKIP()
+      << "some thousand predictions: the same code runs on few Jobs in tests/sim/validation/choice_steps_test.cpp";
 #endif
   const std::string folder = std::string(FORERUN_SOURCE_DIR) + "/validation";
   const Bound bound = read_bound(folder + "/bounds.yaml");

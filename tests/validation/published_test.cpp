@@ -10,7 +10,7 @@
 #include "core/config/case_reader.h"
 #include "core/config/map_reader.h"
 #include "reports/validation.h"
-#include "sim/validate.h"
+#include "sim/validation/validate.h"
 
 namespace {
 

@@ -1,4 +1,5 @@
-// sim/choice_steps.h -- step times of measured Jobs under any selection of alternatives, each predicted once.
+// sim/validation/choice_steps.h -- step times of measured Jobs under any selection of alternatives, each predicted
+// once.
 //
 // A Job that reads nothing that a choice lays its values over is not predicted again for it; nor, beside other choices,
 // one whose time no alternative of it changed alone. SPDX-License-Identifier: Apache-2.0
@@ -13,8 +14,8 @@
 #include "core/base/units.h"
 #include "core/config/catalogue.h"
 #include "core/config/choices_reader.h"
-#include "sim/holdout.h"
-#include "sim/validate.h"
+#include "sim/validation/holdout.h"
+#include "sim/validation/validate.h"
 
 namespace sim {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/choice_steps.h"
+#include "sim/validation/choice_steps.h"
 
 #include <gtest/gtest.h>
 

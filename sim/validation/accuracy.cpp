@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/accuracy.h"
+#include "sim/validation/accuracy.h"
 
 #include <algorithm>
 #include <array>
@@ -150,8 +150,8 @@ std::vector<result::Ranking> rankings_of(const Rows& rows) {
   for (const auto& [name, pairs] : groups) {
     if (pairs.size() < kFewestRowsOfRanking) continue;
     const auto chosen = std::min_element(pairs.begin(), pairs.end());
-    const auto best = std::min_element(pairs.begin(), pairs.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto best =
+        std::min_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     out.push_back({name, static_cast<int>(pairs.size()), kendall_tau(pairs), chosen->second / best->second - 1});
   }
   return out;

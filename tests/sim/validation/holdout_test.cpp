@@ -1,6 +1,6 @@
-// tests/sim/holdout_test.cpp -- choices made again without a group, on errors made up so that they can be seen.
-// SPDX-License-Identifier: Apache-2.0
-#include "sim/holdout.h"
+// tests/sim/validation/holdout_test.cpp -- choices made again without a group, on errors made up so that they can be
+// seen. SPDX-License-Identifier: Apache-2.0
+#include "sim/validation/holdout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/accuracy.h"
+#include "sim/validation/accuracy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// sim/interval_fit.h -- the constants of topologies/uncertainty.yaml that measured steps alone can tell, and how many
-// steps of a source fall inside the interval when they are found without that source.
+// sim/validation/interval_fit.h -- the constants of topologies/uncertainty.yaml that measured steps alone can tell, and
+// how many steps of a source fall inside the interval when they are found without that source.
 //
 // With e = log(measured / predicted), K^2 the variance that the curves, repeats and assumptions of a row explain, and z
 // the tenth of the normal distribution, each side has the least constants such that one tenth of the rows is farther

@@ -1,5 +1,5 @@
-// sim/cross_validate.h -- `forerun validate --holdout`: the choices between models, made again without each group of
-// measured steps. SPDX-License-Identifier: Apache-2.0
+// sim/validation/cross_validate.h -- `forerun validate --holdout`: the choices between models, made again without each
+// group of measured steps. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 #include "core/config/choices_reader.h"
 #include "core/result/holdout.h"
 #include "core/result/validation.h"
-#include "sim/validate.h"
+#include "sim/validation/validate.h"
 
 namespace sim {
 

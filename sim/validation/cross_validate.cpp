@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cross_validate.h"
+#include "sim/validation/cross_validate.h"
 
 #include <algorithm>
 #include <map>
 
-#include "sim/accuracy.h"
-#include "sim/choice_steps.h"
-#include "sim/holdout.h"
-#include "sim/interval_fit.h"
+#include "sim/validation/accuracy.h"
+#include "sim/validation/choice_steps.h"
+#include "sim/validation/holdout.h"
+#include "sim/validation/interval_fit.h"
 
 namespace sim {
 namespace {

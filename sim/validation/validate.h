@@ -1,4 +1,4 @@
-// sim/validate.h -- predicts every case of validation files and holds it against what was measured.
+// sim/validation/validate.h -- predicts every case of validation files and holds it against what was measured.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/holdout.h"
+#include "sim/validation/holdout.h"
 
 #include <cmath>
 
-#include "sim/accuracy.h"
+#include "sim/validation/accuracy.h"
 
 namespace sim {
 namespace {

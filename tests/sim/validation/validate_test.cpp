@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/validate.h"
+#include "sim/validation/validate.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sim/accuracy.h"
 #include "sim/predict.h"
+#include "sim/validation/accuracy.h"
 #include "tests/support/toy.h"
 
 namespace {

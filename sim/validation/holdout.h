@@ -1,6 +1,6 @@
-// sim/holdout.h -- cross-validation of choices between models. Each group of rows (a source, a kind of GPU) is left out
-// in turn, the choices are made again on the others, and the group is predicted with what they chose: a choice that
-// only mends its own source shows as an error there that is larger than the in-sample one.
+// sim/validation/holdout.h -- cross-validation of choices between models. Each group of rows (a source, a kind of GPU)
+// is left out in turn, the choices are made again on the others, and the group is predicted with what they chose: a
+// choice that only mends its own source shows as an error there that is larger than the in-sample one.
 //
 // The choices are made by coordinate descent on
 //   loss = mean over groups of (median of |predicted / measured - 1| over the group's rows)

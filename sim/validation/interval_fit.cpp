@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/interval_fit.h"
+#include "sim/validation/interval_fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "sim/accuracy.h"
 #include "sim/analysis/interval.h"
+#include "sim/validation/accuracy.h"
 
 namespace sim {
 namespace {

@@ -1,6 +1,5 @@
-// sim/accuracy.h -- how far predictions are from measurements: the figures of core/result/validation.h, each a pure
-// function of the rows. docs/validation.md says what they mean.
-// SPDX-License-Identifier: Apache-2.0
+// sim/validation/accuracy.h -- how far predictions are from measurements: the figures of core/result/validation.h, each
+// a pure function of the rows. docs/validation.md says what they mean. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// tests/sim/interval_fit_test.cpp -- the interval's constants from steps made up so that they can be seen.
+// tests/sim/validation/interval_fit_test.cpp -- the interval's constants from steps made up so that they can be seen.
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/interval_fit.h"
+#include "sim/validation/interval_fit.h"
 
 #include <gtest/gtest.h>
 

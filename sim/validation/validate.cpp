@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/validate.h"
+#include "sim/validation/validate.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
-#include "sim/accuracy.h"
 #include "sim/predict.h"
+#include "sim/validation/accuracy.h"
 
 namespace sim {
 namespace {
