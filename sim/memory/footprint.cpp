@@ -91,10 +91,10 @@ std::int64_t capacity_of(const plan::Plan& plan, const plan::Role& role, const s
 
 Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::Job& job, std::int64_t gathered) {
   const spec::Framework& framework = job.framework;
-  // One communicator a kind of group; each pair of neighbouring stages has its own.
+  // One communicator a kind of group; each pair of neighbouring stages has its own. That of the gradient norm, one number
+  // a step, is left out: NCCL connects what a size needs.
   const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
                             (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
-                            (!job.training.serves() && plan.tp * plan.pp > 1) +  // gradient norms
                             experts_communicators(plan, job) + job.strategy.spreads_vocab();
   Footprint out;
   out.peak = peak;

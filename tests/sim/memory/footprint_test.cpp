@@ -43,9 +43,9 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   EXPECT_EQ(reserved({.tp = 2}, 0).reserved, 1000);
   EXPECT_EQ(reserved({}, 0).communicators, 0);
   EXPECT_EQ(reserved({.dp = 2}, 0).communicators, 10);
-  EXPECT_EQ(reserved({.tp = 2}, 0).communicators, 20);  // tp, and the ranks that sum the gradient norm
-  EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).communicators, 30);
-  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).communicators, 60);  // pipelines have three
+  EXPECT_EQ(reserved({.tp = 2}, 0).communicators, 10);
+  EXPECT_EQ(reserved({.tp = 2, .dp = 2}, 0).communicators, 20);
+  EXPECT_EQ(reserved({.tp = 2, .pp = 2, .dp = 2, .microbatches = 2}, 0).communicators, 50);  // pipelines have three
   // A tenth of what moves: parameters, gradients and optimizer states never do.
   const sim::Footprint f = reserved({}, 0.1);
   using plan::Category;
@@ -67,7 +67,7 @@ TEST(Footprint, ThreeToolsCountMoreAndMore) {
   });
   const sim::Footprint f = sim::footprints(plan::build(job), job).front();
   EXPECT_EQ(f.allocated(), f.peak.total());
-  EXPECT_EQ(f.held_by_allocator(), f.total() - 1000 - 20);  // neither the context nor NCCL's buffers are its own
+  EXPECT_EQ(f.held_by_allocator(), f.total() - 1000 - 10);  // neither the context nor NCCL's buffers are its own
   EXPECT_GT(f.held_by_allocator(), f.allocated());
 }
 
@@ -93,10 +93,10 @@ TEST(Footprint, ExpertsHaveCommunicatorsOfTheirOwn) {
     });
     return sim::footprints(plan::build(job), job).front().communicators;
   };
-  EXPECT_EQ(communicators(1, 1), 30);  // tp, dp, the gradient norm's
-  EXPECT_EQ(communicators(4, 1), 50);  // ep, and the two holders of an expert
-  EXPECT_EQ(communicators(4, 2), 50);  // ep and etp; no expert is held twice
-  EXPECT_EQ(communicators(2, 2), 60);  // all three
+  EXPECT_EQ(communicators(1, 1), 20);  // tp, dp
+  EXPECT_EQ(communicators(4, 1), 40);  // ep, and the two holders of an expert
+  EXPECT_EQ(communicators(4, 2), 40);  // ep and etp; no expert is held twice
+  EXPECT_EQ(communicators(2, 2), 50);  // all three
 }
 
 TEST(Footprint, EarlierStagesHoldMoreMicrobatchesUnderOneForwardOneBackward) {
