@@ -56,7 +56,7 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   EXPECT_EQ(f.reserved, static_cast<std::int64_t>(1000 + 0.1 * static_cast<double>(moving)));
   EXPECT_EQ(f.total(), f.peak.total() + f.reserved);
   const sim::Footprint g = reserved({.tp = 2}, 0.1);
-  EXPECT_EQ(g.total(), g.peak.total() + 20 + g.reserved);
+  EXPECT_EQ(g.total(), g.peak.total() + 10 + g.reserved);
 }
 
 TEST(Footprint, ThreeToolsCountMoreAndMore) {
