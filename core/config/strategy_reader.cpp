@@ -6,6 +6,7 @@
 
 #include "core/config/framework_reader.h"
 #include "core/config/routing_reader.h"
+#include "core/spec/recompute_modules.h"
 
 namespace config {
 namespace {
@@ -60,14 +61,6 @@ void read_pipeline(MapReader& map, spec::Strategy& s) {
 }
 
 void read_modules(MapReader& map, spec::Recompute& recompute, Faults& faults) {
-  using M = spec::RecomputeModules;
-  constexpr std::array<std::pair<std::string_view, bool M::*>, 7> kModules{{{"core_attn", &M::core_attn},
-                                                                            {"layernorm", &M::layernorm},
-                                                                            {"mla_up_proj", &M::mla_up_proj},
-                                                                            {"moe_act", &M::moe_act},
-                                                                            {"mlp", &M::mlp},
-                                                                            {"moe", &M::moe},
-                                                                            {"shared_experts", &M::shared_experts}}};
   const Value* list = map.child("modules");
   if (!list) return;
   if (recompute.kind != spec::Recompute::Kind::selective) {
@@ -78,8 +71,9 @@ void read_modules(MapReader& map, spec::Recompute& recompute, Faults& faults) {
   }
   recompute.modules = {.core_attn = false};
   for (const Value& item : list->items) {
-    const auto known = std::find_if(kModules.begin(), kModules.end(), [&](auto& m) { return m.first == item.text; });
-    if (known == kModules.end()) {
+    const auto known = std::find_if(spec::kRecomputeModules.begin(), spec::kRecomputeModules.end(),
+                                    [&](auto& m) { return m.first == item.text; });
+    if (known == spec::kRecomputeModules.end()) {
       faults.push_back({map.path_of("modules"), "'" + item.text + "' is no module that can be computed again",
                         "choose among core_attn, layernorm, mla_up_proj, moe_act, mlp, moe and shared_experts",
                         item.where});

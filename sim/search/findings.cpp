@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/findings.h"
 
-#include <algorithm>
 #include <bit>
 #include <sstream>
-#include <tuple>
 
 namespace sim {
 namespace {
@@ -24,23 +22,12 @@ Standing read_standing(std::istream& in) {
   return out;
 }
 
-bool same(const Standing& a, const Standing& b) {
-  return std::tie(a.time, a.bytes, a.point) == std::tie(b.time, b.bytes, b.point);
-}
-
 }  // namespace
 
 void add(ValueCounts& to, const ValueCounts& more) {
   for (std::size_t key = 0; key < to.size(); ++key) {
     for (const auto& [value, count] : more[key]) to[key][value] += count;
   }
-}
-
-bool Findings::operator==(const Findings& other) const {
-  return std::tie(strategies, fits, priced, bounded, operator_level, complete, values) ==
-             std::tie(other.strategies, other.fits, other.priced, other.bounded, other.operator_level, other.complete,
-                      other.values) &&
-         std::ranges::equal(standings, other.standings, same);
 }
 
 std::string encoded(const Findings& found) {

@@ -24,7 +24,7 @@ struct Findings {
   ValueCounts values;
   std::vector<Standing> standings;  // the best ones and the front
 
-  bool operator==(const Findings&) const;
+  bool operator==(const Findings&) const = default;
 };
 
 /// Numbers in decimals, times bit by bit.

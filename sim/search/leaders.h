@@ -19,6 +19,7 @@ struct Standing {
   double time = 0;
   std::int64_t bytes = 0;
   spec::SearchPoint point;
+  bool operator==(const Standing&) const = default;
 };
 
 /// Any number of threads may use it. What it holds at the end does not depend on the order of what came.

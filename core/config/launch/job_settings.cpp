@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/config/model_writer.h"
+#include "core/spec/recompute_modules.h"
 
 namespace config::launch {
 namespace {
@@ -99,19 +100,11 @@ void add_training(const spec::Training& t, Settings& out) {
 }
 
 void add_recompute(const spec::Recompute& recompute, Writer& w) {
-  using M = spec::RecomputeModules;
-  constexpr std::array<std::pair<const char*, bool M::*>, 7> kModules{{{"core_attn", &M::core_attn},
-                                                                       {"layernorm", &M::layernorm},
-                                                                       {"mla_up_proj", &M::mla_up_proj},
-                                                                       {"moe_act", &M::moe_act},
-                                                                       {"mlp", &M::mlp},
-                                                                       {"moe", &M::moe},
-                                                                       {"shared_experts", &M::shared_experts}}};
   w.add("recompute.kind", recompute.kind, kRecomputes);
   w.when(recompute.layers > 0, "recompute.layers", recompute.layers);
   if (recompute.kind != spec::Recompute::Kind::selective) return;
   std::vector<std::string> modules;
-  for (const auto& module : kModules) {
+  for (const auto& module : spec::kRecomputeModules) {
     if (recompute.modules.*module.second) modules.emplace_back(module.first);
   }
   w.add("recompute.modules", list_of(modules));
