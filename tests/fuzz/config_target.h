@@ -29,7 +29,7 @@
 
 namespace fuzz {
 
-inline constexpr double kSlowest = 3;  // seconds of processor time that one input may take, under sanitizers
+inline constexpr double kSlowest = 1;  // seconds of processor time that one input may take
 
 /// Ends the process, so that the fuzzer keeps the input and a test run shows which it was.
 [[noreturn]] inline void broken(const std::string& why) {
