@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/against.h"
+#include "cli/number.h"
 
-#include <charconv>
+#include <limits>
 #include <optional>
 
 #include "core/base/fault.h"
@@ -21,9 +22,7 @@ const char kRank[] = "--rank";
 std::optional<int> rank_of(const Arguments& args) {
   if (!args.has(kRank)) return {};
   const std::string text = args.get(kRank);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  if (error == std::errc() && end == text.data() + text.size() && rank >= 0) return rank;
+  if (const auto rank = number_in(text, 0, std::numeric_limits<int>::max())) return rank;
   throw base::InputError({{kRank, "'" + text + "' is no rank", "give a whole number, 0 or more", {}}});
 }
 

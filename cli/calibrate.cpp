@@ -140,9 +140,7 @@ std::vector<spec::Framework> frameworks(const Catalogue& catalogue, Faults& faul
 
 void tell(const result::KernelCalibration& report, const Arguments& args) {
   if (args.has("--residuals")) write_residuals(report.residuals, args.get("--residuals"));
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::kernel_calibration_json(report); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(report); });
   if (args.get("--json") != "-") print(reports::kernel_calibration_text(report));
 }
 

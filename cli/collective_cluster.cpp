@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/collective_cluster.h"
-
-#include <charconv>
+#include "cli/number.h"
 
 namespace cli {
 namespace {
@@ -30,9 +29,7 @@ std::optional<int> count_of(const Arguments& args, const std::string& option, in
                             std::vector<base::Fault>& faults) {
   if (!args.has(option)) return otherwise;
   const std::string text = args.get(option);
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= 1'000'000) return count;
+  if (const auto count = number_in(text, 1, 1'000'000)) return count;
   faults.push_back({option, "'" + text + "' is no whole number from 1 to 1000000", "write a number, such as 4", {}});
   return std::nullopt;
 }

@@ -110,8 +110,7 @@ int run(const Arguments& args) {
   }
   const result::Comparison answer = sim::compare(std::move(all));
   for (const auto& output : outputs) {
-    if (!args.has(output.flag)) continue;
-    write_to(args.get(output.flag), output.flag, [&](std::ostream& out) { out << output.write(answer); });
+    write_if_asked(args, output.flag, [&] { return output.write(answer); });
   }
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
   if (taken.empty()) print(reports::text(answer, stdout_style()));

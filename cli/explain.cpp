@@ -49,9 +49,7 @@ void refuse_what_excludes(const Arguments& args) {
 /// The answer in the forms that were asked for: JSON, or else text.
 template <class Answer>
 void tell(const Answer& answer, const Arguments& args) {
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
   if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer));
 }
 

@@ -1,7 +1,8 @@
 // cli/fit.cpp -- forerun fit [JOB] [flags] [--size NAME] [--json FILE]: the largest sequence, batch and model that fit.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <ostream>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,10 @@ spec::Job with_settings(config::Value tree, const sim::Settings& settings, const
   return config::read_job(tree, catalogue);
 }
 
+std::int64_t parameters_of(const spec::Job& job) {
+  return job.model.is_list() ? 0 : spec::parameters(job.model).total();
+}
+
 result::Prediction step_of(const spec::Job& job) { return sim::predict(job, sim::Detail::chains).prediction; }
 
 result::Limit limit_of(const sim::Size& size, const config::Value& tree, const config::Catalogue& catalogue) {
@@ -41,16 +46,21 @@ result::Limit limit_of(const sim::Size& size, const config::Value& tree, const c
   if (!out.refusal.empty()) return out;
   try {
     const auto job_at = [&](std::int64_t value) { return with_settings(tree, size.settings(value), catalogue); };
-    const auto fits = [&](std::int64_t value) { return step_of(job_at(value)).fits; };
-    const sim::LastThatFits last = sim::last_that_fits(size.row, size.given, fits);
+    std::map<std::int64_t, result::Prediction> steps;  // each value is looked at once
+    const auto step_at = [&](std::int64_t value) -> const result::Prediction& {
+      const auto [at, fresh] = steps.try_emplace(value);
+      if (fresh) at->second = step_of(job_at(value));
+      return at->second;
+    };
+    const sim::LastThatFits last =
+        sim::last_that_fits(size.row, size.given, [&](std::int64_t value) { return step_at(value).fits; });
     out.reached = last.reached;
     out.next = last.next;
-    if (last.next) out.next_peak_bytes = step_of(job_at(*last.next)).peak_bytes;
+    if (last.next) out.next_peak_bytes = step_at(*last.next).peak_bytes;
     if (!last.reached) return out;
-    const spec::Job reached = job_at(*last.reached);
     out.settings = size.settings(*last.reached);
-    out.parameters = reached.model.is_list() ? 0 : spec::parameters(reached.model).total();
-    out.prediction = step_of(reached);
+    out.parameters = parameters_of(job_at(*last.reached));
+    out.prediction = step_at(*last.reached);
   } catch (const base::InputError& error) {
     const base::Fault& first = error.faults.front();
     out.refusal = (first.field.empty() ? "" : first.field + ": ") + first.what;
@@ -80,11 +90,10 @@ int run(const Arguments& args) {
   const std::vector<sim::Size> sizes = asked(sim::sizes_of(job), args);
   result::Limits answer;
   answer.given = step_of(job);
-  answer.parameters = job.model.is_list() ? 0 : spec::parameters(job.model).total();
+  answer.parameters = parameters_of(job);
   answer.limits.resize(sizes.size());
   base::parallel_for(sizes.size(), [&](std::size_t i) { answer.limits[i] = limit_of(sizes[i], tree, catalogue); });
-  if (args.has("--json"))
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
   if (args.get("--json") != "-") print(reports::text(answer));
   const bool any = std::ranges::any_of(answer.limits, [](const auto& limit) { return limit.reached.has_value(); });
   return any ? kAnswered : kDoesNotFit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/gpu_counts.h"
+#include "cli/number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "core/base/fault.h"
@@ -14,10 +14,7 @@ constexpr int kMostGpus = 1 << 20;
 const char kMend[] = "write 8..16384 to double from 8, or 8,16,24";
 
 int count_of(std::string_view word, const std::string& option) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-  const bool sound = error == std::errc() && end == word.data() + word.size() && count >= 1 && count <= kMostGpus;
-  if (sound) return count;
+  if (const auto count = number_in(word, 1, kMostGpus)) return *count;
   throw base::InputError({{option, "'" + std::string(word) + "' is no number of GPUs from 1 to 1048576", kMend, {}}});
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/import_kineto.h"
+#include "cli/number.h"
 
 #include <fmt/format.h>
+#include <limits>
 
-#include <charconv>
 #include <optional>
 #include <ostream>
 
@@ -39,9 +40,7 @@ void check_words(const Arguments& args) {
 std::optional<int> step_of(const Arguments& args) {
   if (!args.has(kStep)) return {};
   const std::string text = args.get(kStep);
-  int step = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error == std::errc() && end == text.data() + text.size() && step >= 0) return step;
+  if (const auto step = number_in(text, 0, std::numeric_limits<int>::max())) return step;
   throw base::InputError({{kStep, "'" + text + "' is no number of a step", "give the N of ProfilerStep#N", {}}});
 }
 

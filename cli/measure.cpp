@@ -1,6 +1,5 @@
 // cli/measure.cpp -- forerun measure JOB: trains a job on this machine's GPUs for a few steps, by a worker process for
 // each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,6 +8,7 @@
 #include "cli/job_flags.h"
 #include "cli/measure_job.h"
 #include "cli/measure_on_cpu.h"
+#include "cli/number.h"
 #include "core/base/fault.h"
 #include "real/launch/spawn.h"
 #include "real/launch/worker_exit.h"
@@ -22,9 +22,7 @@ constexpr int kMostRanks = 1024;  // of one machine
 int gpus_of(const Arguments& arguments) {
   if (!arguments.has("--gpus")) return 0;
   const std::string text = arguments.get("--gpus");
-  int gpus = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
-  if (error == std::errc() && end == text.data() + text.size() && gpus >= 1 && gpus <= kMostRanks) return gpus;
+  if (const auto gpus = number_in(text, 1, kMostRanks)) return *gpus;
   throw base::InputError({{"--gpus", "'" + text + "' is no number of GPUs", "give a whole number, 1 or more", {}}});
 }
 

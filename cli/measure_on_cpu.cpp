@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/measure_on_cpu.h"
+#include "cli/number.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <ostream>
@@ -32,9 +32,7 @@ constexpr double kMostParameters = 1e8;  // of all ranks together: weights, grad
 int steps_of(const Arguments& arguments) {
   if (!arguments.has("--steps")) return 10;
   const std::string text = arguments.get("--steps");
-  int steps = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
-  if (error == std::errc() && end == text.data() + text.size() && steps >= 1 && steps <= kMostSteps) return steps;
+  if (const auto steps = number_in(text, 1, kMostSteps)) return *steps;
   refuse("--steps", "'" + text + "' is no number of steps",
          "give a whole number from 1 to " + std::to_string(kMostSteps));
 }

@@ -14,13 +14,17 @@ std::vector<Option> with_search_flags(std::vector<Option> own) {
   return out;
 }
 
+void read_chosen_values(const Arguments& args, spec::SearchSpace& space) {
+  for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", space);
+  for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", space);
+}
+
 config::OpenJob open_job(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
   config::OpenJob out = config::read_open_job(tree, catalogue);
   for (const std::string& keys : args.all("--free")) {
     for (const spec::SearchKey key : config::read_keys(keys, "--free")) out.space[key].reset();
   }
-  for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", out.space);
-  for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", out.space);
+  read_chosen_values(args, out.space);
   return out;
 }
 

@@ -14,6 +14,9 @@ namespace cli {
 /// The three options before `own`.
 std::vector<Option> with_search_flags(std::vector<Option> own);
 
+/// What --allow and --fix say that keys may be.
+void read_chosen_values(const Arguments&, spec::SearchSpace&);
+
 /// The tree's keys are fixed but for those set free; --fix and --allow then say what each may be. Throws
 /// base::InputError with every fault of the tree or the options.
 config::OpenJob open_job(const config::Value& tree, const Arguments&, const config::Catalogue&);

@@ -62,6 +62,10 @@ void write_to(const std::string& target, const std::string& option, const std::f
   }
 }
 
+void write_if_asked(const Arguments& args, const std::string& option, const std::function<std::string()>& text) {
+  if (args.has(option)) write_to(args.get(option), option, [&](std::ostream& out) { out << text(); });
+}
+
 std::string on_stdout(const Arguments& args, std::initializer_list<const char*> options) {
   std::string taken;
   for (const char* flag : options) {

@@ -19,6 +19,9 @@ void print(const std::string& text);
 /// there.
 void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write);
 
+/// Writes the text to the file that `option` names, where it was given.
+void write_if_asked(const Arguments&, const std::string& option, const std::function<std::string()>& text);
+
 /// Which of the options, each a file to write, has stdout ("-"); empty: none. Throws base::InputError where two have
 /// it.
 std::string on_stdout(const Arguments&, std::initializer_list<const char*> options);

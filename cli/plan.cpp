@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
-#include <csignal>
 #include <functional>
-#include <ostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/interruption.h"
+#include "cli/number.h"
+#include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/base/fault.h"
@@ -44,13 +44,6 @@ constexpr std::array kPlanFlags{
     PlanFlag{"--seed", "seed", "N", "of the simulated runs"},
 };
 const char kCandidates[] = "--candidates", kSet[] = "--set";
-
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-extern "C" void interrupt_plan(int) {
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);  // the second Ctrl-C ends it at once
-}
 
 /// "dgx-h100:32,64": no file of ours has a colon in its name.
 bool names_nodes(const std::string& word) { return word.find(':') != word.npos && word.find('/') == word.npos; }
@@ -131,35 +124,24 @@ spec::Purchase purchase_of(const Arguments& args) {
     if (has_file) throw;
     throw told_as_flags(error);
   }
-  for (spec::Candidate& candidate : out.candidates) {
-    for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", candidate.space);
-    for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", candidate.space);
-  }
+  for (spec::Candidate& candidate : out.candidates) read_chosen_values(args, candidate.space);
   return out;
-}
-
-unsigned threads_of(const Arguments& args) {
-  if (!args.has("--threads")) return 0;
-  const std::string text = args.get("--threads");
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value <= 1024) return value;
-  throw base::InputError({{"--threads", "'" + text + "' is no number from 0 to 1024", "write --threads 0", {}}});
 }
 
 /// Searches one cluster after the other and tells how far it is with all.
 std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> searcher(const spec::Purchase& purchase,
-                                                                                   unsigned threads, ProgressBar& bar) {
+                                                                                   unsigned threads, ProgressBar& bar,
+                                                                                   const std::atomic<bool>* stop) {
   std::size_t clusters = 0;
   for (const spec::Candidate& c : purchase.candidates) {
     clusters = std::max(clusters, static_cast<std::size_t>(c.cluster) + 1);
   }
-  return [threads, clusters, &bar, searched = std::size_t{0}](const spec::Job& job,
-                                                              const spec::SearchSpace& space) mutable {
+  return [threads, clusters, &bar, stop, searched = std::size_t{0}](const spec::Job& job,
+                                                                    const spec::SearchSpace& space) mutable {
     sim::SearchOptions options;
     options.top = 1;
     options.threads = threads;
-    options.stop = &interrupted;
+    options.stop = stop;
     options.progress = [&](std::size_t done, std::size_t all) {
       bar.show(1000 * searched + 1000 * done / all, 1000 * clusters);
     };
@@ -172,17 +154,15 @@ std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search
 int run(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv"});
   sim::PurchaseOptions options;
-  options.threads = threads_of(args);
+  options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
   const spec::Purchase purchase = purchase_of(args);
   ProgressBar bar("thousandths of the searches");
-  options.search = searcher(purchase, options.threads, bar);
-  options.stop = &interrupted;
-  std::signal(SIGINT, interrupt_plan);
+  const Interruption interruption;
+  options.stop = interruption.asked();
+  options.search = searcher(purchase, options.threads, bar, options.stop);
   const result::Purchase answer = sim::plan_purchase(purchase, options);
-  std::signal(SIGINT, SIG_DFL);
-  if (args.has("--json"))
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
+  write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   if (taken.empty()) print(reports::text(answer));
   if (!answer.complete) return kInterrupted;
   return answer.recommended ? kAnswered : kDoesNotFit;

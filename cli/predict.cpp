@@ -38,9 +38,7 @@ int run(const Arguments& args) {
   const spec::Job job = job_from(args, config::Catalogue::find());
   const bool every_operator = args.has("--trace") || args.has("--html");
   const sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(outcome.prediction); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });
   }

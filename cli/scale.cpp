@@ -1,7 +1,6 @@
 // cli/scale.cpp -- forerun scale [JOB] [flags] --gpus 8..16384 [--kind strong|weak] [--search] [--json FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -167,9 +166,8 @@ int run(const Arguments& args) {
   for (const ScalingKind kind : kinds) {
     answer.curves.push_back(curve_of(base, kind, counts, answer.efficiency, args, catalogue));
   }
-  if (args.has("--json"))
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
+  write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   if (taken.empty()) print(reports::text(answer));
   for (const result::ScalingCurve& curve : answer.curves) {
     for (const ScalingPoint& point : curve.points) {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <csignal>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -15,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/html.h"
+#include "cli/interruption.h"
 #include "cli/job_flags.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
@@ -31,15 +30,8 @@
 namespace cli {
 namespace {
 
-constexpr int kMostResults = 1000, kMostThreads = 1024;
+constexpr int kMostResults = 1000;
 constexpr std::array<std::string_view, 5> kObjectives{"step_time", "cost", "memory", "energy", "tokens_per_dollar"};
-
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-extern "C" void interrupt(int) {
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);  // the second Ctrl-C ends it at once
-}
 
 sim::Objective objective_of(const Arguments& args) {
   if (!args.has("--by")) return sim::Objective::step_time;
@@ -60,7 +52,7 @@ int run(const Arguments& args) {
   sim::SearchOptions options;
   options.by = objective_of(args);
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
-  options.threads = static_cast<unsigned>(number_of(args, "--threads", 0, 0, kMostThreads));
+  options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
   if (args.has("--price")) options.gpu_hour = number_of(args, "--price", 2.0, 0.0, 1e6);
   if ((options.by == sim::Objective::cost || options.by == sim::Objective::tokens_per_dollar) && !options.gpu_hour) {
     throw base::InputError({{"--price",
@@ -72,16 +64,14 @@ int run(const Arguments& args) {
   const config::OpenJob open = open_job(job_tree(args, catalogue, 0), args, catalogue);
   ProgressBar bar("steps of the search");
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
-  options.stop = &interrupted;
-  std::signal(SIGINT, interrupt);
+  const Interruption interruption;
+  options.stop = interruption.asked();
   std::optional<result::Search> found = search_together(open, options);
-  std::signal(SIGINT, SIG_DFL);
   if (!found) return kAnswered;  // by another process
   result::Search& answer = *found;
   answer.by = kObjectives[static_cast<std::size_t>(options.by)];
-  if (args.has("--json"))
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(answer); });
-  if (args.has("--csv")) write_to(args.get("--csv"), "--csv", [&](std::ostream& out) { out << reports::csv(answer); });
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
+  write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
   if (taken.empty()) print(reports::text(answer, stdout_style()));
   if (!answer.complete) return kInterrupted;

@@ -2,7 +2,6 @@
 #include "cli/show_collective.h"
 
 #include <cmath>
-#include <ostream>
 
 #include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
@@ -97,9 +96,7 @@ int show_collective(const Arguments& args) {
     throw base::InputError({{"--gpus", "one rank alone has nobody to talk to", "write --nodes or --gpus above 1", {}}});
   }
   const result::CollectiveTable table = sim::collective_table(kind, on.cluster, on.gpus, sizes, wanted);
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::collective_json(table); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::collective_json(table); });
   if (args.get("--json") == "-") return kAnswered;
   print(args.has("--csv") ? reports::collective_csv(table) : reports::collective_text(table));
   return kAnswered;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/show_schedule.h"
 
-#include <ostream>
 #include <string>
 
 #include "cli/exit_code.h"
@@ -53,9 +52,7 @@ int show_schedule(const Arguments& args) {
   }
   const result::Schedule schedule = sim::schedule_of(job_from(args.behind_first_operand(), config::Catalogue::find()));
   const reports::Window window = window_from(args, schedule.step_time_s);
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::json(schedule); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::json(schedule); });
   if (args.get("--json") != "-") print(reports::text(schedule, stdout_style(), window));
   return kAnswered;
 }

@@ -110,9 +110,7 @@ int run_collectives(const Arguments& args) {
     sim::hold_against(path, config::read_collective_cases(path, catalogue), validation);
   }
   sim::summarise(validation);
-  if (args.has("--json")) {
-    write_to(args.get("--json"), "--json", [&](std::ostream& out) { out << reports::collectives_json(validation); });
-  }
+  write_if_asked(args, "--json", [&] { return reports::collectives_json(validation); });
   if (args.get("--json") == "-" || args.has("--quiet")) return kAnswered;
   print(args.has("--markdown") ? reports::collectives_markdown(validation) : reports::collectives_text(validation));
   return kAnswered;

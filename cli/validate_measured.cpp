@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate_measured.h"
 
-#include <ostream>
-
 #include "cli/against.h"
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
@@ -40,7 +38,7 @@ int validate_measured(const Arguments& args) {
                                             ? held_against_own(args, kMeasured)
                                             : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
   const std::string json = args.get("--json");
-  if (args.has("--json")) write_to(json, "--json", [&](std::ostream& out) { out << reports::json(answer); });
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
   if (json != "-" && !args.has("--quiet")) print(reports::summary(answer));
   return kAnswered;
 }
