@@ -8,6 +8,7 @@
 namespace {
 
 using plan::Stream;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 plan::Operator on(Stream stream, plan::EventId waits = -1) {
@@ -146,11 +147,14 @@ TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {
   const spec::Job job = toy::resolved(tiny::draft(tiny::llama(), {.pp = 2}));
   plan::Plan plan = plan::build(job);
   change_first(plan, "send gradient", turn_into_nothing);
+  // Without its first gradient rank 0 sends no third microbatch, and rank 1 waits for that one: whose patience ends first
+  // is the machine's choice, and each says what it waits for.
   try {
-    tiny::run(job, plan, 1, 5);
+    tiny::run(job, plan, 1, 2);
     FAIL() << "a step without its gradients has ended";
   } catch (const base::DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("rank 0, 'receive gradient' on stream recv next"));
+    EXPECT_THAT(error.what(), AnyOf(HasSubstr("rank 0, 'receive gradient' on stream recv next"),
+                                    HasSubstr("rank 1, 'receive activations' on stream recv prev")));
   }
 }
 

@@ -20,7 +20,7 @@ int run(const std::string& what, int odd) {
     std::this_thread::sleep_for(60s);
     return 0;
   }
-  real::World world = real::join(id, {.join = what == "absent" ? base::ms(500) : base::s(30), .message = base::s(30)});
+  real::World world = real::join(id, {.join = what == "absent" ? base::s(4) : base::s(30), .message = base::s(30)});
   if (what == "killed" && is_odd) std::raise(SIGKILL);
   if (what == "fails" && is_odd) return 9;
   if (what == "gives-up" && is_odd) {
