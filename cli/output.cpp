@@ -30,6 +30,14 @@ void write_stream(std::ostream& out, const std::string& option, const std::strin
   if (!out) fail(option, target, last_error());
 }
 
+/// Answers are never YAML: `--json cases.yaml` before the files to read has taken the first of them for its own.
+void refuse_input_file(const std::string& option, const fs::path& path) {
+  const std::string extension = path.extension().string();
+  if ((extension != ".yaml" && extension != ".yml") || option == "-o" || option == "--out" || !fs::exists(path)) return;
+  throw base::InputError({{option, path.string() + " is a YAML file that exists, and would be replaced by the answer",
+                           "give " + option + " a file of its own, or - for stdout, and the files to read apart", {}}});
+}
+
 }  // namespace
 
 void print(const std::string& text) {
@@ -42,6 +50,7 @@ void write_to(const std::string& target, const std::string& option, const std::f
   fs::path path = target;
   if (const fs::path followed = fs::canonical(path, error); !error) path = followed;  // a link stays a link
   if (fs::is_directory(path, error)) fail(option, target, "it is a folder");
+  refuse_input_file(option, path);
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {  // a device or a pipe cannot be renamed over
     std::ofstream out(path, std::ios::binary);
     return write_stream(out, option, target, write);
@@ -69,6 +78,7 @@ void write_if_asked(const Arguments& args, const std::string& option, const std:
 std::string on_stdout(const Arguments& args, std::initializer_list<const char*> options) {
   std::string taken;
   for (const char* flag : options) {
+    if (args.has(flag)) refuse_input_file(flag, args.get(flag));
     if (args.get(flag) != "-") continue;
     if (!taken.empty()) {
       throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});

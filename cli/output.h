@@ -16,14 +16,14 @@ void print(const std::string& text);
 
 /// Calls `write` on stdout when `target` is "-", else on a new file that takes the place of `target` only when all of
 /// it has been written. Throws base::InputError, naming `option`, when it cannot; what stood there before is then still
-/// there.
+/// there. A YAML file that exists gives way to -o and --out alone.
 void write_to(const std::string& target, const std::string& option, const std::function<void(std::ostream&)>& write);
 
 /// Writes the text to the file that `option` names, where it was given.
 void write_if_asked(const Arguments&, const std::string& option, const std::function<std::string()>& text);
 
 /// Which of the options, each a file to write, has stdout ("-"); empty: none. Throws base::InputError where two have
-/// it.
+/// it, or where one would take the place of a YAML file.
 std::string on_stdout(const Arguments&, std::initializer_list<const char*> options);
 
 }  // namespace cli

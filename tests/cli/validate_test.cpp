@@ -35,6 +35,14 @@ class Validate : public ::testing::Test {
   std::string file_ = folder_ / "paper.yaml";
 };
 
+TEST_F(Validate, AnAnswerNeverTakesThePlaceOfItsCases) {
+  const std::string before = content_of(file_);
+  const Answer run = forerun("validate --json '" + file_ + "' '" + file_ + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --json: " + file_ + " is a YAML file that exists, and would be replaced")) << run.err;
+  EXPECT_EQ(content_of(file_), before);
+}
+
 TEST_F(Validate, PrintsATableAndAnswersThoughACaseIsRefused) {
   const Answer run = validate("");
   EXPECT_EQ(run.exit_code, 0);
