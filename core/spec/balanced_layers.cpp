@@ -1,4 +1,4 @@
-// core/spec/balanced_layers.cpp -- a pipeline split by cost (declared in job.h).
+// core/spec/balanced_layers.cpp -- pipelines whose layers are split by cost, or spread (declared in job.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
@@ -30,6 +30,18 @@ std::vector<int> balanced_layers(const Model& model, int stages) {
     out[stage] = rest / (stages - 1) + (stage < rest % (stages - 1) ? 1 : 0);
   }
   out.back() = best_last;
+  return out;
+}
+
+std::vector<int> spread_layers(const Model& model, std::int64_t chunks) {
+  const std::int64_t units = model.layers + std::int64_t{2};
+  if (chunks < 2 || chunks > units) return {};
+  std::vector<int> out;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    out.push_back(static_cast<int>(units / chunks) + (chunk < units % chunks ? 1 : 0));
+  }
+  out.front() -= 1;
+  out.back() -= 1;
   return out;
 }
 

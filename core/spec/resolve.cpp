@@ -202,6 +202,22 @@ AttentionKernel best_attention(const Job& job) {
   return AttentionKernel::unfused;
 }
 
+namespace {
+
+/// What a framework does with layers where the Job says nothing: one chunk a stage is cut by cost, and several, or
+/// embedding and head counted as layers, are spread where they do not divide.
+void balance_stages(Job& job, Filler& filler) {
+  Strategy& s = job.strategy;
+  const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
+  if (!by_cost && !split_layers(job.model, s).empty()) return;
+  s.stage_layers = by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks());
+  s.embedding_in_split = false;
+  std::string list;
+  for (const int layers : s.stage_layers) list += (list.empty() ? "[" : ", ") + std::to_string(layers);
+  filler.tell("stage_layers", list + "]",
+              job.framework.name + (by_cost ? " balances stages by cost" : " spreads layers over the chunks"));
+}
+
 /// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments
 /// of nodes (Slurm's topology/block), so 256 GPUs on racks of 72 are four times 64. A segment below half of the domain
 /// is not worth it: then domains are filled.
@@ -215,6 +231,8 @@ int placed_domain(const Cluster& cluster) {
   }
   return node.nvlink.domain;
 }
+
+}  // namespace
 
 Job resolve(Job job) {
   Strategy& s = job.strategy;
@@ -232,12 +250,8 @@ Job resolve(Job job) {
     s.etp = s.tp;
     of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where etp is left out");
   }
-  if (job.framework.balances_stages && s.pp > 1 && s.vpp == 1 && s.stage_layers.empty() && !s.embedding_in_split &&
-      !s.spreads_vocab()) {
-    s.stage_layers = balanced_layers(job.model, s.pp);
-    std::string list;
-    for (const int layers : s.stage_layers) list += (list.empty() ? "[" : ", ") + std::to_string(layers);
-    of_framework.tell("stage_layers", list + "]", job.framework.name + " balances stages by cost");
+  if (job.framework.balances_stages && s.pp > 1 && s.stage_layers.empty() && !s.spreads_vocab()) {
+    balance_stages(job, of_framework);
   }
   if (!s.attention_kernel) {
     s.attention_kernel = best_attention(job);

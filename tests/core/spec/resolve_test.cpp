@@ -124,6 +124,26 @@ TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   EXPECT_EQ(best(Generation::ampere, "torch", Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
 
+TEST(Resolve, AFrameworkThatBalancesItsStagesTakesLayersThatDoNotDivide) {
+  const auto layers = [](int vpp, bool embedding_in_split) {
+    Job job = small_job();
+    job.model.layers = 9;
+    job.strategy.pp = 2;
+    job.strategy.vpp = vpp;
+    job.strategy.schedule = vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
+    job.strategy.embedding_in_split = embedding_in_split;
+    job.strategy.dp = 1;
+    job.cluster.nodes = 1;
+    EXPECT_FALSE(check(job).empty()) << "without such a framework they must divide";
+    job.framework.balances_stages = true;
+    for (const base::Fault& fault : check(job)) EXPECT_NE(fault.field, "strategy.pp") << fault.what;
+    return resolve(job).strategy.stage_layers;
+  };
+  EXPECT_EQ(layers(1, false).size(), 2u);                        // by cost: what balanced_layers says
+  EXPECT_EQ(layers(2, false), (std::vector<int>{2, 3, 3, 1}));  // 11 over 4 chunks: 3 3 3 2, less one at either end
+  EXPECT_EQ(layers(1, true), (std::vector<int>{5, 4}));         // 6 and 5
+}
+
 TEST(Resolve, AFrameworkThatAwaitsItsExchangesOverlapsThemOnlyWithSeveralChunks) {
   const auto overlaps = [](int vpp, bool waits) {
     Job job = small_job();

@@ -92,3 +92,16 @@ TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
   // Over 8 stages a share is 2.5, less than the head: it stands alone, and 16 layers go to seven stages.
   EXPECT_EQ(spec::balanced_layers(model, 8), (std::vector<int>{3, 3, 2, 2, 2, 2, 2, 0}));
 }
+
+TEST(SpreadLayers, TheEmbeddingAndTheHeadCountAsALayerEach) {
+  // 61 + 2 over 32 chunks: 31 of two and the last of one; the first holds the embedding, the last the head alone.
+  spec::Model model;
+  model.layers = 61;
+  std::vector<int> expected(32, 2);
+  expected.front() = 1;
+  expected.back() = 0;
+  EXPECT_EQ(spec::spread_layers(model, 32), expected);
+  // 63 over 8: seven of eight and one of seven.
+  EXPECT_EQ(spec::spread_layers(model, 8), (std::vector<int>{7, 8, 8, 8, 8, 8, 8, 6}));
+  EXPECT_EQ(spec::spread_layers(model, 64), std::vector<int>{});
+}

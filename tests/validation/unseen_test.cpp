@@ -1,0 +1,30 @@
+// tests/validation/unseen_test.cpp -- published steps that had no say in any curve, constant or choice (docs/accuracy.md).
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/config/case_reader.h"
+#include "sim/validation/validate.h"
+
+namespace {
+
+TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
+  const config::Catalogue catalogue(FORERUN_SOURCE_DIR);
+  std::vector<config::CaseFile> files;
+  for (const char* name : {"llama3", "nemo-24.12"}) {
+    files.push_back(config::read_cases(std::string(FORERUN_SOURCE_DIR) + "/validation/unseen/" + name + ".yaml", catalogue));
+  }
+  const result::Validation answer = sim::validate(std::move(files));
+  EXPECT_EQ(answer.summary.refused, 0);
+  for (const result::ValidationFile& file : answer.files) {
+    for (const result::ValidationCase& row : file.cases) {
+      ASSERT_TRUE(row.error) << row.id;
+      EXPECT_LE(std::abs(*row.error), 0.15) << row.id;  // within what their sources' other rows are off by
+    }
+  }
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.078);  // 5.8 % on 22 November 2026
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.8);
+}
+
+}  // namespace
