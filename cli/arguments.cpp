@@ -71,6 +71,18 @@ Arguments Arguments::behind_first_operand() const {
 
 namespace {
 
+/// Whether the word behind a space is an option of its own: `--json --quiet`. `--set=--x` says what it means.
+bool takes_an_option(const po::option& given, const std::vector<Option>& options) {
+  if (given.original_tokens.size() < 2 || given.value.empty()) return false;
+  const std::string name = given.value.front().substr(0, given.value.front().find('='));
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) { return option.name == name; });
+}
+
+base::Fault swallowed(const po::option& given) {
+  const std::string name = "--" + given.string_key;
+  return {name, "has no value: " + given.value.front() + " behind it is an option", "write " + name + " VALUE", {}};
+}
+
 /// -o is the one short option: what compilers have taught everybody.
 std::vector<std::string> with_long_output(std::vector<std::string> words, const std::vector<Option>& options) {
   for (const Option& option : options) {
@@ -94,6 +106,7 @@ Arguments parse(const std::vector<std::string>& given, const std::vector<Operand
     } else if (option.unregistered || option.position_key >= 0) {
       faults.push_back(unknown(word, options));
     } else {
+      if (takes_an_option(option, options)) faults.push_back(swallowed(option));
       auto& values = out.options_["--" + option.string_key];
       values.insert(values.end(), option.value.begin(), option.value.end());
       // A flag without a value leaves no value; its presence is the key's.

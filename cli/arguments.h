@@ -31,6 +31,8 @@ class Arguments {
   /// Every value of a repeatable option, in the order given.
   std::vector<std::string> all(const std::string& option) const;
   const std::vector<std::string>& operands() const { return operands_; }
+  /// By the option's name; only those that were given.
+  const std::map<std::string, std::vector<std::string>>& options() const { return options_; }
   /// The same without the first operand, which chose what to do with the others. REQUIRES: there is one.
   Arguments behind_first_operand() const;
 

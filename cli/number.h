@@ -20,7 +20,7 @@ std::optional<T> number_in(std::string_view text, T least, T most) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || value < least || value > most) return std::nullopt;
+  if (!is_number || !(value >= least && value <= most)) return std::nullopt;  // nan is no number either
   return value;
 }
 

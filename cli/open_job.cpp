@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/open_job.h"
 
+#include <set>
 #include <string>
 
+#include "core/base/fault.h"
+
 namespace cli {
+namespace {
+
+/// Two entries of one option for one key: which of them is meant?
+void refuse_keys_twice(const Arguments& args, const std::string& option) {
+  std::set<std::string> seen;
+  for (const std::string& entry : args.all(option)) {
+    const std::string key = entry.substr(0, entry.find('='));
+    if (!seen.insert(key).second) {
+      throw base::InputError({{option, key + " is given twice", "keep one of the two, or --allow " + key + "=V1,V2", {}}});
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<Option> with_search_flags(std::vector<Option> own) {
   std::vector<Option> out{
@@ -15,6 +32,8 @@ std::vector<Option> with_search_flags(std::vector<Option> own) {
 }
 
 void read_chosen_values(const Arguments& args, spec::SearchSpace& space) {
+  refuse_keys_twice(args, "--allow");
+  refuse_keys_twice(args, "--fix");
   for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", space);
   for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", space);
 }

@@ -38,6 +38,29 @@ void refuse_input_file(const std::string& option, const fs::path& path) {
                            "give " + option + " a file of its own, or - for stdout, and the files to read apart", {}}});
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return a == b || fs::equivalent(a, b, error);
+}
+
+/// A file that the command reads, or that two of its options would write.
+void refuse_clash(const Arguments& args, const std::string& option) {
+  const std::string target = args.get(option);
+  std::error_code error;
+  if (target == "-" || target.empty()) return;
+  for (const std::string& operand : args.operands()) {
+    if (!fs::exists(operand, error) || !same_file(operand, target)) continue;
+    throw base::InputError({{option, target + " is what the command reads", "name another file", {}}});
+  }
+  for (const auto& [other, values] : args.options()) {
+    if (other == option) continue;
+    for (const std::string& value : values) {
+      if (value.empty() || !same_file(value, target)) continue;
+      throw base::InputError({{option, target + " is what " + other + " names as well", "name another file", {}}});
+    }
+  }
+}
+
 }  // namespace
 
 void print(const std::string& text) {
@@ -79,6 +102,7 @@ std::string on_stdout(const Arguments& args, std::initializer_list<const char*> 
   std::string taken;
   for (const char* flag : options) {
     if (args.has(flag)) refuse_input_file(flag, args.get(flag));
+    if (args.has(flag)) refuse_clash(args, flag);
     if (args.get(flag) != "-") continue;
     if (!taken.empty()) {
       throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});

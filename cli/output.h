@@ -23,7 +23,8 @@ void write_to(const std::string& target, const std::string& option, const std::f
 void write_if_asked(const Arguments&, const std::string& option, const std::function<std::string()>& text);
 
 /// Which of the options, each a file to write, has stdout ("-"); empty: none. Throws base::InputError where two have
-/// it, or where one would take the place of a YAML file.
+/// it, or where one would take the place of a YAML file,
+/// of a file that the command reads or of another answer.
 std::string on_stdout(const Arguments&, std::initializer_list<const char*> options);
 
 }  // namespace cli

@@ -213,6 +213,12 @@ Value parse_flag(std::string_view path, std::string_view yaml, const base::Where
   return value;
 }
 
+/// The text of line `line`, counted from 0.
+std::string_view line_of(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
 }  // namespace
 
 Value::Value() = default;
@@ -278,8 +284,8 @@ Value parse(std::string_view text, const std::string& name) {
       fail(builder.last_scalar, {}, "a quote is opened here and never closed", "close the text with the same quote");
     }
   } catch (const YAML::Exception& error) {
-    const SyntaxWords words = syntax_words(error.msg);
     const bool at_end = error.mark.is_null();
+    const SyntaxWords words = syntax_words(error.msg, at_end ? "" : line_of(text, error.mark.line));
     fail({name, at_end ? 0 : error.mark.line + 1, at_end ? 0 : error.mark.column + 1}, {},
          (name.ends_with(".json") ? "is not JSON: " : "is not YAML: ") + words.what, words.mend);
   }

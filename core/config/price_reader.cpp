@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/price_reader.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "core/base/text.h"
 #include "core/config/figure_reader.h"
 
 namespace config {
@@ -57,6 +59,14 @@ void lay_over(PriceList& out, const Value& tree, const std::string& path, Faults
   map.finish();
 }
 
+void note_own(const Value& tree, const std::string& path, const char* list, std::vector<OwnPrice>& out) {
+  const Value* prices = tree.kind == Value::Kind::map ? tree.find(list) : nullptr;
+  if (prices == nullptr) return;
+  for (const auto& [name, value] : prices->entries) {
+    if (name != "source") out.push_back({(path.empty() ? "" : path + '.') + list + '.' + name, name, value.key_where});
+  }
+}
+
 spec::Stragglers read_stragglers(const Value& value, const std::string& path, Faults& faults) {
   spec::Stragglers out;
   MapReader map(value, path, faults);
@@ -95,9 +105,29 @@ PriceList read_prices(const Value* own, const Catalogue& catalogue, Faults& faul
   PriceList out;
   lay_over(out, load(catalogue.root() + "/topologies/prices.yaml"), "", faults);
   if (own != nullptr) {
-    lay_over(out, opened(*own, "prices", faults), own->kind == Value::Kind::scalar ? "" : "prices", faults);
+    const Value tree = opened(*own, "prices", faults);
+    const std::string path = own->kind == Value::Kind::scalar ? "" : "prices";
+    lay_over(out, tree, path, faults);
+    for (const char* list : {"rent", "buy"}) note_own(tree, path, list, out.own);
   }
   return out;
+}
+
+void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate>& candidates,
+                      const Catalogue& catalogue, Faults& faults) {
+  std::vector<std::string> known = catalogue.names(Catalogue::Kind::gpu);
+  for (const std::string& name : catalogue.names(Catalogue::Kind::node)) known.push_back(name);
+  for (const spec::Candidate& candidate : candidates) {
+    known.push_back(candidate.job.cluster.node.name);
+    known.push_back(candidate.job.cluster.node.gpu.name);
+  }
+  for (const OwnPrice& price : prices.own) {
+    if (std::find(known.begin(), known.end(), price.of) != known.end()) continue;
+    const auto near = base::nearest(price.of, known);
+    faults.push_back({price.path, "no GPU, node or candidate is called '" + price.of + "'",
+                      near ? "did you mean " + *near + "?" : "`forerun list gpus` and `forerun list nodes` show the names",
+                      price.where});
+  }
 }
 
 void read_failures(const Value* own, const Value* checkpoint, const Catalogue& catalogue, spec::Failures& failures,

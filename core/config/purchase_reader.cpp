@@ -156,6 +156,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
     map.fault("candidates", "is missing", "add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
   } else if (candidates != nullptr && has_model) {
     out.candidates = read_candidates(*candidates, job, prices, catalogue, faults);
+    refuse_strangers(prices, out.candidates, catalogue, faults);
   }
   if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, map);
   map.ignore("tokens");

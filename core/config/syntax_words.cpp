@@ -33,7 +33,9 @@ constexpr std::array kRows{
 
 }  // namespace
 
-SyntaxWords syntax_words(std::string_view verdict) {
+SyntaxWords syntax_words(std::string_view verdict, std::string_view line) {
+  // yaml-cpp takes a tab in front of a map's first entry for a blank, and stumbles over the colon behind it.
+  if (line.starts_with('\t') && verdict.starts_with("illegal map value")) verdict = "illegal tab";
   for (const Row& row : kRows) {
     if (verdict.starts_with(row.verdict)) return {row.what, row.mend};
   }

@@ -12,6 +12,7 @@ struct SyntaxWords {
 };
 
 /// In our words where the verdict is a known one; otherwise the parser's own, with a general mend.
-SyntaxWords syntax_words(std::string_view verdict);
+/// `line`: the text of the line that the parser stumbled over.
+SyntaxWords syntax_words(std::string_view verdict, std::string_view line);
 
 }  // namespace config

@@ -9,8 +9,9 @@ class Recomputed : Rules {
  public:
   using Rules::Rules;
   std::vector<base::Fault> run() {
+    by_operators();
     const RecomputeModules& m = s_.recompute.modules;
-    if (s_.recompute.kind != Recompute::Kind::selective || m == RecomputeModules{}) return {};
+    if (s_.recompute.kind != Recompute::Kind::selective || m == RecomputeModules{}) return std::move(faults_);
     const char* field = "strategy.recompute.modules";
     if (m.mla_up_proj && !model_.mla) {
       fault(field, "mla_up_proj: the model has no latent attention", "leave mla_up_proj out");
@@ -27,6 +28,15 @@ class Recomputed : Rules {
             "write recompute: selective or full");
     }
     return std::move(faults_);
+  }
+
+ private:
+  /// The order of matmuls that selective_ops goes by is that of a dense block.
+  void by_operators() {
+    if (s_.recompute.kind != Recompute::Kind::selective_ops || (!model_.moe && !model_.mla && !s_.lora)) return;
+    const char* what = model_.moe ? "experts" : model_.mla ? "latent attention" : "low-rank adapters";
+    fault("strategy.recompute", std::string("selective_ops with ") + what + " is not supported by this version",
+          "write recompute: selective or full");
   }
 };
 

@@ -18,7 +18,7 @@ spec::Model plain_model(const spec::Model& like) {
   if (like.moe) out.moe.emplace();
   if (like.mla) out.mla.emplace();
   out.norm = like.norm;
-  out.parallel_block = like.parallel_block;
+  out.norms_in_parallel = like.norms_in_parallel;
   return out;
 }
 
