@@ -54,6 +54,17 @@ TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
+TEST_F(ImportedJob, SquaredReluAndWhatLayersOfLlama4HaveAreKeys) {
+  std::string text = std::string(kGpt) +
+                     "--squared-relu --qk-l2-norm --no-rope-freq 4 --padded-vocab-size 256000 "
+                     "--max-position-embeddings 4096";
+  text.erase(text.find("--swiglu "), std::string("--swiglu ").size());
+  const std::string out = read("megatron", "a.sh", text, kCluster);
+  EXPECT_TRUE(has(out, "model.activation=squared_relu\n")) << out;
+  EXPECT_TRUE(has(out, "model.qk_norm=unscaled\n")) << out;
+  EXPECT_TRUE(has(out, "model.nope_every=4\n")) << out;
+}
+
 TEST_F(ImportedJob, TheVocabularyIsPaddedAsMegatronPadsIt) {
   // 50257 to a multiple of 128 x 2 is 50432.
   const std::string out = read(
