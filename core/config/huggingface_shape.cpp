@@ -90,14 +90,16 @@ void read_activation(spec::Model& model, HuggingFaceConfig& config, std::string_
   using spec::Activation;
   std::string name = model.gated_mlp ? "silu" : "gelu";
   config.map.read(key, name);
-  const bool gelu = name.starts_with("gelu"), silu = name == "silu" || name == "swish", relu = name == "relu";
+  const bool gelu = name.starts_with("gelu"), silu = name == "silu" || name == "swish";
+  const bool relu = name == "relu", squared = name == "relu2";
   if (model.gated_mlp && (gelu || silu)) {
     model.activation = gelu ? Activation::geglu : Activation::swiglu;
-  } else if (!model.gated_mlp && (gelu || relu)) {
-    model.activation = gelu ? Activation::gelu : Activation::relu;
+  } else if (!model.gated_mlp && (gelu || relu || squared)) {
+    model.activation = gelu ? Activation::gelu : relu ? Activation::relu : Activation::squared_relu;
   } else {
-    config.map.fault(key, "'" + name + "' is not known in this architecture",
-                     model.gated_mlp ? "known: silu, gelu and its variants" : "known: relu, gelu and its variants");
+    config.map.fault(
+        key, "'" + name + "' is not known in this architecture",
+        model.gated_mlp ? "known: silu, gelu and its variants" : "known: relu, relu2, gelu and its variants");
   }
 }
 

@@ -1,5 +1,5 @@
 // core/config/huggingface_shape.h -- what nearly all config.json files tell, under the several names that their keys
-// have: layers, widths, heads, vocabulary. What one architecture alone has is huggingface_families.cpp.
+// have: layers, widths, heads, vocabulary. What one architecture alone has is huggingface_readers.h.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

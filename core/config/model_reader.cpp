@@ -60,25 +60,41 @@ void read_activation(Model& model, MapReader& map) {
   const bool given = map.read("activation", model.activation,
                               {{"gelu", Activation::gelu},
                                {"relu", Activation::relu},
+                               {"squared_relu", Activation::squared_relu},
                                {"swiglu", Activation::swiglu},
                                {"geglu", Activation::geglu}});
   const bool gated = model.activation == Activation::swiglu || model.activation == Activation::geglu;
   if (!given || gated == model.gated_mlp) return;
   if (gated) {
     map.fault("activation", "is a gated one, and gated_mlp is false",
-              "write gated_mlp: true, or activation: gelu or relu");
+              "write gated_mlp: true, or activation: gelu, relu or squared_relu");
   } else {
     map.fault("activation", "is not a gated one, and gated_mlp is true", "write swiglu or geglu, or gated_mlp: false");
   }
+}
+
+/// A norm of queries and keys, and what it scales by.
+void read_qk_norm(Model& model, MapReader& map) {
+  enum class Written { none, head, width, unscaled };
+  Written written = Written::none;
+  map.read(
+      "qk_norm", written,
+      {{"false", Written::none}, {"true", Written::head}, {"width", Written::width}, {"unscaled", Written::unscaled}});
+  model.qk_norm = written != Written::none;
+  if (written == Written::width) model.qk_scale = spec::QkScale::width;
+  if (written == Written::unscaled) model.qk_scale = spec::QkScale::none;
 }
 
 void read_attention(Model& model, MapReader& map) {
   model.kv_heads = model.heads;
   map.read("kv_heads", model.kv_heads, 1, kMostHeads);
   map.read("causal", model.causal);
-  map.read("qk_norm", model.qk_norm);
+  read_qk_norm(model, map);
   map.read("window", model.window, 0, kMostPositions);
   map.read("window_every", model.window_every, 1, kMostLayers);
+  map.read("attention_chunk", model.attention_chunk, 0, kMostPositions);
+  map.read("full_every", model.full_every, 0, kMostLayers);
+  map.read("nope_every", model.nope_every, 0, kMostLayers);
   map.read("attention_sinks", model.attention_sinks);
   map.read("position", model.position,
            {{"rope", spec::Position::rope},

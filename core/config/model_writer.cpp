@@ -12,8 +12,18 @@ const char* name_of(spec::Activation activation) {
   switch (activation) {
     case spec::Activation::gelu: return "gelu";
     case spec::Activation::relu: return "relu";
+    case spec::Activation::squared_relu: return "squared_relu";
     case spec::Activation::swiglu: return "swiglu";
     case spec::Activation::geglu: return "geglu";
+  }
+  return "";
+}
+
+const char* name_of(spec::QkScale scale) {
+  switch (scale) {
+    case spec::QkScale::head: return "true";
+    case spec::QkScale::width: return "width";
+    case spec::QkScale::none: return "unscaled";
   }
   return "";
 }
@@ -89,10 +99,13 @@ Value model_tree(const spec::Model& model) {
   add(map, "qkv_bias", model.has_qkv_bias());
   add(map, "proj_bias", model.has_proj_bias());
   add(map, "head_bias", model.head_bias);
-  add(map, "qk_norm", model.qk_norm);
+  add(map, "qk_norm", model.qk_norm ? name_of(model.qk_scale) : "false");
   add(map, "causal", model.causal);
   add(map, "window", model.window);
   add(map, "window_every", model.window_every);
+  add(map, "attention_chunk", model.attention_chunk);
+  add(map, "full_every", model.full_every);
+  add(map, "nope_every", model.nope_every);
   add(map, "attention_sinks", model.attention_sinks);
   add(map, "parallel_block", model.parallel_block);
   if (model.parallel_block) add(map, "norms_in_parallel", model.norms_in_parallel);

@@ -23,16 +23,31 @@ void Block::norm(const char* name, bool backward) {
   out_.compute(chain.work, name, chain.launches);
 }
 
+/// Of whole sequences; a chunk is to attention what a packed document is.
+Attention Block::fused_attention(bool windowed, bool backward) const {
+  return {c_.attention,
+          c_.batch,
+          c_.sequence,
+          c_.sequence,
+          c_.heads,
+          c_.attention_kv_heads,
+          c_.head_dim,
+          c_.model.causal,
+          windowed ? c_.model.window : 0,
+          backward,
+          c_.dropout,
+          c_.storage,
+          c_.model.mla ? c_.value_head_dim : 0,
+          windowed ? c_.chunk : c_.document};
+}
+
 void Block::attention_core_forward(bool windowed) {
   if (c_.serves) write_kv_cache();
   if (c_.decodes) return attention_decode(windowed);
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
-    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,
-                           c_.head_dim, c_.model.causal, windowed ? c_.model.window : 0, false, c_.dropout, c_.storage,
-                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
-                 "attention");
+    out_.compute(fused_attention(windowed, false), "attention");
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
     return;
   }
@@ -55,10 +70,7 @@ void Block::attention_core_backward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
-    out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, c_.heads, c_.attention_kv_heads,
-                           c_.head_dim, c_.model.causal, windowed ? c_.model.window : 0, true, c_.dropout, c_.storage,
-                           c_.model.mla ? c_.value_head_dim : 0, c_.document},
-                 "attention gradient", 3);
+    out_.compute(fused_attention(windowed, true), "attention gradient", 3);
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;
@@ -84,7 +96,7 @@ void Block::attention_inputs_forward() {
     const Chain chain = norm_forward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm", 2 * chain.launches);
   }
-  if (c_.model.position == spec::Position::rope && !c_.model.mla) {
+  if (c_.model.ropes_in(out_.layer) && !c_.model.mla) {
     const Chain rope = rope_forward(c_);
     out_.compute(rope.work, "rotary embedding", rope.launches);
   }
@@ -100,7 +112,7 @@ void Block::lay_out(std::int64_t width, const char* what, int kernels) {
 
 void Block::attention_forward(bool windowed) {
   attention_inputs_forward();
-  lay_out(copied_before_attention(c_), "queries, keys and values laid out", 2);
+  lay_out(copied_before_attention(c_, c_.model.ropes_in(out_.layer)), "queries, keys and values laid out", 2);
   attention_core_forward(windowed);
 }
 
@@ -110,11 +122,11 @@ void Block::attention_backward(bool windowed) {
     const Chain sums = expand_kv(c_, true);
     out_.compute(sums.work, "key and value gradients summed over heads", sums.launches);
   }
-  if (c_.model.position == spec::Position::rope && !c_.model.mla) {
+  if (c_.model.ropes_in(out_.layer) && !c_.model.mla) {
     const Chain rope = rope_backward(c_);
     out_.compute(rope.work, "rotary embedding gradient", rope.launches);
   }
-  lay_out(copied_behind_attention(c_), "query, key and value gradients joined", 1);
+  lay_out(copied_behind_attention(c_, c_.model.ropes_in(out_.layer)), "query, key and value gradients joined", 1);
   if (c_.model.qk_norm) {
     const Chain chain = norm_backward(c_, c_.tokens * (c_.q_width + c_.kv_width));
     out_.compute(chain.work, "query and key norm gradient", 2 * chain.launches);

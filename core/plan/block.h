@@ -40,7 +40,7 @@ class Block {
  public:
   Block(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
 
-  /// `windowed`: this layer attends within Model::window. Takes what it keeps.
+  /// `windowed`: this layer attends within Model::window or its chunk (Model::limited_in). Takes what it keeps.
   void forward(spec::Recompute::Kind, bool windowed);
   /// With what `kind` computes again in front. Gives back what forward() took.
   void backward(spec::Recompute::Kind, bool windowed);
@@ -55,6 +55,7 @@ class Block {
   void recompute_unkept(bool windowed);  // under selective_ops
   void feed_forward_modules_again();     // under selective, before the backward of each branch
   void attention_modules_again(bool windowed);
+  Attention fused_attention(bool windowed, bool backward) const;
   void attention_inputs_forward();
   void attention_forward(bool windowed);
   void lay_out(std::int64_t width, const char* what, int kernels);

@@ -41,6 +41,7 @@ Context::Context(const spec::Job& j)
   attention_kv_heads = expands ? heads : kv_heads;
   head_dim = model.query_head_dim();
   document = spec::document_length(job.training);
+  chunk = spec::chunk_length(job.training, model.attention_chunk);
   value_head_dim = model.value_head_dim();
   q_width = std::int64_t{heads} * head_dim;
   kv_width = std::int64_t{kv_heads} * head_dim;

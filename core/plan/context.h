@@ -34,6 +34,7 @@ struct Context {
   std::int64_t q_width, kv_width, qkv_width, ffn, up_width;
   int value_head_dim;             // differs from head_dim under latent attention
   std::int64_t document;          // tokens of a packed sequence's documents; 0: a sequence is one
+  std::int64_t chunk;             // the same in layers that attend in chunks
   std::int64_t context_width;     // attention output of a rank: heads x value_head_dim
   std::int64_t vocab;             // rows of the embedding on one rank, padded to a multiple of the ranks that share it
   bool spread_vocab;              // which are those of all stages (vocabulary.h)

@@ -193,7 +193,7 @@ void ContextParallel::whole_sequence(bool backward) {
   const spec::UlyssesShare share = spec::ulysses_share(c_.job);
   out_.compute(
       Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, share.queries, share.keys, c_.head_dim, mask_.causal,
-                mask_.window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
+                mask_.window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0, piece_},
       backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 

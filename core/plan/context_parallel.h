@@ -20,7 +20,7 @@ namespace plan {
 class ContextParallel {
  public:
   ContextParallel(const Context& c, SegmentBuilder& out, bool windowed)
-      : c_(c), out_(out), mask_{c.model.causal, windowed ? c.model.window : 0} {}
+      : c_(c), out_(out), mask_{c.model.causal, windowed ? c.model.window : 0}, piece_(windowed ? c.chunk : 0) {}
 
   void forward();
   void backward();
@@ -48,6 +48,7 @@ class ContextParallel {
   const Context& c_;
   SegmentBuilder& out_;
   Mask mask_;
+  std::int64_t piece_;  // tokens of a chunk that attends to itself alone; 0: the sequence
 };
 
 /// Elements of the K and V of a rank's tokens, as attention sees them.

@@ -29,6 +29,12 @@ double share_read(const Context& c) {
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
+/// Megatron Core's squared_relu is one kernel by its JIT decorator (core/activations.py). In eager PyTorch relu and the
+/// square are one each; what they keep, relu's result and the square, is as much as the fused one's input and result.
+bool eager_square(const Context& c) {
+  return c.model.activation == spec::Activation::squared_relu && !c.fused_activation;
+}
+
 }  // namespace
 
 std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c) ? 1 : c.element; }
@@ -52,6 +58,7 @@ Chain norm_backward(const Context& c, std::int64_t elements) {
 Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t width) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
+  if (eager_square(c)) return chain(Kind::elementwise, elements, 2 * e, 2 * e, 2);  // relu; square
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, e, e, 1);
   if (inputs_in_fp8(c)) {  // and a cast of both halves to fp8
     return c.fused_activation ? chain(Kind::elementwise, elements, 4 * e, e + 2, 2)
@@ -64,6 +71,8 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
 Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t width) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
+  // To the first power, times two, times the gradient; masked where relu was zero.
+  if (eager_square(c)) return chain(Kind::elementwise, elements, 6 * e, 4 * e, 4);
   if (!c.model.gated_mlp) return chain(Kind::elementwise, elements, 2 * e, e, 1);
   if (inputs_in_fp8(c)) {  // and a cast of both halves from fp8
     return c.fused_activation ? chain(Kind::elementwise, elements, 3 * e + 2, 4 * e, 2)

@@ -2,7 +2,9 @@
 #include "core/plan/flops.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/plan/serving.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
@@ -12,6 +14,21 @@ namespace {
 double scored_pairs(double s, bool causal, double window) {
   if (window <= 0 || window >= s) return causal ? s * s / 2 : s * s;
   return causal ? window * s - window * window / 2 : window * s;
+}
+
+/// The same of a layer that attends within the model's window or chunks.
+double limited_pairs(const spec::Model& model, double s) {
+  const double chunk = static_cast<double>(model.attention_chunk);
+  if (chunk <= 0 || chunk >= s) return scored_pairs(s, model.causal, static_cast<double>(model.window));
+  const double whole = std::floor(s / chunk);
+  return whole * scored_pairs(chunk, model.causal, 0) + scored_pairs(s - whole * chunk, model.causal, 0);
+}
+
+/// Of the layers, those that do.
+double limited_share(const spec::Model& model) {
+  int limited = 0;
+  for (int layer = 0; layer < model.layers; ++layer) limited += model.limited_in(layer) ? 1 : 0;
+  return static_cast<double>(limited) / model.layers;
 }
 
 /// Weights of the feed-forward that a token meets: of experts it visits top_k, the shared ones and the router.
@@ -59,10 +76,9 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence, std:
   out.linear = 2 * s * (attention + feed_forward_weights(model));
   const double d = document > 0 ? static_cast<double>(document) : s;
   const double full = s / d * scored_pairs(d, model.causal, 0);
-  const double banded = s / d * scored_pairs(d, model.causal, static_cast<double>(model.window));
-  const double share = model.window > 0 ? 1.0 / model.window_every : 0.0;
+  const double limited = s / d * limited_pairs(model, d), share = limited_share(model);
   const double lanes = q + static_cast<double>(model.heads) * model.value_head_dim();  // scores; values
-  out.attention = 2 * lanes * (share * banded + (1 - share) * full);
+  out.attention = 2 * lanes * (share * limited + (1 - share) * full);
   out.head = 2 * s * h * static_cast<double>(model.vocab);
   return out;
 }
@@ -85,10 +101,9 @@ double serving_flops(const spec::Job& job) {
     // Scores and values of one key in all heads; latent attention scores the cached vector and sums most of it.
     double lanes = 2 * static_cast<double>(job.model.q_width());
     if (const auto& mla = job.model.mla) lanes = job.model.heads * (2.0 * mla->kv_lora_rank + mla->rope_head_dim);
-    const std::int64_t seen = job.training.attended(), window = job.model.window;
-    const double share = window > 0 ? 1.0 / job.model.window_every : 0.0;
-    const double banded = static_cast<double>(window > 0 ? std::min(window, seen) : seen);
-    one.attention = 2 * lanes * (share * banded + (1 - share) * static_cast<double>(seen));
+    const std::int64_t seen = job.training.attended();
+    const double limited = static_cast<double>(seen_by_one(job.model, true, seen)), share = limited_share(job.model);
+    one.attention = 2 * lanes * (share * limited + (1 - share) * static_cast<double>(seen));
   }
   one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
   return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);

@@ -7,11 +7,11 @@
 namespace plan {
 
 /// FLOPs of one forward of one sequence; a multiply-add counts as two. Only matmuls count, and of attention what the
-/// mask leaves: half of the square when causal, the band of a window.
+/// mask leaves: half of the square when causal, the band of a window or its chunks.
 struct ForwardFlops {
   double linear = 0;     // qkv, output projection and feed-forward of one layer, experts as far as a token visits them;
                          // averaged over layers with and without experts
-  double attention = 0;  // scores and values of one layer, averaged over layers with and without a window
+  double attention = 0;  // scores and values of one layer, averaged over layers with and without a window or chunks
   double head = 0;       // output head
 };
 /// `document`: tokens of the documents that share a sequence; 0: it is one.

@@ -23,7 +23,7 @@ std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.e
 
 /// A module's block is of the kind of the model's last layer.
 void enter_block(const Context& c, SegmentBuilder& out) { out.layer = static_cast<std::int16_t>(c.model.layers - 1); }
-bool windowed(const Context& c) { return c.model.window_of(c.model.layers - 1) > 0; }
+bool windowed(const Context& c) { return c.model.limited_in(c.model.layers - 1); }
 
 }  // namespace
 

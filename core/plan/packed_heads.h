@@ -16,8 +16,8 @@
 
 namespace plan {
 
-/// Elements a token of one rank; 0: nothing is copied.
-std::int64_t copied_before_attention(const Context&);
-std::int64_t copied_behind_attention(const Context&);
+/// Elements a token of one rank; 0: nothing is copied. `rope`: the layer has a rotary embedding.
+std::int64_t copied_before_attention(const Context&, bool rope);
+std::int64_t copied_behind_attention(const Context&, bool rope);
 
 }  // namespace plan

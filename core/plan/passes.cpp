@@ -74,7 +74,7 @@ Segment Passes::forward(int index, bool gathers, bool first) {
     out.layer = static_cast<std::int16_t>(layer);
     activations.enter(i);
     units.enter(i);
-    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.limited_in(layer));
     units.leave(i);
     activations.leave(i);
   }
@@ -122,7 +122,7 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
     out.layer = static_cast<std::int16_t>(layer);
     activations.enter(i);
     units.enter(i);
-    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.window_of(layer) > 0);
+    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.limited_in(layer));
     if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
@@ -155,7 +155,7 @@ Segment Passes::infer(bool takes_tokens, bool sends_tokens) {
   for (int i = 0; i < chunk.layers; ++i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
-    Block(c_, out).infer(c_.model.window_of(layer) > 0);
+    Block(c_, out).infer(c_.model.limited_in(layer));
   }
   if (!chunk.last) {
     edges_.send(out, 0, false);

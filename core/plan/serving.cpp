@@ -26,6 +26,12 @@ Transfer tokens_of(const Context& c) {
 
 }  // namespace
 
+std::int64_t seen_by_one(const spec::Model& model, bool limited, std::int64_t context) {
+  if (!limited) return context;
+  if (model.window > 0) return std::min(model.window, context);
+  return context > model.attention_chunk ? (model.attention_chunk + 1) / 2 : context;
+}
+
 std::int64_t cached_width(const Context& c) {
   return c.model.mla ? c.model.mla->kv_lora_rank + c.model.mla->rope_head_dim : 2 * c.kv_width;
 }
@@ -33,8 +39,10 @@ std::int64_t cached_width(const Context& c) {
 std::int64_t kv_cache_bytes(const Context& c, const Chunk& chunk) {
   std::int64_t tokens = 0;
   for (int i = 0; i < chunk.layers; ++i) {
-    const std::int64_t window = c.model.window_of(chunk.first_layer + i), all = c.job.training.cached();
-    tokens += share_of(c, window > 0 ? std::min(window, all) : all);
+    const int layer = chunk.first_layer + i;
+    const std::int64_t all = c.job.training.cached(),
+                       most = std::max(c.model.window_of(layer), c.model.chunk_of(layer));
+    tokens += share_of(c, most > 0 ? std::min(most, all) : all);
   }
   return tokens * c.microbatches * c.batch * cached_width(c) * c.kv_element;
 }
@@ -49,8 +57,7 @@ void Block::write_kv_cache() {
 /// memory). Without a fused kernel the scores go through memory, too. Latent attention is one K and V head for all
 /// queries, whose values are the keys' first numbers.
 void Block::attention_decode(bool windowed) {
-  const std::int64_t window = windowed ? c_.model.window : 0;
-  const std::int64_t seen = share_of(c_, window > 0 ? std::min(window, c_.context) : c_.context);
+  const std::int64_t seen = share_of(c_, seen_by_one(c_.model, windowed, c_.context));
   const bool latent = c_.model.mla.has_value();
   const int kv_heads = latent ? 1 : c_.kv_heads;
   const int keys = latent ? static_cast<int>(cached_width(c_)) : c_.head_dim;

@@ -21,7 +21,7 @@ Held whole_layer(const Context& c, int layer) {
              (m.has_proj_bias() ? c.hidden : 0);
   }
   if (m.attention_sinks) count += c.heads;
-  count += spec::block_parameters(m).norms;
+  count += spec::wide_qk_norm(m, c.q_width + c.kv_width) + spec::block_parameters(m).norms;
   if (c.experts_in(layer)) {
     count += c.hidden * m.moe->experts + (m.moe->router_bias ? m.moe->experts : 0) + shared_expert_parameters(c);
     return {count, m.moe->experts / c.strategy.ep * expert_parameters(c)};

@@ -32,7 +32,7 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   if (c.tp == 1 || c.strategy.lora) return shared;
   const bool shifted = c.model.norm == spec::Norm::layernorm && c.model.norm_bias;
   const std::int64_t head_norm = (shifted ? 2 : 1) * c.head_dim;
-  if (!c.sp) return shared + (c.model.qk_norm ? layers * 2 * head_norm : 0);
+  if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? layers * 2 * head_norm : 0);
   const spec::Parameters whole = spec::parameters(c.model);
   shared += layers * spec::block_parameters(c.model).norms;
   if (chunk.first) shared += whole.embedding_norm;

@@ -78,6 +78,14 @@ std::vector<base::Fault> context_faults(const Job& job) {
                       "choose a smaller cp, or cp_kind: all_gather"});
   }
   if (!decodes && s.cp_kind == CpKind::ulysses) check_ulysses(job, faults);
+  const std::int64_t chunk = job.model.attention_chunk;
+  if (!decodes && s.cp_kind != CpKind::ulysses && chunk > 0 && chunk < sequence) {
+    faults.push_back({"strategy.cp_kind",
+                      "chunks of attention (" + text(chunk) +
+                          " tokens) that context-parallel ranks cut are supported "
+                          "where each has whole sequences alone",
+                      "write cp_kind: ulysses, or a sequence of at most " + text(chunk)});
+  }
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
   if (kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax) {
     faults.push_back({"strategy.attention_kernel",

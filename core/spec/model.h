@@ -11,9 +11,12 @@
 
 namespace spec {
 
-enum class Activation { gelu, relu, swiglu, geglu };
+enum class Activation { gelu, relu, squared_relu, swiglu, geglu };
 enum class Norm { layernorm, rmsnorm };
 enum class Position { rope, learned, alibi, none };
+/// What a norm of queries and keys scales by: numbers of one head (Qwen3), of all heads together (OLMo 2), nothing
+/// (Llama 4).
+enum class QkScale { head, width, none };
 
 /// Mixture of experts: `experts` feed-forward blocks of which a token visits `top_k`.
 struct Moe {
@@ -57,11 +60,15 @@ struct Model {
   bool embedding_norm = false;     // a norm right after the embedding (BLOOM)
   bool post_norms = false;         // a second norm behind attention and feed-forward (Gemma 2)
   bool causal = true;
-  bool parallel_block = false;   // attention and feed-forward read the same input (GPT-NeoX, Phi-2)
-  int norms_in_parallel = 2;     // norms a parallel block has: 2 (GPT-NeoX), 1 (Phi-2, GPT-J)
-  bool qk_norm = false;          // a norm over each head's queries and keys (Qwen3)
-  std::int64_t window = 0;       // sliding window in tokens; 0: full attention
-  int window_every = 1;          // every n-th layer has the window, beginning with the first (Gemma 2, gpt-oss)
+  bool parallel_block = false;  // attention and feed-forward read the same input (GPT-NeoX, Phi-2)
+  int norms_in_parallel = 2;    // norms a parallel block has: 2 (GPT-NeoX), 1 (Phi-2, GPT-J)
+  bool qk_norm = false;         // a norm over queries and keys
+  QkScale qk_scale = QkScale::head;
+  std::int64_t window = 0;           // sliding window in tokens; 0: full attention
+  int window_every = 1;              // every n-th layer has the window, beginning with the first (Gemma 2, gpt-oss)
+  std::int64_t attention_chunk = 0;  // a token sees its own chunk of so many tokens alone (Llama 4); 0: no chunks
+  int full_every = 0;            // every n-th layer, the n-th, the 2n-th ..., has neither window nor chunks (Gemma 3)
+  int nope_every = 0;            // likewise without rotary embedding (Llama 4, SmolLM3); 0: none is
   bool attention_sinks = false;  // a learned logit for each head beside the softmax (gpt-oss)
   int mtp = 0;                   // multi-token-prediction layers
   std::optional<Moe> moe;
@@ -80,8 +87,17 @@ struct Model {
   std::int64_t kv_width() const { return std::int64_t{kv_heads} * query_head_dim(); }
   /// Width of the first feed-forward matmul: twice ffn when gated.
   std::int64_t up_width() const { return gated_mlp ? 2 * ffn : ffn; }
-  /// Tokens that a query of this layer (from 0) sees; 0: all.
-  std::int64_t window_of(int layer) const { return layer % window_every == 0 ? window : 0; }
+  /// Whether a query of this layer (from 0) sees a window or its chunk alone.
+  bool limited_in(int layer) const {
+    if (window == 0 && attention_chunk == 0) return false;
+    return full_every > 0 ? (layer + 1) % full_every != 0 : layer % window_every == 0;
+  }
+  /// Tokens that a query of this layer sees; 0: all.
+  std::int64_t window_of(int layer) const { return limited_in(layer) ? window : 0; }
+  std::int64_t chunk_of(int layer) const { return limited_in(layer) ? attention_chunk : 0; }
+  bool ropes_in(int layer) const {
+    return position == Position::rope && (nope_every == 0 || (layer + 1) % nope_every != 0);
+  }
 };
 
 }  // namespace spec

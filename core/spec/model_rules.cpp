@@ -10,6 +10,7 @@ class Transformer : Rules {
   using Rules::Rules;
   std::vector<base::Fault> run() {
     model();
+    reach();
     latent();
     packing();
     return std::move(faults_);
@@ -27,6 +28,23 @@ class Transformer : Rules {
     }
   }
 
+  /// One way to limit what a token sees, and one to say in which layers.
+  void reach() {
+    range("model.window", model_.window, 0, kSequence);
+    range("model.attention_chunk", model_.attention_chunk, 0, kSequence);
+    range("model.window_every", model_.window_every, 1, kDegree);
+    range("model.full_every", model_.full_every, 0, kDegree);
+    range("model.nope_every", model_.nope_every, 0, kDegree);
+    if (model_.window > 0 && model_.attention_chunk > 0) {
+      fault("model.attention_chunk", "a layer has a sliding window or chunks, not both",
+            "write window: 0, or leave attention_chunk out");
+    }
+    if (model_.full_every > 0 && model_.window_every > 1) {
+      fault("model.full_every", "window_every says already which layers have a window",
+            "write window_every: 1, or leave full_every out");
+    }
+  }
+
   /// Combinations that no model has and nothing here lowers.
   void latent() {
     if (!model_.mla) return;
@@ -41,6 +59,10 @@ class Transformer : Rules {
     }
     if (model_.qk_norm) {
       fault("model.qk_norm", "latent attention has norms of its own", "write qk_norm: false, or leave mla out");
+    }
+    if (model_.nope_every > 0) {
+      fault("model.nope_every", "latent attention has rotary parts in every layer",
+            "leave nope_every out, or leave mla out");
     }
   }
 

@@ -25,6 +25,14 @@ std::int64_t document_length(const Training& t) {
   return std::clamp<std::int64_t>(std::llround(std::min(squares / tokens, 1e15)), 1, t.sequence);
 }
 
+std::int64_t chunk_length(const Training& t, std::int64_t chunk) {
+  const std::int64_t document = document_length(t), whole = document > 0 ? document : t.sequence;
+  if (chunk <= 0 || chunk >= whole) return document;
+  const double rest = static_cast<double>(whole % chunk), full = static_cast<double>(whole - whole % chunk);
+  const double squares = full * static_cast<double>(chunk) + rest * rest;
+  return std::llround(squares / static_cast<double>(whole));
+}
+
 std::vector<base::Fault> packing_faults(const Training& t) {
   if (!t.packing) return {};
   const Packing& p = *t.packing;

@@ -15,9 +15,10 @@ int norms_in_block(const Model& model) {
   return model.post_norms ? before + 2 : before;
 }
 
-/// The norms between blocks and, where the model has them, over each head's queries and keys.
+/// The norms between blocks and, where the model has them, those with the scales of one head of queries and of keys.
 std::int64_t block_norms(const Model& model) {
-  const std::int64_t heads = model.qk_norm ? 2 * norm_size(model, model.head_dim) : 0;
+  const bool of_head = model.qk_norm && model.qk_scale == QkScale::head;
+  const std::int64_t heads = of_head ? 2 * norm_size(model, model.head_dim) : 0;
   return norms_in_block(model) * norm_size(model, model.hidden) + heads;
 }
 
@@ -25,7 +26,7 @@ std::int64_t attention_size(const Model& model) {
   const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();
   const std::int64_t weights = model.hidden * (qkv_width + model.q_width());
   return weights + (model.has_qkv_bias() ? qkv_width : 0) + (model.has_proj_bias() ? model.hidden : 0) +
-         (model.attention_sinks ? model.heads : 0);
+         (model.attention_sinks ? model.heads : 0) + wide_qk_norm(model, model.q_width() + model.kv_width());
 }
 
 struct MlaSize {
@@ -91,6 +92,10 @@ std::int64_t multi_token_size(const Model& model) {
 
 std::int64_t latent_attention_weights(const Model& model) { return mla_size(model, *model.mla).weights; }
 
+std::int64_t wide_qk_norm(const Model& model, std::int64_t width) {
+  return model.qk_norm && model.qk_scale == QkScale::width ? norm_size(model, width) : 0;
+}
+
 std::int64_t norm_parameters(const Model& model) { return norm_size(model, model.hidden); }
 
 BlockParameters block_parameters(const Model& model) {
@@ -100,8 +105,9 @@ BlockParameters block_parameters(const Model& model) {
   block.proj = model.q_width() * model.hidden;
   block.up = model.hidden * model.up_width();
   block.down = model.ffn * model.hidden;
-  // The sinks are cut with the heads, as the bias of the queries is.
-  block.qkv_bias = (model.has_qkv_bias() ? qkv_width : 0) + (model.attention_sinks ? model.heads : 0);
+  // The sinks and the scales of a norm over all heads are cut with the heads, as the bias of the queries is.
+  block.qkv_bias = (model.has_qkv_bias() ? qkv_width : 0) + (model.attention_sinks ? model.heads : 0) +
+                   wide_qk_norm(model, model.q_width() + model.kv_width());
   block.proj_bias = model.has_proj_bias() ? model.hidden : 0;
   block.up_bias = model.bias ? model.up_width() : 0;
   block.down_bias = model.bias ? model.hidden : 0;

@@ -12,7 +12,7 @@ namespace spec {
 struct BlockParameters {
   std::int64_t qkv = 0, proj = 0, up = 0, down = 0;  // matmul weights
   std::int64_t qkv_bias = 0, proj_bias = 0, up_bias = 0, down_bias = 0;
-  std::int64_t norms = 0;  // all norms of the block, qk_norm among them
+  std::int64_t norms = 0;  // all norms of the block but wide_qk_norm
   std::int64_t matmuls() const { return qkv + proj + up + down; }
   std::int64_t total() const { return matmuls() + qkv_bias + proj_bias + up_bias + down_bias + norms; }
 };
@@ -31,6 +31,9 @@ struct Parameters {
 
 /// Matmul weights of one layer's latent attention, output projection included. REQUIRES: mla.
 std::int64_t latent_attention_weights(const Model&);
+/// Scales of a norm over all heads of queries and keys, whose widths together are `width`: cut with the heads. 0: other
+/// norms of queries and keys.
+std::int64_t wide_qk_norm(const Model&, std::int64_t width);
 /// One norm over the model's width.
 std::int64_t norm_parameters(const Model&);
 /// A dense block's parameters. REQUIRES: no moe, no mla.

@@ -47,7 +47,8 @@ class Sizes : Rules {
     const double parameters =
         layers * hidden * (2 * width + (model_.gated_mlp ? 3 : 2) * (static_cast<double>(model_.ffn) + visited)) +
         vocab * hidden;
-    const double attended = model_.window > 0 ? std::min(sequence, static_cast<double>(model_.window)) : sequence;
+    const double limit = static_cast<double>(std::max(model_.window, model_.attention_chunk));
+    const double attended = limit > 0 ? std::min(sequence, limit) : sequence;
     const double flops = (6 * parameters + 6 * layers * static_cast<double>(model_.q_width()) * attended) * sequence *
                          static_cast<double>(t_.global_batch);
     if (flops / (cluster_.node.gpu.peak_of(t_.precision).si() * cluster_.gpus()) > longest) {

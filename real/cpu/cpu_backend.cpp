@@ -69,6 +69,14 @@ void CpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor
   reference::gelu_backward(kind, numbers(x), numbers(dy), numbers(dx));
 }
 
+void CpuBackend::squared_relu_forward(const Tensor& x, const Tensor& y) {
+  reference::squared_relu_forward(numbers(x), numbers(y));
+}
+
+void CpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  reference::squared_relu_backward(numbers(x), numbers(dy), numbers(dx));
+}
+
 void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
   reference::matmul(m, numbers(a), numbers(b), numbers(c));
 }

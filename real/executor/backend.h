@@ -20,6 +20,7 @@
 #include "kernels/permute.h"
 #include "kernels/rotary.h"
 #include "kernels/router.h"
+#include "kernels/squared_relu.h"
 #include "kernels/strided_copy.h"
 #include "kernels/swiglu.h"
 #include "real/executor/tensor.h"
@@ -69,6 +70,8 @@ class Backend {
   virtual void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
   virtual void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) = 0;
   virtual void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void squared_relu_forward(const Tensor& x, const Tensor& y) = 0;
+  virtual void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
   // Matrices and attention.
   virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;

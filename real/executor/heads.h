@@ -18,9 +18,9 @@ bool pads_values(const Task&);
 /// Packed queries, keys and values in front of the rotary embedding: as the matmul left them, or normed.
 inline const char* unturned_name(const Task& task) { return task.c.model.qk_norm ? "normed qkv" : "qkv"; }
 
-/// What attention reads: rotated where the model has rotary embeddings.
+/// What attention reads: rotated where the layer has a rotary embedding.
 inline const char* packed_name(const Task& task) {
-  return task.c.model.position == spec::Position::rope ? "rotated" : unturned_name(task);
+  return task.c.model.ropes_in(task.op.layer) ? "rotated" : unturned_name(task);
 }
 
 /// Out of packed rows of queries, keys, values.

@@ -21,7 +21,8 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const spec::Training& t = job.training;
   const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
-  const bool gelu = !m.gated_mlp && m.activation == spec::Activation::gelu;
+  const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
+  const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
@@ -30,7 +31,13 @@ std::vector<Refusal> refusals(const spec::Job& job) {
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
       {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
        "write optimizer: adamw"},
-      {!swiglu && !gelu, "model.activation", "an activation other than swiglu and gelu", "write activation: gelu"},
+      {!swiglu && !plain, "model.activation", "an activation other than swiglu, gelu and squared_relu",
+       "write activation: gelu"},
+      {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
+       "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
+      {chunks && s.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks", "write cp: 1"},
+      {chunks && t.sequence % m.attention_chunk != 0, "model.attention_chunk",
+       "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
       {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},

@@ -74,6 +74,8 @@ class GpuBackend final : public Backend {
   void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
   void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) override;
   void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void squared_relu_forward(const Tensor& x, const Tensor& y) override;
+  void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) override;

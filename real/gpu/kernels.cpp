@@ -52,6 +52,16 @@ void GpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor
   launch([&] { gpu::gelu_backward(kind, x.count, element(x), at(x), at(dy), at(dx), raw()); });
 }
 
+void GpuBackend::squared_relu_forward(const Tensor& x, const Tensor& y) {
+  if (x.count == 0) return;
+  launch([&] { gpu::squared_relu_forward(x.count, element(x), at(x), at(y), raw()); });
+}
+
+void GpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  if (x.count == 0) return;
+  launch([&] { gpu::squared_relu_backward(x.count, element(x), at(x), at(dy), at(dx), raw()); });
+}
+
 void GpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
   launch([&] { gpu::add_rows(rows, bias.count, element(y), at(bias), at(y), raw()); });
 }

@@ -131,9 +131,11 @@ bool uniform(const plan::Context& c, const plan::Chunk& chunk) {
   if (c.scatters_gradients && c.strategy.fsdp.unit == 0) return false;  // a unit is all of the chunk
   const spec::Recompute& recompute = c.strategy.recompute;
   const bool part = recompute.kind == spec::Recompute::Kind::full && recompute.layers > 0;
-  const bool windows = c.model.window > 0 && c.model.window_every > 1;
+  const spec::Model& m = c.model;
+  const bool limited = m.window > 0 || m.attention_chunk > 0;
+  const bool mixed = m.nope_every > 1 || (limited && (m.window_every > 1 || m.full_every > 1));
   const bool wide = c.job.training.wide_layers.first > 0 || c.job.training.wide_layers.last > 0;
-  if (part || windows || wide) return false;
+  if (part || mixed || wide) return false;
   if (!c.model.moe) return true;
   for (int i = 1; i < chunk.layers; ++i) {
     if (c.experts_in(chunk.first_layer + i) != c.experts_in(chunk.first_layer)) return false;

@@ -5,6 +5,7 @@
 #include "kernels/gelu.h"
 #include "kernels/norm.h"
 #include "kernels/rotary.h"
+#include "kernels/squared_relu.h"
 #include "kernels/swiglu.h"
 #include "tests/gpu/device_array.h"
 
@@ -104,6 +105,19 @@ TEST_P(TransformerKernel, GeluAgrees) {
     test::expect_close(d_y.values(), y, close(), "y");
     test::expect_close(d_dx.values(), dx, close(), "dx, in place");
   }
+}
+
+TEST_P(TransformerKernel, SquaredReluAgrees) {
+  const Values x = random(cells(), 1, 2), dy = random(cells(), 2);
+  Values y(cells()), dx(cells());
+  reference::squared_relu_forward(x, y);
+  reference::squared_relu_backward(x, dy, dx);
+  const Array d_x(element(), x), d_y(element(), cells()), d_dx(element(), dy);
+  const auto count = static_cast<std::int64_t>(cells());
+  gpu::squared_relu_forward(count, element(), d_x.data(), d_y.data(), nullptr);
+  gpu::squared_relu_backward(count, element(), d_x.data(), d_dx.data(), d_dx.data(), nullptr);
+  test::expect_close(d_y.values(), y, close(), "y");
+  test::expect_close(d_dx.values(), dx, close(), "dx, in place");
 }
 
 TEST_P(TransformerKernel, DropoutHasTheSameMask) {

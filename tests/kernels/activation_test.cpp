@@ -1,5 +1,6 @@
-// tests/kernels/activation_test.cpp -- kernels/swiglu.h and kernels/gelu.h. SPDX-License-Identifier: Apache-2.0
+// tests/kernels/activation_test.cpp -- kernels/swiglu.h, gelu.h and squared_relu.h. SPDX-License-Identifier: Apache-2.0
 #include "kernels/gelu.h"
+#include "kernels/squared_relu.h"
 #include "kernels/swiglu.h"
 #include "tests/kernels/gradients.h"
 
@@ -49,6 +50,24 @@ TEST(GeluKernel, BackwardIsTheGradient) {
       return test::dot(y, dy);
     });
   }
+}
+
+TEST(SquaredReluKernel, IsTheSquareAboveZeroAndNothingBelow) {
+  const Values x{-2, 0, 0.5, 3};
+  Values y(4);
+  kernels::reference::squared_relu_forward(x, y);
+  EXPECT_EQ(y, (Values{0, 0, 0.25, 9}));
+}
+
+TEST(SquaredReluKernel, BackwardIsTheGradient) {
+  const Values x = test::random_values(20, 1, 2), dy = test::random_values(20, 2);
+  Values dx(20);
+  kernels::reference::squared_relu_backward(x, dy, dx);
+  test::expect_gradient(x, dx, [&](const Values& values) {
+    Values y(20);
+    kernels::reference::squared_relu_forward(values, y);
+    return test::dot(y, dy);
+  });
 }
 
 }  // namespace

@@ -69,7 +69,11 @@ void add_model(const spec::Model& model, Settings& out) {
   } else if (model.moe) {
     all.set("moe.shared_experts", "1");  // their width together is what counts
   }
-  if (model.window == 0) all.erase("window_every");
+  const bool limited = model.window > 0 || model.attention_chunk > 0;
+  if (model.window == 0 || model.full_every > 0) all.erase("window_every");
+  if (model.attention_chunk == 0) all.erase("attention_chunk");
+  if (!limited || model.full_every == 0) all.erase("full_every");
+  if (model.position != spec::Position::rope) all.erase("nope_every");
   for (Setting& setting : all.all()) out.set("model." + setting.name, std::move(setting.value));
 }
 

@@ -7,6 +7,15 @@
 namespace real {
 namespace {
 
+/// Chunks attend to themselves alone, so that each is to the kernel a sequence of its own: they lie one behind another.
+kernels::Attention sequences_of(const Task& task, kernels::Attention a) {
+  const std::int64_t chunk = task.c.model.chunk_of(task.op.layer);
+  if (chunk <= 0 || chunk >= a.queries) return a;
+  a.batch *= a.queries / chunk;
+  a.queries = a.keys = chunk;
+  return a;
+}
+
 kernels::Attention whole_sequence(const Task& task) {
   const auto& work = task.work<plan::Attention>();
   kernels::Attention a = attention_shape(task, work.q_len, work.kv_len);
@@ -14,7 +23,7 @@ kernels::Attention whole_sequence(const Task& task) {
   expect(task, "key heads", work.kv_heads, a.kv_heads);
   a.causal = work.causal;
   a.window = work.window;
-  return a;
+  return sequences_of(task, a);
 }
 
 /// A kernel that wants padded values leaves a padded result.

@@ -1,6 +1,7 @@
 // real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual
 // adds. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/latent.h"
+#include "real/executor/activation.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 #include "real/executor/positions.h"
@@ -28,7 +29,7 @@ void activate(Task& task, const std::string& from, const std::string& to) {
     const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
     task.backend.swiglu_forward({y.count / width, width}, x, y);
   } else {
-    task.backend.gelu_forward(kernels::Gelu::tanh, x, y);
+    plain_forward(task, x, y);
   }
 }
 
@@ -39,7 +40,7 @@ void activate_backward(Task& task, const std::string& from, const std::string& t
     const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
     task.backend.swiglu_backward({dy.count / width, width}, x, dy, dx);
   } else {
-    task.backend.gelu_backward(kernels::Gelu::tanh, x, dy, dx);
+    plain_backward(task, x, dy, dx);
   }
 }
 

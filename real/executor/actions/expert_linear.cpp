@@ -5,6 +5,7 @@
 #include <array>
 
 #include "real/executor/actions/experts.h"
+#include "real/executor/activation.h"
 #include "real/executor/gradients.h"
 
 namespace real {
@@ -106,7 +107,7 @@ void activate(Task& task) {
   if (task.c.model.gated_mlp) {
     task.backend.swiglu_forward({rows, width}, x, y);
   } else {
-    task.backend.gelu_forward(kernels::Gelu::tanh, x, y);
+    plain_forward(task, x, y);
   }
 }
 
@@ -116,7 +117,7 @@ void activate_backward(Task& task) {
   if (task.c.model.gated_mlp) {
     task.backend.swiglu_backward({routing_of(task).rows_gathered(), inner_width(task)}, x, dy, dx);
   } else {
-    task.backend.gelu_backward(kernels::Gelu::tanh, x, dy, dx);
+    plain_backward(task, x, dy, dx);
   }
 }
 

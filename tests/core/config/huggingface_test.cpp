@@ -49,6 +49,8 @@ std::string fields(const Model& given) {
   add("embedding_norm", m.embedding_norm), add("post_norms", m.post_norms), add("causal", m.causal);
   add("parallel_block", m.parallel_block), add("norms_in_parallel", m.norms_in_parallel), add("qk_norm", m.qk_norm);
   add("window", m.window), add("window_every", m.window_every), add("attention_sinks", m.attention_sinks);
+  add("attention_chunk", m.attention_chunk), add("full_every", m.full_every), add("nope_every", m.nope_every);
+  add("qk_scale", m.qk_scale);
   return text;
 }
 
@@ -69,11 +71,15 @@ TEST_P(PublishedConfig, IsTheSameModelAsTheCatalogues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PublishedConfig,
-                         testing::Values("bloom-176b", "deepseek-v2", "deepseek-v3", "falcon-40b", "falcon-7b",
-                                         "gemma-7b", "gemma2-9b", "gpt-neox-20b", "gpt-oss-20b", "gpt2", "gpt2-xl",
-                                         "llama-7b", "llama2-70b", "llama2-7b", "llama3-70b", "llama3.2-1b",
-                                         "mistral-7b", "mixtral-8x7b", "mpt-7b", "opt-125m", "phi-2", "phi-3-mini",
-                                         "qwen2.5-0.5b", "qwen2.5-7b", "qwen3-30b-a3b", "qwen3-8b"));
+                         testing::Values("bloom-176b", "dbrx", "deepseek-v2", "deepseek-v3", "falcon-180b",
+                                         "falcon-40b", "falcon-7b", "gemma-7b", "gemma2-9b", "gemma3-27b", "gemma3-4b",
+                                         "glm-4.5", "glm-4.5-air", "gpt-j-6b", "gpt-neox-20b", "gpt-oss-20b", "gpt2",
+                                         "gpt2-xl", "kimi-k2", "llama-7b", "llama2-70b", "llama2-7b", "llama3-70b",
+                                         "llama3.2-1b", "llama4-maverick-17b-128e", "llama4-scout-17b-16e",
+                                         "mistral-7b", "mistral-small-24b", "mixtral-8x7b", "mpt-7b", "nemotron-4-15b",
+                                         "olmo2-32b", "opt-125m", "phi-2", "phi-3-mini", "phi-4", "qwen2.5-0.5b",
+                                         "qwen2.5-7b", "qwen3-30b-a3b", "qwen3-8b", "qwen3-coder-480b-a35b",
+                                         "smollm3-3b"));
 
 TEST(HuggingFace, AnOrdinaryModelFileIsNone) {
   EXPECT_FALSE(config::is_huggingface(config::parse("{layers: 2, hidden: 8}", "model.yaml")));
@@ -145,8 +151,10 @@ TEST(HuggingFace, AnUnknownArchitectureIsToldWithThoseThatAreKnown) {
   EXPECT_EQ(
       base::to_string(faults[0]),
       "config.json:1:16: error: model_type: 't5' is not known\n"
-      "  mend: known: bloom, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gpt2, gpt_neox, gpt_oss, llama, mistral, "
-      "mixtral, mpt, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe");
+      "  mend: known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, falcon, gemma, gemma2, gemma3, gemma3_text, "
+      "glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, mixtral, mpt, nemotron, olmo2, "
+      "opt, "
+      "phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe, smollm3");
 }
 
 TEST(HuggingFace, AnOptWithAProjectedEmbeddingIsRefused) {
@@ -166,6 +174,46 @@ TEST(HuggingFace, AWindowInTheLastLayersAloneIsRefused) {
   EXPECT_EQ(faults[0].field, "max_window_layers");
   // In as many layers as the model has there is none.
   EXPECT_EQ(read_sound(R"({"model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 32})").window, 0);
+}
+
+TEST(HuggingFace, LayersThatDifferInNoRhythmAreRefused) {
+  Faults faults;  // layers without rotary embedding: the second and the third
+  read_text(R"({"model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layers": [1, 0, 0, 1]})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "no_rope_layers");
+  EXPECT_EQ(faults[0].what, "layer 2 breaks the pattern of those before it");
+  faults.clear();  // experts in the first layer, where every second layer's would be in the second
+  read_text(R"({"model_type": "llama4_text", "interleave_moe_layer_step": 2, "moe_layers": [0]})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "moe_layers");
+}
+
+TEST(HuggingFace, AListOfLayersAndADistanceSayTheSame) {
+  EXPECT_EQ(read_sound(R"({"model_type": "smollm3", "no_rope_layers": [1, 1, 0, 1, 1, 0, 1]})").nope_every, 3);
+  EXPECT_EQ(read_sound(R"({"model_type": "smollm3", "no_rope_layers": [1, 1, 1, 1]})").nope_every, 0);
+  EXPECT_EQ(read_sound(R"({"model_type": "smollm3", "no_rope_layer_interval": 5})").nope_every, 5);
+  EXPECT_EQ(read_sound(R"({"model_type": "gemma3_text", "sliding_window_pattern": 2})").full_every, 2);
+}
+
+TEST(HuggingFace, AModelForImagesWithoutATextPartIsAFault) {
+  Faults faults;
+  read_text(R"({"model_type": "llama4", "vision_config": {"hidden_size": 1408}})", faults);
+  ASSERT_FALSE(faults.empty());
+  EXPECT_EQ(faults[0].field, "text_config");
+}
+
+TEST(HuggingFace, AFaultOfTheTextPartIsToldAtItsPlace) {
+  Faults faults;
+  read_text(R"({"model_type": "gemma3", "text_config": {"hidden_activation": "tanh"}})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "text_config.hidden_activation");
+}
+
+TEST(HuggingFace, TheWindowOfLayersWithoutRotaryEmbeddingIsRefused) {
+  Faults faults;
+  read_text(R"({"model_type": "smollm3", "use_sliding_window": true, "sliding_window": 4096})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "use_sliding_window");
 }
 
 TEST(HuggingFace, HeadsThatDoNotDivideTheHiddenSizeAreAFault) {

@@ -87,9 +87,12 @@ post_norms: true
 causal: false
 parallel_block: true
 norms_in_parallel: 1
-qk_norm: true
+qk_norm: width
 window: 5
 window_every: 3
+attention_chunk: 7
+full_every: 4
+nope_every: 6
 attention_sinks: true
 mtp: 2
 moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, router_bias: true}
@@ -121,8 +124,12 @@ mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, v
   expected.parallel_block = true;
   expected.norms_in_parallel = 1;
   expected.qk_norm = true;
+  expected.qk_scale = spec::QkScale::width;
   expected.window = 5;
   expected.window_every = 3;
+  expected.attention_chunk = 7;
+  expected.full_every = 4;
+  expected.nope_every = 6;
   expected.attention_sinks = true;
   expected.mtp = 2;
   expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, true};
@@ -196,8 +203,10 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
   const std::vector<std::pair<const char*, std::int64_t>> published{{"bloom-176b", 176'247'271'424},
                                                                     {"bloom-560m", 559'214'592},
                                                                     {"bloom-7b1", 7'069'016'064},
+                                                                    {"dbrx", 131'596'523'520},
                                                                     {"deepseek-v2", 235'741'434'880},
                                                                     {"deepseek-v3", 671'026'419'200},
+                                                                    {"falcon-180b", 178'557'088'768},
                                                                     {"falcon-40b", 41'303'293'952},
                                                                     {"falcon-7b", 6'921'720'704},
                                                                     {"gemma-2b", 2'506'172'416},
@@ -205,6 +214,7 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"gemma2-27b", 27'227'128'320},
                                                                     {"gemma2-2b", 2'614'341'888},
                                                                     {"gemma2-9b", 9'241'705'984},
+                                                                    {"gpt-j-6b", 6'050'882'784},
                                                                     {"gpt-neox-20b", 20'554'567'680},
                                                                     {"gpt-oss-120b", 116'829'156'672},
                                                                     {"gpt-oss-20b", 20'914'757'184},
@@ -212,6 +222,7 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"gpt2-large", 774'030'080},
                                                                     {"gpt2-medium", 354'823'168},
                                                                     {"gpt2-xl", 1'557'611'200},
+                                                                    {"kimi-k2", 1'026'408'232'448},
                                                                     {"llama-13b", 13'015'864'320},
                                                                     {"llama-33b", 32'528'943'616},
                                                                     {"llama-65b", 65'285'660'672},
@@ -227,9 +238,15 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"llama3.2-1b", 1'235'814'400},
                                                                     {"llama3.2-3b", 3'212'749'824},
                                                                     {"mistral-7b", 7'241'732'096},
+                                                                    {"mistral-large-123b", 122'610'069'504},
+                                                                    {"mistral-small-24b", 23'572'403'200},
                                                                     {"mixtral-8x22b", 140'620'634'112},
                                                                     {"mixtral-8x7b", 46'702'792'704},
                                                                     {"mpt-7b", 6'649'286'656},
+                                                                    {"olmo2-13b", 13'716'198'400},
+                                                                    {"olmo2-32b", 32'234'279'936},
+                                                                    {"olmo2-7b", 7'298'617'344},
+                                                                    {"olmoe-1b-7b", 6'919'161'856},
                                                                     {"opt-1.3b", 1'315'758'080},
                                                                     {"opt-125m", 125'239'296},
                                                                     {"opt-13b", 12'853'473'280},
@@ -238,6 +255,7 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"opt-6.7b", 6'658'473'984},
                                                                     {"phi-2", 2'779'683'840},
                                                                     {"phi-3-mini", 3'821'079'552},
+                                                                    {"phi-4", 14'659'507'200},
                                                                     {"qwen2.5-0.5b", 494'032'768},
                                                                     {"qwen2.5-1.5b", 1'543'714'304},
                                                                     {"qwen2.5-14b", 14'770'033'664},
@@ -251,16 +269,51 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"qwen3-30b-a3b", 30'532'122'624},
                                                                     {"qwen3-32b", 32'762'123'264},
                                                                     {"qwen3-4b", 4'022'468'096},
-                                                                    {"qwen3-8b", 8'190'735'360}};
+                                                                    {"qwen3-8b", 8'190'735'360},
+                                                                    {"qwen3-coder-480b-a35b", 480'154'875'392},
+                                                                    {"smollm3-3b", 3'075'098'624}};
   for (const auto& [name, count] : published) EXPECT_EQ(spec::parameters(entry(name)).total(), count) << name;
 }
 
-TEST(ModelCatalogue, OlmoeIsItsPublishedCountButForNormsOverAllHeads) {
-  // A layer: attention 4 x 2048^2, router 64 x 2048, experts 64 x 3 x 2048 x 1024, two norms of 2048, and norms of
-  // queries and keys, 2048 each over all heads; here 128 each. Embedding and head 50304 x 2048, a last norm.
-  const std::int64_t layer = 16'777'216 + 131'072 + 402'653'184 + 4'096, ends = 2 * 103'022'592 + 2'048;
-  EXPECT_EQ(16 * (layer + 4'096) + ends, 6'919'161'856);  // as published
-  EXPECT_EQ(spec::parameters(entry("olmoe-1b-7b")).total(), 16 * (layer + 256) + ends);
+// Models for text and images, of which the catalogue has the text part. The vision tower and projector of Gemma 3 have
+// 416,866,032 parameters and 1152 (hidden + 1) more, those of Llama 4 871,932,416: what the published totals have more.
+TEST(ModelCatalogue, TextPartsAreThePublishedCountsLessTheVisionPart) {
+  const auto text = [](const char* name) { return spec::parameters(entry(name)).total(); };
+  EXPECT_EQ(text("gemma3-4b") + 416'866'032 + 1152 * (2560 + 1), 4'300'079'472);
+  EXPECT_EQ(text("gemma3-12b") + 416'866'032 + 1152 * (3840 + 1), 12'187'325'040);
+  EXPECT_EQ(text("gemma3-27b") + 416'866'032 + 1152 * (5376 + 1), 27'432'406'640);
+  EXPECT_EQ(text("llama4-scout-17b-16e") + 871'932'416, 108'641'793'536);
+  EXPECT_EQ(text("llama4-maverick-17b-128e") + 871'932'416, 401'583'781'376);
+}
+
+// Its weights are published with the layer that predicts a further token, which has copies of embedding and head.
+TEST(ModelCatalogue, Glm45IsItsPublishedCountLessItsFurtherLayersCopies) {
+  const auto with_further = [](const char* name) {
+    Model model = entry(name);
+    model.mtp = 1;
+    return spec::parameters(model).total() + 2 * model.vocab * model.hidden;
+  };
+  EXPECT_EQ(with_further("glm-4.5"), 358'337'791'296);
+  EXPECT_EQ(with_further("glm-4.5-air"), 110'468'824'832);
+}
+
+// Nemotron-4 15B (arXiv 2402.16819): 12.5 billion beside the embeddings; 340B (arXiv 2406.11704): 331.6, and 9.4 of
+// embeddings. A layer of the larger: attention 2 x 18432^2 + 2 x 18432 x 8 x 192, feed-forward 2 x 18432 x 73728, two
+// norms of 2 x 18432.
+TEST(ModelCatalogue, NemotronsAreTheirPublishedSizes) {
+  const spec::Parameters small = spec::parameters(entry("nemotron-4-15b"));
+  EXPECT_NEAR(static_cast<double>(small.total() - small.embedding - small.head), 12.5e9, 0.05e9);
+  const spec::Parameters large = spec::parameters(entry("nemotron-4-340b"));
+  EXPECT_NEAR(static_cast<double>(large.embedding + large.head), 9.4e9, 0.05e9);
+  const std::int64_t layer = 679'477'248 + 56'623'104 + 2'717'908'992 + 73'728;
+  EXPECT_EQ(large.total() - large.embedding - large.head, 96 * layer + 2 * 18'432);
+  EXPECT_NEAR(static_cast<double>(96 * layer), 331.6e9, 0.05e9);
+}
+
+TEST(ModelCatalogue, GrokIsWhatItsPublishedShapeMakes) {
+  // A layer: attention 2 x 6144^2 + 2 x 6144 x 1024, router 8 x 6144, experts 8 x 3 x 6144 x 32768, four norms of 6144.
+  const std::int64_t layer = 88'080'384 + 49'152 + 4'831'838'208 + 24'576;
+  EXPECT_EQ(spec::parameters(entry("grok-1")).total(), 64 * layer + 131'072 * 6'144 + 6'144);
 }
 
 // Narayanan et al. (arXiv 2104.04473), Table 1, and Korthikanti et al. (arXiv 2205.05198), Table 3: billions, rounded.

@@ -137,4 +137,21 @@ TEST(Elementwise, SequenceParallelDividesWhatStandsBetweenTheParallelRegions) {
   EXPECT_EQ(plan::activation_forward(w, 128).work.read, plan::activation_forward(c, 128).work.read);
 }
 
+TEST(Elementwise, ASquaredReluIsOneKernelFusedAndReluAndSquareApart) {
+  const auto squared = [](bool fused) {
+    spec::Job j = job(fused);
+    j.model.gated_mlp = false;
+    j.model.activation = spec::Activation::squared_relu;
+    return j;
+  };
+  constexpr std::int64_t kOne = 2 * kTokens * kFfn;  // bytes of one tensor
+  const spec::Job one = squared(true), two = squared(false);
+  const Context fused(one), eager(two);
+  expect_bytes(plan::activation_forward(fused, kTokens), kOne, kOne, 1);
+  expect_bytes(plan::activation_backward(fused, kTokens), 2 * kOne, kOne, 1);  // x, dy; dx
+  expect_bytes(plan::activation_forward(eager, kTokens), 2 * kOne, 2 * kOne, 2);
+  // pow(r, 1); times 2; times dy; where r > 0: one tensor in twice, two twice.
+  expect_bytes(plan::activation_backward(eager, kTokens), 6 * kOne, 4 * kOne, 4);
+}
+
 }  // namespace

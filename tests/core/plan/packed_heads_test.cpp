@@ -23,7 +23,7 @@ std::pair<std::int64_t, std::int64_t> copied(AttentionKernel kernel, std::int64_
     if (change) change(j);
   });
   const plan::Context c(job);
-  return {plan::copied_before_attention(c), plan::copied_behind_attention(c)};
+  return {plan::copied_before_attention(c, c.model.ropes_in(0)), plan::copied_behind_attention(c, c.model.ropes_in(0))};
 }
 
 TEST(PackedHeads, FlashAttentionReadsPiecesWithoutGaps) {

@@ -219,6 +219,8 @@ inline spec::Job random_job(Dice& dice) {
     m.attention_sinks = dice.coin();
     m.window = dice.of({0, 32});
     m.window_every = dice.from(1, 2);
+    m.full_every = m.window_every == 1 ? dice.of({0, 2}) : 0;
+    m.nope_every = dice.of({0, 2});
     m.causal = dice.coin();
     j.training.dropout = dice.coin() ? 0.1 : 0.0;
     j.training.gradient_dtype = dice.coin() ? spec::Dtype::fp32 : spec::Dtype::bf16;

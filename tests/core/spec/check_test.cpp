@@ -227,6 +227,26 @@ TEST(Check, LatentAttentionHasWidthsAndNoSecondNorms) {
             (Fields{"model.parallel_block", "model.qk_norm"}));
 }
 
+TEST(Check, OneKeySaysHowFarLayersSeeAndOneWhichOfThem) {
+  EXPECT_EQ(fields(with([](Job& j) { j.model.attention_chunk = 64; })), Fields{});
+  EXPECT_EQ(fields(with([](Job& j) { j.model.attention_chunk = j.model.window = 64; })),
+            Fields{"model.attention_chunk"});
+  const auto mixed = [](int window_every) {
+    return with([=](Job& j) {
+      j.model.window = 64;
+      j.model.full_every = 6;
+      j.model.window_every = window_every;
+    });
+  };
+  EXPECT_EQ(fields(mixed(1)), Fields{});
+  EXPECT_EQ(fields(mixed(2)), Fields{"model.full_every"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.model.mla = Mla{48, 32, 8, 16, 24};
+              j.model.nope_every = 4;
+            })),
+            Fields{"model.nope_every"});
+}
+
 TEST(Check, AnOrderOfRanksNamesEveryAxis) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "tp-dp-pp"; })), Fields{"strategy.rank_order"});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "pp-dp-cp-tp"; })), Fields{});

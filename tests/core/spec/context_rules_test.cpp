@@ -99,4 +99,19 @@ TEST(ContextRules, AskForNothingWithoutIt) {
   EXPECT_EQ(refused(1, [](spec::Job& j) { j.strategy.attention_kernel = spec::AttentionKernel::unfused; }), "");
 }
 
+TEST(ContextRules, ChunksOfAttentionAskForWholeSequences) {
+  const auto chunk = [](std::int64_t tokens, CpKind kind) {
+    return [=](spec::Job& j) {
+      j.model.attention_chunk = tokens;
+      j.strategy.cp_kind = kind;
+    };
+  };
+  EXPECT_EQ(refused(2, chunk(64, CpKind::ring)),
+            "strategy.cp_kind: chunks of attention (64 tokens) that context-parallel ranks cut are supported where "
+            "each has whole sequences alone");
+  EXPECT_NE(refused(2, chunk(64, CpKind::all_gather)), "");
+  EXPECT_EQ(refused(2, chunk(64, CpKind::ulysses)), "");
+  EXPECT_EQ(refused(2, chunk(128, CpKind::ring)), "");  // as long as the sequence
+}
+
 }  // namespace

@@ -150,15 +150,16 @@ class Transformer {
       for (std::size_t h = 0; m_.qk_norm && h < heads + kv_heads; ++h) {
         norm_head(layer, h < heads ? "query norm" : "key norm", &qkv[t][h * d]);
       }
-      if (m_.position != spec::Position::rope) continue;
+      if (!m_.ropes_in(layer)) continue;
       for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t, d);
     }
     const std::size_t seen = m_.window_of(layer) > 0 ? m_.window_of(layer) : x.size();
+    const std::size_t chunk = m_.chunk_of(layer) > 0 ? m_.chunk_of(layer) : x.size();
     for (std::size_t t = 0; t < x.size(); ++t) {
       Vector out(heads * d, 0.0);
       for (std::size_t h = 0; h < heads; ++h) {
         const std::size_t key = (heads + h * kv_heads / heads) * d, value = key + kv_heads * d;
-        const std::size_t first = t + 1 > seen ? t + 1 - seen : 0;
+        const std::size_t first = std::max(t + 1 > seen ? t + 1 - seen : 0, t / chunk * chunk);
         Vector weight;
         for (std::size_t s = first; s <= t; ++s) {
           weight.push_back(std::exp(dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d))));
@@ -175,7 +176,10 @@ class Transformer {
   Vector activated(const Vector& up) const {
     if (!m_.gated_mlp) {
       Vector y = up;
-      for (double& v : y) v *= 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
+      const bool squared = m_.activation == spec::Activation::squared_relu;
+      for (double& v : y)
+        v *= squared ? std::max(v, 0.0)
+                     : 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
       return y;
     }
     Vector y(up.size() / 2);

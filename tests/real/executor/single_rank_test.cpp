@@ -15,6 +15,22 @@ spec::Model windowed() {
   return m;
 }
 
+/// One layer of chunks with rotary embedding, one that sees all without.
+spec::Model chunked() {
+  spec::Model m = tiny::llama();
+  m.name = "chunked";
+  m.attention_chunk = 4;
+  m.full_every = m.nope_every = 2;
+  return m;
+}
+
+spec::Model squared_relu() {
+  spec::Model m = tiny::gpt();
+  m.name = "squared relu";
+  m.activation = spec::Activation::squared_relu;
+  return m;
+}
+
 /// The parameters that training starts from, at places of their own in the executor.
 reference_model::Parameters starting_parameters(const spec::Job& job) {
   const plan::Plan plan = plan::build(job);
@@ -68,8 +84,9 @@ TEST_P(SingleRank, TheLossGoesDown) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
-                         testing::Values(tiny::llama(), tiny::gpt(), tiny::moe(), windowed(), tiny::qk_norm(),
-                                         tiny::parallel(1), tiny::parallel(2), tiny::latent(), tiny::latent(0)),
+                         testing::Values(tiny::llama(), tiny::gpt(), tiny::moe(), windowed(), chunked(), squared_relu(),
+                                         tiny::qk_norm(), tiny::parallel(1), tiny::parallel(2), tiny::latent(),
+                                         tiny::latent(0)),
                          [](const auto& model) {
                            std::string name = model.param.name;
                            std::erase(name, ' ');

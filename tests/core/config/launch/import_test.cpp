@@ -54,6 +54,17 @@ TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
+TEST_F(ImportedJob, SquaredReluAndWhatLayersOfLlama4HaveAreKeys) {
+  std::string text = std::string(kGpt) +
+                     "--squared-relu --qk-l2-norm --no-rope-freq 4 --padded-vocab-size 256000 "
+                     "--max-position-embeddings 4096";
+  text.erase(text.find("--swiglu "), std::string("--swiglu ").size());
+  const std::string out = read("megatron", "a.sh", text, kCluster);
+  EXPECT_TRUE(has(out, "model.activation=squared_relu\n")) << out;
+  EXPECT_TRUE(has(out, "model.qk_norm=unscaled\n")) << out;
+  EXPECT_TRUE(has(out, "model.nope_every=4\n")) << out;
+}
+
 TEST_F(ImportedJob, TheVocabularyIsPaddedAsMegatronPadsIt) {
   // 50257 to a multiple of 128 x 2 is 50432.
   const std::string out = read(
@@ -92,18 +103,17 @@ TEST_F(ImportedJob, SavedArgumentsAreReadByTheirVariables) {
 
 TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
   const std::string text = std::string(kGpt) +
-                           "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --squared-relu \\\n  "
+                           "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --openai-gelu \\\n  "
                            "--my-trick 3 --seq-lenght 4";
-  EXPECT_EQ(
-      read("megatron", "a.sh", text, kCluster),
-      "a.sh:2:61: error: squared-relu: cannot be taken in: write model.activation: relu, which costs nearly the same\n"
-      "  mend: leave it out, or add --ignore squared-relu to predict a run without it\n"
-      "a.sh:3:14: error: my-trick: is not known\n"
-      "  mend: add --ignore my-trick if it has no effect on time and memory\n"
-      "a.sh:3:29: error: seq-lenght: is not known\n"
-      "  mend: did you mean seq-length? add --ignore seq-lenght if it has no effect on time and memory");
+  EXPECT_EQ(read("megatron", "a.sh", text, kCluster),
+            "a.sh:2:61: error: openai-gelu: cannot be taken in: an unfused GELU\n"
+            "  mend: leave it out, or add --ignore openai-gelu to predict a run without it\n"
+            "a.sh:3:14: error: my-trick: is not known\n"
+            "  mend: add --ignore my-trick if it has no effect on time and memory\n"
+            "a.sh:3:29: error: seq-lenght: is not known\n"
+            "  mend: did you mean seq-length? add --ignore seq-lenght if it has no effect on time and memory");
   EXPECT_TRUE(
-      has(read("megatron", "a.sh", text, kCluster, {"squared-relu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
+      has(read("megatron", "a.sh", text, kCluster, {"openai-gelu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
 }
 
 TEST_F(ImportedJob, AVariableThatNothingSetsIsNoNumber) {
@@ -141,12 +151,12 @@ TEST_F(ImportedJob, TomlIsToldByItsPlace) {
 
 TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
   // 64 = 2 x 2 x 16
-  const std::string out = read(
-      "deepspeed", "a.json",
-      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
+  const std::string out =
+      read("deepspeed", "a.json",
+           R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
           "gradient_clipping": 1.0, "bf16": {"enabled": true},
           "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}})",
-      "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
+           "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
   EXPECT_TRUE(has(out, "strategy.dp=16\n") && has(out, "strategy.overlap.grad_reduce=true\n")) << out;
   EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
 }
