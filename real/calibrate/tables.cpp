@@ -54,7 +54,7 @@ class Rows {
   }
   void add(const CollectiveShape& s) {
     tables.collectives.push_back({.op = std::string(name(s.op)),
-                                  .gpu = machine_.gpu,
+                                  .gpu = source_of(machine_),  // what a curve's source tells of its rows
                                   .bytes = s.bytes,
                                   .ranks = s.ranks,
                                   .nodes = 1,

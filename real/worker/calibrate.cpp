@@ -19,6 +19,7 @@ namespace worker {
 namespace {
 
 constexpr int kFp8Since = 89;  // compute capability, times ten: Ada
+constexpr int kTellEvery = 50;
 
 struct Options {
   std::string file, date;
@@ -82,11 +83,13 @@ std::vector<real::Point> points_for(const real::Machine& machine) {
                       {.fp8 = 10 * machine.major + machine.minor >= kFp8Since, .gpus = machine.gpus});
 }
 
-/// To stderr, a line a point: what is being done for minutes.
+/// To stderr, so that minutes do not pass in silence: void points, and one of many others.
 void tell(const real::Progress& progress, const real::MeasuredPoint& point) {
-  const std::string time = point.void_because.empty() ? base::human(point.median) : "void: " + point.void_because;
-  std::cerr << fmt::format("{:>5} {:>8}  {}: {}\n", progress.timed, base::human(progress.took),
-                           real::words(point.shape), time);
+  const bool is_void = !point.void_because.empty();
+  if (!is_void && progress.timed % kTellEvery != 0) return;
+  std::cerr << fmt::format("{:>5} points, {:>8}  {}: {}\n", progress.timed, base::human(progress.took),
+                           real::words(point.shape),
+                           is_void ? "void: " + point.void_because : base::human(point.median));
 }
 
 std::string lead(real::GpuBench& bench, const real::Machine& machine, const Options& options) {

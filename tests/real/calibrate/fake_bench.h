@@ -3,13 +3,15 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
+#include <optional>
 #include <string>
 
 #include "core/base/fault.h"
 #include "real/calibrate/bench.h"
 #include "real/calibrate/cost.h"
 #include "sim/calibrate/measured_row.h"
+#include "sim/network/closed_form.h"
+#include "sim/network/collective_table.h"
 
 namespace fake {
 
@@ -44,6 +46,7 @@ class Bench : public real::Bench {
 
   std::function<void(const real::Shape&)> before_each;
   base::Seconds setup = base::ms(15);
+  std::optional<spec::Cluster> cluster;  // whose links collectives run over; none: there is one GPU
 
  private:
   /// From -1 % to 1 %, of the shape and the repetition alone.
@@ -74,7 +77,12 @@ class Bench : public real::Bench {
     return kernel(real::reference_attention(config::AttentionRow::Passes::forward)) * kComputeSlowdown;
   }
   base::Seconds exact(const real::Sustained&) const { return kernel(real::kReferenceMatmul) / kSustained; }
-  base::Seconds exact(const real::CollectiveShape&) const { throw base::DeviceError("there is one GPU"); }
+  base::Seconds exact(const real::CollectiveShape& s) const {
+    if (!cluster) throw base::DeviceError("there is one GPU");
+    const plan::Collective work{*sim::collective_named(real::name(s.op)), s.bytes,
+                                sim::group_of_nodes(*cluster, s.ranks)};
+    return sim::price(work, *cluster).time;
+  }
 
   sim::Device device_;
   base::Seconds clock_;

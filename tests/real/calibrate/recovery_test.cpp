@@ -14,6 +14,7 @@
 #include "real/calibrate/run.h"
 #include "real/calibrate/tables.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/networks.h"
 #include "tests/real/calibrate/fake_bench.h"
 #include "tests/real/calibrate/known_device.h"
 
@@ -120,6 +121,38 @@ TEST(CalibrationRecovery, InterferenceAndClocksAreTheDevices) {
   EXPECT_EQ(found.power.sustained, *figures.sustained);
   EXPECT_EQ(found.power.power, base::Watts(700));
   EXPECT_THAT(found.interference_source, HasSubstr("forerun on NVIDIA H200"));
+}
+
+TEST(CalibrationRecovery, CollectivesDrawTheCurvesOfTheLinks) {
+  spec::Cluster truth;
+  truth.node = fake::node();
+  for (spec::PathCurve* curve : {&truth.node.links.all_gather, &truth.node.links.all_to_all}) {
+    curve->efficiency *= 0.8;
+    curve->latency = curve->latency * 1.5;
+  }
+  real::Machine machine = fake::machine();
+  machine.gpus = 8;
+  const fake::Folder folder;
+  const std::string path = (folder.path / "points").string();
+  fake::Bench bench(fake::device());
+  bench.cluster = truth;
+  real::PointsFile file = real::PointsFile::begin(path, machine);
+  real::run(bench, real::points({}, {.fp8 = false, .gpus = 8}), file, base::s(180));
+
+  const config::KernelTables tables = real::tables_of(real::read_points(path), truth.node.gpu);
+  config::Place here;
+  here.cluster.node = fake::node();  // the catalogue's links
+  result::KernelCalibration report;
+  spec::Cluster found = here.cluster;
+  found.node.links = sim::calibrate_networks(tables, {here}, {{here.cluster.node.links, true}}, report).front();
+  for (const auto kind : {plan::CollectiveKind::all_gather, plan::CollectiveKind::all_to_all}) {
+    for (std::int64_t bytes = 1 << 12; bytes <= 1 << 28; bytes *= 16) {
+      const plan::Collective work{kind, bytes, sim::group_of_nodes(truth, 8)};
+      // Times scatter by 1 %; a curve is drawn to all sizes and groups at once.
+      EXPECT_NEAR(sim::price(work, found).time / sim::price(work, truth).time, 1, 0.08) << bytes;
+    }
+  }
+  EXPECT_THAT(found.node.links.all_gather.source, HasSubstr("forerun on NVIDIA H200"));
 }
 
 TEST(CalibrationRecovery, WhatNoPointTellsKeepsItsSource) {
