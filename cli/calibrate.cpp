@@ -198,9 +198,7 @@ const Command calibrate{
                  "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true,
                  "<files>"},
                 {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4", false, "<calibrations>"},
-                {"--out", "DIR",
-                 "write the calibration files there, those of links and fabrics below network/; "
-                 "timing here: NODE-DATE.yaml and the points, in this folder when not given"},
+                {"--out", "DIR", "write calibration files there (of links: below network/); timing here: this folder"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
     .notes =

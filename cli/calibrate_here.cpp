@@ -12,6 +12,7 @@
 #include "cli/number.h"
 #include "cli/output.h"
 #include "cli/worker.h"
+#include "core/base/fault.h"
 #include "core/config/calibration_writer.h"
 #include "core/config/catalogue.h"
 #include "core/config/network_calibration_writer.h"
@@ -66,7 +67,12 @@ int time_points(const Wanted& wanted) {
                                  std::to_string(60 * wanted.minutes)};
   words.insert(words.end(), {"--date", wanted.date});
   if (wanted.resumes) words.emplace_back("--resume");
-  return verdict_on(real::spawn(wanted.gpus, words));
+  try {
+    return verdict_on(real::spawn(wanted.gpus, words));
+  } catch (const base::DeviceError& failed) {
+    if (!fs::exists(wanted.points, error)) throw;
+    throw base::DeviceError(failed.what() + ("\n  mend: what was timed is kept; go on by --resume " + wanted.points));
+  }
 }
 
 config::Value named(const std::string& name) {
@@ -132,11 +138,11 @@ void fit_links(const config::KernelTables& tables, const spec::Node& node, const
 Written fit(const real::Points& points, const spec::Node& node, const std::string& folder) {
   const std::string name = node.name + '-' + points.machine.date;
   const config::KernelTables tables = real::tables_of(points, node.gpu);
-  const real::Figures figures = real::figures_of(points);
-  const spec::Calibration begin = real::calibration_for(points, node.gpu, node.calibration, name);
-  sim::FittedCalibrations found = sim::calibrate_kernels(tables, {{begin, node.gpu, true}});
-  real::apply(figures, points.machine, found.calibrations.front());
-  Written out{.curves = fs::path(folder) / (name + ".yaml"), .links = {}, .report = std::move(found.report)};
+  const real::Figures figures = real::figures_of(points, node.gpu);
+  spec::Calibration begin = real::calibration_for(points, node.gpu, node.calibration, name);
+  real::apply(figures, points.machine, begin);
+  const sim::FittedCalibrations found = sim::calibrate_kernels(tables, {{begin, node.gpu, true}});
+  Written out{.curves = fs::path(folder) / (name + ".yaml"), .links = {}, .report = found.report};
   const std::string comment = comment_of(points, figures);
   write_to(out.curves, "--out",
            [&](std::ostream& file) { file << config::calibration_yaml(found.calibrations.front(), comment); });
@@ -144,11 +150,11 @@ Written fit(const real::Points& points, const spec::Node& node, const std::strin
   return out;
 }
 
-void tell(const Written& written, const real::Points& points, const Arguments& args) {
+void tell(const Written& written, const real::Figures& figures, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(written.report); });
   if (args.get("--json") == "-") return;
   std::string text = reports::kernel_calibration_text(written.report) + '\n';
-  for (const std::string& line : real::lines(real::figures_of(points))) text += line + '\n';
+  for (const std::string& line : real::lines(figures)) text += line + '\n';
   text += fmt::format("\nwritten: {}\n  forerun predict JOB --calibration {}\n", written.curves, written.curves);
   if (!written.links.empty()) {
     text +=
@@ -166,7 +172,7 @@ int calibrate_here(const Arguments& args) {
   }
   const real::Points points = real::read_points(what.points);
   const spec::Node node = node_of(args, what, points.machine, Catalogue::find());
-  tell(fit(points, node, what.folder), points, args);
+  tell(fit(points, node, what.folder), real::figures_of(points, node.gpu), args);
   return kAnswered;
 }
 

@@ -30,7 +30,7 @@ Shapes matmul_anchors(const Offered& offered) {
   for (const std::int64_t side : {512, 1024, 2048, 4096, 16384}) {
     out.push_back(MatmulRow{.m = side, .n = side, .k = side});
   }
-  out.push_back(MatmulRow{.m = 4096, .n = 4096, .k = 4096, .out = spec::Dtype::fp32, .accumulates = true});
+  for (const Accumulated& pair : accumulated()) append(out, {pair.plain, pair.adding});
   if (!offered.fp8) return out;
   for (const std::int64_t side : {8192, 1024, 2048, 4096, 16384}) {
     out.push_back(of_dtype({.m = side, .n = side, .k = side}, spec::Dtype::fp8));
@@ -147,6 +147,18 @@ void shuffle(Shapes& shapes) {
 }
 
 }  // namespace
+
+std::vector<Accumulated> accumulated() {
+  std::vector<Accumulated> out;
+  for (const std::int64_t k : {2048, 4096}) {
+    const MatmulRow plain{.m = 8192, .n = 8192, .k = k};
+    MatmulRow adding = plain;
+    adding.out = spec::Dtype::fp32;
+    adding.accumulates = true;
+    out.push_back({plain, adding});
+  }
+  return out;
+}
 
 Shapes grid(const Offered& offered) {
   Shapes out;

@@ -24,7 +24,13 @@ struct Offered {
 /// order that is random, but the same each time. Each shape once.
 std::vector<Point> points(const std::vector<Used>&, const Offered&);
 
-/// Matmuls and attention: two tenths of an hour of them.
+/// Matmuls, attention and collectives over all sizes; shuffled.
 std::vector<Shape> grid(const Offered&);
+
+/// Pairs of one size: C in bf16, and added to a sum in fp32, which is large beside the math.
+struct Accumulated {
+  config::MatmulRow plain, adding;
+};
+std::vector<Accumulated> accumulated();
 
 }  // namespace real

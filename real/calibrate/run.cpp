@@ -9,6 +9,8 @@
 namespace real {
 namespace {
 
+constexpr double kHeldBack = 1.1;  // points before the last may take longer than was likely
+
 class Runner {
  public:
   Runner(Bench& bench, PointsFile& file, base::Seconds budget)
@@ -18,8 +20,9 @@ class Runner {
 
   /// False: no time is left for it. `held_back`: of what is left, for others.
   bool fits(const Shape& shape, base::Seconds held_back) const { return likely(shape) <= left_ - passed() - held_back; }
+  /// A long run lasts as long as it is told to.
   base::Seconds likely(const Shape& shape) const {
-    return std::holds_alternative<Sustained>(shape) ? cost(shape) * kSustainedMargin : cost(shape) * slowness_;
+    return std::holds_alternative<Sustained>(shape) ? cost(shape) : cost(shape) * slowness_;
   }
   base::Seconds passed() const { return bench_.now() - begin_; }
 
@@ -45,7 +48,7 @@ class Runner {
   /// Slow points are believed at once, fast ones by and by.
   void learn(double ratio) { slowness_ = std::max(ratio, slowness_ * kForgets + ratio * (1 - kForgets)); }
 
-  static constexpr double kForgets = 0.9, kSustainedMargin = 1.1;
+  static constexpr double kForgets = 0.9;
   Bench& bench_;
   PointsFile& file_;
   base::Seconds begin_, left_;
@@ -59,7 +62,7 @@ Progress run(Bench& bench, const std::vector<Point>& points, PointsFile& file, b
   Runner runner(bench, file, budget);
   base::Seconds held_back;
   for (const Point& point : points) {
-    if (point.last && !file.has(point.shape)) held_back += runner.likely(point.shape);
+    if (point.last && !file.has(point.shape)) held_back += runner.likely(point.shape) * kHeldBack;
   }
   for (const bool last : {false, true}) {
     for (const Point& point : points) {

@@ -92,7 +92,7 @@ void tell(const real::Progress& progress, const real::MeasuredPoint& point) {
                            is_void ? "void: " + point.void_because : base::human(point.median));
 }
 
-std::string lead(real::GpuBench& bench, const real::Machine& machine, const Options& options) {
+void lead(real::GpuBench& bench, const real::Machine& machine, const Options& options) {
   auto file = options.resumes ? real::PointsFile::resume(options.file, machine)
                               : real::PointsFile::begin(options.file, machine);
   const base::Seconds begun = bench.now();
@@ -100,8 +100,8 @@ std::string lead(real::GpuBench& bench, const real::Machine& machine, const Opti
   const base::Seconds left = base::s(options.seconds) - (bench.now() - begun);
   const real::Progress done = real::run(bench, points, file, left, tell);
   bench.end();
-  return fmt::format("{} points timed in {}, {} of them void; {} known before, {} left for --resume {}\n\n", done.timed,
-                     base::human(done.took), done.voided, done.known, done.left, options.file);
+  std::cerr << fmt::format("{} points timed in {}, {} of them void; {} known before, {} left for --resume {}\n",
+                           done.timed, base::human(done.took), done.voided, done.known, done.left, options.file);
 }
 
 std::string run(real::World& world, const std::vector<std::string>& words) {
@@ -116,10 +116,11 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const real::CurrentDevice current(device.index);
   real::GpuBench bench(world, device);
   if (world.identity.rank == 0) {
-    return lead(bench, machine_of(device, bench.nvml(), world.identity.world, options.date), options);
+    lead(bench, machine_of(device, bench.nvml(), world.identity.world, options.date), options);
+  } else {
+    bench.follow();
   }
-  bench.follow();
-  return "";
+  return "";  // stdout is for what is fitted
 }
 
 }  // namespace
