@@ -1,11 +1,12 @@
 // cli/calibrate.cpp -- forerun calibrate --from-data PATH... [--gpu NAME] [--out DIR] [--residuals DIR] [--json FILE]:
-// curves of kernels and collectives from tables that others measured. SPDX-License-Identifier: Apache-2.0
+// curves of kernels and collectives from tables that others measured; without tables, from this machine's GPUs
+// (calibrate_here.h). SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <ostream>
 
+#include "cli/calibrate_here.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -170,32 +171,45 @@ int from_data(const Arguments& args) {
 }
 
 int run(const Arguments& args) {
-  if (args.has("--from-data")) return from_data(args);
+  if (args.has("--from-data")) {
+    for (const char* option : {"--minutes", "--gpus", "--node", "--resume"}) {
+      if (args.has(option)) throw base::InputError({{option, "belongs to timing GPUs", "leave --from-data out", {}}});
+    }
+    return from_data(args);
+  }
   if (!args.operands().empty()) {
     throw base::InputError(
         {{"PATH", "tables are named behind --from-data", "write forerun calibrate --from-data PATH...", {}}});
   }
-  std::cerr << "error: measuring kernels needs a GPU, and none is here; --from-data fits curves to tables\n";
-  return kDeviceFailed;
+  return calibrate_here(args);
 }
 
 }  // namespace
 
 const Command calibrate{
     .name = "calibrate",
-    .summary = "Fits the curves that kernels and collectives are priced by.",
+    .summary = "Fits the curves that kernels and collectives are priced by, to this machine's GPUs or to tables.",
     .operands = {{"PATH", "more tables for --from-data", true, "<files>"}},
-    .options = {{"--from-data", "PATH",
+    .options = {{"--minutes", "N", "time this machine's GPU for so long, most valuable points first; 5 when not given"},
+                {"--gpus", "N", "GPUs of this machine to take; collectives are timed from 2 on; 1 when not given"},
+                {"--node", "NAME", "what this machine is; found by its GPU when not given", false, "<nodes> <files>"},
+                {"--resume", "FILE", "go on with the points of a run before; --minutes 0 only fits to them"},
+                {"--from-data", "PATH",
                  "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true,
                  "<files>"},
                 {"--gpu", "NAME", "fit this calibration alone, e.g. h100-sxm or nvlink4", false, "<calibrations>"},
-                {"--out", "DIR", "write the calibration files there, those of links and fabrics below network/"},
+                {"--out", "DIR", "write calibration files there (of links: below network/); timing here: this folder"},
                 {"--residuals", "DIR", "write measured and predicted times there, a CSV file a family of kernels"},
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
     .notes =
+        "Without --from-data kernels, copies and collectives are timed on this machine's GPUs; exit code 3 where there "
+        "is\n"
+        "none. Every point is written as it is timed, so that --resume goes on with a run that was cut: "
+        "docs/real-mode.md.\n"
         "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of\n"
         "collectives; topologies/collective_places.yaml says which rows ran on which cluster.\n",
-    .examples = {{"forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out curves",
+    .examples = {{"forerun calibrate --minutes 5", "curves of this machine's GPU", "a GPU"},
+                 {"forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out curves",
                   "curves of kernels and collectives", "tables of measurements"}},
     .run = run,
 };

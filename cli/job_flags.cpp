@@ -24,6 +24,8 @@ constexpr std::array kJobFlags{
     JobFlag{"--node", "cluster.node", "NAME", "the machine: dgx-h100", "<nodes> <files>"},
     JobFlag{"--nodes", "cluster.nodes", "N", "how many of them"},
     JobFlag{"--gpus-per-node", "cluster.node.gpus", "N", "when not all of a node's GPUs are used"},
+    JobFlag{"--calibration", "cluster.node.gpu.calibration", "FILE",
+            "curves of its GPU, as forerun calibrate writes them", "<calibrations> <files>"},
     JobFlag{"--fabric", "cluster.fabric", "NAME", "what joins the nodes: rail-400g", "<fabrics> <files>"},
     JobFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
     JobFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},

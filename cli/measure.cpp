@@ -1,17 +1,14 @@
 // cli/measure.cpp -- forerun measure JOB: trains a job on this machine's GPUs for a few steps, by a worker process for
 // each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/measure_job.h"
 #include "cli/measure_on_cpu.h"
 #include "cli/number.h"
+#include "cli/worker.h"
 #include "core/base/fault.h"
 #include "real/launch/spawn.h"
-#include "real/launch/worker_exit.h"
 
 namespace cli {
 namespace {
@@ -24,32 +21,6 @@ int gpus_of(const Arguments& arguments) {
   const std::string text = arguments.get("--gpus");
   if (const auto gpus = number_in(text, 1, kMostRanks)) return *gpus;
   throw base::InputError({{"--gpus", "'" + text + "' is no number of GPUs", "give a whole number, 1 or more", {}}});
-}
-
-/// The worker's path: $FORERUN_WORKER, or beside this program. It is a program of its own so that forerun starts where
-/// NVIDIA's libraries are missing.
-std::string worker() {
-  namespace fs = std::filesystem;
-  const char* const named = std::getenv("FORERUN_WORKER");
-  std::error_code ignored;
-  const fs::path path =
-      named ? fs::path(named) : fs::read_symlink("/proc/self/exe", ignored).parent_path() / "forerun-worker";
-  if (fs::exists(path, ignored)) return path;
-  throw base::DeviceError("this build has no GPU part: there is no " + path.string() +
-                          "\n  mend: install the CUDA Toolkit, NCCL, CUPTI and cuDNN and build again; -D "
-                          "FORERUN_CUDA=ON says what is missing");
-}
-
-/// What the first rank that failed means for this command.
-int verdict(const real::Ended& first) {
-  switch (first.exit_status) {
-    case real::kWorkerInputWrong: return kInputIsWrong;
-    case real::kWorkerNoGpu: return kDeviceFailed;  // the worker has said why
-    case real::kWorkerNotLoadable:
-      throw base::DeviceError(
-          "the GPU part cannot start: a library of NVIDIA's that it was built with is missing here (named above)");
-    default: throw base::DeviceError(real::to_string(first));
-  }
 }
 
 /// What an option says that means nothing here.
@@ -78,8 +49,8 @@ int check_gpus(const Arguments& arguments, int gpus) {
   if (!job_settings(arguments).empty()) {
     throw base::InputError({{"JOB", "is missing", "name the Job file that the flags are for", {}}});
   }
-  const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker(), "--smoke"});
-  return failures.empty() ? kAnswered : verdict(failures.front());
+  const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker_path(), "--smoke"});
+  return verdict_on(failures);
 }
 
 int run(const Arguments& arguments) {
@@ -87,10 +58,10 @@ int run(const Arguments& arguments) {
   const int gpus = gpus_of(arguments);
   if (arguments.operands().empty()) return check_gpus(arguments, gpus);
   const MeasuredJob measured = measured_job(arguments, gpus);
-  std::vector<std::string> words{worker()};
+  std::vector<std::string> words{worker_path()};
   words.insert(words.end(), measured.words.begin(), measured.words.end());
   const auto failures = real::spawn(measured.gpus, words);
-  if (!failures.empty()) return verdict(failures.front());
+  if (!failures.empty()) return verdict_on(failures);
   write_timeline(measured, arguments);
   return kAnswered;
 }

@@ -10,6 +10,8 @@ forerun_floor(real_trace real/trace core_trace nlohmann_json::nlohmann_json)
 forerun_floor(real_executor real/executor core_plan kernels)
 forerun_floor(real_measure real/measure real_executor real_memory real_trace nlohmann_json::nlohmann_json)
 forerun_floor(real_cpu real/cpu real_measure real_launch)
+# What a calibration times, in which order, and what its points tell; who times them is handed in.
+forerun_floor(real_calibrate real/calibrate real_measure core_config core_plan)
 
 set(FORERUN_HAVE_WORKER OFF)
 if(NOT FORERUN_HAVE_CUDA)
@@ -36,7 +38,7 @@ forerun_floor(real_cuda real/cuda real_launch real_memory CUDA::cudart_static nv
 forerun_floor(real_cupti real/cupti real_trace real_cuda nvidia::cupti)
 
 forerun_sources(worker_sources real/worker)
-forerun_floor(real_gpu real/gpu real_measure real_cupti real_cuda kernels_cuda kernels_vendor CUDA::nvtx3)
+forerun_floor(real_gpu real/gpu real_calibrate real_measure real_cupti real_cuda kernels_cuda kernels_vendor CUDA::nvtx3)
 
 add_executable(forerun-worker ${worker_sources})
 target_link_libraries(forerun-worker PRIVATE real_gpu real_cupti real_cuda real_launch core_config nvidia::cudnn nvidia::cublasLt)

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "reports/json_object.h"
 
@@ -34,11 +36,14 @@ std::string besides(const result::CurveFit& one) {
 std::string kernel_calibration_text(const result::KernelCalibration& report) {
   std::string out =
       "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square\n\n";
-  out += fmt::format("{:<14}{:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", "curve", "rows of", "rows",
+  std::size_t names = 13;
+  for (const result::CurveFit& one : report.curves) names = std::max(names, one.calibration.size());
+  out += fmt::format("{:<{}} {:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", names, "curve", "rows of", "rows",
                      "   before", "   after");
   for (const result::CurveFit& one : report.curves) {
-    out += fmt::format("{:<14}{:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, one.family, one.source.substr(0, 30),
-                       one.rows, figures(one.before), figures(one.after), name(one.verdict), besides(one));
+    out += fmt::format("{:<{}} {:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, names, one.family,
+                       one.source.substr(0, 30), one.rows, figures(one.before), figures(one.after), name(one.verdict),
+                       besides(one));
   }
   out +=
       "\nfitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows of "

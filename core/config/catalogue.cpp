@@ -339,13 +339,16 @@ spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
 }
 
 spec::Calibration Catalogue::calibration(const std::string& name, base::Where from, Faults& faults) const {
-  const std::string file = path(Kind::calibration, name);
+  const bool is_path = looks_like_path(name);
+  const std::string file = is_path ? file_at(name, from) : path(Kind::calibration, name);
   if (file.empty()) {
-    faults.push_back(unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
+    faults.push_back(
+        is_path ? no_file("calibration", name, std::move(from))
+                : unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
     return {};
   }
   try {
-    return read_calibration(entry(Kind::calibration, file), name, faults);
+    return read_calibration(entry(Kind::calibration, file), is_path ? fs::path(file).stem().string() : name, faults);
   } catch (const base::InputError& error) {
     faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     return {};

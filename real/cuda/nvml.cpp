@@ -30,6 +30,7 @@ struct Nvml::Entries {
   Status (*power)(Handle, unsigned*) = nullptr;              // mW
   Status (*temperature)(Handle, int, unsigned*) = nullptr;   // degrees Celsius
   Status (*reasons)(Handle, unsigned long long*) = nullptr;  // bits
+  Status (*power_limit)(Handle, unsigned*) = nullptr;        // mW
 
   void check(Status status, const char* call) const {
     if (status != kSuccess) throw base::DeviceError(std::string(call) + ": " + error_string(status));
@@ -43,7 +44,8 @@ struct Nvml::Entries {
     return load(init, "nvmlInit_v2") && load(shutdown, "nvmlShutdown") && load(error_string, "nvmlErrorString") &&
            load(driver_version, "nvmlSystemGetDriverVersion") &&
            load(handle_by_bus, "nvmlDeviceGetHandleByPciBusId_v2") && load(clock, "nvmlDeviceGetClockInfo") &&
-           load(power, "nvmlDeviceGetPowerUsage") && load(temperature, "nvmlDeviceGetTemperature") &&
+           load(power, "nvmlDeviceGetPowerUsage") && load(power_limit, "nvmlDeviceGetEnforcedPowerLimit") &&
+           load(temperature, "nvmlDeviceGetTemperature") &&
            (load(reasons, "nvmlDeviceGetCurrentClocksEventReasons") ||
             load(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons"));  // its name before driver 535
   }
@@ -80,6 +82,13 @@ Reading Nvml::read(const std::string& pci_bus_id) const {
           .power = base::Watts(milliwatts / 1e3),
           .celsius = static_cast<int>(celsius),
           .slowed_by = clock_event_reasons(reasons)};
+}
+
+base::Watts Nvml::power_limit(const std::string& pci_bus_id) const {
+  Handle card = nullptr;
+  unsigned milliwatts = 0;
+  entries_->check(entries_->handle_by_bus(pci_bus_id.c_str(), &card), "nvmlDeviceGetHandleByPciBusId");
+  return entries_->power_limit(card, &milliwatts) == kSuccess ? base::Watts(milliwatts / 1e3) : base::Watts{};
 }
 
 std::vector<std::string> clock_event_reasons(unsigned long long bits) {

@@ -29,6 +29,8 @@ class Nvml {
   std::string driver_version() const;  // "580.65.06"
   /// `pci_bus_id` as DeviceFacts has it: NVML numbers cards in another way than CUDA.
   Reading read(const std::string& pci_bus_id) const;
+  /// That holds for the board at present; 0: the driver does not tell.
+  base::Watts power_limit(const std::string& pci_bus_id) const;
 
  private:
   struct Entries;

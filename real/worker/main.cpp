@@ -16,11 +16,12 @@ namespace worker {
 namespace {
 
 // A new command is a file of its own and a name here.
-const std::array kCommands{&versions, &ping, &smoke, &run_job};
+const std::array kCommands{&versions, &ping, &smoke, &run_job, &calibrate};
 
 std::string help() {
   std::string out =
-      "forerun-worker is one rank of a run on GPUs; `forerun measure` starts it.\n\nusage: forerun-worker COMMAND\n\n";
+      "forerun-worker is one rank of a run on GPUs; `forerun measure` and `forerun calibrate` start it.\n\nusage: "
+      "forerun-worker COMMAND\n\n";
   for (const Command* command : kCommands) out += fmt::format("  {:<12}{}\n", command->name, command->summary);
   return out;
 }

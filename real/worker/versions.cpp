@@ -9,6 +9,7 @@
 
 #include "core/base/fault.h"
 #include "real/worker/command.h"
+#include "real/worker/library_versions.h"
 
 namespace worker {
 namespace {
@@ -60,6 +61,14 @@ std::string run(real::World&, const std::vector<std::string>&) {
 }
 
 }  // namespace
+
+std::string library_versions() {
+  int runtime = 0, nccl = 0;
+  cudaRuntimeGetVersion(&runtime);
+  ncclGetVersion(&nccl);
+  return fmt::format("CUDA {}, cuBLASLt {}, cuDNN {}, NCCL {}", cuda(runtime), cublasLtGetVersion(), cudnnGetVersion(),
+                     nccl);
+}
 
 const Command versions{"--versions", "header against library of everything that is linked", run};
 

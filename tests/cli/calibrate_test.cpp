@@ -26,12 +26,6 @@ std::string sweep() {
   return out;
 }
 
-TEST(Calibrate, WithoutTablesItSaysThatMeasuringNeedsAGpu) {
-  const Answer run = forerun("calibrate");
-  EXPECT_EQ(run.exit_code, 3);
-  EXPECT_EQ(run.err, "error: measuring kernels needs a GPU, and none is here; --from-data fits curves to tables\n");
-}
-
 TEST(Calibrate, WritesCalibrationsAndResidualsAndTellsErrors) {
   const ScratchFolder scratch;
   std::ofstream(scratch / "gemm.csv") << sweep();

@@ -1,0 +1,20 @@
+// cli/worker.h -- the program that links NVIDIA's libraries, forerun-worker: where it lies, and what its end means.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "real/launch/spawn.h"
+
+namespace cli {
+
+/// $FORERUN_WORKER, or beside this program. It is a program of its own so that forerun starts where NVIDIA's libraries
+/// are missing. Throws base::DeviceError where this build has none.
+std::string worker_path();
+
+/// The exit code that the ranks' ends mean: kAnswered where none failed. Throws base::DeviceError where a rank has not
+/// told why itself.
+int verdict_on(const std::vector<real::Ended>& failures);
+
+}  // namespace cli

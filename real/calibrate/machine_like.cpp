@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/calibrate/machine_like.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "core/base/text.h"
+
+namespace real {
+namespace {
+
+constexpr double kMemoryDiffers = 0.06;  // data sheets count what ECC and the driver keep
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// "h200" of "h200-sxm", "rtx 4090" of "rtx-4090".
+std::string model_in(const std::string& name) {
+  const std::size_t first = name.find('-');
+  if (!name.starts_with("rtx-")) return name.substr(0, first);
+  std::string out = name;
+  std::replace(out.begin(), out.end(), '-', ' ');
+  return out;
+}
+
+config::Value named(const std::string& name) {
+  config::Value out;
+  out.kind = config::Value::Kind::scalar;
+  out.text = name;
+  return out;
+}
+
+}  // namespace
+
+std::string why_not(const spec::Gpu& gpu, const Machine& machine) {
+  if (gpu.sms != machine.sms) return fmt::format("{} has {} SMs, this GPU {}", gpu.name, gpu.sms, machine.sms);
+  if (std::abs(gpu.memory / machine.memory - 1) > kMemoryDiffers) {
+    return fmt::format("{} has {} of memory, this GPU {}", gpu.name, base::human(gpu.memory),
+                       base::human(machine.memory));
+  }
+  if (lower(machine.gpu).find(model_in(gpu.name)) == std::string::npos) {
+    return fmt::format("this GPU calls itself {}", machine.gpu);
+  }
+  return "";
+}
+
+std::vector<std::string> nodes_like(const Machine& machine, const config::Catalogue& catalogue) {
+  std::vector<std::string> out;
+  std::set<std::string> gpus;
+  for (const std::string& name : catalogue.names(config::Catalogue::Kind::node)) {
+    config::Faults faults;
+    const spec::Node node = catalogue.node(named(name), "node", faults);
+    if (!faults.empty() || !why_not(node.gpu, machine).empty()) continue;
+    out.push_back(name);
+    gpus.insert(node.gpu.name);
+  }
+  if (gpus.size() > 1) out.clear();
+  return out;
+}
+
+}  // namespace real

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/calibrate/points.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "real/calibrate/cost.h"
+
+namespace real {
+namespace {
+
+using config::AttentionRow;
+using config::MatmulRow;
+using Passes = AttentionRow::Passes;
+using Shapes = std::vector<Shape>;
+
+constexpr std::int64_t kMi = 1 << 20;
+constexpr int kSustained = 20;  // seconds: a card's clocks settle within some ten
+
+void append(Shapes& to, const Shapes& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+MatmulRow of_dtype(MatmulRow row, spec::Dtype dtype) {
+  row.dtype = dtype;
+  return row;
+}
+
+Shapes matmul_anchors(const Offered& offered) {
+  Shapes out{kReferenceMatmul};
+  for (const std::int64_t side : {512, 1024, 2048, 4096, 16384}) {
+    out.push_back(MatmulRow{.m = side, .n = side, .k = side});
+  }
+  for (const Accumulated& pair : accumulated()) append(out, {pair.plain, pair.adding});
+  if (!offered.fp8) return out;
+  for (const std::int64_t side : {8192, 1024, 2048, 4096, 16384}) {
+    out.push_back(of_dtype({.m = side, .n = side, .k = side}, spec::Dtype::fp8));
+  }
+  return out;
+}
+
+Shapes attention_anchors() {
+  Shapes out;
+  for (const Passes pass : {Passes::forward, Passes::backward}) {
+    AttentionRow row = reference_attention(pass);
+    for (const std::int64_t length : {4096, 1024, 16384}) {
+      row.q_len = row.kv_len = length;
+      out.push_back(row);
+    }
+    row = reference_attention(pass);
+    row.causal = false;
+    out.push_back(row);
+    row = reference_attention(pass);
+    row.head_dim = row.value_head_dim = 64;
+    out.push_back(row);
+  }
+  return out;
+}
+
+Shapes memory_anchors(const Offered& offered) {
+  Shapes out;
+  for (std::size_t what = 0; what < kMemoryOperators.size(); ++what) {
+    MemoryOperator one{static_cast<MemoryOperator::What>(what), 1, kWidth};
+    if (one.what == MemoryOperator::What::quantize && !offered.fp8) continue;
+    if (one.what == MemoryOperator::What::cross_entropy) one.width = kVocabulary;
+    const std::int64_t row = bytes_of(one);
+    // The smallest stays in the caches and draws no curve: it tells fits that no host's time is inside of the others.
+    for (const std::int64_t bytes : {kSmallestMemory, 512 * kMi, 2048 * kMi, 1 * kMi}) {
+      one.rows = (bytes + row - 1) / row;
+      out.push_back(one);
+    }
+  }
+  return out;
+}
+
+Shapes host_anchors() {
+  Shapes out;
+  for (const Launch::What what :
+       {Launch::What::issue, Launch::What::gap, Launch::What::graph_gap, Launch::What::events}) {
+    out.push_back(Launch{what});
+  }
+  using Direction = HostCopy::Direction;
+  for (const Direction way : {Direction::to_device, Direction::to_host}) {
+    out.push_back(HostCopy{way, true, false, 256 * kMi});
+    out.push_back(HostCopy{way, true, true, 256 * kMi});
+    out.push_back(HostCopy{way, true, false, 1 * kMi});
+    out.push_back(HostCopy{way, false, false, 64 * kMi});
+  }
+  out.push_back(HostCopy{Direction::both, true, false, 256 * kMi});
+  return out;
+}
+
+/// NCCL's kernels hold 16 to 24 SMs as a rule.
+Shapes interference_anchors() {
+  Shapes out;
+  using Subject = Beside::Subject;
+  for (const int sms : {16, 24, 8, 32, 2, 4}) {
+    out.push_back(Beside{Subject::matmul, sms, true});
+    out.push_back(Beside{Subject::copy, sms, false});
+    out.push_back(Beside{Subject::copy, sms, true});
+    out.push_back(Beside{Subject::attention, sms, true});
+  }
+  return out;
+}
+
+/// Sizes as nccl-tests sweeps them, every second doubling first.
+Shapes collectives(const Offered& offered, int first_doubling) {
+  Shapes out;
+  for (int ranks = offered.gpus; ranks >= 2; ranks /= 2) {
+    for (std::size_t op = 0; op < kCollectiveOps.size(); ++op) {
+      for (int doubling = first_doubling; doubling <= 30; doubling += 2) {
+        out.push_back(CollectiveShape{static_cast<CollectiveShape::Op>(op), std::int64_t{1} << doubling, ranks});
+      }
+    }
+  }
+  return out;
+}
+
+Shapes anchors(const Offered& offered) {
+  Shapes out = matmul_anchors(offered);
+  for (const Shapes& more : {memory_anchors(offered), attention_anchors(), host_anchors(), interference_anchors(),
+                             collectives(offered, 10)}) {
+    append(out, more);
+  }
+  return out;
+}
+
+/// Share of the models' time that a second of timing covers, the most first.
+Shapes by_worth(const std::vector<Used>& used, const Offered& offered) {
+  std::vector<std::pair<double, Shape>> worth;
+  for (const Used& one : used) {
+    worth.emplace_back(one.share / cost(one.shape).si(), one.shape);
+    const auto* matmul = std::get_if<MatmulRow>(&one.shape);
+    if (!matmul || !offered.fp8 || matmul->accumulates || (matmul->m | matmul->n | matmul->k) % 16 != 0) continue;
+    const Shape narrow = of_dtype(*matmul, spec::Dtype::fp8);
+    worth.emplace_back(one.share / 2 / cost(narrow).si(), narrow);
+  }
+  std::stable_sort(worth.begin(), worth.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  Shapes out;
+  for (auto& [value, shape] : worth) out.push_back(std::move(shape));
+  return out;
+}
+
+/// Fisher and Yates; std::shuffle is another one with every library.
+void shuffle(Shapes& shapes) {
+  std::mt19937_64 random(1);
+  for (std::size_t left = shapes.size(); left > 1; --left) std::swap(shapes[left - 1], shapes[random() % left]);
+}
+
+}  // namespace
+
+std::vector<Accumulated> accumulated() {
+  std::vector<Accumulated> out;
+  for (const std::int64_t k : {2048, 4096}) {
+    const MatmulRow plain{.m = 8192, .n = 8192, .k = k};
+    MatmulRow adding = plain;
+    adding.out = spec::Dtype::fp32;
+    adding.accumulates = true;
+    out.push_back({plain, adding});
+  }
+  return out;
+}
+
+Shapes grid(const Offered& offered) {
+  Shapes out;
+  const std::vector<std::int64_t> sides{256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384};
+  for (const std::int64_t m : sides) {
+    for (const std::int64_t n : sides) {
+      for (const std::int64_t k : sides) {
+        out.push_back(MatmulRow{.m = m, .n = n, .k = k});
+        if (offered.fp8) out.push_back(of_dtype({.m = m, .n = n, .k = k}, spec::Dtype::fp8));
+      }
+    }
+  }
+  for (const Passes pass : {Passes::forward, Passes::backward}) {
+    AttentionRow row = reference_attention(pass);
+    for (const std::int64_t length : {512, 1024, 2048, 4096, 8192, 16384}) {
+      for (const int heads : {8, 16, 32}) {
+        for (const int width : {64, 128}) {
+          for (const bool causal : {true, false}) {
+            row.q_len = row.kv_len = length;
+            row.heads = heads;
+            row.head_dim = row.value_head_dim = width;
+            row.causal = causal;
+            out.push_back(row);
+          }
+        }
+      }
+    }
+  }
+  append(out, collectives(offered, 11));
+  shuffle(out);
+  return out;
+}
+
+std::vector<Point> points(const std::vector<Used>& used, const Offered& offered) {
+  std::vector<Point> out;
+  std::set<std::string> known;
+  for (const Shapes& some : {anchors(offered), by_worth(used, offered), grid(offered)}) {
+    for (const Shape& shape : some) {
+      if (known.insert(key(shape)).second) out.push_back({shape});
+    }
+  }
+  out.push_back({Sustained{kSustained}, true});
+  return out;
+}
+
+}  // namespace real

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/gpu/bench/collectives.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/base/fault.h"
+#include "real/calibrate/bench.h"
+#include "real/calibrate/cost.h"
+
+namespace real {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kTogether = 5;                           // back to back in a repetition, as nccl-tests has them
+constexpr base::Seconds kUntilNext = base::s(86'400);  // rank 0 times what needs no others, for hours if so told
+constexpr const char* kEnd = "end";
+
+/// Buffers of a rank: `bytes` each, whatever part of them the collective uses.
+struct Buffers {
+  const void* from;
+  void* to;
+};
+
+void send_and_receive(const Buffers& b, std::size_t each, int peers, ncclComm_t comm, cudaStream_t stream) {
+  check(ncclGroupStart(), "ncclGroupStart");
+  for (int peer = 0; peer < peers; ++peer) {
+    const std::size_t at = static_cast<std::size_t>(peer) * each;
+    check(ncclSend(static_cast<const char*>(b.from) + at, each, ncclInt8, peer, comm, stream), "ncclSend");
+    check(ncclRecv(static_cast<char*>(b.to) + at, each, ncclInt8, peer, comm, stream), "ncclRecv");
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd");
+}
+
+/// To the next rank, and from the one before.
+void shift(const Buffers& b, std::size_t bytes, int rank, int ranks, ncclComm_t comm, cudaStream_t stream) {
+  check(ncclGroupStart(), "ncclGroupStart");
+  check(ncclSend(b.from, bytes, ncclInt8, (rank + 1) % ranks, comm, stream), "ncclSend");
+  check(ncclRecv(b.to, bytes, ncclInt8, (rank + ranks - 1) % ranks, comm, stream), "ncclRecv");
+  check(ncclGroupEnd(), "ncclGroupEnd");
+}
+
+void enqueue(const CollectiveShape& s, const Buffers& b, const Communicator& group, cudaStream_t stream) {
+  const auto bytes = static_cast<std::size_t>(s.bytes), share = bytes / static_cast<std::size_t>(s.ranks);
+  const ncclComm_t comm = group.get();
+  using Op = CollectiveShape::Op;
+  switch (s.op) {
+    case Op::all_reduce:
+      return check(ncclAllReduce(b.from, b.to, bytes / 2, ncclBfloat16, ncclSum, comm, stream), "ncclAllReduce");
+    case Op::all_gather: return check(ncclAllGather(b.from, b.to, share, ncclInt8, comm, stream), "ncclAllGather");
+    case Op::reduce_scatter:
+      return check(ncclReduceScatter(b.from, b.to, share / 2, ncclBfloat16, ncclSum, comm, stream),
+                   "ncclReduceScatter");
+    case Op::broadcast: return check(ncclBroadcast(b.from, b.to, bytes, ncclInt8, 0, comm, stream), "ncclBroadcast");
+    case Op::all_to_all: return send_and_receive(b, share, s.ranks, comm, stream);
+    case Op::send: return shift(b, bytes, group.rank(), s.ranks, comm, stream);
+  }
+}
+
+}  // namespace
+
+Collectives::Collectives(const World& world) : world_(world), everyone_(world) {
+  for (int size = world.identity.world; size >= 2; size /= 2) {
+    const bool member = world.identity.rank < size;
+    auto group = everyone_.split(member ? std::optional(0) : std::nullopt, world.identity.rank);
+    if (group) groups_.emplace(size, std::move(*group));
+  }
+}
+
+void Collectives::tell(const std::string& what) { world_.store->set("calibrate " + std::to_string(told_++), what); }
+
+std::vector<base::Seconds> Collectives::timed(const CollectiveShape& s, Arena& arena, const Stream& stream,
+                                              base::Seconds most) {
+  if (!groups_.contains(s.ranks)) throw base::DeviceError("no group of " + std::to_string(s.ranks) + " GPUs runs here");
+  if (s.bytes / s.ranks < 2) throw base::DeviceError("less than a number a rank");
+  if (3 * s.bytes > arena.bytes()) throw base::DeviceError("needs more memory than is free for it");
+  const double fitting = most / (repetition(s) * kTogether);
+  const int repetitions = std::clamp(static_cast<int>(fitting), kFewest, kSamples);
+  tell(Json{{"shape", to_json(s)}, {"repetitions", repetitions}}.dump());
+  try {
+    return take_part(s, repetitions, arena, stream);
+  } catch (const base::DeviceError& failed) {  // the ranks are no longer at the same point
+    throw std::runtime_error(words(s) + ": " + failed.what());
+  }
+}
+
+void Collectives::end() { tell(kEnd); }
+
+void Collectives::follow(Arena& arena, const Stream& stream) {
+  for (;;) {
+    const std::string told = world_.store->get("calibrate " + std::to_string(told_++), kUntilNext);
+    if (told == kEnd) return;
+    const Json point = Json::parse(told);
+    const auto shape = std::get<CollectiveShape>(shape_from(point.at("shape")));
+    arena.clear();
+    if (groups_.contains(shape.ranks)) take_part(shape, point.at("repetitions").get<int>(), arena, stream);
+  }
+}
+
+std::vector<base::Seconds> Collectives::take_part(const CollectiveShape& s, int repetitions, Arena& arena,
+                                                  const Stream& stream) {
+  const Communicator& group = groups_.at(s.ranks);
+  const Buffers buffers{arena.numbers(s.bytes / 2, Filling::bf16), arena.room(s.bytes)};
+  const Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  std::vector<base::Seconds> out;
+  for (int i = -2; i < repetitions; ++i) {  // two to warm up
+    enqueue({CollectiveShape::Op::all_reduce, 2 * s.ranks, s.ranks}, buffers, group,
+            stream.get());  // all meet before the clock starts
+    begin.record(stream);
+    for (int j = 0; j < kTogether; ++j) enqueue(s, buffers, group, stream.get());
+    end.record(stream);
+    end.synchronize();
+    group.check_async();
+    if (i >= 0) out.push_back(elapsed(begin, end) / kTogether);
+  }
+  return out;
+}
+
+}  // namespace real

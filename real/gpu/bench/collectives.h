@@ -1,0 +1,36 @@
+// real/gpu/bench/collectives.h -- NCCL's collectives, timed by rank 0 while the other ranks take part.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "real/calibrate/shape.h"
+#include "real/cuda/communicator.h"
+#include "real/gpu/bench/arena.h"
+
+namespace real {
+
+/// Every rank of the world makes one at the same time. Rank 0 calls timed() as often as it likes and end() once; the
+/// others call follow(), which returns behind end().
+class Collectives {
+ public:
+  explicit Collectives(const World&);
+
+  /// Throws base::DeviceError before any rank has begun where the group does not exist or the bytes do not fit.
+  std::vector<base::Seconds> timed(const CollectiveShape&, Arena&, const Stream&, base::Seconds most);
+  void end();
+  void follow(Arena&, const Stream&);
+
+ private:
+  std::vector<base::Seconds> take_part(const CollectiveShape&, int repetitions, Arena&, const Stream&);
+  void tell(const std::string& what);
+
+  const World& world_;
+  Communicator everyone_;
+  std::map<int, Communicator> groups_;  // by size: the first ranks; of this rank's groups
+  static constexpr int kFewest = 3;     // repetitions
+  int told_ = 0;
+};
+
+}  // namespace real

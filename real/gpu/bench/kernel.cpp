@@ -1,0 +1,42 @@
+// real/gpu/bench/kernel.cpp -- one operator alone, and over and over. SPDX-License-Identifier: Apache-2.0
+#include "real/gpu/bench/kit.h"
+#include "real/gpu/bench/stopwatch.h"
+
+namespace real {
+namespace {
+
+constexpr int kTogether = 20;  // matmuls between two looks at the time, some 30 ms
+
+/// `times` runs of `work`, one behind the other; of one of them.
+base::Seconds together(const Work& work, int times, const Kit& kit) {
+  const Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  begin.record(kit.stream);
+  for (int i = 0; i < times; ++i) work(kit.stream);
+  end.record(kit.stream);
+  end.synchronize();
+  return elapsed(begin, end) / times;
+}
+
+}  // namespace
+
+std::vector<base::Seconds> timed(const Work& work, Kit& kit, base::Seconds most) {
+  return repeated(
+      [&] {
+        kit.arena.empty_caches();  // and the device is busy while the host issues what follows
+        return together(work, 1, kit);
+      },
+      most);
+}
+
+std::vector<base::Seconds> timed(const Sustained&, Kit& kit, base::Seconds whole) {
+  const Work work = prepared(kReferenceMatmul, kit);
+  const Stopwatch watch;
+  std::vector<base::Seconds> late;
+  while (watch.passed() < whole) {
+    const base::Seconds time = together(work, kTogether, kit);
+    if (watch.passed() > whole * (2.0 / 3)) late.push_back(time);
+  }
+  return late;
+}
+
+}  // namespace real

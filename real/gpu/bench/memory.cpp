@@ -1,0 +1,128 @@
+// real/gpu/bench/memory.cpp -- operators that wait for memory, by the kernels of kernels/; a function each.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "kernels/adamw.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/embedding.h"
+#include "kernels/gradient_norm.h"
+#include "kernels/norm.h"
+#include "kernels/quantize.h"
+#include "kernels/rotary.h"
+#include "kernels/swiglu.h"
+#include "real/gpu/bench/kit.h"
+
+namespace real {
+namespace {
+
+namespace gpu = kernels::gpu;
+constexpr kernels::Element kBf16 = kernels::Element::bf16;
+constexpr std::int64_t kHeadDim = 128, kTable = 128'256;  // rows of a table: Llama 3's vocabulary
+
+/// A matrix of the operator's size, and room for others.
+struct Matrices {
+  Arena& arena;
+  std::int64_t rows, width;
+
+  std::int64_t count() const { return rows * width; }
+  void* filled(std::int64_t times = 1) const { return arena.numbers(times * count(), Filling::bf16); }
+  void* room(std::int64_t times = 1) const { return arena.room(2 * times * count()); }
+};
+
+Work copy(const Matrices& m) {
+  return [from = m.filled(), to = m.room(), bytes = static_cast<std::size_t>(2 * m.count())](const Stream& s) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s.get()), "cudaMemcpyAsync");
+  };
+}
+
+Work squared_norm(const Matrices& m) {
+  const float* values = m.arena.floats(m.count());
+  auto* total = static_cast<double*>(m.arena.room(sizeof(double)));
+  return [=, count = m.count()](const Stream& s) { gpu::squared_norm(count, values, total, s.get()); };
+}
+
+Work norm_forward(const Matrices& m) {
+  const kernels::Norm norm{.rows = m.rows, .width = m.width};
+  return [=, x = m.filled(), residual = m.filled(), weight = m.arena.numbers(m.width, Filling::bf16), sum = m.room(),
+          y = m.room(), rstd = m.arena.floats(m.rows)](const Stream& s) {
+    gpu::norm_forward(norm, kBf16, x, residual, weight, nullptr, sum, y, nullptr, rstd, s.get());
+  };
+}
+
+Work norm_backward(const Matrices& m) {
+  const kernels::Norm norm{.rows = m.rows, .width = m.width};
+  return [=, sum = m.filled(), dy = m.filled(), dsum = m.filled(), dx = m.room(),
+          weight = m.arena.numbers(m.width, Filling::bf16), rstd = m.arena.floats(m.rows),
+          dweight = m.arena.floats(m.width)](const Stream& s) {
+    gpu::norm_backward(norm, kBf16, sum, weight, nullptr, rstd, dy, dsum, dx, dweight, nullptr, s.get());
+  };
+}
+
+Work swiglu_forward(const Matrices& m) {
+  return [shape = kernels::Swiglu{m.rows, m.width}, gate_up = m.filled(2), y = m.room()](const Stream& s) {
+    gpu::swiglu_forward(shape, kBf16, gate_up, y, s.get());
+  };
+}
+
+Work swiglu_backward(const Matrices& m) {
+  return [shape = kernels::Swiglu{m.rows, m.width}, gate_up = m.filled(2), dy = m.filled(), dgate_up = m.room(2)](
+             const Stream& s) { gpu::swiglu_backward(shape, kBf16, gate_up, dy, dgate_up, s.get()); };
+}
+
+Work rotary(const Matrices& m) {
+  const kernels::Rotary shape{.tokens = m.rows,
+                              .heads = m.width / kHeadDim,
+                              .head_dim = kHeadDim,
+                              .rotary_dim = kHeadDim,
+                              .token_stride = m.width};
+  return [=, heads = m.filled(), positions = m.arena.indices(m.rows, 4096)](const Stream& s) {
+    gpu::rotary(shape, kernels::Direction::forward, kBf16, positions, heads, s.get());
+  };
+}
+
+Work embedding(const Matrices& m) {
+  return [shape = kernels::Embedding{.tokens = m.rows, .width = m.width, .vocabulary = kTable},
+          table = m.arena.numbers(kTable * m.width, Filling::bf16), ids = m.arena.indices(m.rows, kTable),
+          y = m.room()](const Stream& s) { gpu::embedding_forward(shape, kBf16, ids, table, y, s.get()); };
+}
+
+Work cross_entropy(const Matrices& m) {
+  return [shape = kernels::CrossEntropy{.rows = m.rows, .vocabulary = m.width}, logits = m.filled(),
+          targets = m.arena.indices(m.rows, m.width), loss = m.arena.floats(m.rows)](const Stream& s) {
+    gpu::cross_entropy(shape, kBf16, targets, logits, loss, s.get());
+  };
+}
+
+Work adamw(const Matrices& m) {
+  const gpu::AdamWTensor tensor{.gradient = m.arena.floats(m.count()),
+                                .master = m.arena.floats(m.count()),
+                                .m = m.arena.floats(m.count()),
+                                .v = m.arena.floats(m.count()),
+                                .parameter = m.room(),
+                                .count = m.count()};
+  m.arena.zero(tensor.v, 4 * m.count());  // no square is negative
+  return [tensors = std::array{tensor}](const Stream& s) {
+    gpu::adamw(kernels::AdamW{}, kBf16, tensors, nullptr, s.get());
+  };
+}
+
+Work quantize(const Matrices& m) {
+  const kernels::Quantize shape{.rows = m.rows, .columns = m.width};  // 1 x 128
+  return [=, x = m.filled(), codes = static_cast<std::uint8_t*>(m.arena.room(m.count())),
+          scales = m.arena.floats(shape.down() * shape.across())](const Stream& s) {
+    gpu::quantize(shape, kBf16, x, codes, scales, s.get());
+  };
+}
+
+/// In the order of MemoryOperator::What.
+constexpr std::array kWorks{copy,   squared_norm, norm_forward,  norm_backward, swiglu_forward, swiglu_backward,
+                            rotary, embedding,    cross_entropy, adamw,         quantize};
+static_assert(kWorks.size() == kMemoryOperators.size());
+
+}  // namespace
+
+Work prepared(const MemoryOperator& op, Kit& kit) {
+  return kWorks.at(static_cast<std::size_t>(op.what))({kit.arena, op.rows, op.width});
+}
+
+}  // namespace real
