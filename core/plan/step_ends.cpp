@@ -103,6 +103,20 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
+/// Takes what the optimizer's step has for itself, and returns its bytes. 16-bit gradients that become one flat tensor are
+/// laid out in their own dtype before they are cast (DeepSpeed, stage_1_and_2.py and stage3.py, 2022 to 2024).
+std::int64_t take_workspace(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+  const spec::Framework& framework = c.job.framework;
+  // Under zero 3 parameters are updated by tiles, of so many bytes of fp32 weights, where the framework has such.
+  const auto tile = static_cast<std::int64_t>(framework.optimizer_tile.si()) / 4;
+  const std::int64_t at_once = c.fully_sharded && tile > 0 ? std::min(owned, tile) : owned;
+  const std::int64_t flat = framework.flat_workspace && c.gradient_element < 4 ? at_once * c.gradient_element : 0;
+  const std::int64_t workspace = at_once * framework.optimizer_workspace;
+  out.take(Category::workspace, flat);
+  out.take(Category::workspace, workspace);
+  return flat + workspace;
+}
+
 }  // namespace
 
 void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned) {
@@ -111,11 +125,7 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
   const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
-  std::int64_t workspace = owned * c.job.framework.optimizer_workspace;
-  // Under zero 3 parameters are updated by tiles where the framework has such.
-  const auto tile = static_cast<std::int64_t>(c.job.framework.optimizer_tile.si());
-  if (c.fully_sharded && tile > 0) workspace = std::min(workspace, tile);
-  out.take(Category::workspace, workspace);
+  const std::int64_t workspace = take_workspace(c, out, owned);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
   out.give(Category::workspace, workspace);

@@ -56,6 +56,18 @@ bool writes_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
 
+/// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's before
+/// Core 0.5.0 (early 2024), which had no kernels of their own for rotary embedding and gated activations and subtracted
+/// the maximum of the logits into a tensor of its own.
+void fill_older_code(Job& job) {
+  if (job.training.serves()) return;
+  FusedKernels& fused = job.strategy.fused_kernels;
+  Filler of_older(job, job.framework.name + " before 2024, GPUs without fp8");
+  of_older.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
+  if (job.model.gated_mlp) of_older.fill(fused.activation, false, "fused_kernels.activation");
+  job.framework.shifted_logits = true;
+}
+
 void fill_kernels(Job& job, Filler& of_framework) {
   FusedKernels& fused = job.strategy.fused_kernels;
   if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
@@ -73,12 +85,14 @@ void fill_kernels(Job& job, Filler& of_framework) {
     of_norm.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
     if (job.model.gated_mlp) of_norm.fill(fused.activation, false, "fused_kernels.activation");
   }
+  const bool fp8 = job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
+  if (job.framework.loss_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
-  const bool recipe = job.framework.loss_of_fp8_gpus && job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
+  const bool recipe = job.framework.loss_of_fp8_gpus && fp8;
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
 }

@@ -117,7 +117,8 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
     const std::int64_t room = capacity_of(plan, role, job.cluster) - own.total();
-    const std::int64_t idle = awaiting_device(plan, role, job) + flat_in_step(plan, role, job, own.peak);
+    const std::int64_t idle = awaiting_device(plan, role, job) + behind_activations(plan, role, job, own.peak) +
+                              too_narrow_for_logits(plan, role, job, own.peak);
     own.held_back = std::clamp<std::int64_t>(room, 0, idle);
   }
   return out;

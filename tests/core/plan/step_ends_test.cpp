@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/plan/walk.h"
 
 namespace {
@@ -20,6 +22,26 @@ std::int64_t workspace(int zero, double tile) {
 }
 
 TEST(StepEnds, AnOptimizerMayCopyItsGradients) { EXPECT_EQ(workspace(1, 0), 4000); }
+
+TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
+  const auto taken = [](spec::Dtype gradients, bool flat, int zero, double tile) {
+    const spec::Job j = toy::job({.dp = 4, .zero = zero}, [&](spec::Job& job) {
+      job.framework.optimizer_workspace = 4;
+      job.framework.flat_workspace = flat;
+      job.framework.optimizer_tile = base::Bytes(tile);
+      job.training.gradient_dtype = gradients;
+    });
+    walk::Pen pen;
+    plan::update_parameters(plan::Context(j), pen.out, 1000);
+    std::int64_t all = 0;
+    for (const plan::MemoryChange& change : pen.out.finish().memory) all += std::max<std::int64_t>(change.bytes, 0);
+    return all;
+  };
+  EXPECT_EQ(taken(spec::Dtype::bf16, true, 1, 0), (2 + 4) * 1000);
+  EXPECT_EQ(taken(spec::Dtype::fp32, true, 1, 0), 4 * 1000);  // no cast, no second tensor
+  EXPECT_EQ(taken(spec::Dtype::bf16, false, 1, 0), 4 * 1000);
+  EXPECT_EQ(taken(spec::Dtype::bf16, true, 3, 1600), (2 + 4) * 400);  // 400 fp32 weights a tile
+}
 
 TEST(StepEnds, ZeroThreeUpdatesByTiles) {
   EXPECT_EQ(workspace(3, 1500), 1500);

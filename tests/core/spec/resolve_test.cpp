@@ -238,6 +238,32 @@ TEST(Resolve, ALossIsFusedByRecipesOfFp8GpusWhereTheFrameworkSaysSo) {
   EXPECT_FALSE(loss(false, 1979));
 }
 
+TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
+  const auto older = [](double fp8, bool recipes, const auto& with) {
+    Job job = small_job();
+    job.model.position = Position::rope;
+    job.model.gated_mlp = true;
+    job.framework.fused.norm = job.framework.fused.rope = job.framework.fused.activation = true;
+    job.framework.loss_of_fp8_gpus = recipes;
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(fp8);
+    with(job);
+    return resolve(job);
+  };
+  const auto as_is = [](Job&) {};
+  const auto fused = [](const Job& job) {
+    const FusedKernels& kernels = job.strategy.fused_kernels;
+    return std::vector{*kernels.norm, *kernels.rope, *kernels.activation, !job.framework.shifted_logits};
+  };
+  const std::vector all{true, true, true, true};
+  EXPECT_EQ(fused(older(0, true, as_is)), (std::vector{true, false, false, false}));
+  EXPECT_EQ(fused(older(1979, true, as_is)), all);
+  EXPECT_EQ(fused(older(0, false, as_is)), all);
+  EXPECT_EQ(fused(older(0, true, [](Job& j) { j.training.mode = Mode::prefill; })), all);
+  // A plain GELU had its kernel earlier, and what the job says stands.
+  EXPECT_TRUE(*older(0, true, [](Job& j) { j.model.gated_mlp = false; }).strategy.fused_kernels.activation);
+  EXPECT_TRUE(*older(0, true, [](Job& j) { j.strategy.fused_kernels.rope = true; }).strategy.fused_kernels.rope);
+}
+
 /// The recipe of GPT-2 with an attention that writes its scores, under a framework whose default is 0.1.
 Job gpt2() {
   Job job = small_job();

@@ -61,28 +61,79 @@ TEST(AwaitingDevice, TakesNoMoreThanTheDeviceHasLeft) {
 }
 
 /// 4 bytes a parameter in one piece; a bucket of `bucket` bytes before it.
-std::int64_t flat(const toy::Cut& cut, double bucket, bool one_piece = true) {
+std::int64_t flat(const toy::Cut& cut, double bucket, const auto& with) {
   const spec::Job job = toy::job(cut, [&](spec::Job& j) {
+    j.framework.fragmentation = 0.1;  // it has a caching allocator
     j.framework.optimizer_workspace = 4;
-    j.framework.flat_workspace = one_piece;
+    j.framework.flat_workspace = true;
     j.framework.gradient_bucket = base::Bytes(bucket);
     j.training.micro_batch = 64;  // activations make the peak
     j.training.global_batch = 64 * cut.dp;
+    with(j);
   });
   const plan::Plan plan = plan::build(job);
-  return sim::flat_in_step(plan, plan.roles.front(), job, sim::peak_of(plan, plan.roles.front()));
+  return sim::behind_activations(plan, plan.roles.front(), job, sim::peak_of(plan, plan.roles.front()));
 }
 
-TEST(FlatInStep, IsABucketAndTheOptimizersWorkspace) {
-  // Two tables of 2048 rows and 128 positions, 4 blocks of 12 h^2 + 13 h, the final norm.
-  constexpr std::int64_t h = 256, parameters = (2 * 2048 + 128) * h + 4 * (12 * h * h + 13 * h) + 2 * h;
-  EXPECT_EQ(flat({}, 1e6), 4 * parameters);  // nobody to reduce with
-  EXPECT_EQ(flat({.dp = 2}, 1e6), 4 * parameters + 1'000'000);
-  EXPECT_EQ(flat({.dp = 2, .zero = 1}, 1e6), 2 * parameters + 1'000'000);
+std::int64_t flat(const toy::Cut& cut, double bucket) {
+  return flat(cut, bucket, [](spec::Job&) {});
+}
+
+// Two tables of 2048 rows and 128 positions, 4 blocks of 12 h^2 + 13 h, the final norm.
+constexpr std::int64_t h = 256, kParameters = (2 * 2048 + 128) * h + 4 * (12 * h * h + 13 * h) + 2 * h;
+
+TEST(BehindActivations, ABucketAndTheOptimizersWorkspaceAreOnePieceEach) {
+  EXPECT_EQ(flat({}, 1e6), 4 * kParameters);  // nobody to reduce with
+  EXPECT_EQ(flat({.dp = 2}, 1e6), 4 * kParameters + 1'000'000);
+  EXPECT_EQ(flat({.dp = 2, .zero = 1}, 1e6), 2 * kParameters + 1'000'000);
   // A bucket's segment is free when the step begins: a workspace that fits takes it. No bucket is larger than all.
-  EXPECT_EQ(flat({.dp = 2, .zero = 1}, 1e12), 4 * parameters);
-  EXPECT_EQ(flat({.dp = 2, .zero = 2}, 1e6), 2 * parameters);  // counted as communication
-  EXPECT_EQ(flat({.dp = 2}, 1e6, false), 0);
+  EXPECT_EQ(flat({.dp = 2, .zero = 1}, 1e12), 4 * kParameters);
+  EXPECT_EQ(flat({.dp = 2, .zero = 2}, 1e6), 2 * kParameters);  // counted as communication
+  EXPECT_EQ(flat({.dp = 2}, 1e6, [](spec::Job& j) { j.framework.flat_workspace = false; }), 0);
+  EXPECT_EQ(flat({.dp = 2}, 1e6, [](spec::Job& j) { j.framework.fragmentation = 0; }), 0);
+}
+
+TEST(BehindActivations, SixteenBitGradientsAreFlattenedBeforeTheyAreCast) {
+  const auto halves = [](spec::Job& j) { j.training.gradient_dtype = spec::Dtype::bf16; };
+  EXPECT_EQ(flat({}, 1e6, halves), (2 + 4) * kParameters);
+  // The flat tensor of a half of them in 16 bits takes the segment of a bucket of that size.
+  EXPECT_EQ(flat({.dp = 2, .zero = 1}, static_cast<double>(kParameters), halves), (1 + 2) * kParameters);
+}
+
+TEST(BehindActivations, ATablesGradientIsOnePieceWhereNothingWiderWasFreed) {
+  const auto table = [](int micro_batch, int pp) {
+    const spec::Job job = toy::job({.pp = pp, .microbatches = 4}, [&](spec::Job& j) {
+      j.framework.fragmentation = 0.1;
+      j.training.micro_batch = micro_batch;
+      j.training.global_batch = 4 * micro_batch;
+    });
+    const plan::Plan plan = plan::build(job);
+    return sim::behind_activations(plan, plan.roles.front(), job, sim::peak_of(plan, plan.roles.front()));
+  };
+  // 2048 rows of 256 in bf16. A layer writes 128 tokens of 1024 numbers a sequence, four times as wide as a row.
+  EXPECT_EQ(table(1, 2), 2048 * h * 2);
+  EXPECT_EQ(table(3, 2), 2048 * h * 2);
+  EXPECT_EQ(table(4, 2), 0);  // as large
+  EXPECT_EQ(table(4, 1), 0);
+}
+
+TEST(TooNarrowForLogits, IsWhatALayerHadForItselfBeforeTheLossMadeThePeak) {
+  const auto narrow = [](std::int64_t vocab, spec::Recompute::Kind kind, int pp = 1) {
+    const spec::Job job = toy::job({.pp = pp, .microbatches = 4, .recompute = {kind}}, [&](spec::Job& j) {
+      j.framework.fragmentation = 0.1;
+      j.model.vocab = vocab;
+      j.training.micro_batch = 64;
+      j.training.global_batch = 256;
+    });
+    const plan::Plan plan = plan::build(job);
+    return sim::too_narrow_for_logits(plan, plan.roles.front(), job, sim::peak_of(plan, plan.roles.front()));
+  };
+  using enum spec::Recompute::Kind;
+  // Of a layer that is recomputed, the feed-forward: 64 x 128 tokens of 1024 numbers, before and behind the activation.
+  EXPECT_EQ(narrow(32768, full), 64 * 128 * 2 * 1024 * 2);
+  EXPECT_EQ(narrow(32768, none), 0);     // everything is kept
+  EXPECT_EQ(narrow(512, full), 0);       // logits are narrower than a layer
+  EXPECT_EQ(narrow(32768, full, 2), 0);  // the loss is another stage's
 }
 
 }  // namespace
