@@ -4,6 +4,9 @@
 # Sets `out` to the .cpp files under `folder`; the build looks again whenever a file comes or goes.
 function(forerun_sources out folder)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS LIST_DIRECTORIES false ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(pattern IN LISTS forerun_beyond_fuzz)
+    list(FILTER files EXCLUDE REGEX ${pattern})
+  endforeach()
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 

@@ -150,7 +150,7 @@ TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {
   // Without its first gradient rank 0 sends no third microbatch, and rank 1 waits for that one: whose patience ends first
   // is the machine's choice, and each says what it waits for.
   try {
-    tiny::run(job, plan, 1, 2);
+    tiny::run(job, plan, 1, 5);  // no message that does come takes 5 s
     FAIL() << "a step without its gradients has ended";
   } catch (const base::DeviceError& error) {
     EXPECT_THAT(error.what(), AnyOf(HasSubstr("rank 0, 'receive gradient' on stream recv next"),
