@@ -7,7 +7,7 @@ if(failed)
   return()
 endif()
 # Suites whose processes meet at a port that was free a moment ago: one after the other, so that none takes another's.
-set(suites_with_ports "^(By/)?(Measure|MeasureOnCpu|SearchCommand|Spawn|Store|TcpStore|Transport)$")
+set(suites_with_ports "^(By/)?(Measure|SearchCommand|Spawn|Store|TcpStore|Transport)$")
 string(REPLACE ";" "," listing "${listing}")
 string(REPLACE "\n" ";" listing "${listing}")
 foreach(line IN LISTS listing)

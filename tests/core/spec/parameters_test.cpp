@@ -61,7 +61,13 @@ TEST(BlockParameters, NormsByKindOfBlock) {
   model.norm = spec::Norm::rmsnorm;
   model.qk_norm = true;
   EXPECT_EQ(spec::block_parameters(model).norms, 2 * 8 + 2 * 2);  // and one head's width each for queries and keys
+  model.qk_scale = spec::QkScale::none;
+  EXPECT_EQ(spec::block_parameters(model).norms, 2 * 8);
+  model.qk_scale = spec::QkScale::width;  // one number each for those of all heads, cut with the heads
+  EXPECT_EQ(spec::block_parameters(model).norms, 2 * 8);
+  EXPECT_EQ(spec::block_parameters(model).qkv_bias, model.q_width() + model.kv_width());
   model.qk_norm = false;
+  EXPECT_EQ(spec::block_parameters(model).qkv_bias, 0);
   model.post_norms = true;
   EXPECT_EQ(spec::block_parameters(model).norms, 4 * 8);
   model.post_norms = false;

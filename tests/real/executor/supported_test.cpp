@@ -1,0 +1,53 @@
+// tests/real/executor/supported_test.cpp -- shapes of models that real mode computes, and those it refuses by name.
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/executor.h"
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+using Fields = std::vector<std::string>;
+
+template <class Change>
+Fields refused(const spec::Model& model, Change change) {
+  spec::Job draft = tiny::draft(model, {});  // sequences of 8 tokens
+  change(draft);
+  const spec::Job job = toy::resolved(draft);
+  Fields fields;
+  for (const base::Fault& fault : real::unsupported(job, plan::build(job))) fields.push_back(fault.field);
+  return fields;
+}
+
+TEST(Supported, ChunksOfAttentionDivideTheSequenceAndStayOnOneRank) {
+  const auto chunk = [](std::int64_t tokens, int cp) {
+    return refused(tiny::llama(), [=](spec::Job& j) {
+      j.model.attention_chunk = tokens;
+      j.strategy.cp = cp;
+      j.strategy.cp_kind = spec::CpKind::ulysses;
+      j.cluster = toy::cluster(cp);
+    });
+  };
+  EXPECT_EQ(chunk(4, 1), Fields{});
+  EXPECT_EQ(chunk(3, 1), Fields{"model.attention_chunk"});
+  EXPECT_EQ(chunk(4, 2), Fields{"model.attention_chunk"});
+  EXPECT_EQ(chunk(8, 2), Fields{});  // the whole sequence
+}
+
+TEST(Supported, NormsOfQueriesAndKeysScaleByTheNumbersOfAHead) {
+  const auto scaled = [](spec::QkScale scale) {
+    return refused(tiny::qk_norm(), [=](spec::Job& j) { j.model.qk_scale = scale; });
+  };
+  EXPECT_EQ(scaled(spec::QkScale::head), Fields{});
+  EXPECT_EQ(scaled(spec::QkScale::width), Fields{"model.qk_norm"});
+  EXPECT_EQ(scaled(spec::QkScale::none), Fields{"model.qk_norm"});
+}
+
+TEST(Supported, OfActivationsWithoutAGateGeluAndSquaredRelu) {
+  const auto activation = [](spec::Activation one) {
+    return refused(tiny::gpt(), [=](spec::Job& j) { j.model.activation = one; });
+  };
+  EXPECT_EQ(activation(spec::Activation::gelu), Fields{});
+  EXPECT_EQ(activation(spec::Activation::squared_relu), Fields{});
+  EXPECT_EQ(activation(spec::Activation::relu), Fields{"model.activation"});
+}
+
+}  // namespace
