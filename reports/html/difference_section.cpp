@@ -56,8 +56,7 @@ Cell count_cell(const DifferencePart& part) {
   return {fmt::format("{}/{}", predicted, measured), static_cast<double>(measured), {}};
 }
 
-std::string bars(const StepDifference& d) {
-  const bool times = compares_times(d);
+std::string bars(const StepDifference& d, bool times) {
   Table table{"Of the step, by kind of operator",
               {{"label", "Kind"}, {"kind", "Which"}, {"value", times ? "Of the step" : "Share", true}},
               {}};
@@ -80,8 +79,8 @@ std::string bars(const StepDifference& d) {
                  times
                      ? "What nothing hides, by kind of operator, the largest difference first; either side adds up to "
                        "its step."
-                     : "Predicted for a GPU, measured on a CPU. The shares show that the CPU ran the same operators, "
-                       "not how fast a GPU runs them.",
+                     : "Either side adds up to 100 %. Times are not compared: the shares show which operators ran, "
+                       "not how fast a GPU of its own runs them.",
                  table,
                  {{"x_title", times ? "time of the step" : "share of its own step"},
                   {"x_format", times ? "s" : "%"},
@@ -89,21 +88,20 @@ std::string bars(const StepDifference& d) {
 }
 
 /// Of all parts (or kernels' families): times beside one another, or shares where times are not to be compared.
-std::string table_of(const StepDifference& d, const std::vector<DifferencePart>& parts) {
-  const bool times = compares_times(d);
-  Table table{
-      times ? "Operators, the largest difference first; one of each, then their part of the step"
-            : "Operators: one of each, on a GPU by the prediction and on this CPU, and their share of either step",
-      {{"what", "Operator"}, {"kind", "Kind"}, {"phase", "Phase"}, {"count", "Count", true}},
-      {}};
+std::string table_of(const StepDifference& d, const std::vector<DifferencePart>& parts, bool times) {
+  Table table{times
+                  ? "Operators, the largest difference first; one of each, then their part of the step"
+                  : "Operators: one of each as predicted for a GPU and as it ran here, and their share of either step",
+              {{"what", "Operator"}, {"kind", "Kind"}, {"phase", "Phase"}, {"count", "Count", true}},
+              {}};
   for (const Column& column : times ? std::vector<Column>{{"predicted", "Predicted", true},
                                                           {"measured", "Measured", true},
                                                           {"ratio", "Times as long", true},
                                                           {"predicted_step", "Of the step, predicted", true},
                                                           {"measured_step", "Measured", true},
                                                           {"difference", "Difference", true}}
-                                    : std::vector<Column>{{"predicted", "GPU, predicted", true},
-                                                          {"measured", "CPU, measured", true},
+                                    : std::vector<Column>{{"predicted", "Predicted, each", true},
+                                                          {"measured", "Measured, each", true},
                                                           {"predicted_step", "Share, predicted", true},
                                                           {"measured_step", "Share, measured", true}}) {
     table.columns.push_back(column);
@@ -162,13 +160,21 @@ std::string findings_html(const StepDifference& d) {
 
 }  // namespace
 
-std::string difference_section(const StepDifference& d) {
+Times times_of(const StepDifference& d, const result::MeasuredRun* run) {
+  if (d.source == "cpu") return Times::of_cpu;
+  return run && run->time && run->time->shares_cards ? Times::of_shared_cards : Times::comparable;
+}
+
+std::string difference_section(const StepDifference& d, Times worth) {
+  const bool times = worth == Times::comparable;
+  const char* const why =
+      worth == Times::of_cpu ? "These are times of a CPU." : "These are times of ranks that share a card.";
   const std::string first =
-      compares_times(d) ? findings_html(d)
-                        : paragraph_of(
-                              "These times are a CPU's. They say nothing of a GPU and are not compared with the "
-                              "prediction's; what can be held against it is which operators ran, and how often.");
-  return first + coverage(d) + bars(d) + table_of(d, d.by_operator ? d.parts : d.families) + kernels(d);
+      times ? findings_html(d)
+            : paragraph_of(std::string(why) +
+                           " They say nothing of a GPU's own time and are not compared with the prediction's; what can "
+                           "be held against it is which operators ran, and how often.");
+  return first + coverage(d) + bars(d, times) + table_of(d, d.by_operator ? d.parts : d.families, times) + kernels(d);
 }
 
 }  // namespace reports::html

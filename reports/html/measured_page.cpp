@@ -55,7 +55,7 @@ std::string loss_words(const MeasuredRun& run) {
 }
 
 std::string of_record(const StepDifference& d) {
-  if (!html::compares_times(d)) {
+  if (html::times_of(d, nullptr) == html::Times::of_cpu) {
     return fmt::format("The recorded step took {} of a CPU, which measures no GPU; {} is predicted for the GPUs",
                        seconds(measured_s(d)), seconds(predicted_s(d)));
   }
@@ -80,11 +80,12 @@ void add_times(const MeasuredReport& report, std::vector<html::KeyFigure>& out) 
   }
   if (!report.difference) return;
   const StepDifference& d = *report.difference;
-  const bool cpu = !html::compares_times(d);
+  const html::Times times = html::times_of(d, report.run);
+  const bool cpu = times == html::Times::of_cpu;
   out.push_back({cpu ? "Recorded, on the CPU" : "Recorded step", seconds(measured_s(d)),
                  cpu ? "no measurement of a GPU" : "under a profiler"});
   out.push_back({cpu ? "Predicted, on GPUs" : "Predicted step", seconds(predicted_s(d)),
-                 cpu ? "not to be compared" : "without a GPU"});
+                 times == html::Times::comparable ? "without a GPU" : "not to be compared"});
 }
 
 std::int64_t total(const std::vector<std::pair<std::string, std::int64_t>>& memory) {
@@ -135,10 +136,11 @@ void write_html(const MeasuredReport& report, std::ostream& out) {
   const StepDifference* difference = report.difference;
   if (run && run->time) add("steps", "Step times", html::step_times_section(*run->time));
   if (difference) {
-    const auto scale = html::compares_times(*difference) ? html::TimeScale::one : html::TimeScale::own;
+    const html::Times times = html::times_of(*difference, run);
+    const auto scale = times == html::Times::comparable ? html::TimeScale::one : html::TimeScale::own;
     add("timeline", "Timeline, predicted over measured",
         html::timeline_section(report.traces, report.bytes_of_work, scale));
-    add("difference", "Operator by operator", html::difference_section(*difference));
+    add("difference", "Operator by operator", html::difference_section(*difference, times));
   }
   if (run) {
     add("losses", "Losses", html::losses_section(*run));

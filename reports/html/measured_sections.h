@@ -2,6 +2,7 @@
 // to tell. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/result/difference.h"
@@ -9,13 +10,15 @@
 
 namespace reports::html {
 
+/// What the measured times are worth beside the predicted ones. Of a CPU, and of ranks that share a card, they are
+/// never compared.
+enum class Times : std::uint8_t { comparable, of_cpu, of_shared_cards };
+Times times_of(const result::StepDifference&, const result::MeasuredRun*);
+
 std::string losses_section(const result::MeasuredRun&);
 std::string step_times_section(const result::MeasuredTime&);
-std::string difference_section(const result::StepDifference&);
+std::string difference_section(const result::StepDifference&, Times);
 std::string measured_memory_section(const result::MeasuredRun&);
 std::string cards_section(const result::MeasuredRun&);
-
-/// Whether its times are those of a machine that the prediction is of.
-inline bool compares_times(const result::StepDifference& d) { return d.source != "cpu"; }
 
 }  // namespace reports::html

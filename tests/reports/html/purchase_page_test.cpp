@@ -88,8 +88,8 @@ TEST(HtmlPurchase, TheAnswerIsOneSentenceWithBothIntervalsAndTheRisk) {
 
 TEST(HtmlPurchase, EverySectionIsThere) {
   const std::string page = main_of(sample());
-  for (const char* id : {"why", "flips", "days-cost", "candidates", "break-even", "strategies", "failures", "figures",
-                         "assumptions"}) {
+  for (const char* id :
+       {"why", "flips", "days-cost", "candidates", "break-even", "strategies", "failures", "figures", "assumptions"}) {
     EXPECT_TRUE(has(page, std::string("<section id=\"") + id + "\"")) << id;
   }
   for (const char* chart : {"days_cost", "flips", "stacked"}) {
