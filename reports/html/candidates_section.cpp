@@ -20,6 +20,7 @@ constexpr double kNear = 1.5;  // a limit further off than this many times the d
 
 std::string money_text(double dollars) { return base::human(base::usd(dollars)); }
 Cell money(double dollars) { return {money_text(dollars), dollars, {}}; }
+Cell millions(double value) { return {fmt::format("{:.3g}", value / 1e6), value, {}}; }
 Cell duration(double seconds) { return {days_text(seconds), seconds / base::kDay, {}}; }
 
 std::string limits_missed(const PurchaseRow& row) {
@@ -60,6 +61,7 @@ Table points(const Purchase& p) {
   Table table{"Days and cost with their 80 % intervals",
               {{"label", "Candidate"},
                {"kind", "Verdict"},
+               {"front", "front", false, false},
                {"days", "Time", true},
                {"days_low", "From", true},
                {"days_high", "To", true},
@@ -70,8 +72,9 @@ Table points(const Purchase& p) {
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
     if (!is_known(row)) continue;
-    table.rows.push_back({text(row.candidate), text(verdict(p, i)), duration(row.time_s), duration(row.time_low_s),
-                          duration(row.time_high_s), money(row.cost), money(row.cost_low), money(row.cost_high)});
+    table.rows.push_back({text(row.candidate), text(verdict(p, i)), text(row.on_front ? "yes" : "no"),
+                          duration(row.time_s), duration(row.time_low_s), duration(row.time_high_s), money(row.cost),
+                          money(row.cost_low), money(row.cost_high)});
   }
   return table;
 }
@@ -92,7 +95,7 @@ std::vector<Cell> known_cells(const PurchaseRow& row) {
           std::move(cost_range),
           row.chance_in_time ? share(*row.chance_in_time) : none(),
           row.energy_j > 0 ? decimal(row.energy_j / base::kKilowattHour / 1e3, 0) : none(),
-          count(static_cast<std::int64_t>(row.tokens_per_dollar)),
+          millions(row.tokens_per_dollar),
           share(row.goodput.goodput),
           text(row.on_front ? "yes" : "no")};
 }
@@ -115,7 +118,6 @@ std::string candidates_section(const Purchase& p) {
   Table table{"Candidates in the plan's order; intervals hold 80 % of the runs and sort by their upper end",
               {{"candidate", "Candidate"},
                {"verdict", "Verdict"},
-               {"terms", "Terms"},
                {"gpus", "GPUs", true},
                {"spares", "Spare nodes", true},
                {"days", "Days", true},
@@ -124,18 +126,20 @@ std::string candidates_section(const Purchase& p) {
                {"cost_range", "80 %", true},
                {"chance", "In time", true},
                {"energy", "MWh", true},
-               {"tokens", "Tokens per dollar", true},
+               {"tokens", "M tokens/$", true},
                {"goodput", "Goodput", true},
-               {"front", "On the front"},
-               {"note", "Why not"}},
+               {"front", "On the front"}},
               {}};
+  const bool refusals =
+      std::any_of(p.rows.begin(), p.rows.end(), [](const PurchaseRow& row) { return !row.refused.empty(); });
+  if (refusals) table.columns.push_back({"note", "Why not"});
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
-    std::vector<Cell> cells{text(row.candidate), verdict_cell(p, i), text(row.bought ? "buy" : "rent"), count(row.gpus),
+    std::vector<Cell> cells{text(row.candidate), verdict_cell(p, i), count(row.gpus),
                             is_known(row) ? count(row.spares) : none()};
     const std::vector<Cell> figures = is_known(row) ? known_cells(row) : std::vector<Cell>(9, none());
     cells.insert(cells.end(), figures.begin(), figures.end());
-    cells.push_back(text(row.refused));
+    if (refusals) cells.push_back(text(row.refused));
     table.rows.push_back(std::move(cells));
   }
   return html_of(table, true);

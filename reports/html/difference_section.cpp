@@ -28,14 +28,17 @@ double share_of(std::int64_t ps, std::int64_t step) {
 }
 bool is_gap(const DifferencePart& part) { return part.kind == Kind::idle || part.kind == Kind::waiting; }
 
-Cell time_cell(const OperatorTime& time, std::int64_t ps) {
-  return time.count == 0 ? none() : quantity(seconds(ps), "s");
-}
 Cell each(const DifferencePart& part, const OperatorTime& time) {
-  return is_gap(part) || time.count == 0 ? none() : quantity(seconds(time.busy_ps / time.count), "s");
+  if (is_gap(part) || time.count == 0) return none();
+  return quantity(seconds(time.busy_ps / time.count), "s");
 }
-Cell of_step(const OperatorTime& time, std::int64_t step) {
-  return time.count == 0 ? none() : share(share_of(time.in_step_ps, step));
+Cell in_step(const OperatorTime& time) {
+  if (time.count == 0) return none();
+  return quantity(seconds(time.in_step_ps), "s");
+}
+Cell share_in_step(const OperatorTime& time, std::int64_t step) {
+  if (time.count == 0) return none();
+  return share(share_of(time.in_step_ps, step));
 }
 
 Cell ratio(const DifferencePart& part) {
@@ -87,41 +90,45 @@ std::string bars(const StepDifference& d, bool times) {
                   {"x_unit", "s"}}});
 }
 
+std::vector<Column> columns(bool times) {
+  std::vector<Column> out{{"what", "Operator"}, {"kind", "Kind"}, {"phase", "Phase"}, {"count", "Count", true}};
+  const std::vector<Column> compared{
+      {"predicted", "Predicted", true},    {"measured", "Measured", true},
+      {"ratio", "Times as long", true},    {"predicted_step", "Of the step, predicted", true},
+      {"measured_step", "Measured", true}, {"difference", "Difference", true}};
+  const std::vector<Column> beside{{"predicted", "Predicted, each", true},
+                                   {"measured", "Measured, each", true},
+                                   {"predicted_step", "Share, predicted", true},
+                                   {"measured_step", "Share, measured", true}};
+  const std::vector<Column>& more = times ? compared : beside;
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+std::string name_of(const DifferencePart& part) {
+  if (part.name.empty()) return title(part);
+  return is_gap(part) ? title(part) + ", " + part.name : part.name;
+}
+
 /// Of all parts (or kernels' families): times beside one another, or shares where times are not to be compared.
 std::string table_of(const StepDifference& d, const std::vector<DifferencePart>& parts, bool times) {
   Table table{times
                   ? "Operators, the largest difference first; one of each, then their part of the step"
                   : "Operators: one of each as predicted for a GPU and as it ran here, and their share of either step",
-              {{"what", "Operator"}, {"kind", "Kind"}, {"phase", "Phase"}, {"count", "Count", true}},
+              columns(times),
               {}};
-  for (const Column& column : times ? std::vector<Column>{{"predicted", "Predicted", true},
-                                                          {"measured", "Measured", true},
-                                                          {"ratio", "Times as long", true},
-                                                          {"predicted_step", "Of the step, predicted", true},
-                                                          {"measured_step", "Measured", true},
-                                                          {"difference", "Difference", true}}
-                                    : std::vector<Column>{{"predicted", "Predicted, each", true},
-                                                          {"measured", "Measured, each", true},
-                                                          {"predicted_step", "Share, predicted", true},
-                                                          {"measured_step", "Share, measured", true}}) {
-    table.columns.push_back(column);
-  }
   for (const DifferencePart& part : parts) {
-    const std::string name = part.name.empty() ? title(part)
-                             : is_gap(part)    ? title(part) + ", " + part.name
-                                               : part.name;
-    std::vector<Cell> row{text(name),       text(title(part)),          text(part.phase),
-                          count_cell(part), each(part, part.predicted), each(part, part.measured)};
-    if (times) {
-      row.push_back(ratio(part));
-      row.push_back(time_cell(part.predicted, part.predicted.in_step_ps));
-      row.push_back(time_cell(part.measured, part.measured.in_step_ps));
-      row.push_back(difference(part));
-    } else {
-      row.push_back(of_step(part.predicted, d.predicted_ps));
-      row.push_back(of_step(part.measured, d.measured_ps));
-    }
-    table.rows.push_back(std::move(row));
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row.push_back(text(name_of(part)));
+    row.push_back(text(title(part)));
+    row.push_back(text(part.phase));
+    row.push_back(count_cell(part));
+    row.push_back(each(part, part.predicted));
+    row.push_back(each(part, part.measured));
+    if (times) row.push_back(ratio(part));
+    row.push_back(times ? in_step(part.predicted) : share_in_step(part.predicted, d.predicted_ps));
+    row.push_back(times ? in_step(part.measured) : share_in_step(part.measured, d.measured_ps));
+    if (times) row.push_back(difference(part));
   }
   return table.rows.empty() ? "" : html_of(table, true);
 }
@@ -133,7 +140,7 @@ std::string kernels(const StepDifference& d) {
       {}};
   for (const DifferencePart& part : d.kernels) {
     table.rows.push_back({text(part.name), text(part.family), count(part.measured.count), each(part, part.measured),
-                          time_cell(part.measured, part.measured.busy_ps)});
+                          quantity(seconds(part.measured.busy_ps), "s")});
   }
   return table.rows.empty() ? "" : "<h3>Kernels</h3>" + html_of(table, true);
 }

@@ -36,7 +36,7 @@ tokens: 20B
 deadline: 8d
 training: {sequence: 4096, global_batch: 64}
 candidates:
-  - {node: dgx-h100, nodes: [1, 2, 4, 8], rent: $2.50/h}
+  - {node: dgx-h100, nodes: [1, 2, 4, 8]}
   - {node: {base: dgx-a100-80gb, name: "<b id=hostile>a100"}, nodes: [1, 2, 4], rent: $1.20/h}
   - {node: dgx-h200, nodes: 2, terms: both, rent: $3.10/h, price: $300k}
 prices: {rent: {h100-sxm: {value: $2.50/h, date: 2026-11-20, source: "<img src=x onerror=window.hostile=1>"}}}
