@@ -119,7 +119,7 @@ std::string candidates_section(const Purchase& p) {
               {{"candidate", "Candidate"},
                {"verdict", "Verdict"},
                {"gpus", "GPUs", true},
-               {"spares", "Spare nodes", true},
+               {"spares", "Spares", true},
                {"days", "Days", true},
                {"days_range", "80 %", true},
                {"cost", "Cost", true},
@@ -128,7 +128,7 @@ std::string candidates_section(const Purchase& p) {
                {"energy", "MWh", true},
                {"tokens", "M tokens/$", true},
                {"goodput", "Goodput", true},
-               {"front", "On the front"}},
+               {"front", "Front"}},
               {}};
   const bool refusals =
       std::any_of(p.rows.begin(), p.rows.end(), [](const PurchaseRow& row) { return !row.refused.empty(); });
