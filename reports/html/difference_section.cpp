@@ -92,10 +92,12 @@ std::string bars(const StepDifference& d, bool times) {
 
 std::vector<Column> columns(bool times) {
   std::vector<Column> out{{"what", "Operator"}, {"kind", "Kind"}, {"phase", "Phase"}, {"count", "Count", true}};
-  const std::vector<Column> compared{
-      {"predicted", "Predicted", true},    {"measured", "Measured", true},
-      {"ratio", "Times as long", true},    {"predicted_step", "Of the step, predicted", true},
-      {"measured_step", "Measured", true}, {"difference", "Difference", true}};
+  const std::vector<Column> compared{{"predicted", "Predicted", true},
+                                     {"measured", "Measured", true},
+                                     {"ratio", "Times as long", true},
+                                     {"difference", "Difference", true},
+                                     {"predicted_step", "Of the step, predicted", true},
+                                     {"measured_step", "Of the step, measured", true}};
   const std::vector<Column> beside{{"predicted", "Predicted, each", true},
                                    {"measured", "Measured, each", true},
                                    {"predicted_step", "Share, predicted", true},
@@ -125,10 +127,12 @@ std::string table_of(const StepDifference& d, const std::vector<DifferencePart>&
     row.push_back(count_cell(part));
     row.push_back(each(part, part.predicted));
     row.push_back(each(part, part.measured));
-    if (times) row.push_back(ratio(part));
+    if (times) {
+      row.push_back(ratio(part));
+      row.push_back(difference(part));
+    }
     row.push_back(times ? in_step(part.predicted) : share_in_step(part.predicted, d.predicted_ps));
     row.push_back(times ? in_step(part.measured) : share_in_step(part.measured, d.measured_ps));
-    if (times) row.push_back(difference(part));
   }
   return table.rows.empty() ? "" : html_of(table, true);
 }
