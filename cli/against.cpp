@@ -43,8 +43,7 @@ result::StepDifference difference(const trace::Recorded& predicted, const trace:
   }
 }
 
-}  // namespace
-
+/// As a timeline has it beside the recorded one.
 trace::Recorded predicted_step(const spec::Job& job) {
   trace::Recorded out;
   out.source = "simulator";
@@ -56,25 +55,39 @@ trace::Recorded predicted_step(const spec::Job& job) {
   return out;
 }
 
-result::StepDifference held_against(const spec::Job& job, const Arguments& args, const std::string& option) {
+}  // namespace
+
+Against held_against(const spec::Job& job, const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
   trace::Recorded measured = config::read_recorded(file).measured;
-  const trace::Recorded predicted = predicted_step(job);
+  trace::Recorded predicted = predicted_step(job);
   if (auto faults = sim::conflicts(predicted.facts, measured.facts); !faults.empty()) refuse(std::move(faults), file);
   if (!trace::tells_operators(measured)) {
     const plan::Plan plan = plan::build(job);
     for (trace::Track& track : measured.trace.tracks) track.stage = plan.axes.stage_of(track.rank);
   }
-  result::StepDifference out = difference(predicted, measured, file, rank_of(args));
-  out.job = sim::title(job);
-  return out;
+  result::StepDifference told = difference(predicted, measured, file, rank_of(args));
+  told.job = sim::title(job);
+  return {std::move(predicted), std::move(measured), std::move(told)};
 }
 
-result::StepDifference held_against_own(const Arguments& args, const std::string& option) {
+Against held_against_own(const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
-  const config::RecordedFile read = config::read_recorded(file);
-  if (read.predicted) return difference(*read.predicted, read.measured, file, rank_of(args));
-  refuse({{"JOB", "is missing, and the trace holds no prediction", "name the job that was measured", {}}}, file);
+  config::RecordedFile read = config::read_recorded(file);
+  if (!read.predicted) {
+    refuse({{"JOB", "is missing, and the trace holds no prediction", "name the job that was measured", {}}}, file);
+  }
+  result::StepDifference told = difference(*read.predicted, read.measured, file, rank_of(args));
+  return {std::move(*read.predicted), std::move(read.measured), std::move(told)};
+}
+
+Against held_against(const spec::Job& job, trace::Trace recorded, const std::string& source) {
+  trace::Recorded predicted = predicted_step(job);
+  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.kinds};
+  if (source == "cpu") measured.notes.push_back("recorded on a CPU: its times say nothing of a GPU");
+  result::StepDifference told = sim::difference(predicted, measured);
+  told.job = sim::title(job);
+  return {std::move(predicted), std::move(measured), std::move(told)};
 }
 
 }  // namespace cli

@@ -8,17 +8,24 @@
 #include "core/result/difference.h"
 #include "core/spec/job.h"
 #include "core/trace/recorded.h"
+#include "core/trace/trace.h"
 
 namespace cli {
 
-/// The predicted step with all its spans, as a timeline has it beside the recorded one.
-trace::Recorded predicted_step(const spec::Job&);
+/// Both steps with all their spans, and where they differ.
+struct Against {
+  trace::Recorded predicted, measured;
+  result::StepDifference difference;
+};
 
 /// `option` names the file of the recorded step; --rank chooses a rank of it. Throws base::InputError: the file, the
 /// rank, or a step of another job, with all that differs.
-result::StepDifference held_against(const spec::Job&, const Arguments&, const std::string& option);
+Against held_against(const spec::Job&, const Arguments&, const std::string& option);
 
 /// The same for the prediction that the file itself holds.
-result::StepDifference held_against_own(const Arguments&, const std::string& option);
+Against held_against_own(const Arguments&, const std::string& option);
+
+/// A step that was recorded just now by `source`: gpu, cpu.
+Against held_against(const spec::Job&, trace::Trace recorded, const std::string& source);
 
 }  // namespace cli

@@ -1,12 +1,14 @@
 // cli/explain.cpp -- forerun explain [JOB] [flags] [--sensitivity | --what-if CHANGES | --against TRACE [--rank N]]
-// [--json FILE] [--csv FILE]
+// [--json FILE] [--csv FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
 #include "cli/against.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
+#include "cli/measured_page.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -23,6 +25,7 @@ namespace cli {
 namespace {
 
 const char kWhatIf[] = "--what-if", kAgainst[] = "--against";
+constexpr std::initializer_list<const char*> kFiles{"--json", "--csv", "--html"};
 
 void refuse_what_excludes(const Arguments& args) {
   std::vector<base::Fault> faults;
@@ -37,11 +40,9 @@ void refuse_what_excludes(const Arguments& args) {
   if (args.has("--csv") && !args.has("--sensitivity") && !args.has(kAgainst)) {
     faults.push_back({"--csv", "is of --sensitivity and --against alone", "add one of them, or write --json FILE", {}});
   }
-  if (args.has("--rank") && !args.has(kAgainst)) {
-    faults.push_back({"--rank", "is of --against alone", "add --against TRACE", {}});
-  }
-  if (args.get("--json") == "-" && args.get("--csv") == "-") {
-    faults.push_back({"--csv", "stdout is taken by --json -", "give one of the two a file", {}});
+  for (const char* option : {"--rank", "--html"}) {
+    if (!args.has(option) || args.has(kAgainst)) continue;
+    faults.push_back({option, "is of --against alone", "add --against TRACE", {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
 }
@@ -50,7 +51,7 @@ void refuse_what_excludes(const Arguments& args) {
 template <class Answer>
 void tell(const Answer& answer, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer));
+  if (on_stdout(args, kFiles).empty()) print(reports::text(answer));
 }
 
 template <class Answer>
@@ -68,9 +69,10 @@ int run_sensitivity(const spec::Job& job, const Arguments& args) {
 
 /// What was measured has fitted.
 int run_against(const spec::Job& job, const Arguments& args) {
-  const result::StepDifference answer = held_against(job, args, kAgainst);
-  tell_table(answer, args);
-  tell(answer, args);
+  const Against against = held_against(job, args, kAgainst);
+  tell_table(against.difference, args);
+  write_measured_page({nullptr, nullptr, &against, "explain"}, args);
+  tell(against.difference, args);
   return kAnswered;
 }
 
@@ -82,6 +84,8 @@ int run_what_if(const spec::Job& job, const Arguments& args) {
 
 int run(const Arguments& args) {
   refuse_what_excludes(args);
+  on_stdout(args, kFiles);
+  check_html(args);
   const spec::Job job = job_from(args, config::Catalogue::find());
   if (args.has("--sensitivity")) return run_sensitivity(job, args);
   if (args.has(kWhatIf)) return run_what_if(job, args);
@@ -106,7 +110,9 @@ const Command explain{
          {kAgainst, "TRACE", "where the step differs from a recorded one: of measure --trace, or of import kineto"},
          {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
          {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
-         {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"}}),
+         {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"},
+         {"--html", "FILE",
+          "--against: write a page with charts that opens offline (docs/html.md); - prints only it"}}),
     .notes = job_notes() +
              "\nexit codes: 0 answered, 1 the step does not fit into memory (not of --against: the "
              "step was run), 2 the input is wrong\n",

@@ -2,6 +2,7 @@
 // each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
 #include "cli/measure_job.h"
 #include "cli/measure_on_cpu.h"
@@ -45,7 +46,7 @@ bool on_cpu(const Arguments& arguments) {
 }
 
 int check_gpus(const Arguments& arguments, int gpus) {
-  refuse(arguments, {"--steps", "--warmup", "--json", "--trace"}, "belongs to a JOB", "name one");
+  refuse(arguments, {"--steps", "--warmup", "--json", "--trace", "--html"}, "belongs to a JOB", "name one");
   if (!job_settings(arguments).empty()) {
     throw base::InputError({{"JOB", "is missing", "name the Job file that the flags are for", {}}});
   }
@@ -53,16 +54,27 @@ int check_gpus(const Arguments& arguments, int gpus) {
   return verdict_on(failures);
 }
 
+/// The workers print to it, and the page is made of the file that they write.
+void refuse_stdout_for_pages(const Arguments& arguments) {
+  if (!arguments.has("--html")) return;
+  for (const char* option : {"--html", "--json"}) {
+    if (arguments.get(option) != "-") continue;
+    throw base::InputError({{option, "stdout is the workers' where a page is asked for", "give it a file", {}}});
+  }
+}
+
 int run(const Arguments& arguments) {
+  check_html(arguments);
   if (on_cpu(arguments)) return measure_on_cpu(arguments);
   const int gpus = gpus_of(arguments);
   if (arguments.operands().empty()) return check_gpus(arguments, gpus);
+  refuse_stdout_for_pages(arguments);
   const MeasuredJob measured = measured_job(arguments, gpus);
   std::vector<std::string> words{worker_path()};
   words.insert(words.end(), measured.words.begin(), measured.words.end());
   const auto failures = real::spawn(measured.gpus, words);
   if (!failures.empty()) return verdict_on(failures);
-  write_timeline(measured, arguments);
+  write_recorded(measured, arguments);
   return kAnswered;
 }
 
@@ -79,7 +91,8 @@ const Command measure{
          {"--warmup", "N", "gpu: steps before those; 3 when not given"},
          {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
          {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
-         {"--trace", "FILE", "record one more step; prediction and measurement in one timeline for ui.perfetto.dev"}}),
+         {"--trace", "FILE", "record one more step; prediction and measurement in one timeline for ui.perfetto.dev"},
+         {"--html", "FILE", "record one more step; write a page that holds it against the prediction (docs/html.md)"}}),
     .notes =
         "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, "
         "recording\n"
@@ -92,7 +105,9 @@ const Command measure{
         "that shows that all works together, and its times mean nothing.\n",
     .examples = {{"forerun measure llama3-8b-8xh100-torchtitan --steps 20", "a step on the GPUs here", "GPUs"},
                  {"forerun measure tiny.yaml --backend cpu --steps 2", "a tiny model, trained on the CPU",
-                  "a job of a tiny model"}},
+                  "a job of a tiny model"},
+                 {"forerun measure tiny.yaml --backend cpu --steps 20 --html step.html",
+                  "the same as a page: losses, timeline, operators, memory", "a job of a tiny model"}},
     .run = run,
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/measure_job.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -8,8 +9,9 @@
 #include <iterator>
 #include <ostream>
 
-#include "cli/against.h"
 #include "cli/job_flags.h"
+#include "cli/measured_page.h"
+#include "cli/measured_run.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -31,12 +33,25 @@ std::string path_of(const std::string& job, const config::Catalogue& catalogue) 
   return found.empty() ? job : found;  // the reader says what is wrong with it
 }
 
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Of a file of the workers, which is removed.
+std::string taken(const std::string& path) {
+  std::string out = content_of(path);
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return out;
+}
+
 }  // namespace
 
 MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::string path = path_of(arguments.operands().front(), catalogue);
-  MeasuredJob out{job_from(arguments, catalogue), gpus_given, {"run", path}, ""};
+  MeasuredJob out{job_from(arguments, catalogue), gpus_given, {"run", path}, "", ""};
   const plan::Plan plan = plan::build(out.job);
   if (out.gpus == 0) out.gpus = plan.axes.ranks * plan.axes.stages;
   if (const auto faults = real::unsupported_on_gpu(out.job, plan, out.gpus); !faults.empty()) {
@@ -49,29 +64,34 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   for (const char* option : {"--steps", "--warmup", "--json"}) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }
-  if (arguments.has("--trace")) {
-    out.recorded = fs::temp_directory_path() / ("forerun-trace-" + std::to_string(getpid()) + ".json");
+  const auto beside = [](const char* what) {
+    return fs::temp_directory_path() / (fmt::format("forerun-{}-{}.json", what, getpid()));
+  };
+  if (arguments.has("--trace") || arguments.has("--html")) {
+    out.recorded = beside("trace");
     pass_on("--trace", out.recorded);
+  }
+  if (arguments.has("--html")) {
+    out.result = arguments.has("--json") ? arguments.get("--json") : beside("result").string();
+    if (!arguments.has("--json")) pass_on("--json", out.result);
   }
   return out;
 }
 
-void write_timeline(const MeasuredJob& measured, const Arguments& arguments) {
+void write_recorded(const MeasuredJob& measured, const Arguments& arguments) {
   if (measured.recorded.empty()) return;
-  std::ifstream in(measured.recorded, std::ios::binary);
-  trace::Trace recorded = real::read_trace({std::istreambuf_iterator<char>(in), {}});
-  std::error_code ignored;
-  fs::remove(measured.recorded, ignored);
-  write_timeline(measured.job, std::move(recorded), "gpu", arguments);
+  const Against against = held_against(measured.job, real::read_trace(taken(measured.recorded)), "gpu");
+  write_timeline(against, arguments);
+  if (measured.result.empty()) return;
+  const result::MeasuredRun run =
+      run_on_gpus(arguments.has("--json") ? content_of(measured.result) : taken(measured.result));
+  write_measured_page({&measured.job, &run, &against, "measure"}, arguments);
 }
 
-void write_timeline(const spec::Job& job, trace::Trace recorded, const std::string& source,
-                    const Arguments& arguments) {
-  const trace::Recorded predicted = predicted_step(job);
-  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.kinds};
-  if (source == "cpu") measured.notes.push_back("recorded on a CPU: its times say nothing of a GPU");
+void write_timeline(const Against& against, const Arguments& arguments) {
+  if (!arguments.has("--trace")) return;
   write_to(arguments.get("--trace"), "--trace", [&](std::ostream& out) {
-    reports::write_perfetto({{"predicted", &predicted}, {"measured", &measured}}, out);
+    reports::write_perfetto({{"predicted", &against.predicted}, {"measured", &against.measured}}, out);
   });
 }
 

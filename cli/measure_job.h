@@ -1,13 +1,13 @@
-// cli/measure_job.h -- forerun measure JOB: the words for the workers, and the timeline made of what they recorded.
+// cli/measure_job.h -- forerun measure JOB: the words for the workers, and what is made of the step that they recorded.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "cli/against.h"
 #include "cli/arguments.h"
 #include "core/spec/job.h"
-#include "core/trace/trace.h"
 
 namespace cli {
 
@@ -17,13 +17,14 @@ struct MeasuredJob {
   int gpus = 1;
   std::vector<std::string> words;  // for forerun-worker: "run", the Job's path, options
   std::string recorded;            // where the workers leave the trace; empty: none is asked for
+  std::string result;              // where they leave what they measured; empty: nobody here reads it
 };
 
 /// Throws base::InputError: faults of the Job, what real mode does not compute, GPUs that do not fit the Job.
 MeasuredJob measured_job(const Arguments&, int gpus_given);  // 0: not given
-/// Writes prediction and recorded step as one timeline for ui.perfetto.dev, if --trace asks for it.
-void write_timeline(const MeasuredJob&, const Arguments&);
-/// The same of a step that `source` recorded: gpu, cpu.
-void write_timeline(const spec::Job&, trace::Trace recorded, const std::string& source, const Arguments&);
+/// What --trace and --html ask for, of what the workers left; takes it away.
+void write_recorded(const MeasuredJob&, const Arguments&);
+/// Prediction and recorded step as one timeline for ui.perfetto.dev, if --trace asks for it.
+void write_timeline(const Against&, const Arguments&);
 
 }  // namespace cli

@@ -11,6 +11,8 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/measure_job.h"
+#include "cli/measured_page.h"
+#include "cli/measured_run.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -71,7 +73,7 @@ void refuse_large(const spec::Job& job, const plan::Plan& plan) {
 }  // namespace
 
 int measure_on_cpu(const Arguments& arguments) {
-  const bool prints = on_stdout(arguments, {"--json", "--trace"}).empty();
+  const bool prints = on_stdout(arguments, {"--json", "--trace", "--html"}).empty();
   const int steps = steps_of(arguments);
   const spec::Job job = job_from(arguments, config::Catalogue::find());
   const plan::Plan plan = plan::build(job);
@@ -80,7 +82,8 @@ int measure_on_cpu(const Arguments& arguments) {
   const std::string file = arguments.get("--tokens");
   const real::Tokens tokens = file.empty() ? real::Tokens(job.model.vocab, 1)
                                            : real::Tokens(job.model.vocab, read_tokens(file, job.model.vocab));
-  const real::Trained trained = real::train_on_cpu(job, plan, tokens, {}, steps, {}, {}, arguments.has("--trace"));
+  const real::Trained trained =
+      real::train_on_cpu(job, plan, tokens, {}, steps, {}, {}, arguments.has("--trace") || arguments.has("--html"));
   result::TrainingRun run{.model = job.model.name,
                           .backend = "cpu",
                           .tokens = file.empty() ? "synthetic" : file,
@@ -95,7 +98,12 @@ int measure_on_cpu(const Arguments& arguments) {
   if (arguments.has("--json")) {
     write_to(arguments.get("--json"), "--json", [&](std::ostream& out) { out << reports::training_run_json(run); });
   }
-  if (trained.trace) write_timeline(job, *trained.trace, "cpu", arguments);
+  if (trained.trace) {
+    const Against against = held_against(job, *trained.trace, "cpu");
+    write_timeline(against, arguments);
+    const result::MeasuredRun told = run_on_cpu(run, trained.memory);
+    write_measured_page({&job, &told, &against, "measure"}, arguments);
+  }
   if (prints) print(reports::training_run_text(run));
   return kAnswered;
 }

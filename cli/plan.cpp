@@ -1,15 +1,17 @@
-// cli/plan.cpp -- forerun plan [PLAN] [NODE:COUNTS]... [flags] [--set PATH=VALUE] [--json FILE] [--csv FILE]
-// SPDX-License-Identifier: Apache-2.0
+// cli/plan.cpp -- forerun plan [PLAN] [NODE:COUNTS]... [flags] [--set PATH=VALUE] [--json FILE] [--csv FILE] [--html
+// FILE] SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
+#include <ostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/interruption.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
@@ -20,6 +22,7 @@
 #include "core/config/catalogue.h"
 #include "core/config/purchase_reader.h"
 #include "core/config/search_reader.h"
+#include "reports/html/purchase_page.h"
 #include "reports/purchase.h"
 #include "sim/economics/purchase.h"
 #include "sim/search/search.h"
@@ -152,7 +155,8 @@ std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search
 }
 
 int run(const Arguments& args) {
-  const std::string taken = on_stdout(args, {"--json", "--csv"});
+  const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
+  check_html(args);
   sim::PurchaseOptions options;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
   const spec::Purchase purchase = purchase_of(args);
@@ -163,6 +167,7 @@ int run(const Arguments& args) {
   const result::Purchase answer = sim::plan_purchase(purchase, options);
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
+  write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
   if (taken.empty()) print(reports::text(answer));
   if (!answer.complete) return kInterrupted;
   return answer.recommended ? kAnswered : kDoesNotFit;
@@ -177,7 +182,8 @@ std::vector<Option> plan_options() {
                          {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
                          {"--threads", "N", "0, the default: one for each core"},
                          {"--json", "FILE", "write the result (docs/plan.md); - prints only it"},
-                         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"}});
+                         {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
+                         html_option()});
   return out;
 }
 

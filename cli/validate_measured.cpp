@@ -3,7 +3,9 @@
 
 #include "cli/against.h"
 #include "cli/exit_code.h"
+#include "cli/html.h"
 #include "cli/job_flags.h"
+#include "cli/measured_page.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -34,12 +36,14 @@ void refuse_beside_measured(const Arguments& args) {
 
 int validate_measured(const Arguments& args) {
   refuse_beside_measured(args);
-  const result::StepDifference answer = args.operands().empty()
-                                            ? held_against_own(args, kMeasured)
-                                            : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
-  const std::string json = args.get("--json");
-  write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (json != "-" && !args.has("--quiet")) print(reports::summary(answer));
+  check_html(args);
+  const std::string taken = on_stdout(args, {"--json", "--html"});
+  const Against against = args.operands().empty()
+                              ? held_against_own(args, kMeasured)
+                              : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
+  write_if_asked(args, "--json", [&] { return reports::json(against.difference); });
+  write_measured_page({nullptr, nullptr, &against, "validate"}, args);
+  if (taken.empty() && !args.has("--quiet")) print(reports::summary(against.difference));
   return kAnswered;
 }
 

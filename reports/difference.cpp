@@ -45,17 +45,6 @@ std::string cut(const std::string& name, int most = kNameColumns) {
   return columns(name) <= most ? name : name.substr(0, static_cast<std::size_t>(most) - 2) + "..";
 }
 
-std::string title(const DifferencePart& part) {
-  switch (part.kind) {
-    case Kind::only_predicted: return "unmeasured " + part.family;
-    case Kind::only_measured: return "unpredicted " + part.family;
-    case Kind::waiting: return "waiting in " + part.family;
-    case Kind::operators:
-    case Kind::idle: break;
-  }
-  return part.family;
-}
-
 bool is_nothing(const DifferencePart& part) { return part.predicted.busy_ps == 0 && part.measured.busy_ps == 0; }
 
 bool is_worth_telling(const DifferencePart& part, const StepDifference& d) {
@@ -73,18 +62,10 @@ std::string head(const StepDifference& d) {
 }
 
 std::string sentences(const StepDifference& d) {
-  std::string out, close;
-  std::size_t told = 0;
-  for (const DifferencePart& part : d.families) {
-    if (!is_worth_telling(part, d)) continue;
-    if (std::abs(ratio(part) - 1) <= kClose) {
-      close += (close.empty() ? "" : ", ") + part.family;
-    } else if (told++ < kMostSentences) {
-      out += fmt::format("  {} takes {:.2f} x as long as predicted: {} of the step\n", part.family, ratio(part),
-                         signed_seconds(part.difference_ps()));
-    }
-  }
-  if (!close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), close);
+  const Findings found = findings(d);
+  std::string out;
+  for (const std::string& line : found.apart) out += "  " + line + '\n';
+  if (!found.close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close);
   return out;
 }
 
@@ -180,6 +161,31 @@ std::string notes(const StepDifference& d) {
 }
 
 }  // namespace
+
+std::string title(const DifferencePart& part) {
+  switch (part.kind) {
+    case Kind::only_predicted: return "unmeasured " + part.family;
+    case Kind::only_measured: return "unpredicted " + part.family;
+    case Kind::waiting: return "waiting in " + part.family;
+    case Kind::operators:
+    case Kind::idle: break;
+  }
+  return part.family;
+}
+
+Findings findings(const StepDifference& d) {
+  Findings out;
+  for (const DifferencePart& part : d.families) {
+    if (!is_worth_telling(part, d)) continue;
+    if (std::abs(ratio(part) - 1) <= kClose) {
+      out.close += (out.close.empty() ? "" : ", ") + part.family;
+    } else if (out.apart.size() < kMostSentences) {
+      out.apart.push_back(fmt::format("{} takes {:.2f} x as long as predicted: {} of the step", part.family,
+                                      ratio(part), signed_seconds(part.difference_ps())));
+    }
+  }
+  return out;
+}
 
 std::string summary(const StepDifference& d) { return head(d) + sentences(d) + families(d) + notes(d); }
 

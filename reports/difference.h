@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/result/difference.h"
 
@@ -19,5 +20,15 @@ std::string json(const result::StepDifference&);
 
 /// A line for each operator of the rank, or for each kernel where the record has kernels; RFC 4180.
 std::string csv(const result::StepDifference&);
+
+/// Families that take longer or shorter than predicted, a sentence each, and those that take about as long.
+struct Findings {
+  std::vector<std::string> apart;
+  std::string close;  // "matmul, norm"
+};
+Findings findings(const result::StepDifference&);
+
+/// "matmul", "waiting in all_gather dp", "unmeasured norm"
+std::string title(const result::DifferencePart&);
 
 }  // namespace reports

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/result/purchase.h"
 
@@ -19,6 +20,19 @@ std::string csv(const result::Purchase&);
 std::string recommendation(const result::Purchase&);
 /// What would change it, a line each.
 std::string flips_text(const result::Purchase&);
+
+/// What to take, with both intervals and the chance to be in time, in one sentence; or that none will do.
+std::string headline(const result::Purchase&);
+/// The recommendation's sentences, unbroken: the choice, then the risk; one line where none will do.
+std::vector<std::string> reasons(const result::Purchase&);
+
+/// "rent of h100-sxm" "below" "$4.91/h", "$6.16/h" now (may be empty): then "32 x dgx-h100" wins.
+struct FlipWords {
+  std::string figure, side, value, now, winner;
+};
+FlipWords words_of(const result::Flip&);
+/// What half as many uplinks would do; empty where nobody looked.
+std::string spine_words(const result::Purchase&);
 
 /// "41.3 days", "5.2 hours" below two days.
 std::string days_text(double seconds);

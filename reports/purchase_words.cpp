@@ -89,12 +89,18 @@ std::string none_will_do(const Purchase& p) {
     if (soonest == nullptr || row.time_high_s < soonest->time_high_s) soonest = &row;
     if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
   }
-  if (soonest == nullptr) return paragraph("None: ", "no candidate can train this model.");
-  return paragraph(
-      "None: ", fmt::format("no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} "
-                            "for {}; the cheapest, {}, within {} for {}.",
-                            wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
-                            cheapest->candidate, days_text(cheapest->time_high_s), money(cheapest->cost_high)));
+  if (soonest == nullptr) return "no candidate can train this model.";
+  return fmt::format(
+      "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
+      "{} "
+      "for {}.",
+      wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), cheapest->candidate,
+      days_text(cheapest->time_high_s), money(cheapest->cost_high));
+}
+
+std::string choice(const Purchase& p) {
+  const PurchaseRow& best = p.rows[*p.recommended];
+  return fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(best);
 }
 
 std::string figure(const Flip& f, double value) {
@@ -117,17 +123,6 @@ std::string name_of(const Flip& f) {
   return "budget";
 }
 
-std::string spine_text(const Purchase& p) {
-  if (!p.spine) return "";
-  const std::string& best = p.rows[*p.recommended].candidate;
-  const std::string winner = p.spine->winner == best   ? best + " still"
-                             : p.spine->winner.empty() ? "none will do"
-                                                       : p.spine->winner;
-  return paragraph("  - ",
-                   fmt::format("uplinks of every fabric halved ({:.3g}:1): {} (its step takes {})",
-                               p.spine->oversubscription, winner, more_or_less(p.spine->slower, "longer", "shorter")));
-}
-
 }  // namespace
 
 std::string days_text(double seconds) {
@@ -138,20 +133,51 @@ std::string days_text(double seconds) {
 }
 
 std::string recommendation(const Purchase& p) {
-  if (!p.recommended) return none_will_do(p);
+  if (!p.recommended) return paragraph("None: ", none_will_do(p));
+  return paragraph("Take ", choice(p)) + paragraph("Risk: ", risk(p, p.rows[*p.recommended]));
+}
+
+std::string headline(const Purchase& p) {
+  if (!p.recommended) return "None: " + none_will_do(p);
   const PurchaseRow& best = p.rows[*p.recommended];
-  return paragraph("Take ", fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(best)) +
-         paragraph("Risk: ", risk(p, best));
+  std::string out = fmt::format("Take {}: {} (80 % interval {}) for {} (80 % interval {} to {}), {}", best.candidate,
+                                days_text(best.time_s), days_range(best.time_low_s, best.time_high_s), money(best.cost),
+                                money(best.cost_low), money(best.cost_high), reason(p));
+  if (best.chance_in_time && p.deadline_s) {
+    out += fmt::format("; {:.1f} % of runs end within {}", *best.chance_in_time * 100, days_text(*p.deadline_s));
+  }
+  return out + '.';
+}
+
+std::vector<std::string> reasons(const Purchase& p) {
+  if (!p.recommended) return {none_will_do(p)};
+  return {"Take " + choice(p), risk(p, p.rows[*p.recommended])};
+}
+
+FlipWords words_of(const Flip& f) {
+  return {name_of(f), f.below ? "below" : "above", figure(f, f.value), f.now > 0 ? figure(f, f.now) : "",
+          f.winner.empty() ? "none will do" : f.winner};
+}
+
+std::string spine_words(const Purchase& p) {
+  if (!p.spine || !p.recommended) return "";
+  const std::string& best = p.rows[*p.recommended].candidate;
+  const std::string winner = p.spine->winner == best   ? best + " still"
+                             : p.spine->winner.empty() ? "none will do"
+                                                       : p.spine->winner;
+  return fmt::format("uplinks of every fabric halved ({:.3g}:1): {} (its step takes {})", p.spine->oversubscription,
+                     winner, more_or_less(p.spine->slower, "longer", "shorter"));
 }
 
 std::string flips_text(const Purchase& p) {
   std::string out;
   for (const Flip& f : p.flips) {
-    const std::string now = f.now > 0 ? " (now " + figure(f, f.now) + ")" : "";
-    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", name_of(f), f.below ? "below" : "above", figure(f, f.value),
-                                         now, f.winner.empty() ? "none will do" : f.winner));
+    const FlipWords words = words_of(f);
+    const std::string now = words.now.empty() ? "" : " (now " + words.now + ")";
+    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", words.figure, words.side, words.value, now, words.winner));
   }
-  return out + spine_text(p);
+  const std::string spine = spine_words(p);
+  return spine.empty() ? out : out + paragraph("  - ", spine);
 }
 
 }  // namespace reports

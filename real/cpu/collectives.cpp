@@ -10,6 +10,17 @@ namespace real {
 
 using cpu::numbers;
 
+namespace {
+
+/// Of this algorithm alone: a GPU's collectives have no such memory, so no ledger counts it.
+Tensor uncounted(std::int64_t count) {
+  auto memory = std::make_shared<cpu::Memory>();
+  memory->numbers.assign(static_cast<std::size_t>(count), 0);
+  return {std::move(memory), 0, count, Meaning::exact};
+}
+
+}  // namespace
+
 void CpuBackend::send(int to, int channel, const Tensor& x) {
   world_.transport->send(to, static_cast<Channel>(channel), std::as_bytes(numbers(x)));
 }
@@ -21,7 +32,7 @@ void CpuBackend::receive(int from, int channel, const Tensor& x) {
 
 void CpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   for (const int rank : group.ranks) send(rank, group.channel, x);
-  const Tensor arrived = allocate(x.count);
+  const Tensor arrived = uncounted(x.count);
   for (int i = 0; i < group.size(); ++i) {
     receive(group.ranks[i], group.channel, i == 0 ? x : arrived);
     if (i == 0) continue;
@@ -41,7 +52,7 @@ void CpuBackend::reduce_scatter(const Group& group, const Tensor& whole, const T
   for (int i = 0; i < group.size(); ++i) {
     send(group.ranks[i], group.channel, whole.part(i * piece.count, piece.count));
   }
-  const Tensor arrived = allocate(piece.count);
+  const Tensor arrived = uncounted(piece.count);
   fill(piece, 0);
   for (const int rank : group.ranks) {
     receive(rank, group.channel, arrived);

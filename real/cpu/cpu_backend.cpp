@@ -7,6 +7,7 @@
 #include "kernels/gradient_norm.h"
 #include "kernels/rows.h"
 #include "real/cpu/memory.h"
+#include "real/measure/element.h"
 
 namespace real {
 
@@ -15,20 +16,30 @@ using cpu::Memory;
 using cpu::numbers;
 namespace reference = kernels::reference;
 
-Tensor CpuBackend::allocate(std::int64_t count, Purpose purpose) {
+namespace {
+
+std::shared_ptr<Memory> counted(const std::shared_ptr<Ledger>& ledger, std::int64_t count, Purpose purpose) {
   auto memory = std::make_shared<Memory>();
+  memory->taken.emplace(ledger, purpose.category, count * bytes_of(purpose.meaning));
+  return memory;
+}
+
+}  // namespace
+
+Tensor CpuBackend::allocate(std::int64_t count, Purpose purpose) {
+  auto memory = counted(ledger_, count, purpose);
   memory->numbers.assign(count, std::numeric_limits<double>::quiet_NaN());
   return {std::move(memory), 0, count, purpose.meaning};
 }
 
 Tensor CpuBackend::upload(std::span<const double> values) {
-  auto memory = std::make_shared<Memory>();
+  auto memory = counted(ledger_, static_cast<std::int64_t>(values.size()), kNumbers);
   memory->numbers.assign(values.begin(), values.end());
   return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::exact};
 }
 
 Tensor CpuBackend::upload_indices(std::span<const std::int32_t> values) {
-  auto memory = std::make_shared<Memory>();
+  auto memory = counted(ledger_, static_cast<std::int64_t>(values.size()), kIndices);
   memory->indices.assign(values.begin(), values.end());
   return {std::move(memory), 0, static_cast<std::int64_t>(values.size()), Meaning::index};
 }

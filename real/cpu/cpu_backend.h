@@ -2,9 +2,12 @@
 // Everything is done when a call returns. Its times say nothing of a GPU. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
 #include "real/cpu/stopwatch.h"
 #include "real/executor/backend.h"
 #include "real/launch/world.h"
+#include "real/memory/ledger.h"
 
 namespace real {
 
@@ -98,10 +101,13 @@ class CpuBackend final : public Backend {
   void receive(int from, int channel, const Tensor& x) override;
 
   Stopwatch& watch() { return watch_; }
+  /// What the tensors in use take in the widths of a GPU's types.
+  Ledger& ledger() { return *ledger_; }
 
  private:
   World& world_;
   Stopwatch watch_;
+  std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
 };
 
 }  // namespace real

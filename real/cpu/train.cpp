@@ -4,9 +4,11 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "real/cpu/cpu_backend.h"
+#include "real/memory/planned.h"
 
 namespace real {
 namespace {
@@ -24,6 +26,17 @@ bool shown_of(const plan::Plan& plan, int rank) {
   return plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))].first_rank == rank;
 }
 
+/// Of the first of the ranks whose peak is highest.
+void keep_highest(const plan::Plan& plan, int rank, const Ledger& ledger, MemoryUse& use) {
+  const auto sum = [](const Ledger::ByCategory& bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  };
+  const std::int64_t before = sum(use.measured);
+  if (ledger.peak() < before || (ledger.peak() == before && rank > use.rank)) return;
+  const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))];
+  use = {rank, ledger.at_peak(), planned(plan, role).at_peak(), 0};
+}
+
 }  // namespace
 
 Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens& tokens, const Settings& settings,
@@ -31,7 +44,7 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
                      bool recorded) {
   const int ranks = plan.axes.ranks * plan.axes.stages;
   std::vector<World> worlds = in_process(ranks, patience);
-  Trained out{std::vector<double>(steps, 0.0), std::vector<double>(steps, 0.0), {}};
+  Trained out{std::vector<double>(steps, 0.0), std::vector<double>(steps, 0.0), {}, {}};
   std::map<int, RankTrace> traces;  // by role
   std::exception_ptr first;
   std::mutex guard;
@@ -40,11 +53,16 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
     try {
       CpuBackend backend(world);
       Executor executor(job, plan, rank, backend, tokens, settings);
+      backend.ledger().begin_step();
       for (int step = 0; step < steps; ++step) {
         const StepResult result = executor.step();
         const std::lock_guard lock(guard);
         out.losses[step] += result.loss;
         out.gradient_norms[step] = result.gradient_norm;
+      }
+      {
+        const std::lock_guard lock(guard);
+        keep_highest(plan, rank, backend.ledger(), out.memory);
       }
       if (recorded) {
         RankTrace trace = record_step(world, backend, executor, plan);

@@ -11,11 +11,13 @@
 #include "core/trace/trace.h"
 #include "real/executor/executor.h"
 #include "real/launch/world.h"
+#include "real/measure/measurement.h"
 
 namespace real {
 
 struct Trained {
   std::vector<double> losses, gradient_norms;  // by step
+  MemoryUse memory;                            // in the widths of a GPU's types; nothing is reserved
   std::optional<trace::Trace> trace;           // of the first rank of each role
 };
 

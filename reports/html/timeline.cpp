@@ -59,10 +59,20 @@ class Operators {
   std::vector<std::int64_t> bytes_;
 };
 
-std::string track_json(const Trace& trace, std::size_t number, const trace::Track& track, Operators& operators) {
+/// Of the first operator; of a trace that stands alone the step's begin.
+Ticks begin_of(const Trace& trace, bool alone) {
+  Ticks begin = trace.length;
+  for (const trace::Track& track : trace.tracks) {
+    if (!track.spans.empty()) begin = std::min(begin, track.spans.front().start);
+  }
+  return alone ? 0 : begin / kPerNanosecond;
+}
+
+std::string track_json(const Trace& trace, std::size_t number, Ticks begin, const trace::Track& track,
+                       Operators& operators) {
   std::vector<Ticks> gaps, durations, waited;
   std::vector<int> which, microbatches;
-  Ticks last = 0;
+  Ticks last = begin;
   for (const Span& span : track.spans) {
     const Ticks start = span.start / kPerNanosecond, end = span.end / kPerNanosecond;
     gaps.push_back(start - last);
@@ -104,25 +114,31 @@ std::set<int> ranks_told(const std::vector<TitledTrace>& traces, std::size_t mos
 }  // namespace
 
 std::string timeline_json(const std::vector<TitledTrace>& traces, const std::vector<std::int64_t>& bytes_of_work,
-                          std::size_t most_spans) {
+                          std::size_t most_spans, TimeScale scale) {
   std::size_t left_out = 0;
   const std::set<int> told = ranks_told(traces, most_spans, left_out);
   Operators operators(bytes_of_work);
   std::vector<std::string> names, tracks;
-  Ticks length = 0;
+  std::vector<Ticks> lengths;
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const Trace& trace = *traces[i].trace;
     names.push_back(script_string(traces[i].name));
-    length = std::max(length, trace.length / kPerNanosecond);
+    const Ticks begin = begin_of(trace, traces.size() == 1);
+    lengths.push_back(trace.length / kPerNanosecond - begin);
     for (const trace::Track& track : trace.tracks) {
-      if (!track.spans.empty() && told.contains(track.rank)) tracks.push_back(track_json(trace, i, track, operators));
+      if (!track.spans.empty() && told.contains(track.rank))
+        tracks.push_back(track_json(trace, i, begin, track, operators));
     }
   }
-  return fmt::format(R"({{"length":{},"traces":{},"roles_left_out":{},"operators":{},"tracks":[{}]}})", length,
-                     array_of(names), left_out, operators.json(), fmt::join(tracks, ",\n"));
+  const Ticks length = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  return fmt::format(
+      R"({{"length":{},"lengths":{},"own_scale":{},"traces":{},"roles_left_out":{},"operators":{},"tracks":[{}]}})",
+      length, array_of(lengths), scale == TimeScale::own, array_of(names), left_out, operators.json(),
+      fmt::join(tracks, ",\n"));
 }
 
-std::string timeline_section(const std::vector<TitledTrace>& traces, const std::vector<std::int64_t>& bytes_of_work) {
+std::string timeline_section(const std::vector<TitledTrace>& traces, const std::vector<std::int64_t>& bytes_of_work,
+                             TimeScale scale) {
   const bool any = std::any_of(traces.begin(), traces.end(), [](const TitledTrace& one) {
     return std::any_of(one.trace->tracks.begin(), one.trace->tracks.end(),
                        [](const auto& track) { return !track.spans.empty(); });
@@ -133,7 +149,7 @@ std::string timeline_section(const std::vector<TitledTrace>& traces, const std::
          "wheel or + and − to zoom; point at an operator, or step with N and P, to read it.</figcaption>"
          "<div class=\"timeline-view\"></div><p class=\"timeline-note\"></p>"
          "<script type=\"application/json\">" +
-         timeline_json(traces, bytes_of_work) + "</script></figure>\n";
+         timeline_json(traces, bytes_of_work, kMostSpans, scale) + "</script></figure>\n";
 }
 
 }  // namespace reports::html

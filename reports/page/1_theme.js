@@ -14,7 +14,9 @@ page.colourNames = {
   parameters: 'blue', gradients: 'teal', activations: 'gold', logits: 'pink', workspace: 'violet', 'kv cache': 'green',
   reserved: 'grey',
   fits: 'blue', front: 'orange', 'shown above': 'blue', 'does not fit': 'red', refused: 'grey',
-  measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
+  recommended: 'green', 'will do': 'blue', 'too late': 'red', 'too dear': 'orange', 'too late, too dear': 'grey',
+  'lost work': 'red', down: 'orange', checkpoints: 'blue', stragglers: 'violet',
+  predicted: 'orange', measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
 };
 page.seriesNames = ['blue', 'orange', 'teal', 'pink', 'gold', 'purple', 'green', 'brown', 'violet', 'grey'];
 page.coloursOf = (kinds) => {

@@ -46,6 +46,26 @@ page.unpackTrack = (track) => {
   delete track.gap;
 };
 
+// Several traces on one scale of time, or each at the length of the longest. Durations stay as they are told.
+page.stretchTracks = (data, own) => {
+  for (const track of data.tracks) {
+    const factor = own ? data.length / data.lengths[track.trace] : 1, change = factor / (track.factor ?? 1);
+    track.factor = factor;
+    if (change === 1) continue;
+    for (let i = 0; i < track.start.length; ++i) {
+      track.start[i] *= change;
+      track.end[i] *= change;
+    }
+  }
+};
+
+page.scaleWords = (data, own) => {
+  if (!own) return '';
+  const longest = data.traces[data.lengths.indexOf(data.length)];
+  const lengths = data.traces.map((name, i) => `${name} ${page.time(data.lengths[i])}`).join(', ');
+  return `Each step is drawn at its own length (${lengths}); the axis is that of ${longest}.`;
+};
+
 // The first span that ends after `time`.
 page.firstAfter = (track, time) => {
   let low = 0, high = track.end.length;
@@ -69,7 +89,7 @@ page.spanFacts = (data, row, index) => {
     Operator: operators.name[op], Stream: `${row.role}, ${row.label}`, Phase: operators.phase[op],
     Microbatch: known(track.microbatch[index]), Layer: known(operators.layer[op]), Chunk: known(operators.chunk[op]),
     Bytes: operators.bytes[op] >= 0 ? page.bytes(operators.bytes[op]) : undefined,
-    Begins: page.instant(track.start[index]), Lasts: page.time(track.duration[index]),
+    Begins: page.instant(track.start[index] / (track.factor ?? 1)), Lasts: page.time(track.duration[index]),
     'Waited before': track.waited[index] > 0 ? page.time(track.waited[index]) : undefined,
   };
 };

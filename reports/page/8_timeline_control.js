@@ -5,6 +5,8 @@ page.Timeline = class {
   constructor(figure) {
     this.data = JSON.parse(figure.querySelector('script').textContent);
     this.data.tracks.forEach(page.unpackTrack);
+    this.own = this.data.own_scale;
+    page.stretchTracks(this.data, this.own);
     const {rows, height} = page.timelineRows(this.data);
     this.view = {
       from: 0, to: this.data.length, rows, scroll: 0, axis: 26, names: this.data.operators.name, marked: null,
@@ -21,6 +23,7 @@ page.Timeline = class {
         <button type="button" data-do="in">Zoom in</button>
         <button type="button" data-do="out">Zoom out</button>
         <button type="button" data-do="all">Whole step</button>
+        <button type="button" data-do="scale" hidden>Each at its own length</button>
         <span class="legend"></span>
       </div>
       <div class="timeline-scroll"><canvas tabindex="0" role="application"></canvas><div></div></div>
@@ -35,10 +38,18 @@ page.Timeline = class {
     this.tall = Math.min(height + this.view.axis, Math.max(260, innerHeight * 0.75));
     this.scroller.style.height = this.tall + 'px';
     this.scroller.lastElementChild.style.height = Math.max(0, height + this.view.axis - this.tall) + 'px';
+    this.scaleButton = this.bar.querySelector('[data-do=scale]');
+    this.scaleButton.hidden = this.data.lengths.every((length) => length === this.data.length);
+    this.note = figure.querySelector('.timeline-note');
+    this.tell();
+  }
+
+  // Below the rows: how they are drawn, and what is left out.
+  tell() {
     const left = this.data.roles_left_out;
-    if (left === 0) return;
-    figure.querySelector('.timeline-note').textContent =
-      `${left} more roles are not in this page: it would be too large. forerun predict --trace has them all.`;
+    this.scaleButton.setAttribute('aria-pressed', String(this.own));
+    this.note.textContent = page.scaleWords(this.data, this.own) + (left === 0 ? '' :
+      ` ${left} more roles are not in this page: it would be too large. The file of --trace has them all.`);
   }
 
   listen() {
@@ -168,6 +179,12 @@ page.Timeline = class {
     if (what === 'in') this.zoom(0.5, middle);
     if (what === 'out') this.zoom(2, middle);
     if (what === 'all') this.show(0, this.data.length);
+    if (what === 'scale') {
+      this.own = !this.own;
+      page.stretchTracks(this.data, this.own);
+      this.tell();
+      this.paint();
+    }
   }
 
   key(event) {

@@ -76,13 +76,19 @@ class EveryPage(PageTest):
             with self.subTest(path.name):
                 self.open(path)
                 self.assertTrue(self.browser.run("return window.hostile === undefined && !document.getElementById('hostile')"))
-        self.open(self.pages.hostile)
-        self.assertIn(HOSTILE_MODEL, self.browser.run("return document.querySelector('h1').textContent"))
+        for path in (self.pages.hostile, self.pages.plan, self.pages.measure):
+            self.open(path)
+            self.assertIn(HOSTILE_MODEL, self.browser.run("return document.querySelector('h1').textContent"), path.name)
         self.open(self.pages.compare)
         self.assertIn(HOSTILE_FILE, self.browser.run("return document.querySelector('main').textContent"))
 
     def test_has_two_themes(self):
-        self.open(self.pages.compare)
+        for path in (self.pages.compare, self.pages.plan, self.pages.measure):
+            with self.subTest(path.name):
+                self.check_themes(path)
+
+    def check_themes(self, path):
+        self.open(path)
         paper = "return getComputedStyle(document.body).backgroundColor"
         before, ink = self.browser.run(paper), "return document.querySelector('.plot svg text').getAttribute('fill')"
         text = self.browser.run(ink)
@@ -91,9 +97,11 @@ class EveryPage(PageTest):
         self.assertNotEqual(self.browser.run(ink), text)
 
     def test_prints(self):
-        self.open(self.pages.predict)
-        self.assertGreater(len(self.browser.command("Page.printToPDF")["data"]), 50_000)
-        self.assertEqual(self.browser.complaints(), [])
+        for path in (self.pages.predict, self.pages.plan, self.pages.measure):
+            with self.subTest(path.name):
+                self.open(path)
+                self.assertGreater(len(self.browser.command("Page.printToPDF")["data"]), 50_000)
+                self.assertEqual(self.browser.complaints(), [])
 
 
 class Timeline(PageTest):
@@ -179,22 +187,78 @@ class Timeline(PageTest):
         self.assertEqual(wrong, 0)
 
 
+class PredictedOverMeasured(PageTest):
+    """The step of a tiny model on the CPU."""
+
+    EXTENTS = """return [0, 1].map((trace) => Math.max(...page.timelines[0].data.tracks.filter((track) => track.trace === trace)
+        .map((track) => track.end.at(-1))))"""
+
+    def setUp(self):
+        self.open(self.pages.measure)
+        self.browser.until(f"document.querySelector('{CANVAS}').dataset.to > 0")
+
+    def test_every_row_that_both_have_stands_above_its_measured_one(self):
+        rows = self.browser.run("return page.timelines[0].view.rows.filter((row) => row.track).map((row) => row.label)")
+        self.assertEqual(rows.count("compute, predicted"), 2)  # of two stages
+        for above, below in zip(rows, rows[1:]):
+            if above.endswith("predicted") and above.replace("predicted", "measured") in rows:
+                self.assertEqual(below, above.replace("predicted", "measured"))
+
+    def test_both_steps_fill_the_width_until_one_scale_is_chosen(self):
+        predicted, measured = self.browser.run(self.EXTENTS)
+        self.assertAlmostEqual(predicted / measured, 1, delta=0.01)
+        self.assertIn("at its own length", self.browser.run("return document.querySelector('.timeline-note').textContent"))
+        self.browser.click(".timeline-bar [data-do=scale]")
+        lengths = self.browser.run("return page.timelines[0].data.lengths")
+        for told, drawn in zip(lengths, self.browser.run(self.EXTENTS)):
+            self.assertAlmostEqual(drawn / told, 1, delta=0.01)
+        self.assertEqual(self.browser.run("return document.querySelector('.timeline-note').textContent"), "")
+
+    def test_an_operator_tells_its_own_time_on_either_scale(self):
+        facts = """const timeline = page.timelines[0], row = timeline.view.rows.find((one) => one.label === 'compute, predicted');
+            return page.spanFacts(timeline.data, row, row.track.start.length - 1)"""
+        before = self.browser.run(facts)
+        self.browser.click(".timeline-bar [data-do=scale]")
+        self.assertEqual(self.browser.run(facts), before)
+
+    def test_says_that_a_cpu_measures_no_gpu(self):
+        self.assertIn("measures no GPU", self.browser.run("return document.querySelector('.lead').textContent"))
+        heads = self.browser.run("return [...document.querySelectorAll('#difference thead th')].map((head) => head.textContent)")
+        self.assertNotIn("Times as long", heads)
+
+
+class DaysAndCost(PageTest):
+    def test_each_candidate_has_bars_both_ways(self):
+        self.open(self.pages.plan)
+        lengths = self.browser.run("""return [...document.querySelectorAll('[data-chart=days_cost] .plot svg g.mark-rule line')]
+            .filter((line) => line.getAttribute('stroke-opacity') === '0.45')
+            .map((line) => [Math.abs(line.getAttribute('x2')), Math.abs(line.getAttribute('y2'))])""")
+        self.assertEqual(len(lengths), 2 * 9)  # of nine candidates, one of them on both terms
+        self.assertEqual(len([1 for along, up in lengths if along > 0]), 9)
+        self.assertEqual(len([1 for along, up in lengths if up > 0]), 9)
+
+
 class Tables(PageTest):
-    VALUES = """const table = document.querySelector('#jobs table');
-        const column = [...table.tHead.rows[0].cells].findIndex((head) => head.textContent === 'Step time');
-        return [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value).filter((value) => value).map(Number)"""
-    HEAD = "[...document.querySelectorAll('#jobs thead th')].find((head) => head.textContent === 'Step time')"
+    def check_sorting(self, section, title, least):
+        head = f"[...document.querySelectorAll('#{section} thead th')].find((head) => head.textContent === '{title}')"
+        values = f"""const head = {head}, column = head.cellIndex;
+            return [...head.closest('table').tBodies[0].rows].map((row) => row.cells[column].dataset.value)
+                .filter((value) => value).map(Number)"""
+        for order, descends in (("ascending", False), ("descending", True)):
+            self.browser.run(f"{head}.querySelector('button').click()")
+            shown = self.browser.run(values)
+            self.assertGreater(len(shown), least)
+            self.assertEqual(shown, sorted(shown, reverse=descends))
+            self.assertEqual(self.browser.run(f"return {head}.getAttribute('aria-sort')"), order)
 
     def test_sort_both_ways(self):
         self.open(self.pages.compare)
-        self.browser.run(f"{self.HEAD}.querySelector('button').click()")
-        values = self.browser.run(self.VALUES)
-        self.assertGreater(len(values), 3)
-        self.assertEqual(values, sorted(values))
-        self.assertEqual(self.browser.run(f"return {self.HEAD}.getAttribute('aria-sort')"), "ascending")
-        self.browser.run(f"{self.HEAD}.querySelector('button').click()")
-        self.assertEqual(self.browser.run(self.VALUES), sorted(values, reverse=True))
-        self.assertEqual(self.browser.run(f"return {self.HEAD}.getAttribute('aria-sort')"), "descending")
+        self.check_sorting("jobs", "Step time", 3)
+        self.open(self.pages.plan)
+        self.check_sorting("candidates", "Days", 5)
+        self.check_sorting("candidates", "Cost", 5)
+        self.open(self.pages.measure)
+        self.check_sorting("difference", "Measured, each", 10)
 
     def test_keep_the_rows_that_hold_the_words(self):
         self.open(self.pages.compare)

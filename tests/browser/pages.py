@@ -29,6 +29,28 @@ cases:
     job: {model: llama3-8b, cluster: {node: dgx-h100, nodes: 1}, training: {sequence: 8192, global_batch: 16}, strategy: {tp: 4}}
     measured: {step_time: 1.4s}
 """
+# Days and costs of eight candidates; names, sources and the model's name are hostile.
+PLAN = """\
+model: {base: llama3-8b, name: "<script>window.hostile=1</script> & \\"q\\" 'a' </title><!--"}
+tokens: 20B
+deadline: 8d
+training: {sequence: 4096, global_batch: 64}
+candidates:
+  - {node: dgx-h100, nodes: [1, 2, 4, 8]}
+  - {node: {base: dgx-a100-80gb, name: "<b id=hostile>a100"}, nodes: [1, 2, 4], rent: $1.20/h}
+  - {node: dgx-h200, nodes: 2, terms: both, rent: $3.10/h, price: $300k}
+prices: {rent: {h100-sxm: {value: $2.50/h, date: 2026-11-20, source: "<img src=x onerror=window.hostile=1>"}}}
+strategy: {tp: 2, sp: true, cp: 1, pp: 1, schedule: 1f1b, zero: 1, recompute: none, attention_kernel: flash2, overlap: {tp: none}}
+runs: 200
+"""
+# A Llama of some thousand parameters on 4 ranks of the CPU.
+TINY = """\
+model: {name: "<script>window.hostile=1</script> & \\"q\\" 'a' </title><!--", layers: 2, hidden: 16, heads: 4, kv_heads: 2,
+        head_dim: 4, ffn: 24, gated_mlp: true, activation: swiglu, vocab: 32, norm: rmsnorm, position: rope}
+cluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}
+training: {sequence: 8, global_batch: 8, micro_batch: 1, precision: bf16, optimizer: adamw}
+strategy: {tp: 2, sp: true, pp: 2}
+"""
 
 
 class Pages:
@@ -43,7 +65,13 @@ class Pages:
                                  "strategy.recompute=selective,full")
         self.search = self.page("search", "search", JOB, "--fix", "tp=4,8", "--fix", "pp=2,4", "--fix", "recompute=full")
         self.validate = self.page("validate", "validate", str(measured))
-        self.all = [self.predict, self.hostile, self.compare, self.search, self.validate]
+        plan, tiny, trace = self.folder / "plan.yaml", self.folder / "tiny.yaml", self.folder / "<u>trace.json"
+        plan.write_text(PLAN)
+        tiny.write_text(TINY)
+        self.plan = self.page("plan", "plan", str(plan))
+        self.measure = self.page("measure", "measure", str(tiny), "--backend", "cpu", "--steps", "8", "--trace", str(trace))
+        self.against = self.page("against", "explain", str(tiny), "--against", str(trace))
+        self.all = [self.predict, self.hostile, self.compare, self.search, self.validate, self.plan, self.measure, self.against]
 
     def page(self, name, *arguments):
         path = self.folder / f"{name}.html"

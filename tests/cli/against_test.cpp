@@ -89,6 +89,20 @@ TEST(Against, ValidateTakesThePredictionOfTheFileOrOfAJob) {
   EXPECT_TRUE(contains(text.out, "recorded on a CPU: its times say nothing of a GPU")) << text.out;
 }
 
+TEST(Against, APageIsWrittenByEitherCommand) {
+  const Recorded step;
+  const std::string page = step.folder / "a.html", own = step.folder / "b.html";
+  const Answer explained = forerun("explain " + step.job + " --against " + step.trace + " --html " + page);
+  ASSERT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_TRUE(contains(explained.out, "Held against")) << explained.out;
+  const std::string told = testing_support::content_of(page);
+  EXPECT_TRUE(contains(told, "<section id=\"difference\""));
+  EXPECT_TRUE(contains(told, R"("traces":["predicted","measured"])"));
+  EXPECT_FALSE(contains(told, "Times as long"));  // a CPU's times
+  ASSERT_EQ(forerun("validate --measured " + step.trace + " --html " + own).exit_code, 0);
+  EXPECT_TRUE(contains(testing_support::content_of(own), "<section id=\"difference\""));
+}
+
 TEST(Against, OptionsOfOtherQuestionsAreRefused) {
   const auto refused = [](const std::string& arguments, const std::string& text) {
     const Answer run = forerun(arguments);
@@ -97,6 +111,7 @@ TEST(Against, OptionsOfOtherQuestionsAreRefused) {
   };
   refused("explain llama3-70b-64xh100 --against t.json --sensitivity", "--against: stands beside --sensitivity");
   refused("explain llama3-70b-64xh100 --rank 0", "--rank: is of --against alone");
+  refused("explain llama3-70b-64xh100 --html a.html", "--html: is of --against alone");
   refused("explain llama3-70b-64xh100 --against /no/such.json", "/no/such.json: error: TRACE: there is no such file");
   refused("validate --measured t.json --tier A", "--tier: is of validation files, not of a recorded step");
   refused("validate a.yaml b.yaml --measured t.json", "JOB: is given 2 times");

@@ -4,12 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/config/catalogue.h"
+#include "core/config/job_reader.h"
+#include "real/measure/measurement.h"
+#include "real/trace/trace_file.h"
+#include "sim/predict.h"
 #include "tests/cli/run_forerun.h"
 
 namespace {
 
 using testing_support::Answer;
 using testing_support::contains;
+using testing_support::content_of;
 using testing_support::forerun;
 
 /// Runs forerun with this as its worker.
@@ -103,6 +109,30 @@ TEST(MeasureOnCpu, SaysThatItMeasuresNoGpu) {
   EXPECT_TRUE(contains(run.out, "times are no measurement of a GPU")) << run.out;
 }
 
+TEST(MeasureOnCpu, ThePageHoldsLossesTimelineOperatorsAndMemory) {
+  const testing_support::ScratchFolder folder;
+  const std::string page = folder / "step.html";
+  const Answer run = forerun("measure " + tiny_job(folder) + " --backend cpu --steps 3 --html " + page);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "gradient norm")) << run.out;  // the text as ever
+  const std::string told = content_of(page);
+  for (const char* id : {"timeline", "difference", "losses", "memory", "notes"}) {
+    EXPECT_TRUE(contains(told, std::string("<section id=\"") + id + "\"")) << id;
+  }
+  EXPECT_TRUE(contains(told, R"("traces":["predicted","measured"])"));
+  EXPECT_TRUE(contains(told, "which measures no GPU"));
+  EXPECT_FALSE(contains(told, "Times as long"));
+}
+
+TEST(MeasureOnCpu, EveryOperatorOfThePlanIsMeasured) {
+  const testing_support::ScratchFolder folder;
+  const std::string page = forerun("measure " + tiny_job(folder) + " --backend cpu --steps 1 --html -").out;
+  const std::size_t end = page.find(" predicted operators of rank");
+  ASSERT_NE(end, page.npos);
+  const std::string counts = page.substr(page.rfind("<p>", end) + 3, end - page.rfind("<p>", end) - 3);  // "96 of 96"
+  EXPECT_EQ(counts.substr(0, counts.find(' ')), counts.substr(counts.rfind(' ') + 1)) << counts;
+}
+
 TEST(MeasureOnCpu, RefusesByName) {
   const testing_support::ScratchFolder folder;
   const std::string job = "measure " + tiny_job(folder) + " --backend cpu";
@@ -173,6 +203,64 @@ TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
       with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "2 run " + job + " --set strategy.sp=true --steps 5 --warmup 2 --json out.json\n");
+}
+
+/// A worker that leaves what was measured on 2 GPUs: a step of 80 ms, and a trace in which everything takes twice as
+/// long as predicted.
+std::string worker_of_gpus(const testing_support::ScratchFolder& folder, const std::string& job) {
+  real::Measurement m;
+  m.job = "two layers on 2 GPUs";
+  m.gpus = 2;
+  m.steps = {base::ms(80), base::ms(80)};
+  m.time = real::spread_of(m.steps);
+  m.tokens = 2048;
+  m.losses = {11.5, 11.25};
+  m.gradient_norms = {2.5, 2.25};
+  m.memory.measured[0] = 3'000'000'000;
+  m.memory.planned[0] = 2'000'000'000;
+  m.conditions = {{"toy GPU", base::Hertz(1.5e9), base::Hertz(2e9), base::Watts(300), 40, {"power limit"}}};
+  std::ofstream(folder / "result") << real::json(m);
+  trace::Trace trace = sim::predict(config::read_job(config::load(job), config::Catalogue::find())).trace;
+  trace.length *= 2;
+  for (trace::Track& track : trace.tracks) {
+    for (trace::Span& span : track.spans) {
+      for (trace::Ticks* time : {&span.ready, &span.start, &span.end}) *time *= 2;
+    }
+  }
+  std::ofstream(folder / "trace") << real::write_trace(trace);
+  const std::string script = folder / "worker";
+  std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] || exit 0\nwhile [ $# -gt 0 ]; do\n"
+                           "  case $1 in\n    --json) cp '"
+                        << folder / "result"
+                        << "' \"$2\";;\n"
+                           "    --trace) cp '"
+                        << folder / "trace"
+                        << "' \"$2\";;\n  esac\n  shift\ndone\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  return script;
+}
+
+TEST(Measure, ThePageIsMadeOfWhatTheWorkersLeave) {
+  const testing_support::ScratchFolder folder;
+  const std::string job = llama_job(folder), page = folder / "step.html";
+  const Answer run = with_worker(worker_of_gpus(folder, job), "measure " + job + " --html " + page);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string told = content_of(page);
+  EXPECT_TRUE(contains(told, "One training step takes 80.0 ms on 2 GPUs")) << told.substr(0, 2000);
+  EXPECT_TRUE(contains(told, "the loss goes from 11.5000 to 11.2500 in 2 steps"));
+  EXPECT_TRUE(contains(told, "takes 2.00 x as long as predicted"));
+  EXPECT_TRUE(contains(told, "power limit"));
+  EXPECT_TRUE(contains(told, ">+50.0 %</td>"));  // 3 GB of 2
+}
+
+TEST(Measure, TheResultIsWrittenBesideThePage) {
+  const testing_support::ScratchFolder folder;
+  const std::string job = llama_job(folder), json = folder / "r.json", worker = worker_of_gpus(folder, job);
+  const Answer run = with_worker(worker, "measure " + job + " --json " + json + " --html " + (folder / "step.html"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(content_of(json), content_of(folder / "result"));
+  EXPECT_TRUE(content_of(folder / "step.html").starts_with("<!doctype html>"));
+  EXPECT_EQ(with_worker(worker, "measure " + job + " --html -").exit_code, 2);
 }
 
 TEST(Measure, OptionsOfAJobWithoutOneAreRefused) {

@@ -148,6 +148,19 @@ TEST(PlanCommand, TheTableHasARowForEachCandidate) {
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
 }
 
+TEST(PlanCommand, ThePageHoldsTheAnswerOfTheText) {
+  const ScratchFolder scratch;
+  const Answer run = forerun(kSmall + "--deadline 30d --html " + (scratch / "plan.html"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string page = content_of(scratch / "plan.html");
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  const std::string taken = run.out.substr(run.out.find("Take ") + 5);
+  EXPECT_TRUE(contains(page, "<p class=\"lead\">Take " + taken.substr(0, taken.find(':')))) << taken;
+  EXPECT_TRUE(contains(page, "data-chart=\"days_cost\""));
+  EXPECT_TRUE(contains(page, "2024-07, 16,384 GPUs") || contains(page, "<td>2024-07"));
+  EXPECT_EQ(forerun(kSmall + "--html - --json -").exit_code, 2);
+}
+
 TEST(PlanCommand, SlipsAreToldAsFlags) {
   EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T").err,
             "error: candidates: is missing\n  mend: add --candidates dgx-h100:32,64, or name a PLAN file\n");

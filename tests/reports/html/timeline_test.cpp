@@ -69,6 +69,30 @@ TEST(HtmlTimeline, SeveralTracesStandInOne) {
   EXPECT_EQ(json["tracks"][4]["trace"], 1);
 }
 
+TEST(HtmlTimeline, SeveralTracesBeginWithTheirFirstOperator) {
+  // The measured one begins a microsecond later; alone it would keep that. It lasts 9 us (and a picosecond) then.
+  const trace::Trace predicted = sample::trace();
+  trace::Trace measured = sample::trace();
+  for (trace::Track& track : measured.tracks) {
+    for (trace::Span& span : track.spans) {
+      for (trace::Ticks* time : {&span.ready, &span.start, &span.end}) *time += 1'000'000;
+    }
+  }
+  measured.length += 1'000'000;
+  const Json json = Json::parse(timeline_json({{"predicted", &predicted}, {"measured", &measured}}, {}));
+  EXPECT_EQ(json["tracks"][4]["gap"], json["tracks"][0]["gap"]);
+  EXPECT_EQ(json["lengths"], Json({9000, 9000}));
+  EXPECT_EQ(written(measured)["tracks"][0]["gap"], Json({1000, 0}));
+}
+
+TEST(HtmlTimeline, TheScaleIsChosenByWhoComparesTimes) {
+  const trace::Trace trace = sample::trace();
+  EXPECT_EQ(written(trace)["own_scale"], false);
+  using reports::html::TimeScale;
+  EXPECT_NE(timeline_section({{"a", &trace}, {"b", &trace}}, {}, TimeScale::own).find("\"own_scale\":true"),
+            std::string::npos);
+}
+
 TEST(HtmlTimeline, RolesThatHaveNoRoomAreCounted) {
   // Rank 0 has three spans and rank 8 two: both have room in 5, and the first always has.
   EXPECT_EQ(written(sample::trace(), 5)["roles_left_out"], 0);

@@ -1,0 +1,65 @@
+// tests/real/memory/cpu_ledger_test.cpp -- the CPU's tensors as a GPU would hold them, beside the Plan's ledger.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "real/cpu/cpu_backend.h"
+#include "real/cpu/train.h"
+#include "real/launch/world.h"
+#include "tests/real/executor/tiny.h"
+
+namespace {
+
+using plan::Category;
+
+std::int64_t of(const real::Ledger::ByCategory& bytes, Category category) {
+  return bytes[static_cast<std::size_t>(category)];
+}
+
+TEST(CpuLedger, TensorsCountInTheWidthsOfAGpuWhileTheyAreHeld) {
+  // 10 weights of bf16 are 20 bytes, 5 states of fp32 as many; a part holds the whole.
+  std::vector<real::World> worlds = real::in_process(1);
+  real::CpuBackend backend(worlds[0]);
+  real::Tensor weights = backend.allocate(10, real::kWeight);
+  const real::Tensor states = backend.allocate(5, real::kState);
+  EXPECT_EQ(of(backend.ledger().now(), Category::parameters), 20);
+  EXPECT_EQ(of(backend.ledger().now(), Category::optimizer), 20);
+  real::Tensor part = weights.part(2, 3);
+  weights = {};
+  EXPECT_EQ(backend.ledger().total(), 40);
+  part = {};
+  EXPECT_EQ(backend.ledger().total(), 20);
+  EXPECT_EQ(backend.ledger().peak(), 40);
+}
+
+TEST(CpuLedger, WhatLeavesForTheHostIsNotCounted) {
+  std::vector<real::World> worlds = real::in_process(1);
+  real::CpuBackend backend(worlds[0]);
+  const real::Tensor away = backend.to_host(backend.upload(std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(backend.ledger().total(), 0);
+  EXPECT_EQ(backend.ledger().peak(), 12);
+}
+
+TEST(CpuLedger, ATensorMayOutliveItsBackend) {
+  std::vector<real::World> worlds = real::in_process(1);
+  real::Tensor left;
+  {
+    real::CpuBackend backend(worlds[0]);
+    left = backend.allocate(1, real::kWeight);
+  }
+  EXPECT_EQ(left.count, 1);
+  left = {};
+}
+
+TEST(CpuLedger, WeightsAndStatesOfARunAreThoseOfThePlan) {
+  const spec::Job job = toy::resolved(tiny::draft(tiny::llama(), {.tp = 2, .sp = true, .pp = 2}));
+  const plan::Plan plan = plan::build(job);
+  const real::MemoryUse use = real::train_on_cpu(job, plan, tiny::tokens(job), {}, 2).memory;
+  for (const Category category : {Category::parameters, Category::optimizer}) {
+    EXPECT_GT(of(use.measured, category), 0);
+    EXPECT_EQ(of(use.measured, category), of(use.planned, category));
+  }
+  EXPECT_GT(of(use.measured, Category::activations), 0);
+  EXPECT_EQ(use.reserved, 0);
+}
+
+}  // namespace
