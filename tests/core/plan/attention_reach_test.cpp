@@ -59,7 +59,7 @@ TEST(AttentionReach, FlopsAreThoseOfEveryPairThatTheMasksLeave) {
   }
 }
 
-TEST(AttentionReach, TheSameSixKindsOfLayersAsGemma3) {
+TEST(AttentionReach, FiveOfThirtyFourLayersOfGemma3SeeEverything) {
   // 34 layers, of which 5 see all: window 32 of 128 leaves 3584 of 8192 pairs (flops_test).
   spec::Model m = toy::model();
   m.layers = 34;
