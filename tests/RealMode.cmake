@@ -17,6 +17,8 @@ if(FORERUN_HAVE_WORKER)
   add_test(NAME WorkerVersions COMMAND forerun-worker --versions)
   add_test(NAME WorkerPing COMMAND forerun-worker --ping)
   add_test(NAME WorkerSmoke COMMAND forerun-worker --smoke)
-  set_tests_properties(WorkerSmoke PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
+  # A minute of points. Which of them are void, the file says.
+  add_test(NAME WorkerCalibrate COMMAND sh -c "rm -f calibrate.points.jsonl; exec $<TARGET_FILE:forerun-worker> calibrate calibrate.points.jsonl --seconds 60 --date 2026-01-01")
+  set_tests_properties(WorkerSmoke WorkerCalibrate PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
   add_dependencies(forerun_tests forerun-worker)   # tests/cli/measure_test.cpp runs it through forerun
 endif()

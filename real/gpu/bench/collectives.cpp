@@ -106,8 +106,8 @@ std::vector<base::Seconds> Collectives::take_part(const CollectiveShape& s, int 
   const Event begin(Event::Kind::timing), end(Event::Kind::timing);
   std::vector<base::Seconds> out;
   for (int i = -2; i < repetitions; ++i) {  // two to warm up
-    enqueue({CollectiveShape::Op::all_reduce, 2 * s.ranks, s.ranks}, buffers, group,
-            stream.get());  // all meet before the clock starts
+    // All meet before the clock starts.
+    enqueue({CollectiveShape::Op::all_reduce, 2 * s.ranks, s.ranks}, buffers, group, stream.get());
     begin.record(stream);
     for (int j = 0; j < kTogether; ++j) enqueue(s, buffers, group, stream.get());
     end.record(stream);
