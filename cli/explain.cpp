@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/change_reader.h"
@@ -50,7 +51,7 @@ void refuse_what_excludes(const Arguments& args) {
 template <class Answer>
 void tell(const Answer& answer, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer));
+  if (args.get("--json") != "-" && args.get("--csv") != "-") print(reports::text(answer, stdout_style()));
 }
 
 template <class Answer>

@@ -5,6 +5,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "reports/difference.h"
@@ -39,7 +40,7 @@ int validate_measured(const Arguments& args) {
                                             : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
   const std::string json = args.get("--json");
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (json != "-" && !args.has("--quiet")) print(reports::summary(answer));
+  if (json != "-" && !args.has("--quiet")) print(reports::summary(answer, stdout_style()));
   return kAnswered;
 }
 
