@@ -11,6 +11,8 @@
 namespace reports {
 namespace {
 
+constexpr int kIndent = 15;  // of what stands below a size
+
 using result::Limit;
 using result::Limits;
 using result::Prediction;
@@ -23,6 +25,19 @@ std::string billions(std::int64_t parameters) {
   return parameters == 0 ? "-" : fmt::format("{:.1f}e9", static_cast<double>(parameters) / 1e9);
 }
 
+std::string beyond(const Limit& limit) {
+  if (!limit.next) return "the largest tried";
+  return fmt::format("{} would take {}", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
+}
+
+/// Memory and what the next size would take, behind `used` columns as far as there is room, the rest below.
+std::string below_or_beside(int used, const std::string& memory, const std::string& beyond, const Style& style) {
+  const std::string below = '\n' + std::string(kIndent, ' ');
+  if (used + 2 + columns(memory) > style.columns) return below + memory + "; " + beyond + '\n';
+  const bool all = used + 4 + columns(memory) + columns(beyond) <= style.columns;
+  return "  " + memory + (all ? "; " : ";" + below) + beyond + '\n';
+}
+
 std::string line(const Limit& limit, const Style& style) {
   const std::string name = fmt::format("  {:<12}", limit.size);
   if (!limit.refusal.empty()) return paragraph(name + "not varied: ", limit.refusal, style.columns);
@@ -32,12 +47,9 @@ std::string line(const Limit& limit, const Style& style) {
   }
   const Prediction& p = limit.prediction;
   const std::string figures =
-      fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  ", name, given, base::with_commas(*limit.reached),
+      fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}", name, given, base::with_commas(*limit.reached),
                   limit.unit, billions(limit.parameters), base::human(base::Seconds(p.step_time_s)), percent(p.mfu));
-  const std::string next =
-      limit.next ? fmt::format("; {} would take {}", base::with_commas(*limit.next), bytes(limit.next_peak_bytes))
-                 : ", the largest tried";
-  return paragraph(figures, memory(p) + next, style.columns);
+  return figures + below_or_beside(columns(figures), memory(p), beyond(limit), style);
 }
 
 std::string settings(const Limits& all, const Style& style) {
