@@ -1,5 +1,5 @@
-// cli/plot.cpp -- forerun plot CHART [what its subcommand takes] -o FILE.svg|FILE.png|FILE.vg.json [--width N] [--theme
-// T] SPDX-License-Identifier: Apache-2.0
+// cli/plot.cpp -- forerun plot CHART [what its subcommand takes] -o FILE [--width N] [--scale X] [--theme THEME]
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,12 +59,13 @@ bool among(const std::vector<Option>& options, const std::string& name) {
 
 /// Options and operands that another chart's subcommand takes.
 void refuse_what_it_does_not_take(const Plot& plot, const Arguments& args) {
+  const Command& command = command_of(plot);
   std::vector<base::Fault> faults;
   for (const Option& option : options()) {
-    if (!args.has(option.name) || among(own_options(), option.name) || among(plot.of->options, option.name)) continue;
-    faults.push_back({option.name, "does not go with a chart of `forerun " + plot.of->name + "`", "leave it out", {}});
+    if (!args.has(option.name) || among(own_options(), option.name) || among(command.options, option.name)) continue;
+    faults.push_back({option.name, "does not go with a chart of `forerun " + plot.of + "`", "leave it out", {}});
   }
-  if (!plot.of->operands.back().repeatable && args.operands().size() > 2) {
+  if (!command.operands.back().repeatable && args.operands().size() > 2) {
     faults.push_back({args.operands()[2], "is one operand too many", plot.name + " shows one job", {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
@@ -142,7 +143,7 @@ std::string names() {
 
 std::string notes() {
   std::string out = "charts, and the subcommand whose operands and options each takes:\n";
-  for (const Plot& plot : plots()) out += fmt::format("  {:<14} {:<9} {}\n", plot.name, plot.of->name, plot.shows);
+  for (const Plot& plot : plots()) out += fmt::format("  {:<14} {:<9} {}\n", plot.name, plot.of, plot.shows);
   return out +
          "\nNeeds the programs node and, for PNG, rsvg-convert: Debian's nodejs and librsvg2-bin.\n"
          "\nexit codes: 0 drawn, 2 the input is wrong or a program is missing\n";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plots.h"
 
+#include <algorithm>
+#include <cassert>
+
 #include "cli/answers.h"
 #include "cli/job_flags.h"
 #include "core/base/fault.h"
@@ -57,22 +60,29 @@ MaybeChart errors(const Arguments& args) { return html::error_chart(validated(ar
 
 const std::vector<Plot>& plots() {
   static const std::vector<Plot> all{
-      {"step", "the step's time, part by part", &predict, of_prediction<html::step_chart>},
-      {"gpu-use", "what each stage's GPUs do", &predict, gpu_use},
-      {"memory", "what fills a GPU, by category", &predict, of_prediction<html::memory_chart>},
-      {"memory-time", "memory during the step", &predict, memory_time},
-      {"communication", "time of communication by axis", &predict, of_prediction<html::communication_chart>},
-      {"links", "load of the links", &predict, of_topology<html::link_chart>},
-      {"topology", "where the ranks sit", &predict, of_topology<html::topology_chart>},
-      {"sensitivity", "inputs that change the step most", &predict, sensitivity},
-      {"interval", "reasons for the interval", &predict, of_prediction<html::interval_chart>},
-      {"comparison", "step times of jobs with their intervals", &compare, comparison},
-      {"trade-off", "time against memory of jobs", &compare, trade_off},
-      {"front", "time against memory of strategies", &search, front},
-      {"accuracy", "predicted against measured steps", &validate, accuracy},
-      {"errors", "how the errors are spread", &validate, errors},
+      {"step", "the step's time, part by part", "predict", of_prediction<html::step_chart>},
+      {"gpu-use", "what each stage's GPUs do", "predict", gpu_use},
+      {"memory", "what fills a GPU, by category", "predict", of_prediction<html::memory_chart>},
+      {"memory-time", "memory during the step", "predict", memory_time},
+      {"communication", "time of communication by axis", "predict", of_prediction<html::communication_chart>},
+      {"links", "load of the links", "predict", of_topology<html::link_chart>},
+      {"topology", "where the ranks sit", "predict", of_topology<html::topology_chart>},
+      {"sensitivity", "inputs that change the step most", "predict", sensitivity},
+      {"interval", "reasons for the interval", "predict", of_prediction<html::interval_chart>},
+      {"comparison", "step times of jobs with their intervals", "compare", comparison},
+      {"trade-off", "time against memory of jobs", "compare", trade_off},
+      {"front", "time against memory of strategies", "search", front},
+      {"accuracy", "predicted against measured steps", "validate", accuracy},
+      {"errors", "how the errors are spread", "validate", errors},
   };
   return all;
+}
+
+const Command& command_of(const Plot& plot) {
+  const std::vector<const Command*> all = commands();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Command* one) { return one->name == plot.of; });
+  assert(found != all.end());
+  return **found;
 }
 
 const Plot& plot_named(const std::string& name) {

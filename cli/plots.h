@@ -15,12 +15,15 @@ namespace cli {
 struct Plot {
   std::string name;   // "memory-time"
   std::string shows;  // one line of the help
-  const Command* of;  // whose operands and options it takes
+  std::string of;     // whose operands and options it takes: "predict"
   /// Nothing: another process of the launch draws it. Throws base::InputError, as that subcommand does.
   std::optional<reports::html::Chart> (*chart)(const Arguments&);
 };
 
 const std::vector<Plot>& plots();
+
+/// The subcommand of that name.
+const Command& command_of(const Plot&);
 
 /// Throws base::InputError, with the nearest name.
 const Plot& plot_named(const std::string&);

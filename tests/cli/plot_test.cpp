@@ -151,6 +151,14 @@ TEST_F(Plot, WhatAChartDoesNotTakeIsRefusedByName) {
             "error: b: is one operand too many\n  mend: step shows one job\n");
 }
 
+TEST(PlotHelp, SaysOfEachChartWhoseCommandLineItTakes) {
+  const std::string help = forerun("plot --help").out;
+  for (const char* line : {"\n  step           predict ", "\n  trade-off      compare ", "\n  front          search ",
+                           "\n  errors         validate "}) {
+    EXPECT_TRUE(contains(help, line)) << line << help;
+  }
+}
+
 TEST(PlotFaults, AreToldWithTheirMend) {
   EXPECT_EQ(forerun("plot stepp").err, "error: CHART: there is no chart 'stepp'\n  mend: did you mean step?\n");
   EXPECT_EQ(forerun("plot").err, "error: CHART: is missing\n  mend: name a chart; `forerun plot --help` shows all\n");
