@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -68,6 +70,16 @@ TEST_F(Plot, WithoutNodeItNamesThePackageAndWorksNothingOut) {
   EXPECT_EQ(run.err,
             "error: plot: needs the program node, which has Vega draw charts; it is not on the PATH\n"
             "  mend: install Debian's nodejs (apt-get install nodejs)\n");
+}
+
+TEST_F(Plot, WhatNodeComplainsOfIsToldAndNothingIsWritten) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "node") << "#!/bin/sh\necho 'no such thing' >&2\nexit 1\n";
+  std::filesystem::permissions(folder / "node", std::filesystem::perms::owner_all);
+  const Answer run = with_only(folder, {}, std::string("plot step ") + kJob + "-o '" + (folder / "step.svg") + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: plot: node failed: no such thing")) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "step.svg"));
 }
 
 TEST_F(DrawnPlot, WithoutRsvgConvertThereIsNoPng) {
