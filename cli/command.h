@@ -27,7 +27,7 @@ struct Command {
 };
 
 extern const Command predict, compare, search, purchase, scale, fit, explain, calibrate, validate, export_job,
-    import_logs, measure, list, show, completion;
+    import_logs, measure, plot, list, show, completion;
 
 /// All of them, in the order of `forerun --help`; defined in main.cpp.
 std::vector<const Command*> commands();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/answers.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/html.h"
@@ -102,13 +103,7 @@ int run(const Arguments& args) {
   } outputs[] = {{"--json", reports::json}, {"--csv", reports::csv}, {"--markdown", reports::markdown}};
   const std::string taken = on_stdout(args, {"--json", "--csv", "--markdown", "--html"});
   check_html(args);
-  const config::Catalogue catalogue = config::Catalogue::find();
-  const std::vector<Combination> variations = combinations(cli::variations(args));
-  std::vector<sim::Candidate> all;
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, args.operands().size()); ++i) {
-    for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
-  }
-  const result::Comparison answer = sim::compare(std::move(all));
+  const result::Comparison answer = compared(args);
   for (const auto& output : outputs) {
     write_if_asked(args, output.flag, [&] { return output.write(answer); });
   }
@@ -127,6 +122,16 @@ Operand job_operands() {
 }
 
 }  // namespace
+
+result::Comparison compared(const Arguments& args) {
+  const config::Catalogue catalogue = config::Catalogue::find();
+  const std::vector<Combination> variations = combinations(cli::variations(args));
+  std::vector<sim::Candidate> all;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, args.operands().size()); ++i) {
+    for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
+  }
+  return sim::compare(std::move(all));
+}
 
 const Command compare{
     .name = "compare",

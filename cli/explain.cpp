@@ -10,6 +10,7 @@
 #include "cli/job_flags.h"
 #include "cli/measured_page.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/change_reader.h"
@@ -51,7 +52,7 @@ void refuse_what_excludes(const Arguments& args) {
 template <class Answer>
 void tell(const Answer& answer, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (on_stdout(args, kFiles).empty()) print(reports::text(answer));
+  if (on_stdout(args, kFiles).empty()) print(reports::text(answer, stdout_style()));
 }
 
 template <class Answer>

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
 #include "core/base/text.h"
@@ -94,7 +95,7 @@ int run(const Arguments& args) {
   answer.limits.resize(sizes.size());
   base::parallel_for(sizes.size(), [&](std::size_t i) { answer.limits[i] = limit_of(sizes[i], tree, catalogue); });
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  if (args.get("--json") != "-") print(reports::text(answer));
+  if (args.get("--json") != "-") print(reports::text(answer, stdout_style()));
   const bool any = std::ranges::any_of(answer.limits, [](const auto& limit) { return limit.reached.has_value(); });
   return any ? kAnswered : kDoesNotFit;
 }

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/man_page.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/heap.h"
 #include "core/base/text.h"
@@ -19,8 +20,8 @@
 namespace cli {
 namespace {
 
-const std::array kCommands{&predict,  &compare,    &search,      &purchase, &scale, &fit,  &explain,   &calibrate,
-                           &validate, &export_job, &import_logs, &measure,  &list,  &show, &completion};
+const std::array kCommands{&predict,   &compare,  &search,     &purchase,    &scale,   &fit,  &explain, &plot,
+                           &calibrate, &validate, &export_job, &import_logs, &measure, &list, &show,    &completion};
 
 std::string help() {
   std::string out =
@@ -76,6 +77,12 @@ int run(const std::vector<std::string>& words) {
   return kAnswered;
 }
 
+/// Tells why and returns the exit code.
+int failed(const std::string& why, int exit_code) {
+  std::cerr << inked_faults(why, stderr_style());
+  return exit_code;
+}
+
 }  // namespace
 
 std::vector<const Command*> commands() { return {kCommands.begin(), kCommands.end()}; }
@@ -87,17 +94,15 @@ int main(int argc, char** argv) {
   try {
     return cli::run({argv + 1, argv + argc});
   } catch (const base::InputError& error) {
-    std::cerr << error.what() << '\n';
-    return cli::kInputIsWrong;
+    return cli::failed(error.what(), cli::kInputIsWrong);
   } catch (const base::DeviceError& error) {
-    std::cerr << "error: " << error.what() << '\n';
-    return cli::kDeviceFailed;
+    return cli::failed(std::string("error: ") + error.what(), cli::kDeviceFailed);
   } catch (const std::bad_alloc&) {
-    std::cerr
-        << "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less\n";
-    return cli::kInputIsWrong;
+    return cli::failed(
+        "error: there is not enough memory on this machine for this job\n  mend: without --unfold it needs less",
+        cli::kInputIsWrong);
   } catch (const std::exception& error) {
-    std::cerr << "error: forerun itself is wrong, please report it: " << error.what() << '\n';
-    return cli::kOurMistake;
+    return cli::failed(std::string("error: forerun itself is wrong, please report it: ") + error.what(),
+                       cli::kOurMistake);
   }
 }

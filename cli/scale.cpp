@@ -14,6 +14,7 @@
 #include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
 #include "core/config/catalogue.h"
@@ -168,7 +169,7 @@ int run(const Arguments& args) {
   }
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   for (const result::ScalingCurve& curve : answer.curves) {
     for (const ScalingPoint& point : curve.points) {
       if (point.row.status == ComparisonRow::Status::fits) return kAnswered;

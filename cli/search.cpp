@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/answers.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/html.h"
@@ -49,6 +50,27 @@ sim::Objective objective_of(const Arguments& args) {
 int run(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
   check_html(args);
+  std::optional<result::Search> found = searched(args);
+  if (!found) return kAnswered;  // by another process
+  const result::Search& answer = *found;
+  write_if_asked(args, "--json", [&] { return reports::json(answer); });
+  write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
+  write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
+  if (!answer.complete) return kInterrupted;
+  return answer.results.empty() ? kDoesNotFit : kAnswered;
+}
+
+std::vector<Option> with_output_flags(std::vector<Option> own) {
+  own.push_back({"--json", "FILE", "write the result (docs/output.md); - prints only it"});
+  own.push_back({"--csv", "FILE", "write a table for spreadsheets; - prints only it"});
+  own.push_back(html_option());
+  return own;
+}
+
+}  // namespace
+
+std::optional<result::Search> searched(const Arguments& args) {
   sim::SearchOptions options;
   options.by = objective_of(args);
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
@@ -67,32 +89,23 @@ int run(const Arguments& args) {
   const Interruption interruption;
   options.stop = interruption.asked();
   std::optional<result::Search> found = search_together(open, options);
-  if (!found) return kAnswered;  // by another process
-  result::Search& answer = *found;
-  answer.by = kObjectives[static_cast<std::size_t>(options.by)];
-  write_if_asked(args, "--json", [&] { return reports::json(answer); });
-  write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
-  write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
-  if (taken.empty()) print(reports::text(answer, stdout_style()));
-  if (!answer.complete) return kInterrupted;
-  return answer.results.empty() ? kDoesNotFit : kAnswered;
+  if (found) found->by = kObjectives[static_cast<std::size_t>(options.by)];
+  return found;
 }
 
-}  // namespace
+std::vector<Option> search_options() {
+  return with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
+                             "step_time cost memory energy tokens_per_dollar"},
+                            {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+                            {"--top", "N", "how many strategies are shown; 10 by default"},
+                            {"--threads", "N", "0, the default: one for each core"}});
+}
 
 const Command search{
     .name = "search",
     .summary = "Finds the best strategy for a model on a cluster.",
     .operands = {job_operand()},
-    .options = with_job_flags(
-        with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
-                            "step_time cost memory energy tokens_per_dollar"},
-                           {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
-                           {"--top", "N", "how many strategies are shown; 10 by default"},
-                           {"--threads", "N", "0, the default: one for each core"},
-                           {"--json", "FILE", "write the result (docs/output.md); - prints only it"},
-                           {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
-                           html_option()})),
+    .options = with_job_flags(with_output_flags(search_options())),
     .notes =
         job_notes() +
         "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"

@@ -16,7 +16,7 @@
 namespace cli {
 namespace {
 
-const char kFrom[] = "--from", kTo[] = "--to";
+const char kFrom[] = "--from", kTo[] = "--to", kMemory[] = "--memory";
 
 double instant(const Arguments& args, const char* option, double otherwise, std::vector<base::Fault>& faults) {
   if (!args.has(option)) return otherwise;
@@ -43,14 +43,17 @@ reports::Window window_from(const Arguments& args, double step_time_s) {
 }  // namespace
 
 std::vector<Option> schedule_options() {
-  return with_job_flags({{kFrom, "TIME", "draw the step from there: 200ms"}, {kTo, "TIME", "and up to there"}});
+  return with_job_flags({{kFrom, "TIME", "draw the step from there: 200ms"},
+                         {kTo, "TIME", "and up to there"},
+                         {kMemory, "", "what each stage has allocated, below its passes"}});
 }
 
 int show_schedule(const Arguments& args) {
   if (args.operands().size() > 2) {
     throw base::InputError({{"JOB", "'" + args.operands()[2] + "' is one operand too many", "name one job", {}}});
   }
-  const result::Schedule schedule = sim::schedule_of(job_from(args.behind_first_operand(), config::Catalogue::find()));
+  const result::Schedule schedule =
+      sim::schedule_of(job_from(args.behind_first_operand(), config::Catalogue::find()), args.has(kMemory));
   const reports::Window window = window_from(args, schedule.step_time_s);
   write_if_asked(args, "--json", [&] { return reports::json(schedule); });
   if (args.get("--json") != "-") print(reports::text(schedule, stdout_style(), window));

@@ -7,11 +7,13 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/answers.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/html.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/validate_measured.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
@@ -173,8 +175,9 @@ std::string text_of(const Answer& answer, const Arguments& args) {
   if (args.has("--ranking")) return reports::ranking_markdown(answer.validation);
   if (args.has("--fit-interval")) return reports::interval_fit_text(sim::fit_interval(answer.validation.files));
   if (answer.holdout) return reports::holdout_text(*answer.holdout);
-  std::string text = reports::validation_text(answer.validation);
-  for (const result::ValidationGrouping& grouping : answer.groupings) text += reports::grouping_text(grouping);
+  std::string text = reports::validation_text(answer.validation, stdout_style());
+  for (const result::ValidationGrouping& grouping : answer.groupings)
+    text += reports::grouping_text(grouping, stdout_style());
   return text;
 }
 
@@ -198,6 +201,12 @@ int run(const Arguments& args) {
 
 }  // namespace
 
+result::Validation validated(const Arguments& args) { return answer_to(request_of(args), args).validation; }
+
+Option tier_option() {
+  return {"--tier", "A|B", "only cases of this tier: A is complete, B assumes something", false, "A B"};
+}
+
 const Command validate{
     .name = "validate",
     .summary = "Holds predictions against published measurements, or against a step measured here.",
@@ -205,7 +214,7 @@ const Command validate{
                   "validation files (docs/validation.md), such as validation/published/*.yaml; of --measured a JOB",
                   true, "<files>"}},
     .options =
-        {{"--tier", "A|B", "only cases of this tier: A is complete, B assumes something", false, "A B"},
+        {tier_option(),
          {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
          {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
          {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},

@@ -7,6 +7,7 @@
 #include "cli/job_flags.h"
 #include "cli/measured_page.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "reports/difference.h"
@@ -43,7 +44,7 @@ int validate_measured(const Arguments& args) {
                               : held_against(job_from(args, config::Catalogue::find()), args, kMeasured);
   write_if_asked(args, "--json", [&] { return reports::json(against.difference); });
   write_measured_page({nullptr, nullptr, &against, "validate"}, args);
-  if (taken.empty() && !args.has("--quiet")) print(reports::summary(against.difference));
+  if (taken.empty() && !args.has("--quiet")) print(reports::summary(against.difference, stdout_style()));
   return kAnswered;
 }
 

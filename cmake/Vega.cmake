@@ -1,12 +1,12 @@
 # The parts of the HTML reports, embedded into `reports`: our page's style and scripts, the charts' specifications, and Vega
-# itself where Debian's libjs-vega is installed. Without it everything builds, and `--html` says what is missing.
+# itself where Debian's libjs-vega is installed. Without it everything builds, and `--html` and `plot` say what is missing.
 # SPDX-License-Identifier: Apache-2.0
 find_path(FORERUN_VEGA_FOLDER vega-view.min.js PATHS /usr/share/javascript/vega NO_DEFAULT_PATH
           DOC "Folder of Vega's parts, vega-view.min.js and so on")
 
 set(page_assets ${PROJECT_BINARY_DIR}/page_assets)
 file(GLOB asset_files CONFIGURE_DEPENDS LIST_DIRECTORIES false ${PROJECT_SOURCE_DIR}/reports/page/*.css
-     ${PROJECT_SOURCE_DIR}/reports/page/*.js ${PROJECT_SOURCE_DIR}/reports/charts/*.vg.json)
+     ${PROJECT_SOURCE_DIR}/reports/page/*.js ${PROJECT_SOURCE_DIR}/reports/charts/*.vg.json ${PROJECT_SOURCE_DIR}/reports/plot/*.cjs)
 list(SORT asset_files)
 
 if(FORERUN_VEGA_FOLDER)
@@ -18,7 +18,7 @@ if(FORERUN_VEGA_FOLDER)
     DEPENDS ${PROJECT_SOURCE_DIR}/cmake/JoinVega.cmake ${vega_parts} VERBATIM)
   list(APPEND asset_files ${vega})
 else()
-  message(STATUS "Vega: not found, --html is off (install libjs-vega and configure again)")
+  message(STATUS "Vega: not found, --html and plot are off (install libjs-vega and configure again)")
 endif()
 
 # The assembler reads the files; the compiler never sees their text.

@@ -40,21 +40,23 @@ int width_of(const std::vector<Row>& rows) {
   return std::min(width, 34);
 }
 
-std::string memory(const Prediction& p) {
+std::string memory(const Prediction& p, const Style& style) {
   const auto bytes = [](std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); };
-  return fmt::format("{} of {}{}", bytes(p.peak_bytes), bytes(p.capacity_bytes), p.fits ? "" : ", too much");
+  return fmt::format("{} of {}{}", bytes(p.peak_bytes), bytes(p.capacity_bytes),
+                     p.fits ? "" : ", " + inked("too much", Ink::red, style));
 }
 
-std::string steps(const std::vector<Row>& rows, int width) {
+std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
   std::string out = fmt::format("\n  {:<{}} {:>10} {:>8} {:>12} {:>7}  {}\n", "", width, "step time", "", "tokens/s",
                                 "MFU", "memory");
   const double before = rows.front().step->step_time_s;
   for (const Row& row : rows) {
     const Prediction& p = *row.step;
     const std::string change =
-        &row == &rows.front() ? "" : fmt::format("{:+.1f} %", (p.step_time_s / before - 1) * 100);
-    out += fmt::format("  {:<{}} {:>10} {:>8} {:>12} {:>7}  {}\n", row.name, width, seconds(p.step_time_s), change,
-                       base::with_commas(static_cast<long long>(p.tokens_per_s)), percent(p.mfu), memory(p));
+        fmt::format("{:>8}", &row == &rows.front() ? "" : fmt::format("{:+.1f} %", (p.step_time_s / before - 1) * 100));
+    out += fmt::format("  {:<{}} {:>10} {} {:>12} {:>7}  {}\n", row.name, width, seconds(p.step_time_s),
+                       inked(change, p.step_time_s > before ? Ink::red : Ink::green, style),
+                       base::with_commas(static_cast<long long>(p.tokens_per_s)), percent(p.mfu), memory(p, style));
   }
   return out;
 }
@@ -77,10 +79,10 @@ Shown shown_shares(const std::vector<Row>& rows) {
 }
 
 /// One column a share, as many below one another as the screen is wide.
-std::string shares(const std::vector<Row>& rows, int width) {
+std::string shares(const std::vector<Row>& rows, int width, const Style& style) {
   constexpr int kColumn = 11;
   const Shown shown = shown_shares(rows);
-  const auto most = static_cast<std::size_t>(std::max(1, (kColumns - 2 - width) / kColumn));
+  const auto most = static_cast<std::size_t>(std::max(1, (style.columns - 2 - width) / kColumn));
   std::string out;
   for (std::size_t begin = 0; begin < shown.size(); begin += most) {
     const Shown part(shown.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -123,10 +125,11 @@ Json step_json(const Prediction& p) {
 
 }  // namespace
 
-std::string text(const Alternatives& a) {
+std::string text(const Alternatives& a, const Style& style) {
   const std::vector<Row> rows = rows_of(a);
   const int width = std::max(width_of(rows), 19);
-  return paragraph("", a.before.job) + steps(rows, width) + shares(rows, width) + settings(a);
+  return paragraph("", a.before.job, style.columns) + steps(rows, width, style) + shares(rows, width, style) +
+         settings(a);
 }
 
 std::string json(const Alternatives& a) {

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "core/result/alternatives.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// The tables that `forerun explain --what-if` prints.
-std::string text(const result::Alternatives&);
+std::string text(const result::Alternatives&, const Style& = {});
 
 /// One JSON object, indented, with a newline at its end.
 std::string json(const result::Alternatives&);

@@ -52,20 +52,22 @@ bool is_worth_telling(const DifferencePart& part, const StepDifference& d) {
   return part.kind == Kind::operators && ratio(part) > 0 && most >= kWorthTelling * static_cast<double>(d.predicted_ps);
 }
 
-std::string head(const StepDifference& d) {
-  std::string out = d.job.empty() ? "" : paragraph("", d.job);
-  out += paragraph("", fmt::format("Held against {} ({}): rank {}, stage {}", d.trace, d.source, d.rank, d.stage));
+std::string head(const StepDifference& d, const Style& style) {
+  std::string out = d.job.empty() ? "" : paragraph("", d.job, style.columns);
+  out += paragraph("", fmt::format("Held against {} ({}): rank {}, stage {}", d.trace, d.source, d.rank, d.stage),
+                   style.columns);
   const double share =
       static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
-  return out + fmt::format("\nStep time {} predicted, {} measured: {} ({:+.1f} %)\n", seconds(d.predicted_ps),
-                           seconds(d.measured_ps), signed_seconds(d.difference_ps()), share * 100);
+  const std::string off = fmt::format("{} ({:+.1f} %)", signed_seconds(d.difference_ps()), share * 100);
+  return out + fmt::format("\nStep time {} predicted, {} measured: {}\n", seconds(d.predicted_ps),
+                           seconds(d.measured_ps), inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style));
 }
 
-std::string sentences(const StepDifference& d) {
+std::string sentences(const StepDifference& d, const Style& style) {
   const Findings found = findings(d);
   std::string out;
   for (const std::string& line : found.apart) out += "  " + line + '\n';
-  if (!found.close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close);
+  if (!found.close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close, style.columns);
   return out;
 }
 
@@ -154,9 +156,9 @@ std::string kernels(const StepDifference& d) {
   return fmt::format("\n  {:<20}{:>8}{:>11}{:>11}  {}\n", "measured kernels", "count", "each", "all", "name") + all;
 }
 
-std::string notes(const StepDifference& d) {
+std::string notes(const StepDifference& d, const Style& style) {
   std::string out = d.notes.empty() ? "" : "\nNotes\n";
-  for (const std::string& note : d.notes) out += paragraph("  - ", note);
+  for (const std::string& note : d.notes) out += paragraph("  - ", note, style.columns);
   return out;
 }
 
@@ -187,10 +189,12 @@ Findings findings(const StepDifference& d) {
   return out;
 }
 
-std::string summary(const StepDifference& d) { return head(d) + sentences(d) + families(d) + notes(d); }
+std::string summary(const StepDifference& d, const Style& style) {
+  return head(d, style) + sentences(d, style) + families(d) + notes(d, style);
+}
 
-std::string text(const StepDifference& d) {
-  return head(d) + sentences(d) + families(d) + operators(d) + gaps(d) + kernels(d) + notes(d);
+std::string text(const StepDifference& d, const Style& style) {
+  return head(d, style) + sentences(d, style) + families(d) + operators(d) + gaps(d) + kernels(d) + notes(d, style);
 }
 
 }  // namespace reports

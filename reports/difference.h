@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "core/result/difference.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// What differs in sentences, then by family.
-std::string summary(const result::StepDifference&);
+std::string summary(const result::StepDifference&, const Style& = {});
 
 /// The same, then the operators (or kernels) and the idle time that make most of it, as many as fit on a screen.
-std::string text(const result::StepDifference&);
+std::string text(const result::StepDifference&, const Style& = {});
 
 /// One JSON object with all families and parts, indented, with a newline at its end.
 std::string json(const result::StepDifference&);

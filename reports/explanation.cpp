@@ -21,8 +21,8 @@ using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
-constexpr double kLeastSaved = 0.0005;  // of the step: less shows as 0.0 %
-constexpr int kNameColumns = 34;
+constexpr double kLeastSaved = 0.0005;                                             // of the step: less shows as 0.0 %
+constexpr int kOtherColumns = 66, kFewestNameColumns = 20, kMostNameColumns = 60;  // of the table of operators
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 
@@ -31,17 +31,28 @@ std::string spaced(std::string name) {
   return name;
 }
 
-std::string cut(const std::string& name) {
-  return name.size() <= kNameColumns ? name : name.substr(0, kNameColumns - 2) + "..";
+int name_columns(const Style& style) {
+  return std::clamp(style.columns - kOtherColumns, kFewestNameColumns, kMostNameColumns);
 }
 
-std::string shares(const Explanation& e) {
+std::string cut(const std::string& name, int width) {
+  return columns(name) <= width ? name : name.substr(0, static_cast<std::size_t>(width) - 2) + "..";
+}
+
+/// Yellow: time in which nothing is worked out.
+Ink ink_of(const std::string& category) {
+  const bool lost = category == "waiting" || category == "bubble" || category == "host";
+  return lost ? Ink::yellow : Ink::cyan;
+}
+
+std::string shares(const Explanation& e, const Style& style) {
   std::string out = "\nThe critical path, by what it spends its time on\n";
   for (const PathShare& part : e.categories) {
     const double share = part.time_s / e.step_time_s;
     const std::string length = bar(share, 40);
     out += fmt::format("  {:<14}{:>10}{:>9}{:>12}{}{}\n", spaced(part.name), seconds(part.time_s), percent(share),
-                       base::with_commas(part.count) + " x", length.empty() ? "" : "  ", length);
+                       base::with_commas(part.count) + " x", length.empty() ? "" : "  ",
+                       inked(length, ink_of(part.name), style));
   }
   if (e.stages.size() < 2) return out;
   std::string stages;
@@ -50,7 +61,7 @@ std::string shares(const Explanation& e) {
         fmt::format("{}stage {} {}", i ? ", " : "", e.stages[i].name, percent(e.stages[i].time_s / e.step_time_s));
   }
   if (e.stages.size() > kMostStages) stages += fmt::format(", and {} more", e.stages.size() - kMostStages);
-  return out + paragraph("  runs through ", stages);
+  return out + paragraph("  runs through ", stages, style.columns);
 }
 
 std::string rate(const PathOperator& op) {
@@ -60,9 +71,10 @@ std::string rate(const PathOperator& op) {
   return fmt::format("{:>13}{:>8}", number, op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : "");
 }
 
-std::string operators(const Explanation& e) {
-  std::string out = fmt::format("\n  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{:>13}{:>8}\n", "operators on it", kNameColumns,
-                                "phase", "count", "time", "share", "mean", "rate", "of peak");
+std::string operators(const Explanation& e, const Style& style) {
+  const int width = name_columns(style);
+  std::string out = fmt::format("\n  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{:>13}{:>8}\n", "operators on it", width, "phase",
+                                "count", "time", "share", "mean", "rate", "of peak");
   double shown = 0;
   std::size_t at = 0;
   for (; at < e.operators.size() && at < kMostOperators; ++at) {
@@ -70,15 +82,16 @@ std::string operators(const Explanation& e) {
     shown += op.time_s;
     // Host time is told by what it held up.
     const bool held = op.category == "host" || op.category == "waiting";
-    out += fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{}\n", cut(held ? op.category + ": " + op.name : op.name),
-                       kNameColumns, op.phase, base::with_commas(op.count), seconds(op.time_s),
-                       percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op));
+    out +=
+        fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{}\n", cut(held ? op.category + ": " + op.name : op.name, width),
+                    width, op.phase, base::with_commas(op.count), seconds(op.time_s),
+                    percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op));
   }
   if (at < e.operators.size()) {
     const double rest = e.step_time_s - shown;
     out +=
         fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
-                    kNameColumns, "", "", seconds(rest), percent(rest / e.step_time_s));
+                    width, "", "", seconds(rest), percent(rest / e.step_time_s));
   }
   return out;
 }
@@ -94,9 +107,9 @@ std::string what_if(const Explanation& e) {
   return out;
 }
 
-std::string warnings(const Explanation& e) {
+std::string warnings(const Explanation& e, const Style& style) {
   std::string out = e.warnings.empty() ? "" : "\nWarnings\n";
-  for (const std::string& line : e.warnings) out += paragraph("  - ", line);
+  for (const std::string& line : e.warnings) out += paragraph("  - ", line, style.columns);
   return out;
 }
 
@@ -109,12 +122,13 @@ Json shares_json(const std::vector<PathShare>& shares, const char* key) {
 
 }  // namespace
 
-std::string text(const Explanation& e) {
-  std::string out = paragraph("", e.job) + fmt::format("\nStep time {}\n", seconds(e.step_time_s));
+std::string text(const Explanation& e, const Style& style) {
+  std::string out = paragraph("", e.job, style.columns) + fmt::format("\nStep time {}\n", seconds(e.step_time_s));
   if (!e.fits)
-    out += "It does not fit into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
+    out += inked("It does not fit", Ink::red, style) +
+           " into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
   if (!(e.step_time_s > 0)) return out;
-  return out + shares(e) + operators(e) + what_if(e) + warnings(e);
+  return out + shares(e, style) + operators(e, style) + what_if(e) + warnings(e, style);
 }
 
 std::string json(const Explanation& e) {

@@ -11,6 +11,8 @@
 namespace reports {
 namespace {
 
+constexpr int kIndent = 15;  // of what stands below a size
+
 using result::Limit;
 using result::Limits;
 using result::Prediction;
@@ -23,26 +25,40 @@ std::string billions(std::int64_t parameters) {
   return parameters == 0 ? "-" : fmt::format("{:.1f}e9", static_cast<double>(parameters) / 1e9);
 }
 
-std::string line(const Limit& limit) {
-  const std::string name = fmt::format("  {:<12}", limit.size);
-  if (!limit.refusal.empty()) return paragraph(name + "not varied: ", limit.refusal);
-  const std::string given = base::with_commas(limit.given);
-  if (!limit.reached) return fmt::format("{} {:>10} {:>10}  no value fits\n", name, given, "-");
-  const Prediction& p = limit.prediction;
-  std::string out = fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  {}", name, given,
-                                base::with_commas(*limit.reached), limit.unit, billions(limit.parameters),
-                                base::human(base::Seconds(p.step_time_s)), percent(p.mfu), memory(p));
-  if (!limit.next) return out + ", the largest tried\n";
-  return out + fmt::format("; {} would take {}\n", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
+std::string beyond(const Limit& limit) {
+  if (!limit.next) return "the largest tried";
+  return fmt::format("{} would take {}", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
 }
 
-std::string settings(const Limits& all) {
+/// Memory and what the next size would take, behind `used` columns as far as there is room, the rest below.
+std::string below_or_beside(int used, const std::string& memory, const std::string& beyond, const Style& style) {
+  const std::string below = '\n' + std::string(kIndent, ' ');
+  if (used + 2 + columns(memory) > style.columns) return below + memory + "; " + beyond + '\n';
+  const bool all = used + 4 + columns(memory) + columns(beyond) <= style.columns;
+  return "  " + memory + (all ? "; " : ";" + below) + beyond + '\n';
+}
+
+std::string line(const Limit& limit, const Style& style) {
+  const std::string name = fmt::format("  {:<12}", limit.size);
+  if (!limit.refusal.empty()) return paragraph(name + "not varied: ", limit.refusal, style.columns);
+  const std::string given = base::with_commas(limit.given);
+  if (!limit.reached) {
+    return fmt::format("{} {:>10} {:>10}  {}\n", name, given, "-", inked("no value fits", Ink::red, style));
+  }
+  const Prediction& p = limit.prediction;
+  const std::string figures =
+      fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}", name, given, base::with_commas(*limit.reached),
+                  limit.unit, billions(limit.parameters), base::human(base::Seconds(p.step_time_s)), percent(p.mfu));
+  return figures + below_or_beside(columns(figures), memory(p), beyond(limit), style);
+}
+
+std::string settings(const Limits& all, const Style& style) {
   std::string out;
   for (const Limit& limit : all.limits) {
     std::string flags;
     for (const auto& [path, value] : limit.settings)
       flags += (flags.empty() ? "--set " : " --set ") + path + "=" + value;
-    if (!flags.empty()) out += paragraph(fmt::format("  {:<12} ", limit.size), flags);
+    if (!flags.empty()) out += paragraph(fmt::format("  {:<12} ", limit.size), flags, style.columns);
   }
   return out.empty() ? out : "\nAs flags\n" + out;
 }
@@ -72,13 +88,14 @@ Json limit_json(const Limit& limit) {
 
 }  // namespace
 
-std::string text(const Limits& all) {
-  std::string out = paragraph("", all.given.job);
-  out += fmt::format("The job as given {}: {}.\n\n", all.given.fits ? "fits" : "does not fit", memory(all.given));
+std::string text(const Limits& all, const Style& style) {
+  std::string out = paragraph("", all.given.job, style.columns);
+  out += fmt::format("The job as given {}: {}.\n\n", all.given.fits ? "fits" : inked("does not fit", Ink::red, style),
+                     memory(all.given));
   out += fmt::format("  {:<12} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  {}\n", "", "given", "fits", "", "params",
                      "step time", "MFU", "memory");
-  for (const Limit& limit : all.limits) out += line(limit);
-  return out + settings(all);
+  for (const Limit& limit : all.limits) out += line(limit, style);
+  return out + settings(all, style);
 }
 
 std::string json(const Limits& all) {

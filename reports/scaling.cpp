@@ -21,19 +21,21 @@ using result::ScalingCurve;
 using result::ScalingPoint;
 using Status = ComparisonRow::Status;
 
-std::string line(const ScalingPoint& point) {
+constexpr int kGauge = 20;  // cells
+
+std::string line(const ScalingPoint& point, const Style& style) {
   const std::string gpus = fmt::format("  {:>7}", base::with_commas(point.gpus));
-  if (point.row.status == Status::refused) return paragraph(gpus + "  refused: ", point.row.refusal);
+  if (point.row.status == Status::refused) return paragraph(gpus + "  refused: ", point.row.refusal, style.columns);
   const Prediction& p = point.row.prediction;
   std::string out =
       fmt::format("{} {:>8} {:>10} {:>13} {:>8} {:>6.1f} % {}", gpus, base::with_commas(point.global_batch),
                   base::human(base::Seconds(p.step_time_s)), base::with_commas(std::llround(p.tokens_per_s)),
-                  percent(p.mfu), point.efficiency * 100, gauge(point.efficiency, 20));
-  if (point.row.status == Status::does_not_fit) out += "  too large";
+                  percent(p.mfu), point.efficiency * 100, inked(gauge(point.efficiency, kGauge), Ink::green, style));
+  if (point.row.status == Status::does_not_fit) out += "  " + inked("too large", Ink::red, style);
   out += '\n';
   std::string strategy;
   for (const auto& [key, value] : point.row.varied) strategy += (strategy.empty() ? "" : " ") + key + "=" + value;
-  return strategy.empty() ? out : out + paragraph("           ", strategy);
+  return strategy.empty() ? out : out + paragraph("           ", strategy, style.columns);
 }
 
 std::string fall(const ScalingCurve& curve, double efficiency) {
@@ -86,15 +88,17 @@ Json curve_json(const ScalingCurve& curve) {
 
 }  // namespace
 
-std::string text(const Scaling& s) {
-  std::string out = s.job + (s.searched ? ", each point with its best strategy\n" : "\n");
+std::string text(const Scaling& s, const Style& style) {
+  std::string out = paragraph("", s.job + (s.searched ? ", each point with its best strategy" : ""), style.columns);
   for (const ScalingCurve& curve : s.curves) {
     out += fmt::format("\n{}\n  {:>7} {:>8} {:>10} {:>13} {:>8} {:>8}\n", title(curve), "GPUs", "batch", "step time",
                        "tokens/s", "MFU", "efficiency");
-    for (const ScalingPoint& point : curve.points) out += line(point);
+    for (const ScalingPoint& point : curve.points) out += line(point, style);
     out += fall(curve, s.efficiency);
   }
-  return out + "\nEfficiency: tokens a second and GPU, over those of the fewest GPUs that run it.\n";
+  return out + '\n' +
+         paragraph("", "Efficiency: tokens a second and GPU, over those of the fewest GPUs that run it.",
+                   style.columns);
 }
 
 std::string json(const Scaling& s) {

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "core/result/scaling.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// The tables that `forerun scale` prints.
-std::string text(const result::Scaling&);
+std::string text(const result::Scaling&, const Style& = {});
 
 /// One JSON object, indented, with a newline at its end.
 std::string json(const result::Scaling&);

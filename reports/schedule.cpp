@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/memory_line.h"
 
 namespace reports {
 namespace {
@@ -83,10 +84,16 @@ std::vector<const SchedulePass*> chosen(const StageSchedule& stage, bool forward
 
 std::string stage_lines(const Schedule& s, const StageSchedule& stage, Window window, int label, int cells,
                         const Style& style) {
-  const std::string name = fmt::format("{:<{}}", fmt::format("stage {}", stage.stage), label);
-  if (!s.beside) return name + line(timeline(chosen(stage, true, true), window, cells), style);
-  return name + line(timeline(chosen(stage, true, false), window, cells), style) + std::string(label, ' ') +
-         line(timeline(chosen(stage, false, true), window, cells), style);
+  std::string out = fmt::format("{:<{}}", fmt::format("stage {}", stage.stage), label);
+  const std::string indent(label, ' ');
+  if (s.beside) {
+    out += line(timeline(chosen(stage, true, false), window, cells), style) + indent +
+           line(timeline(chosen(stage, false, true), window, cells), style);
+  } else {
+    out += line(timeline(chosen(stage, true, true), window, cells), style);
+  }
+  if (stage.memory.empty() || s.capacity_bytes <= 0) return out;
+  return out + indent + memory_line(highest(stage.memory, window, cells), s.capacity_bytes, style) + '\n';
 }
 
 std::string axis(Window window, int label, int cells) {
@@ -121,11 +128,26 @@ bool has_passes_below(const Schedule& s, double width_s) {
   return false;
 }
 
+bool has_memory(const Schedule& s) {
+  return std::any_of(s.stages.begin(), s.stages.end(),
+                     [](const StageSchedule& stage) { return !stage.memory.empty(); });
+}
+
 std::string legend(const Schedule& s, double width_s) {
   std::string out = letters(s) + chunks(s) + fmt::format(". A column is {}", base::human(base::Seconds(width_s)));
   if (has_passes_below(s, width_s)) out += "; shorter passes take turns, and --to TIME shows them all";
   if (s.rolling) out += ". Steps follow one another without a barrier: each stage's time begins with its first kernel";
+  if (has_memory(s)) {
+    out += fmt::format(". Below each stage what it has allocated, in eighths of {}; ! is more than that",
+                       base::human(base::Bytes(static_cast<double>(s.capacity_bytes))));
+  }
   return out + '.';
+}
+
+Json memory_json(const StageSchedule& stage) {
+  Json out = Json::array();
+  for (const result::MemoryStep& step : stage.memory) out.push_back({{"at_s", step.at_s}, {"bytes", step.bytes}});
+  return out;
 }
 
 }  // namespace
@@ -156,6 +178,7 @@ std::string json(const Schedule& s) {
       passes.push_back(std::move(one));
     }
     stages.push_back({{"stage", stage.stage}, {"passes", std::move(passes)}});
+    if (!stage.memory.empty()) stages.back()["memory"] = memory_json(stage);
   }
   return text_of(Json{{"schema", 1},
                       {"job", s.job},

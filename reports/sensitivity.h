@@ -5,11 +5,12 @@
 #include <string>
 
 #include "core/result/sensitivity.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// The table that `forerun explain --sensitivity` prints, the largest effect first; what shows as zero is only counted.
-std::string text(const result::Sensitivity&);
+std::string text(const result::Sensitivity&, const Style& = {});
 
 /// One JSON object with every input that acts, indented, with a newline at its end.
 std::string json(const result::Sensitivity&);

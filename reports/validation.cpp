@@ -22,8 +22,9 @@ using result::ValidationFile;
 using result::ValidationSummary;
 
 constexpr std::size_t kMostReasons = 10, kFarthest = 5;
-constexpr int kNameWidth = 28;  // columns of the first cell
-constexpr int kBeforeId = 52;   // columns before the id of a row that is far off
+constexpr int kFigures = 72;  // columns of a row behind its name
+constexpr int kShortestName = 16, kLongestName = 48;
+constexpr int kBeforeId = 52;  // columns before the id of a row that is far off
 
 std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 std::string with_sign(const std::optional<double>& value) {
@@ -48,21 +49,24 @@ std::string cell(const std::string& text, int width) {
   return shown + std::string(width - columns(shown), ' ');
 }
 
-std::string head(const std::string& title) {
-  return cell(title, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows", "refused",
-                                               "median", "signed", "p90", "MAPE", "in 80%", "memory", "fits");
+int name_width(const Style& style) { return std::clamp(style.columns - kFigures, kShortestName, kLongestName); }
+
+std::string head(const std::string& title, const Style& style) {
+  return cell(title, name_width(style)) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows",
+                                                      "refused", "median", "signed", "p90", "MAPE", "in 80%", "memory",
+                                                      "fits");
 }
 
 std::string line(const std::string& name, const std::string& rows, const std::string& refused,
-                 const ValidationFigures& f) {
-  return cell(name, kNameWidth) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", rows, refused,
-                                              share(f.median_abs_error), with_sign(f.mean_signed_error),
-                                              share(f.p90_abs_error), share(f.mape), share(f.coverage_80),
-                                              share(f.memory_mape), share(f.fits_right));
+                 const ValidationFigures& f, const Style& style) {
+  return cell(name, name_width(style)) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", rows, refused,
+                                                     share(f.median_abs_error), with_sign(f.mean_signed_error),
+                                                     share(f.p90_abs_error), share(f.mape), share(f.coverage_80),
+                                                     share(f.memory_mape), share(f.fits_right));
 }
 
-std::string line(const std::string& name, const ValidationSummary& s) {
-  return line(name, std::to_string(s.rows), std::to_string(s.refused), s);
+std::string line(const std::string& name, const ValidationSummary& s, const Style& style) {
+  return line(name, std::to_string(s.rows), std::to_string(s.refused), s, style);
 }
 
 /// The first fault without its place and its mend: "strategy.ep: 8 is not supported by this version".
@@ -73,7 +77,7 @@ std::string reason(const std::string& message) {
   return text;
 }
 
-std::string refusals(const Validation& v) {
+std::string refusals(const Validation& v, const Style& style) {
   std::vector<std::pair<std::string, int>> reasons;
   for (const ValidationFile& file : v.files) {
     for (const ValidationCase& row : file.cases) {
@@ -87,13 +91,14 @@ std::string refusals(const Validation& v) {
   std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string out = fmt::format("\nRefused ({}), by their first fault\n", v.summary.refused);
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    out += paragraph(fmt::format("{:>6}  ", reasons[i].second), reasons[i].first);
+    out += paragraph(fmt::format("{:>6}  ", reasons[i].second), reasons[i].first, style.columns);
   }
   if (reasons.size() > kMostReasons) out += fmt::format("        and {} more\n", reasons.size() - kMostReasons);
   return out;
 }
 
-std::string farthest(const Validation& v) {
+/// Red: not in the 80 % interval, so the prediction was surer than it should have been.
+std::string farthest(const Validation& v, const Style& style) {
   std::vector<const ValidationCase*> rows;
   for (const ValidationFile& file : v.files) {
     for (const ValidationCase& row : file.cases) {
@@ -106,26 +111,31 @@ std::string farthest(const Validation& v) {
   rows.resize(std::min(rows.size(), kFarthest));
   std::string out = "\nFarthest off\n";
   for (const ValidationCase* row : rows) {
-    out += fmt::format("{:>9}  {:>9} predicted, {:>9} measured  {}\n", with_sign(row->error),
+    const std::string error = fmt::format("{:>9}", with_sign(row->error));
+    out += fmt::format("{}  {:>9} predicted, {:>9} measured  {}\n",
+                       row->inside.value_or(true) ? error : inked(error, Ink::red, style),
                        base::human(base::Seconds(*row->predicted_s)), base::human(base::Seconds(*row->measured_s)),
-                       cut(row->id, kColumns - kBeforeId));
+                       cut(row->id, std::max(kShortestName, style.columns - kBeforeId)));
   }
   return out;
 }
 
-std::string fits_and_ranks(const ValidationSummary& s) {
+std::string fits_and_ranks(const ValidationSummary& s, const Style& style) {
   std::string out;
   if (s.fits_rows > 0) {
     out += paragraph(
         "",
         fmt::format("Fits: right for {} of {} rows; {} ran out of memory where the prediction fits, {} ran "
                     "where it does not.",
-                    s.fits_rows - s.missed_misfits - s.false_misfits, s.fits_rows, s.missed_misfits, s.false_misfits));
+                    s.fits_rows - s.missed_misfits - s.false_misfits, s.fits_rows, s.missed_misfits, s.false_misfits),
+        style.columns);
   }
   if (s.kendall_tau) {
-    out += paragraph("", fmt::format("Order of strategies: Kendall's tau {:.2f}, mean of {} groups of one model on one "
-                                     "cluster.",
-                                     *s.kendall_tau, s.rankings));
+    out += paragraph("",
+                     fmt::format("Order of strategies: Kendall's tau {:.2f}, mean of {} groups of one model on one "
+                                 "cluster.",
+                                 *s.kendall_tau, s.rankings),
+                     style.columns);
   }
   return out.empty() ? out : '\n' + out;
 }
@@ -159,17 +169,17 @@ std::string ran(const ValidationSummary& s) {
 
 }  // namespace
 
-std::string validation_text(const Validation& v) {
-  std::string out = head("Measurements");
-  for (const ValidationFile& file : v.files) out += line(stem(file.file), file.summary);
-  out += line("all rows", v.summary);
-  if (v.macro.files > 0) out += line(fmt::format("mean of {} files", v.macro.files), "", "", v.macro);
-  return out + fits_and_ranks(v.summary) + refusals(v) + farthest(v);
+std::string validation_text(const Validation& v, const Style& style) {
+  std::string out = head("Measurements", style);
+  for (const ValidationFile& file : v.files) out += line(stem(file.file), file.summary, style);
+  out += line("all rows", v.summary, style);
+  if (v.macro.files > 0) out += line(fmt::format("mean of {} files", v.macro.files), "", "", v.macro, style);
+  return out + fits_and_ranks(v.summary, style) + refusals(v, style) + farthest(v, style);
 }
 
-std::string grouping_text(const result::ValidationGrouping& grouping) {
-  std::string out = '\n' + head("By " + grouping.key);
-  for (const result::ValidationGroup& group : grouping.groups) out += line(group.label, group.summary);
+std::string grouping_text(const result::ValidationGrouping& grouping, const Style& style) {
+  std::string out = '\n' + head("By " + grouping.key, style);
+  for (const result::ValidationGroup& group : grouping.groups) out += line(group.label, group.summary, style);
   return out;
 }
 

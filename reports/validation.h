@@ -10,15 +10,16 @@
 
 #include "core/result/holdout.h"
 #include "core/result/validation.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// A row for each file, for all rows together and for the mean of files; then why cases were refused and which are
 /// farthest off. Ends with a newline.
-std::string validation_text(const result::Validation&);
+std::string validation_text(const result::Validation&, const Style& = {});
 
 /// The same columns for each group.
-std::string grouping_text(const result::ValidationGrouping&);
+std::string grouping_text(const result::ValidationGrouping&, const Style& = {});
 
 /// The table alone, in Markdown, with each file's source.
 std::string validation_markdown(const result::Validation&);

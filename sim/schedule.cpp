@@ -9,11 +9,27 @@
 #include "sim/analysis/passes.h"
 #include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
+#include "sim/memory/ledger.h"
 #include "sim/prices.h"
 
 namespace sim {
+namespace {
 
-result::Schedule schedule_of(const spec::Job& job) {
+/// By the first of the roles that stand for a stage.
+void add_memory(const plan::Plan& plan, const trace::Trace& trace, std::vector<result::StageSchedule>& stages) {
+  for (const plan::Role& role : plan.roles) {
+    const trace::MemoryTrack track = timeline(plan, role, trace, tracks_of(trace, role));
+    for (result::StageSchedule& stage : stages) {
+      if (stage.stage != track.stage || !stage.memory.empty()) continue;
+      for (const trace::MemoryPoint& point : track.points)
+        stage.memory.push_back({trace::seconds(point.at), point.bytes});
+    }
+  }
+}
+
+}  // namespace
+
+result::Schedule schedule_of(const spec::Job& job, bool memory) {
   const plan::Plan plan = plan::build(job);
   const EngineInput input = priced(plan, job);
   const trace::Trace trace = simulate(plan, input);
@@ -32,7 +48,9 @@ result::Schedule schedule_of(const spec::Job& job) {
   });
   out.two_way = job.strategy.schedule == spec::Schedule::dualpipe;
   out.rolling = plan.rolling;
+  out.capacity_bytes = prediction.capacity_bytes;
   out.stages = passes(plan, trace);
+  if (memory) add_memory(plan, trace, out.stages);
   return out;
 }
 

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/// REQUIRES: check(job).empty() and resolved (config::read_job does both).
-result::Schedule schedule_of(const spec::Job&);
+/// `memory`: that of each stage over time, too. REQUIRES: check(job).empty() and resolved (config::read_job does both).
+result::Schedule schedule_of(const spec::Job&, bool memory = false);
 
 }  // namespace sim

@@ -27,9 +27,16 @@ struct SchedulePass {
   double start_s = 0, end_s = 0;
 };
 
+/// Allocated from that instant on, by the GPU of a stage.
+struct MemoryStep {
+  double at_s = 0;
+  std::int64_t bytes = 0;
+};
+
 struct StageSchedule {
   int stage = 0;
-  std::vector<SchedulePass> passes;  // by start; only a forward and the backward beside it overlap
+  std::vector<SchedulePass> passes;     // by start; only a forward and the backward beside it overlap
+  std::vector<MemoryStep> memory = {};  // by time; empty unless asked for
 };
 
 struct Schedule {
@@ -38,10 +45,11 @@ struct Schedule {
   int chunks = 1;    // of a stage
   double step_time_s = 0;
   double bubble_fraction = 0;
-  int bubble_stage = 0;  // the slowest stage, of which the bubble is told
-  bool beside = false;   // forwards run beside backwards
-  bool two_way = false;  // dualpipe: chunk 0 goes down the stages, chunk 1 up
-  bool rolling = false;  // no barrier ends the step: each stage has a clock of its own
+  int bubble_stage = 0;             // the slowest stage, of which the bubble is told
+  bool beside = false;              // forwards run beside backwards
+  bool two_way = false;             // dualpipe: chunk 0 goes down the stages, chunk 1 up
+  bool rolling = false;             // no barrier ends the step: each stage has a clock of its own
+  std::int64_t capacity_bytes = 0;  // of a GPU
   std::vector<StageSchedule> stages;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/prediction_sections.h"
 #include "reports/html/words.h"
@@ -18,8 +18,8 @@ std::string misfit_advice(const result::Prediction& p) {
   return out + list_of(p.mends);
 }
 
-std::string breakdown_section(const result::Prediction& p) {
-  if (p.breakdown_s.empty() || !(p.step_time_s > 0)) return "";
+Chart step_chart(const result::Prediction& p) {
+  if (p.breakdown_s.empty() || !(p.step_time_s > 0)) return {};
   Table table{"Parts of the step",
               {{"label", "Part"},
                {"kind", "kind", false, false},
@@ -37,11 +37,13 @@ std::string breakdown_section(const result::Prediction& p) {
   }
   table.rows.push_back({text("step"), text("total"), quantity(0, "s"), quantity(p.step_time_s, "s"), share(1)});
   const std::string of = p.stages.size() > 1 ? fmt::format("Stage {}, the slowest. ", p.breakdown_stage) : "";
-  return figure({"waterfall",
-                 "The step, part by part.",
-                 of + "Communication counts where nothing hides it; the line on the step is its 80 % interval.",
-                 table,
-                 {{"low", p.step_time_low_s}, {"high", p.step_time_high_s}}});
+  return {"waterfall",
+          "The step, part by part.",
+          of + "Communication counts where nothing hides it; the line on the step is its 80 % interval.",
+          table,
+          {{"low", p.step_time_low_s}, {"high", p.step_time_high_s}}};
 }
+
+std::string breakdown_section(const result::Prediction& p) { return figure(step_chart(p)); }
 
 }  // namespace reports::html

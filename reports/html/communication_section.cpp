@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/prediction_sections.h"
 
 namespace reports::html {
-namespace {
 
-std::string by_axis(const result::Prediction& p) {
+Chart communication_chart(const result::Prediction& p) {
   Table table{"Communication of one rank in a step",
               {{"label", "Axis"},
                {"kind", "kind", false, false},
@@ -25,14 +24,14 @@ std::string by_axis(const result::Prediction& p) {
     table.rows.push_back({text(c.axis), text(c.axis), count(c.calls), bytes(c.bytes), quantity(c.time_s, "s"),
                           quantity(c.bus_bandwidth, "B/s")});
   }
-  return figure({"bars",
-                 "Time of communication by axis.",
-                 "Of one rank, hidden behind kernels or not. Bus bandwidth is counted as nccl-tests does.",
-                 table,
-                 {{"x_title", "time in a step"}, {"x_format", "~s"}, {"x_unit", "s"}}});
+  return {"bars",
+          "Time of communication by axis.",
+          "Of one rank, hidden behind kernels or not. Bus bandwidth is counted as nccl-tests does.",
+          table,
+          {{"x_title", "time in a step"}, {"x_format", "~s"}, {"x_unit", "s"}}};
 }
 
-std::string by_link(const result::Topology& topology) {
+Chart link_chart(const result::Topology& topology) {
   Table table{"Load of the links",
               {{"label", "Link"},
                {"kind", "Axis"},
@@ -44,18 +43,16 @@ std::string by_link(const result::Topology& topology) {
     table.rows.push_back({text(link.link), text(link.axis), quantity(link.bytes, "B"), quantity(link.capacity, "B/s"),
                           share(link.busy)});
   }
-  return figure({"stacked",
-                 "Load of the links.",
-                 "Share of the step for which the busiest link of each kind would be busy at its full rate, by axis. "
-                 "Collectives are counted as rings; switches that add up or multicast carry less.",
-                 table,
-                 {{"x_title", "share of the step"}, {"x_format", "%"}}});
+  return {"stacked",
+          "Load of the links.",
+          "Share of the step for which the busiest link of each kind would be busy at its full rate, by axis. "
+          "Collectives are counted as rings; switches that add up or multicast carry less.",
+          table,
+          {{"x_title", "share of the step"}, {"x_format", "%"}}};
 }
 
-}  // namespace
-
 std::string communication_section(const result::Prediction& p, const result::Topology* topology) {
-  return by_axis(p) + (topology ? by_link(*topology) : "");
+  return figure(communication_chart(p)) + (topology ? figure(link_chart(*topology)) : "");
 }
 
 }  // namespace reports::html

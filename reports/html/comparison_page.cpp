@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/trade_off.h"
 #include "reports/quantity.h"
@@ -129,42 +129,6 @@ std::string table(const Comparison& c) {
   return html::html_of(out, true);
 }
 
-std::string intervals(const Comparison& c) {
-  Table out{
-      "Step times with their 80 % intervals",
-      {{"label", "Job"}, {"kind", "Status"}, {"value", "Step time", true}, {"low", "From", true}, {"high", "To", true}},
-      {}};
-  for (const ComparisonRow& row : c.rows) {
-    if (row.status == Status::refused || out.rows.size() == kMostIntervals) continue;
-    const Prediction& p = row.prediction;
-    out.rows.push_back({html::text(what_differs(row, several_jobs(c))),
-                        html::text(row.status == Status::fits ? "fits" : "does not fit"),
-                        html::quantity(p.step_time_s, "s"), html::quantity(p.step_time_low_s, "s"),
-                        html::quantity(p.step_time_high_s, "s")});
-  }
-  const std::string shown = out.rows.size() == kMostIntervals ? fmt::format(" The first {}.", kMostIntervals) : "";
-  return html::figure({"intervals",
-                       "Step time with its 80 % interval.",
-                       "Best first. Errors of jobs on one machine are much alike, so their order is surer than "
-                       "intervals that overlap suggest." +
-                           shown,
-                       out,
-                       {{"x_title", "step time"}}});
-}
-
-std::string trade_off(const Comparison& c) {
-  html::TradeOff out;
-  for (const ComparisonRow& row : c.rows) {
-    if (row.status == Status::refused) continue;
-    const Prediction& p = row.prediction;
-    const bool fits = row.status == Status::fits;
-    out.points.push_back(
-        {what_differs(row, several_jobs(c)), fits ? "fits" : "does not fit", p.step_time_s, p.peak_bytes, fits});
-    out.capacity_bytes = std::max(out.capacity_bytes, p.capacity_bytes);
-  }
-  return html::figure_of(out);
-}
-
 std::string warnings(const Comparison& c) {
   std::vector<std::string> out;
   for (const ComparisonRow& row : c.rows) {
@@ -175,6 +139,45 @@ std::string warnings(const Comparison& c) {
 }
 
 }  // namespace
+
+namespace html {
+
+Chart comparison_chart(const Comparison& c) {
+  Table out{
+      "Step times with their 80 % intervals",
+      {{"label", "Job"}, {"kind", "Status"}, {"value", "Step time", true}, {"low", "From", true}, {"high", "To", true}},
+      {}};
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused || out.rows.size() == kMostIntervals) continue;
+    const Prediction& p = row.prediction;
+    out.rows.push_back({text(what_differs(row, several_jobs(c))),
+                        text(row.status == Status::fits ? "fits" : "does not fit"), quantity(p.step_time_s, "s"),
+                        quantity(p.step_time_low_s, "s"), quantity(p.step_time_high_s, "s")});
+  }
+  const std::string shown = out.rows.size() == kMostIntervals ? fmt::format(" The first {}.", kMostIntervals) : "";
+  return {"intervals",
+          "Step time with its 80 % interval.",
+          "Best first. Errors of jobs on one machine are much alike, so their order is surer than "
+          "intervals that overlap suggest." +
+              shown,
+          out,
+          {{"x_title", "step time"}}};
+}
+
+Chart trade_off_chart(const Comparison& c) {
+  TradeOff out;
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused) continue;
+    const Prediction& p = row.prediction;
+    const bool fits = row.status == Status::fits;
+    out.points.push_back(
+        {what_differs(row, several_jobs(c)), fits ? "fits" : "does not fit", p.step_time_s, p.peak_bytes, fits});
+    out.capacity_bytes = std::max(out.capacity_bytes, p.capacity_bytes);
+  }
+  return chart_of(out);
+}
+
+}  // namespace html
 
 void write_html(const Comparison& c, const std::string& version, std::ostream& out) {
   const std::size_t fits = count_of(c, Status::fits);
@@ -188,9 +191,9 @@ void write_html(const Comparison& c, const std::string& version, std::ostream& o
                   {},
                   {},
                   version};
-  page.sections = {{"order", "In order", intervals(c)},
+  page.sections = {{"order", "In order", html::figure(html::comparison_chart(c))},
                    {"jobs", "All jobs", table(c)},
-                   {"trade-off", "Time against memory", trade_off(c)},
+                   {"trade-off", "Time against memory", html::figure(html::trade_off_chart(c))},
                    {"warnings", "To know", warnings(c)}};
   html::write(page, out);
 }

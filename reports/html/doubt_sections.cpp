@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/escape.h"
 #include "reports/html/page.h"
 #include "reports/html/prediction_sections.h"
@@ -26,7 +26,7 @@ double largest_change(const result::InputEffect& effect, double step) {
 
 }  // namespace
 
-std::string sensitivity_section(const result::Sensitivity& s) {
+Chart sensitivity_chart(const result::Sensitivity& s) {
   std::vector<result::InputEffect> effects = s.effects;
   std::stable_sort(effects.begin(), effects.end(), [&](const auto& a, const auto& b) {
     return largest_change(a, s.step_time_s) > largest_change(b, s.step_time_s);
@@ -44,14 +44,16 @@ std::string sensitivity_section(const result::Sensitivity& s) {
                           signed_share(with_less(effect, s.step_time_s) / s.step_time_s - 1),
                           signed_share(effect.step_with_more_s / s.step_time_s - 1), text(effect.kind)});
   }
-  return figure({"tornado",
-                 "Step time with 10 % more or less of an input.",
-                 "More is the step run again; less follows the slope there. Below zero is a shorter step.",
-                 table,
-                 {{"x_title", "change of the step time"}, {"names", {"10 % less", "10 % more"}}}});
+  return {"tornado",
+          "Step time with 10 % more or less of an input.",
+          "More is the step run again; less follows the slope there. Below zero is a shorter step.",
+          table,
+          {{"x_title", "change of the step time"}, {"names", {"10 % less", "10 % more"}}}};
 }
 
-std::string interval_section(const result::Prediction& p) {
+std::string sensitivity_section(const result::Sensitivity& s) { return figure(sensitivity_chart(s)); }
+
+Chart interval_chart(const result::Prediction& p) {
   Table table{"Reasons for the interval",
               {{"label", "Reason"}, {"less", "Faster", true}, {"more", "Slower", true}, {"share", "Acts on", true}},
               {}};
@@ -59,13 +61,15 @@ std::string interval_section(const result::Prediction& p) {
     if (table.rows.size() == kMostBars || std::max(c.faster, c.slower) < 0.0005) break;
     table.rows.push_back({text(c.cause), signed_share(-c.faster), signed_share(c.slower), share(c.share)});
   }
-  return figure(
-      {"tornado",
-       fmt::format("Why the 80 % interval is {} to {}.", human(p.step_time_low_s, "s"), human(p.step_time_high_s, "s")),
-       "Standard deviations of the step, by reason; their squares add up.",
-       table,
-       {{"x_title", "one standard deviation of the step time"}, {"names", {"measured faster", "measured slower"}}}});
+  return {
+      "tornado",
+      fmt::format("Why the 80 % interval is {} to {}.", human(p.step_time_low_s, "s"), human(p.step_time_high_s, "s")),
+      "Standard deviations of the step, by reason; their squares add up.",
+      table,
+      {{"x_title", "one standard deviation of the step time"}, {"names", {"measured faster", "measured slower"}}}};
 }
+
+std::string interval_section(const result::Prediction& p) { return figure(interval_chart(p)); }
 
 std::string sources_section(const result::Prediction& p) {
   std::string out;

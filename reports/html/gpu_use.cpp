@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/prediction_sections.h"
 #include "reports/html/words.h"
 
@@ -64,8 +64,8 @@ std::vector<GpuUse> gpu_use(const trace::Trace& trace) {
   return out;
 }
 
-std::string gpu_use_section(const trace::Trace& trace) {
-  if (trace.length <= 0) return "";
+Chart gpu_use_chart(const trace::Trace& trace) {
+  if (trace.length <= 0) return {};
   Table table{"Share of the step by what a GPU does",
               {{"label", "Stage"},
                {"place", "place", true, false},
@@ -84,12 +84,13 @@ std::string gpu_use_section(const trace::Trace& trace) {
                             quantity(trace::seconds(found->second), "s")});
     }
   }
-  return figure(
-      {"stacked",
-       "Use of each stage's GPUs.",
-       "Kernels by phase; communication that no kernel hides; idle: nothing runs, the pipeline's bubble above all.",
-       table,
-       {{"x_title", "share of the step"}, {"x_format", "%"}}});
+  return {"stacked",
+          "Use of each stage's GPUs.",
+          "Kernels by phase; communication that no kernel hides; idle: nothing runs, the pipeline's bubble above all.",
+          table,
+          {{"x_title", "share of the step"}, {"x_format", "%"}}};
 }
+
+std::string gpu_use_section(const trace::Trace& trace) { return figure(gpu_use_chart(trace)); }
 
 }  // namespace reports::html

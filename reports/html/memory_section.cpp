@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/prediction_sections.h"
 #include "reports/html/words.h"
@@ -16,27 +16,6 @@ namespace {
 using result::Prediction;
 
 constexpr std::size_t kMostPoints = 600;  // of a line: more than a screen has columns for it
-
-std::string by_category(const Prediction& p) {
-  Table table{"Memory of one GPU by category, at its stage's peak",
-              {{"label", "Stage"}, {"place", "place", true, false}, {"kind", "Category"}, {"value", "Memory", true}},
-              {}};
-  for (const result::StageMemory& stage : p.stages) {
-    for (const auto& [kind, held] : stage.categories) {
-      if (held == 0) continue;
-      table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), text(spaced(kind)), bytes(held)});
-    }
-  }
-  return figure({"stacked",
-                 "What fills a GPU.",
-                 "At the moment of each stage's peak; the line is what the GPU has.",
-                 table,
-                 {{"x_title", "memory of one GPU"},
-                  {"x_format", "s"},
-                  {"x_unit", "B"},
-                  {"limit", p.capacity_bytes},
-                  {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}});
-}
 
 /// At most kMostPoints, the highest of its neighbours each, so that the peak stays.
 std::vector<trace::MemoryPoint> thinned(const std::vector<trace::MemoryPoint>& points) {
@@ -65,28 +44,6 @@ Json lines(const trace::Trace& trace) {
   return out;
 }
 
-std::string over_time(const Prediction& p, const trace::Trace& trace) {
-  if (trace.memory.empty()) return "";
-  Table table{"Peak of each stage",
-              {{"label", "Stage"},
-               {"stage", "stage", true, false},
-               {"bytes", "Peak", true},
-               {"time", "At", true},
-               {"operator", "Operator"}},
-              {}};
-  for (const result::StageMemory& stage : p.stages) {
-    table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), bytes(stage.peak_bytes),
-                          quantity(stage.peak_time_s, "s"), text(stage.peak_operator)});
-  }
-  return figure({"memory_time",
-                 "Memory during the step.",
-                 "One line a stage. Its peak is marked with what the allocator and the driver hold besides; the dashed "
-                 "line is what the GPU has.",
-                 table,
-                 {{"limit", p.capacity_bytes}},
-                 {{"lines", lines(trace)}}});
-}
-
 /// Of the node, where something is offloaded to it.
 std::string beside_the_gpu(const Prediction& p) {
   std::vector<std::string> out;
@@ -102,8 +59,51 @@ std::string beside_the_gpu(const Prediction& p) {
 
 }  // namespace
 
+Chart memory_chart(const Prediction& p) {
+  Table table{"Memory of one GPU by category, at its stage's peak",
+              {{"label", "Stage"}, {"place", "place", true, false}, {"kind", "Category"}, {"value", "Memory", true}},
+              {}};
+  for (const result::StageMemory& stage : p.stages) {
+    for (const auto& [kind, held] : stage.categories) {
+      if (held == 0) continue;
+      table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), text(spaced(kind)), bytes(held)});
+    }
+  }
+  return {"stacked",
+          "What fills a GPU.",
+          "At the moment of each stage's peak; the line is what the GPU has.",
+          table,
+          {{"x_title", "memory of one GPU"},
+           {"x_format", "s"},
+           {"x_unit", "B"},
+           {"limit", p.capacity_bytes},
+           {"limit_text", human(static_cast<double>(p.capacity_bytes), "B")}}};
+}
+
+Chart memory_time_chart(const Prediction& p, const trace::Trace& trace) {
+  if (trace.memory.empty()) return {};
+  Table table{"Peak of each stage",
+              {{"label", "Stage"},
+               {"stage", "stage", true, false},
+               {"bytes", "Peak", true},
+               {"time", "At", true},
+               {"operator", "Operator"}},
+              {}};
+  for (const result::StageMemory& stage : p.stages) {
+    table.rows.push_back({text(stage_name(stage.stage)), count(stage.stage), bytes(stage.peak_bytes),
+                          quantity(stage.peak_time_s, "s"), text(stage.peak_operator)});
+  }
+  return {"memory_time",
+          "Memory during the step.",
+          "One line a stage. Its peak is marked with what the allocator and the driver hold besides; the dashed "
+          "line is what the GPU has.",
+          table,
+          {{"limit", p.capacity_bytes}},
+          {{"lines", lines(trace)}}};
+}
+
 std::string memory_section(const Prediction& p, const trace::Trace* trace) {
-  return by_category(p) + (trace ? over_time(p, *trace) : "") + beside_the_gpu(p);
+  return figure(memory_chart(p)) + (trace ? figure(memory_time_chart(p, *trace)) : "") + beside_the_gpu(p);
 }
 
 }  // namespace reports::html

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/trade_off.h"
 #include "reports/html/words.h"
@@ -105,18 +105,6 @@ std::string results(const Search& s) {
   return html::html_of(table, true);
 }
 
-std::string trade_off(const Search& s) {
-  html::TradeOff out;
-  for (const result::SearchTrade& trade : s.pareto)
-    out.points.push_back({strategy_words(trade.strategy), "front", trade.step_time_s, trade.peak_bytes, true});
-  for (const SearchRow& row : s.results) {
-    out.points.push_back(
-        {strategy_words(row.strategy), "shown above", row.prediction.step_time_s, row.prediction.peak_bytes, true});
-    out.capacity_bytes = row.prediction.capacity_bytes;
-  }
-  return html::figure_of(out);
-}
-
 std::string looked_at(const Search& s) {
   Table table{"Values looked at, and of how many strategies each is",
               {{"key", "Key"}, {"value", "Value"}, {"count", "Strategies", true}},
@@ -139,10 +127,26 @@ std::string looked_at(const Search& s) {
 
 }  // namespace
 
+namespace html {
+
+Chart trade_off_chart(const Search& s) {
+  TradeOff out;
+  for (const result::SearchTrade& trade : s.pareto)
+    out.points.push_back({strategy_words(trade.strategy), "front", trade.step_time_s, trade.peak_bytes, true});
+  for (const SearchRow& row : s.results) {
+    out.points.push_back(
+        {strategy_words(row.strategy), "shown above", row.prediction.step_time_s, row.prediction.peak_bytes, true});
+    out.capacity_bytes = row.prediction.capacity_bytes;
+  }
+  return chart_of(out);
+}
+
+}  // namespace html
+
 void write_html(const Search& s, const std::string& version, std::ostream& out) {
   html::Page page{"search", s.job, answer(s), s.results.empty(), key_figures(s), {}, version};
   page.sections = {{"results", "The best strategies", results(s)},
-                   {"trade-off", "Time against memory", trade_off(s)},
+                   {"trade-off", "Time against memory", html::figure(html::trade_off_chart(s))},
                    {"looked-at", "What was looked at", looked_at(s)},
                    {"notes", "To know", html::list_of(s.notes)}};
   html::write(page, out);

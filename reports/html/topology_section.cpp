@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/prediction_sections.h"
 
 namespace reports::html {
@@ -21,8 +21,8 @@ Json switches(const result::Topology& topology) {
 
 }  // namespace
 
-std::string topology_section(const result::Topology& topology) {
-  if (topology.axes.empty() || topology.ranks.empty()) return "";
+Chart topology_chart(const result::Topology& topology) {
+  if (topology.axes.empty() || topology.ranks.empty()) return {};
   Table table{"Groups of each rank", {{"rank", "Rank", true}, {"node", "Node", true}, {"gpu", "GPU", true}}, {}};
   for (const std::string& axis : topology.axes) table.columns.push_back({axis, axis + " group", true});
   for (const result::PlacedRank& placed : topology.ranks) {
@@ -33,14 +33,16 @@ std::string topology_section(const result::Topology& topology) {
   const std::string shown = topology.nodes_shown < topology.nodes
                                 ? fmt::format(" The first {} of {} nodes.", topology.nodes_shown, topology.nodes)
                                 : "";
-  return figure({"topology",
-                 topology.cluster + ".",
-                 "A row is a node, a square a GPU with its rank; equal colours are one group of the chosen axis, and "
-                 "pointing at a GPU marks its group." +
-                     shown,
-                 table,
-                 {{"axis", {{"value", topology.axes.front()}, {"options", topology.axes}}}},
-                 {{"switches", switches(topology)}}});
+  return {"topology",
+          topology.cluster + ".",
+          "A row is a node, a square a GPU with its rank; equal colours are one group of the chosen axis, and "
+          "pointing at a GPU marks its group." +
+              shown,
+          table,
+          {{"axis", {{"value", topology.axes.front()}, {"options", topology.axes}}}},
+          {{"switches", switches(topology)}}};
 }
+
+std::string topology_section(const result::Topology& topology) { return figure(topology_chart(topology)); }
 
 }  // namespace reports::html

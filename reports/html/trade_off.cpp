@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "reports/html/chart.h"
-
 namespace reports::html {
 
 std::vector<TradePoint> front_of(std::vector<TradePoint> points) {
@@ -22,8 +20,8 @@ std::vector<TradePoint> front_of(std::vector<TradePoint> points) {
   return front;
 }
 
-std::string figure_of(const TradeOff& trade) {
-  if (trade.points.size() < 2) return "";
+Chart chart_of(const TradeOff& trade) {
+  if (trade.points.size() < 2) return {};
   Table table{"Time and memory",
               {{"label", "Strategy"}, {"kind", "Status"}, {"time", "Step time", true}, {"memory", "Peak memory", true}},
               {}};
@@ -33,13 +31,13 @@ std::string figure_of(const TradeOff& trade) {
   Json front = Json::array();
   for (const TradePoint& point : front_of(trade.points))
     front.push_back({{"time", point.time_s}, {"memory", point.bytes}});
-  return figure({"pareto",
-                 "Step time against peak memory.",
-                 "Towards the lower left is better; the line joins those that fit and that no other beats in both. "
-                 "Dashed: what a GPU has.",
-                 table,
-                 {{"limit", trade.capacity_bytes}},
-                 {{"front", front}}});
+  return {"pareto",
+          "Step time against peak memory.",
+          "Towards the lower left is better; the line joins those that fit and that no other beats in both. "
+          "Dashed: what a GPU has.",
+          table,
+          {{"limit", trade.capacity_bytes}},
+          {{"front", front}}};
 }
 
 }  // namespace reports::html

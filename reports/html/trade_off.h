@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/chart.h"
+
 namespace reports::html {
 
 struct TradePoint {
@@ -24,7 +26,7 @@ struct TradeOff {
 /// once.
 std::vector<TradePoint> front_of(std::vector<TradePoint>);
 
-/// Nothing where there are fewer than two points.
-std::string figure_of(const TradeOff&);
+/// Without rows where there are fewer than two points.
+Chart chart_of(const TradeOff&);
 
 }  // namespace reports::html

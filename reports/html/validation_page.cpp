@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "reports/html/chart.h"
+#include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/layout.h"
 
@@ -130,38 +130,46 @@ Table timed(const Table& all) {
   return out;
 }
 
-std::string scatter(const Validation& v, const Table& rows) {
+}  // namespace
+
+namespace html {
+
+Chart accuracy_chart(const Validation& v) {
   std::vector<std::string> sources{"all"};
   for (const ValidationFile& file : v.files) {
     if (file.summary.rows > 0) sources.push_back(stem(file.file));
   }
-  return html::figure({"scatter",
-                       "Predicted against measured step time.",
-                       "A point is a step, a colour its source. On the line both are equal; between the dashed ones "
-                       "they are within 10 %.",
-                       rows,
-                       {{"source", {{"value", "all"}, {"options", sources}}}},
-                       Json::object(),
-                       true});
+  return {"scatter",
+          "Predicted against measured step time.",
+          "A point is a step, a colour its source. On the line both are equal; between the dashed ones "
+          "they are within 10 %.",
+          timed(cases(v)),
+          {{"source", {{"value", "all"}, {"options", sources}}}},
+          Json::object(),
+          true};
 }
 
-std::string residuals(const Table& rows) {
-  return html::figure({"histogram", "How the errors are spread.",
-                       "Steps by predicted over measured less one, 5 % a bar; those beyond 100 % stand at the ends.",
-                       rows, Json::object(), Json::object(), true});
+Chart error_chart(const Validation& v) {
+  return {"histogram",
+          "How the errors are spread.",
+          "Steps by predicted over measured less one, 5 % a bar; those beyond 100 % stand at the ends.",
+          timed(cases(v)),
+          Json::object(),
+          Json::object(),
+          true};
 }
 
-}  // namespace
+}  // namespace html
 
 void write_html(const Validation& v, const std::vector<result::ValidationGrouping>& groupings,
                 const std::string& version, std::ostream& out) {
-  const Table all = cases(v), steps = timed(all);
+  const Table all = cases(v);
   html::Page page{"validate",     fmt::format("Predictions against measurements of {} sources", v.files.size()),
                   answer(v),      false,
                   key_figures(v), {},
                   version};
-  page.sections = {{"scatter", "Predicted and measured", scatter(v, steps)},
-                   {"residuals", "Errors", residuals(steps)},
+  page.sections = {{"scatter", "Predicted and measured", html::figure(html::accuracy_chart(v))},
+                   {"residuals", "Errors", html::figure(html::error_chart(v))},
                    {"sources", "By source", by_source(v, groupings)},
                    {"cases", "All cases", html::html_of(all, true)}};
   html::write(page, out);

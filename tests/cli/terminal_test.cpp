@@ -81,6 +81,19 @@ TEST(Terminal, ColourIsForcedUnlessItIsForbidden) {
   EXPECT_FALSE(has_colour(written("CLICOLOR_FORCE=1 NO_COLOR=1")));
 }
 
+TEST(Terminal, AFaultIsToldInColourWhereItIsWanted) {
+  const ScratchFolder folder;
+  const auto told = [&](const std::string& environment) {
+    const std::string command = "env -u NO_COLOR -u CLICOLOR_FORCE " + environment +
+                                " '" FORERUN_BINARY "' list modles 2>'" + (folder / "err") + "'";
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+    return content_of(folder / "err");
+  };
+  EXPECT_EQ(told("TERM=xterm"), "error: KIND: there is no kind 'modles'\n  mend: did you mean models?\n");
+  EXPECT_EQ(told("CLICOLOR_FORCE=1"),
+            "\033[31merror:\033[0m KIND: there is no kind 'modles'\n\033[36m  mend:\033[0m did you mean models?\n");
+}
+
 TEST(Terminal, OnOneTextHasItsWidthAndColour) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0) GTEST_SKIP() << "this machine gives no terminals";

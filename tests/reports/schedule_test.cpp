@@ -66,6 +66,15 @@ TEST(ScheduleText, OfForwardsBesideBackwardsIsGolden) {
   expect_golden("schedule_both_ways.txt", reports::text(both_ways(), {9 + 32, false}));
 }
 
+TEST(ScheduleText, WithMemoryIsGolden) {
+  // 80 GB: 10 are an eighth, 45 round up to five, 85 are too much. A column is half a second.
+  Schedule s = two_stages();
+  s.capacity_bytes = 80'000'000'000;
+  s.stages[0].memory = {{0, 10'000'000'000}, {2, 45'000'000'000}, {4, 85'000'000'000}, {12, 20'000'000'000}};
+  s.stages[1].memory = {{0, 0}, {18, 80'000'000'000}};
+  expect_golden("schedule_memory.txt", reports::text(s, {9 + 38, false}));
+}
+
 TEST(ScheduleText, InColourIsGolden) {
   expect_golden("schedule_in_colour.txt", reports::text(both_ways(), {9 + 32, true}));
 }

@@ -75,6 +75,10 @@ Validation sample() {
 
 TEST(ValidationText, IsGolden) { expect_golden("validation.txt", reports::validation_text(sample())); }
 
+TEST(ValidationText, InColourOnAWideTerminalIsGolden) {
+  expect_golden("validation_in_colour.txt", reports::validation_text(sample(), {120, true}));
+}
+
 TEST(ValidationText, NoLineIsWiderThanAHundredColumns) {
   Validation v = sample();
   v.files[0].file = std::string(200, 'f') + ".yaml";

@@ -145,5 +145,14 @@ TEST(Views, OfScaling) { expect_golden("scale.txt", reports::text(scaling())); }
 TEST(Views, OfLimits) { expect_golden("fit.txt", reports::text(limits())); }
 TEST(Views, OfACollective) { expect_golden("collective.txt", reports::collective_text(collective())); }
 TEST(Views, OfAnExplanation) { expect_golden("explain.txt", reports::text(explanation())); }
+TEST(Views, OfAnExplanationInColourOnAWideTerminal) {
+  expect_golden("explain_in_colour.txt", reports::text(explanation(), {120, true}));
+}
+TEST(Views, OfScalingInColourOnANarrowTerminal) {
+  expect_golden("scale_in_colour.txt", reports::text(scaling(), {80, true}));
+}
+TEST(Views, OfLimitsInColourOnANarrowTerminal) {
+  expect_golden("fit_in_colour.txt", reports::text(limits(), {80, true}));
+}
 
 }  // namespace

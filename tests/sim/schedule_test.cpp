@@ -64,6 +64,20 @@ TEST(ScheduleOf, ChunksAreTold) {
   expect_order(schedule, plan::orders(spec::Schedule::interleaved, {.stages = 2, .chunks = 2, .microbatches = 4}));
 }
 
+TEST(ScheduleOf, MemoryIsThatOfThePredictionAndOnlyWhereAskedFor) {
+  const spec::Job job = toy::job({.pp = 2, .microbatches = 4});
+  const sim::Outcome whole = sim::predict(job, sim::Detail::operators);
+  const Schedule schedule = sim::schedule_of(job, true);
+  ASSERT_EQ(schedule.stages.size(), whole.trace.memory.size());
+  for (std::size_t i = 0; i < schedule.stages.size(); ++i) {
+    const auto& points = whole.trace.memory[i].points;
+    ASSERT_EQ(schedule.stages[i].memory.size(), points.size());
+    for (std::size_t k = 0; k < points.size(); ++k) EXPECT_EQ(schedule.stages[i].memory[k].bytes, points[k].bytes);
+  }
+  EXPECT_EQ(schedule.capacity_bytes, whole.prediction.capacity_bytes);
+  EXPECT_TRUE(sim::schedule_of(job).stages[0].memory.empty());
+}
+
 TEST(ScheduleOf, PassesOfAStageFollowOneAnotherAndFillItsBusyTime) {
   // One GPU is never idle between passes: what they leave of the step is launch and the framework's own time, and the
   // toy's framework costs nothing.
