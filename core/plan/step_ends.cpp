@@ -103,8 +103,8 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
-/// Takes what the optimizer's step has for itself, and returns its bytes. 16-bit gradients that become one flat tensor are
-/// laid out in their own dtype before they are cast (DeepSpeed, stage_1_and_2.py and stage3.py, 2022 to 2024).
+/// Takes what the optimizer's step has for itself, and returns its bytes. 16-bit gradients that become one flat tensor
+/// are laid out in their own dtype before they are cast (DeepSpeed, stage_1_and_2.py and stage3.py, 2022 to 2024).
 std::int64_t take_workspace(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const spec::Framework& framework = c.job.framework;
   // Under zero 3 parameters are updated by tiles, of so many bytes of fp32 weights, where the framework has such.

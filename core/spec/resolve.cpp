@@ -56,9 +56,9 @@ bool writes_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
 
-/// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's before
-/// Core 0.5.0 (early 2024), which had no kernels of their own for rotary embedding and gated activations and subtracted
-/// the maximum of the logits into a tensor of its own.
+/// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
+/// before Core 0.5.0 (early 2024), which had no kernels of their own for rotary embedding and gated activations and
+/// subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
   if (job.training.serves()) return;
   FusedKernels& fused = job.strategy.fused_kernels;

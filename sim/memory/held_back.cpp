@@ -116,8 +116,8 @@ std::int64_t behind_activations(const plan::Plan& plan, const plan::Role& role, 
   const plan::Operator* at = peak_operator(plan, role, peak);
   if (!has_allocator(job) || (at && at->phase == Phase::optimizer)) return 0;
   const auto all = segments_of(plan, role);
-  const std::int64_t table = most_of(
-      all, [](const plan::Segment& s) { return most(taken(s, Phase::backward, Category::workspace, false)); });
+  const std::int64_t table =
+      most_of(all, [](const plan::Segment& s) { return most(taken(s, Phase::backward, Category::workspace, false)); });
   const std::int64_t served = most_of(all, [&](const plan::Segment& s) {  // by what the layers or the loss left
     return std::max(widest_of_layers(plan, s), most(taken(s, Phase::forward, Category::logits, false)));
   });
@@ -147,8 +147,7 @@ std::int64_t too_narrow_for_logits(const plan::Plan& plan, const plan::Role& rol
   });
   const std::int64_t widest = most_of(all, [&](const plan::Segment& s) { return widest_of_layers(plan, s); });
   if (narrowest <= widest) return 0;
-  return most_of(all,
-                 [](const plan::Segment& s) { return most(taken(s, Phase::forward, Category::workspace, true)); });
+  return most_of(all, [](const plan::Segment& s) { return most(taken(s, Phase::forward, Category::workspace, true)); });
 }
 
 }  // namespace sim

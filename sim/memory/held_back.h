@@ -19,14 +19,14 @@ namespace sim {
 std::int64_t awaiting_device(const plan::Plan&, const plan::Role&, const spec::Job&);
 
 /// Bytes of what is made in one piece behind activations: the dense gradient of an embedding's table, and where the
-/// framework works on flat tensors a bucket of gradients and the optimizer's workspace. Activations, freed by then, left
-/// segments of their own size each, and these are not joined. 0 where the step itself is the peak, which counts its own.
-/// Source: c10/cuda/CUDACachingAllocator.cpp, without expandable_segments; DeepSpeed, stage_1_and_2.py,
+/// framework works on flat tensors a bucket of gradients and the optimizer's workspace. Activations, freed by then,
+/// left segments of their own size each, and these are not joined. 0 where the step itself is the peak, which counts
+/// its own. Source: c10/cuda/CUDACachingAllocator.cpp, without expandable_segments; DeepSpeed, stage_1_and_2.py,
 /// allreduce_and_copy() and step().
 std::int64_t behind_activations(const plan::Plan&, const plan::Role&, const spec::Job&, const MemoryPeak&);
 
-/// Bytes that a layer's forward pass had for itself where the loss is the peak and a tensor of logits is larger than any
-/// of the layer's: freed by then, they are too narrow for it. Source: as above.
+/// Bytes that a layer's forward pass had for itself where the loss is the peak and a tensor of logits is larger than
+/// any of the layer's: freed by then, they are too narrow for it. Source: as above.
 std::int64_t too_narrow_for_logits(const plan::Plan&, const plan::Role&, const spec::Job&, const MemoryPeak&);
 
 }  // namespace sim
