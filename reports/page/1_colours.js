@@ -14,7 +14,7 @@ page.colourNames = {
   fits: 'blue', front: 'orange', 'shown above': 'blue', 'does not fit': 'red', refused: 'grey',
   recommended: 'green', 'will do': 'blue', 'too late': 'red', 'too dear': 'orange', 'too late, too dear': 'grey',
   'lost work': 'red', down: 'orange', checkpoints: 'blue', stragglers: 'violet',
-  measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
+  predicted: 'orange', measured: 'blue', datasheet: 'teal', assumed: 'orange', stated: 'grey',
 };
 page.seriesNames = ['blue', 'orange', 'teal', 'pink', 'gold', 'purple', 'green', 'brown', 'violet', 'grey'];
 page.coloursOf = (kinds) => {
