@@ -60,4 +60,12 @@ std::string paragraph(std::string_view first, std::string_view text, int width) 
   return out += '\n';
 }
 
+std::string warnings_text(std::vector<std::string> warnings, int width) {
+  std::sort(warnings.begin(), warnings.end());
+  warnings.erase(std::unique(warnings.begin(), warnings.end()), warnings.end());
+  std::string out = warnings.empty() ? "" : "\n";
+  for (const std::string& warning : warnings) out += paragraph("Warning: ", warning, width);
+  return out;
+}
+
 }  // namespace reports

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reports {
 
@@ -25,5 +26,8 @@ int columns(std::string_view text);
 /// `text` behind `first`, broken between words so that no line is wider than `width` unless one word is; lines after
 /// the first are indented as far as `first` is wide. Ends with a newline.
 std::string paragraph(std::string_view first, std::string_view text, int width = kColumns);
+
+/// "Warning: ..." for each, each once, with a line in front where there are any.
+std::string warnings_text(std::vector<std::string> warnings, int width = kColumns);
 
 }  // namespace reports

@@ -140,6 +140,7 @@ std::string assumptions(const Purchase& p) {
 
 std::string text(const Purchase& p) {
   std::string out = title(p) + table(p) + '\n' + recommendation(p);
+  if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings);
   if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
   if (const std::string flips = flips_text(p); !flips.empty()) out += "\nWhat would change it\n" + flips;
   return out + break_even(p) + strategies(p) + failures(p) + figures(p) + assumptions(p) +

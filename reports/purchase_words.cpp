@@ -41,8 +41,12 @@ std::size_t able(const Purchase& p) {
 
 std::string reason(const Purchase& p) {
   const std::size_t count = able(p);
-  const std::string sure = p.deadline_s || p.budget ? " in nine runs of ten" : "";
-  if (count == 1) return fmt::format("of {} candidates the only one that {}{}", p.rows.size(), wishes(p), sure);
+  const bool wished = p.deadline_s || p.budget;
+  const std::string sure = wished ? " in nine runs of ten" : "";
+  if (p.rows.size() == 1) return "the one candidate";
+  if (count == 1) {
+    return fmt::format("of {} candidates the only one {} {}{}", p.rows.size(), wished ? "to" : "that", wishes(p), sure);
+  }
   const std::string of = count == p.rows.size() ? "" : fmt::format(", of {} candidates", p.rows.size());
   return fmt::format("the {} of {} that {}{}{}", p.by, count, wishes(p), sure, of);
 }

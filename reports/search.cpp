@@ -101,6 +101,11 @@ std::string looked_at(const Search& s, const Style& style) {
 std::string text(const Search& s, const Style& style) {
   std::string out =
       s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s, style);
+  std::vector<std::string> warnings;
+  for (const auto& row : s.results) {
+    warnings.insert(warnings.end(), row.prediction.warnings.begin(), row.prediction.warnings.end());
+  }
+  out += warnings_text(std::move(warnings), style.columns);
   for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out;
 }
