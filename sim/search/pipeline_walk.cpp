@@ -37,7 +37,9 @@ class Walker {
     double busy_since = 0;                   // without a gap
     double input_came = 0;                   // that the host waited for last
     double gathered = 0;                     // when the parameters asked for so far have come
-    double exchanged = 0;                    // when the data-parallel stream is through
+    double exchanging = 0;                   // since when the data-parallel stream flies without a gap
+    double exchanged = 0;                    // when it is through
+    double shared_until = 0;                 // up to where transfers have slowed it
     double arrived_late = 0;                 // blocking: when what it sent has arrived
     Flight sends[2] = {}, receives[2] = {};  // the latest of those streams, by direction
     double sending = 0;                      // how long its latest send lasts beyond the pass that made it
@@ -47,7 +49,7 @@ class Walker {
 
   void begin(std::size_t number) {
     Stage& stage = stages_[number];
-    stage.input_came = stage.gathered = stage.exchanged = stage.arrived_late = in_.begin;
+    stage.input_came = stage.gathered = stage.exchanged = stage.exchanging = stage.arrived_late = in_.begin;
     if (waits_first(number)) {
       const std::vector<Exchange>& gathers = in_.times[number * in_.chunks]->gathers;
       if (!gathers.empty()) stage.exchanged += gathers.front().time;
@@ -71,6 +73,21 @@ class Walker {
     return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start));
   }
 
+  /// What a flight takes longer that has half of the link until it or the data-parallel stream is through.
+  static double beside_exchange(const Stage& stage, double start, double end) {
+    const double from = std::max(start, stage.exchanging);
+    return std::max(0.0, std::min(end, stage.exchanged) - from);
+  }
+
+  /// And what that takes longer.
+  static void share(Stage& stage, double start, double end) {
+    const double from = std::max({start, stage.exchanging, stage.shared_until});
+    const double lost = std::min(std::max(0.0, end - from) / 2, std::max(0.0, stage.exchanged - from));
+    stage.exchanged += lost;
+    stage.gathered += lost;
+    stage.shared_until = std::max(stage.shared_until, end);
+  }
+
   void travel(std::int32_t number) {
     const ShapePass& to = in_.shape.passes[number];
     Stage &sender = stages_[in_.shape.passes[to.input].stage], &receiver = stages_[to.stage];
@@ -80,7 +97,12 @@ class Walker {
     double end = start + in_.transfer * (in_.blocking ? 1 : time_of(to).transfer.other);
     // What flies the other way out of the sender, or into the receiver, has half of the link meanwhile.
     end += std::max(overlap({start, end}, sender.sends[1 - way]), overlap({start, end}, receiver.receives[1 - way]));
+    if (in_.shared_link) end += std::max(beside_exchange(sender, start, end), beside_exchange(receiver, start, end));
     sender.sends[way] = receiver.receives[way] = {start, end};
+    if (in_.shared_link) {
+      share(sender, start, end);
+      share(receiver, start, end);
+    }
     arrived_[number] = end;
     if (in_.blocking) {
       sender.arrived_late = std::max(sender.arrived_late, end);
@@ -162,6 +184,7 @@ class Walker {
     for (const Exchange& reduction : reductions) {
       at = beside(stage, at, pass.time * (reduction.share - done), pass.exchange.pass);
       done = reduction.share;
+      if (stage.exchanged < at) stage.exchanging = at;
       stage.exchanged =
           std::max(stage.exchanged, at) + reduction.time * (done < 1 || !ends_stage ? pass.exchange.other : 1);
     }

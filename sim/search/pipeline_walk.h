@@ -44,7 +44,8 @@ struct WalkInput {
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
   double transfer = 0;          // of one input, alone
   bool blocking = false;
-  bool host_waits = false;  // for an input, before it issues anything of the pass but its first gather
+  bool shared_link = false;  // inputs travel over the links of the data-parallel axis
+  bool host_waits = false;   // for an input, before it issues anything of the pass but its first gather
 };
 
 struct StageEnd {

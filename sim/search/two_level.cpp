@@ -241,6 +241,12 @@ bool Draft::rehearses_exchanges() const {
          (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
 }
 
+/// Whether inputs and data-parallel collectives have a link in common.
+bool Draft::shares_link() const {
+  const plan::GroupShape group = c_.group(c_.shard_axis);
+  return group.size > 1 && (c_.stage_transfer.crosses_domain ? group.domains > 1 : group.per_domain > 1);
+}
+
 std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
   std::vector<Exchange> out;
   if (c_.strategy.zero == 0 || !c_.overlap_param_gather) return out;
@@ -314,6 +320,7 @@ double Draft::step_time() {
                .zeroing = {},
                .transfer = transfer_,
                .blocking = blocking_,
+               .shared_link = shares_link(),
                .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {

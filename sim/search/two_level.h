@@ -69,6 +69,7 @@ class Draft {
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
   bool rehearses_exchanges() const;
+  bool shares_link() const;
   ChunkTimes times_of(const StageKind&, int chunk);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
