@@ -91,7 +91,7 @@ class Walker {
       if (!in_.blocking) slow_pass(*stage, flight);
     }
     sender.sends[way] = receiver.receives[way] = flight;
-    arrived_[number] = end;
+    arrived_[number] = end + time_of(to).late;
     if (in_.blocking) sender.arrived_late = std::max(sender.arrived_late, end);
   }
 

@@ -28,6 +28,7 @@ struct Exchange {
 struct PassTime {
   double time = 0;
   Beside exchange = {}, transfer = {};
+  double late = 0;  // what its kernels begin later behind an input that they waited for
 };
 
 struct ChunkTimes {

@@ -41,8 +41,9 @@ double time_of(PriceList& prices, Write write) {
   return time;
 }
 
-PassTime pass_time(const PassCost& cost, const PassBeside& beside) {
-  return {cost.time, beside.exchange, beside.transfer};
+/// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
+PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
+  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap)};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -77,6 +78,10 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       shape_(books.shapes.of(shape_of(c_, blocking_))),
       chunks_(plan::chunks_of(c_)) {
   if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
+  if (c_.pp > 1 && c_.scatter_gather) {
+    const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
+    restore_ = prices.of(plan::Collective{plan::CollectiveKind::all_gather, whole, c_.tp_group}).si();
+  }
   cut_.tp = c_.tp;
   cut_.cp = c_.cp;
   cut_.dp = c_.dp;
@@ -295,9 +300,9 @@ ChunkTimes Draft::times_of(const StageKind& kind, int index) {
     const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
     beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
   }
-  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward),
-                 .backward = pass_time(cost.backward, beside.backward),
-                 .weights = pass_time(cost.weights, beside.weights),
+  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward, restore_),
+                 .backward = pass_time(cost.backward, beside.backward, restore_),
+                 .weights = pass_time(cost.weights, beside.weights, 0),
                  .first_forward = cost.first_forward};
   if (!exchanges) return out;
   const plan::Chunk& chunk = chunks_[kind.shown][index];

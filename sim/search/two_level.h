@@ -85,7 +85,7 @@ class Draft {
   std::vector<StageKind> kinds_;
   std::vector<ChunkKind> chunk_kinds_;
   plan::Plan cut_;  // its degrees, for footprint()
-  double transfer_ = 0;
+  double transfer_ = 0, restore_ = 0;
 };
 
 }  // namespace sim
