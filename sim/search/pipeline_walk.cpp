@@ -126,8 +126,9 @@ class Walker {
   /// What ran meanwhile lost some of its pace, unless something else had slowed it already.
   void slow_pass(Stage& stage, const Flight& flight) {
     const double from = std::max({flight.start, stage.busy_since, stage.exchange.end});
-    const double to = std::min(flight.end, stage.free);
-    if (stage.running < 0 || to <= from) return;
+    if (stage.running < 0 || stage.free <= from) return;
+    const double to = std::min(flight.end, from + (stage.free - from) * stage.slowdown);
+    if (to <= from) return;
     const double lost = (to - from - flying(stage, from, to)) * (1 - 1 / stage.slowdown);
     stage.free += lost;
     ended_[stage.running] += lost;

@@ -5,7 +5,8 @@
 // sender is done, beside what both stages compute; in a blocking exchange, when the receiver is done as well, and the
 // sender goes on when it has arrived. Collectives of the data-parallel axis follow one another: parameters gathered in
 // front of the first forwards, gradients reduced behind the last backwards. What runs beside something else takes
-// longer, and slows it.
+// longer, and slows it: a pass once, however many transfers and collectives fly beside it; those that have a link in
+// common have half of it each.
 // Leaves out: links that are shared with communication inside a pass, launch queues that are full.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

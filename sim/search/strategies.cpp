@@ -85,6 +85,8 @@ void JobMaker::choose(int depth, SearchPoint& point,
   for (const SearchValue value : values_of(key, open_, space_)) {
     spec::set_value(key, value, open_);
     point[key] = value;
+    const bool is_even = open_.strategy.stage_layers.empty() && key == SearchKey::stage_layers;
+    if (is_even && value != spec::kEvenLayers) continue;  // no such cut
     if (divides(key, open_)) choose(depth + 1, point, each);
   }
   if (key == SearchKey::stage_layers) open_.strategy.stage_layers = listed_;  // another vpp has another cut

@@ -52,8 +52,9 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
-/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
-constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
+/// Where the two levels were found to part from the operator level by more than half a per cent (docs/search.md): so
+/// much of a link's time taken by transfers of one direction, and so much where passes communicate over that link too.
+constexpr double kCrowded = 0.09, kCrowdedBeside = 0.025;
 
 }  // namespace
 
@@ -231,10 +232,12 @@ bool Draft::agrees() {
   if (c_.pp == 1) return true;
   if (c_.scatters_gradients) return false;
   if (blocking_) return true;
+  const bool beside = meets_transfers(plan::Axis::tp) || meets_transfers(plan::Axis::cp) || meets_transfers(plan::Axis::ep);
+  const double crowded = beside ? kCrowdedBeside : kCrowded;
   for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
     if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
     const ChunkCost& cost = cost_of(kind, false);
-    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
+    if (2 * transfer_ > crowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
   }
   return true;
 }
@@ -246,9 +249,9 @@ bool Draft::rehearses_exchanges() const {
          (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
 }
 
-/// Whether inputs and data-parallel collectives have a link in common.
-bool Draft::shares_link() const {
-  const plan::GroupShape group = c_.group(c_.shard_axis);
+/// Whether inputs and collectives of that axis have a link in common.
+bool Draft::meets_transfers(plan::Axis axis) const {
+  const plan::GroupShape group = c_.group(axis);
   return group.size > 1 && (c_.stage_transfer.crosses_domain ? group.domains > 1 : group.per_domain > 1);
 }
 
@@ -325,7 +328,7 @@ double Draft::step_time() {
                .zeroing = {},
                .transfer = transfer_,
                .blocking = blocking_,
-               .shared_link = shares_link(),
+               .shared_link = meets_transfers(c_.shard_axis),
                .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {
