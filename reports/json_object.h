@@ -28,9 +28,10 @@ inline Json interval_contributions(const std::vector<result::IntervalContributio
   return out;
 }
 
-/// A strategy's value as a Job file's reader would take it: numbers and truths as such.
+/// A strategy's value as a Job file's reader would take it: numbers, truths and lists of numbers as such.
 inline Json value_json(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
+  if (text.starts_with('[')) return Json::parse(text);
   if (!text.empty() && text.find_first_not_of("0123456789") == text.npos) return std::stoll(text);
   return text;
 }

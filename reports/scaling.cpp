@@ -59,7 +59,7 @@ Json point_json(const ScalingPoint& point) {
   }
   const Prediction& p = point.row.prediction;
   out["global_batch"] = point.global_batch;
-  out["strategy"] = object_of(point.row.varied);
+  out["strategy"] = strategy_json(point.row.varied);
   out["step_time_s"] = p.step_time_s;
   out["step_time_low_s"] = p.step_time_low_s;
   out["step_time_high_s"] = p.step_time_high_s;

@@ -7,6 +7,27 @@ namespace reports {
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
+namespace {
+
+/// "[3, 4, 4, 2]" as "3+2x4+2".
+std::string shortened(const std::string& list) {
+  std::string out;
+  for (std::size_t at = 1, end, times; at < list.size(); at = end) {
+    std::string entry;
+    for (times = 0, end = at; end < list.size(); ++times) {
+      const std::size_t close = list.find_first_of(",]", end);
+      const std::string next = list.substr(end, close - end);
+      if (times > 0 && next != entry) break;
+      entry = next;
+      end = list.find_first_not_of(", ]", close);
+    }
+    out += (out.empty() ? "" : "+") + (times > 1 ? std::to_string(times) + "x" : "") + entry;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string value_of(const Choices& choices, const std::string& key) {
   const auto at = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.first == key; });
   return at == choices.end() ? "" : at->second;
@@ -19,6 +40,7 @@ std::string strategy_words(const Choices& c) {
     out += ", pp " + value_of(c, "pp") + (value_of(c, "vpp") != "1" ? " x " + value_of(c, "vpp") : "") + " " +
            value_of(c, "schedule");
     if (value_of(c, "embedding_in_split") == "true") out += " ends counted";
+    if (const std::string layers = value_of(c, "stage_layers"); !layers.empty()) out += " layers " + shortened(layers);
   }
   out += ", dp " + value_of(c, "dp") + ", zero " + value_of(c, "zero");
   for (const char* key : {"shard", "ep", "etp", "offload"}) {

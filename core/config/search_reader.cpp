@@ -54,7 +54,20 @@ SearchKey key_named(std::string_view text, const std::string& option) {
                            {}}});
 }
 
+/// A cut by its name: which list it makes depends on the other keys.
+spec::SearchValue layer_cut(const std::string& text, const std::string& option) {
+  for (const spec::SearchValue value :
+       {spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work), spec::value_of(spec::LayerCut::light_front)}) {
+    if (spec::value_text(SearchKey::stage_layers, value) == text) return value;
+  }
+  throw base::InputError({{option,
+                           "'" + text + "' is no way to cut layers",
+                           "choose among even, by_work, light_front; --set strategy.stage_layers=[...] fixes a list",
+                           {}}});
+}
+
 spec::SearchValue read_value(SearchKey key, const std::string& text, const std::string& option) {
+  if (key == SearchKey::stage_layers) return layer_cut(text, option);
   const std::string origin = option + " " + std::string(spec::name(key));
   Value tree;
   tree.kind = Value::Kind::map;
@@ -99,6 +112,19 @@ void read_values(std::string_view text, const std::string& option, spec::SearchS
     if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);
   }
   space[key] = values;
+}
+
+void set_choice(const std::string& key, const std::string& value, spec::Job& job) {
+  if (key != spec::name(SearchKey::stage_layers)) {
+    const SearchKey known = key_named(key, "strategy");
+    return spec::set_value(known, read_value(known, value, "strategy"), job);
+  }
+  Value tree;
+  tree.kind = Value::Kind::map;
+  set_path(tree, key, value, "strategy");
+  Faults faults;
+  job.strategy.stage_layers = read_strategy(tree, faults).stage_layers;
+  if (!faults.empty()) throw base::InputError(std::move(faults));
 }
 
 std::vector<SearchKey> read_keys(std::string_view text, const std::string& option) {

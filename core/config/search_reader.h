@@ -24,6 +24,9 @@ OpenJob read_open_job(const Value& tree, const Catalogue&);
 /// inside of brackets part nothing. Throws base::InputError: no such key, no such value, an empty one.
 void read_values(std::string_view text, const std::string& option, spec::SearchSpace& space);
 
+/// What an answer of a search says of one key (its value of stage_layers is a list), in `job` from now on.
+void set_choice(const std::string& key, const std::string& value, spec::Job& job);
+
 /// Keys by name, comma-separated, or `all`. Throws base::InputError.
 std::vector<spec::SearchKey> read_keys(std::string_view text, const std::string& option);
 

@@ -10,6 +10,7 @@ constexpr std::array<std::string_view, 8> kSchedules{"gpipe", "1f1b", "interleav
 constexpr std::array<std::string_view, 4> kRecomputeKinds{"none", "selective", "full", "selective_ops"};
 constexpr std::array<std::string_view, 4> kTpOverlaps{"none", "wgrad", "chunked", "userbuffers"};
 constexpr std::array<std::string_view, 3> kPlaces{"none", "cpu", "nvme"};
+constexpr std::array<std::string_view, 4> kLayerCuts{"listed", "even", "by_work", "light_front"};  // from -1 on
 
 constexpr SearchValue kKinds = 4;   // recompute: kind + kKinds x layers
 constexpr SearchValue kPlaced = 3;  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
@@ -55,6 +56,7 @@ SearchValue value_of(SearchKey key, const Job& job) {
     case SearchKey::schedule: return number(s.schedule);
     case SearchKey::vpp: return s.vpp;
     case SearchKey::embedding_in_split: return s.embedding_in_split;
+    case SearchKey::stage_layers: return s.stage_layers.empty() ? kEvenLayers : kListedLayers;
     case SearchKey::dp: return s.data();
     case SearchKey::zero: return s.zero;
     case SearchKey::shard: return s.shard;
@@ -82,6 +84,10 @@ void set_value(SearchKey key, SearchValue value, Job& job) {
     case SearchKey::schedule: s.schedule = static_cast<Schedule>(value); break;
     case SearchKey::vpp: s.vpp = value; break;
     case SearchKey::embedding_in_split: s.embedding_in_split = value != 0; break;
+    case SearchKey::stage_layers:
+      if (value == kEvenLayers) s.stage_layers.clear();
+      if (value > kEvenLayers) s.stage_layers = uneven_layers(job.model, s, static_cast<LayerCut>(value - 1));
+      break;
     case SearchKey::dp: s.dp = value; break;
     case SearchKey::zero: s.zero = value; break;
     case SearchKey::shard: s.shard = value; break;
@@ -108,6 +114,7 @@ std::string value_text(SearchKey key, SearchValue value) {
     case SearchKey::embedding_in_split: return value != 0 ? "true" : "false";
     case SearchKey::cp_kind: return at(kCpKinds);
     case SearchKey::schedule: return at(kSchedules);
+    case SearchKey::stage_layers: return std::string(kLayerCuts[static_cast<std::size_t>(value + 1)]);
     case SearchKey::attention_kernel: return at(kAttentionKernelNames);
     case SearchKey::overlap_tp: return at(kTpOverlaps);
     case SearchKey::offload: return offload_text(value);

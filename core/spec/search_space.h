@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/spec/job.h"
+#include "core/spec/uneven_layers.h"
 
 namespace spec {
 
@@ -23,6 +24,7 @@ enum class SearchKey : std::uint8_t {
   schedule,
   vpp,
   embedding_in_split,
+  stage_layers,
   dp,
   zero,
   shard,
@@ -34,21 +36,26 @@ enum class SearchKey : std::uint8_t {
   overlap_tp,
   offload
 };
-inline constexpr int kSearchKeys = 18;
+inline constexpr int kSearchKeys = 19;
 /// As the user writes them; a Job has them as strategy.KEY, but micro_batch as training.micro_batch.
 inline constexpr std::array<std::string_view, kSearchKeys> kSearchKeyNames{
-    "tp",         "sp",     "cp",    "cp_kind", "pp",  "schedule",    "vpp",       "embedding_in_split",
-    "dp",         "zero",   "shard", "ep",      "etp", "micro_batch", "recompute", "attention_kernel",
-    "overlap.tp", "offload"};
+    "tp", "sp",   "cp",    "cp_kind", "pp",  "schedule",    "vpp",       "embedding_in_split", "stage_layers",
+    "dp", "zero", "shard", "ep",      "etp", "micro_batch", "recompute", "attention_kernel",   "overlap.tp",
+    "offload"};
 constexpr std::string_view name(SearchKey key) { return kSearchKeyNames[static_cast<int>(key)]; }
 /// "strategy.tp"
 std::string path_of(SearchKey);
 
-/// A key's value as a number: itself, 0 or 1, an enumerator; recompute and offload put several into one.
+/// A key's value as a number: itself, 0 or 1, an enumerator; recompute and offload put several into one. stage_layers:
+/// even, listed, or a cut whose list follows from the model and the other keys.
 using SearchValue = std::int32_t;
+inline constexpr SearchValue kEvenLayers = 0;     // or as embedding_in_split says
+inline constexpr SearchValue kListedLayers = -1;  // whatever list the job has
+constexpr SearchValue value_of(LayerCut cut) { return 1 + static_cast<SearchValue>(cut); }
 SearchValue value_of(SearchKey, const Job&);
+/// REQUIRES: for stage_layers, that pp, schedule and vpp are set.
 void set_value(SearchKey, SearchValue, Job&);
-/// As a Job file has it: "interleaved", "{kind: full, layers: 4}".
+/// As a Job file has it: "interleaved", "{kind: full, layers: 4}"; of stage_layers the cut's name.
 std::string value_text(SearchKey, SearchValue);
 
 /// Values of each key; nothing: the usual ones are searched.

@@ -7,13 +7,8 @@
 namespace sim {
 
 spec::Job job_of(const spec::Candidate& candidate, const result::Choices& strategy) {
-  spec::SearchSpace told;
-  for (const auto& [key, value] : strategy) config::read_values(key + '=' + value, "strategy", told);
   spec::Job job = candidate.job;
-  for (int k = 0; k < spec::kSearchKeys; ++k) {
-    const auto key = static_cast<spec::SearchKey>(k);
-    if (told[key]) spec::set_value(key, told[key]->front(), job);
-  }
+  for (const auto& [key, value] : strategy) config::set_choice(key, value, job);
   return spec::resolve(std::move(job));
 }
 

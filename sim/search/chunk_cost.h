@@ -35,6 +35,7 @@ struct ChunkMemory {
 
 struct PassCost {
   double time = 0;                // seconds, the host's issue and communication inside the chunk included
+  double gap = 0;                 // of them, no kernel runs before the first
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
 };
 struct ChunkCost {

@@ -40,6 +40,7 @@ PassMemory memory_of(const plan::Segment& segment) {
 PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   PassCost out;
   out.time = ran.begin[call + 1] - ran.begin[call];
+  if (call > 0) out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
   if (flies <= 0) return out;

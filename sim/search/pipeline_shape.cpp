@@ -2,6 +2,7 @@
 #include "sim/search/pipeline_shape.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <stdexcept>
 
@@ -24,7 +25,7 @@ class Builder {
   PipelineShape build() {
     list_passes();
     join_passes();
-    order_walk();
+    key_.blocking ? order_by_stage() : order_by_time();
     for (int stage = 0; stage < key_.stages; ++stage) {
       out_.fullest.push_back(fullest_of(stage));
       out_.like_before.push_back(stage > 0 && covers(out_.fullest[stage - 1], out_.fullest[stage]));
@@ -80,7 +81,51 @@ class Builder {
     }
   }
 
-  void order_walk() {
+  /// In the order of a step whose transfers take no time: what runs beside something else is then walked beside it.
+  void order_by_time() {
+    next_.assign(out_.first_of.begin(), out_.first_of.end() - 1);
+    ran_.assign(out_.passes.size(), false);
+    travelled_ = ran_;
+    free_.assign(next_.size(), 0);
+    out_.walk.reserve(2 * out_.passes.size());
+    for (int stage = 0; stage < key_.stages; ++stage) await(next_[stage], 0);
+    for (std::int64_t now = 0, idle = 0; idle <= kLongest; ++now) {
+      Instant& instant = calendar_[now % (kLongest + 1)];
+      idle = instant.travels.empty() && instant.passes.empty() ? idle + 1 : 0;
+      for (const std::int32_t number : instant.travels) arrive(number, now);
+      for (std::size_t i = 0; i < instant.passes.size(); ++i) leave(instant.passes[i], now);
+      instant.travels.clear();
+      instant.passes.clear();
+    }
+    check_all_ran();
+  }
+
+  /// Puts the next pass of a stage, free at `free`, on the calendar when its input is there.
+  void await(std::int32_t number, std::int64_t free) {
+    const ShapePass& pass = out_.passes[number];
+    const bool there = pass.input < 0 || (pass.crosses ? travelled_[number] : ran_[pass.input]);
+    if (there) calendar_[free % (kLongest + 1)].passes.push_back(number);
+  }
+
+  void arrive(std::int32_t number, std::int64_t now) {
+    travelled_[number] = true;
+    out_.walk.push_back(2 * number + 1);
+    const int stage = out_.passes[number].stage;
+    if (next_[stage] == number) await(number, std::max(now, free_[stage]));
+  }
+
+  void leave(std::int32_t number, std::int64_t now) {
+    const ShapePass& pass = out_.passes[number];
+    ran_[number] = true;
+    out_.walk.push_back(2 * number);
+    const std::int64_t end = free_[pass.stage] = now + (pass.pass == Pass::backward ? 2 : 1);
+    if (pass.next >= 0 && out_.passes[pass.next].crosses) {
+      calendar_[end % (kLongest + 1)].travels.push_back(pass.next);
+    }
+    if (++next_[pass.stage] < out_.first_of[pass.stage + 1]) await(next_[pass.stage], end);
+  }
+
+  void order_by_stage() {
     next_.assign(out_.first_of.begin(), out_.first_of.end() - 1);
     ran_.assign(out_.passes.size(), false);
     travelled_ = ran_;
@@ -91,6 +136,10 @@ class Builder {
         while (next_[stage] < out_.first_of[stage + 1] && advance(next_[stage])) moved = true;
       }
     }
+    check_all_ran();
+  }
+
+  void check_all_ran() const {
     if (std::find(ran_.begin(), ran_.end(), false) != ran_.end()) {
       throw std::logic_error("the schedule's passes wait for one another for ever");
     }
@@ -162,6 +211,12 @@ class Builder {
   std::vector<std::int32_t> microbatch_;              // of each pass
   std::vector<std::int32_t> next_;                    // by stage
   std::vector<bool> ran_, travelled_;
+  static constexpr int kLongest = 2;  // a backward, in forwards
+  struct Instant {
+    std::vector<std::int32_t> travels, passes;
+  };
+  std::array<Instant, kLongest + 1> calendar_;  // by instant, modulo
+  std::vector<std::int64_t> free_;              // by stage: end of its latest pass
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 // sender is done, beside what both stages compute; in a blocking exchange, when the receiver is done as well, and the
 // sender goes on when it has arrived. Collectives of the data-parallel axis follow one another: parameters gathered in
 // front of the first forwards, gradients reduced behind the last backwards. What runs beside something else takes
-// longer, and slows it.
+// longer, and slows it: a pass once, however many transfers and collectives fly beside it; those that have a link in
+// common have half of it each.
 // Leaves out: links that are shared with communication inside a pass, launch queues that are full.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,6 +29,7 @@ struct Exchange {
 struct PassTime {
   double time = 0;
   Beside exchange = {}, transfer = {};
+  double late = 0;  // what its kernels begin later behind an input that they waited for
 };
 
 struct ChunkTimes {
@@ -44,7 +46,8 @@ struct WalkInput {
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
   double transfer = 0;          // of one input, alone
   bool blocking = false;
-  bool host_waits = false;  // for an input, before it issues anything of the pass but its first gather
+  bool shared_link = false;  // inputs travel over the links of the data-parallel axis
+  bool host_waits = false;   // for an input, before it issues anything of the pass but its first gather
 };
 
 struct StageEnd {

@@ -30,6 +30,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   Rehearsal out;
   out.end = trace::seconds(ran.end);
   out.begin.assign(segments.size(), -1);
+  out.done.assign(segments.size(), 0);
   const auto time_on = [&](plan::Stream stream) {
     std::vector<double> time(segments.size());
     for (const trace::Span& span : ran.spans[static_cast<std::size_t>(stream)]) {
@@ -46,6 +47,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::compute)]) {
     double& begin = out.begin[static_cast<std::size_t>(span.microbatch)];
     if (begin < 0) begin = trace::seconds(span.start);
+    out.done[static_cast<std::size_t>(span.microbatch)] = trace::seconds(span.end);
   }
   double next = out.end;  // calls without a kernel take no time
   for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;

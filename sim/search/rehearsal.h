@@ -14,6 +14,7 @@ namespace sim {
 /// Seconds from the step's begin.
 struct Rehearsal {
   std::vector<double> begin;                           // of each call's first kernel
+  std::vector<double> done;                            // and end of its last
   double end = 0;                                      // of the last operator
   std::vector<double> kernels, tp, cp, ep, dp, sends;  // of each call, on the streams of these names
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/search.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -83,6 +85,7 @@ class Searcher {
   std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
   void order(std::vector<result::SearchRow>&) const;
   void account(result::SearchRow&) const;
+  std::string stage_layers_of(const SearchPoint&) const;
   result::Choices choices_of(const SearchPoint&) const;
   void tell_space();
   [[noreturn]] void throw_why_none_is_sound();
@@ -201,6 +204,15 @@ void Searcher::price() {
   });
 }
 
+/// "[3, 4, 4, 2]"
+std::string Searcher::stage_layers_of(const SearchPoint& point) const {
+  spec::Job job = base_;
+  for (const SearchKey key : {SearchKey::pp, SearchKey::schedule, SearchKey::vpp, SearchKey::stage_layers}) {
+    spec::set_value(key, point[key], job);
+  }
+  return fmt::format("[{}]", fmt::join(job.strategy.stage_layers, ", "));
+}
+
 result::Choices Searcher::choices_of(const SearchPoint& point) const {
   result::Choices out;
   for (int k = 0; k < spec::kSearchKeys; ++k) {
@@ -208,8 +220,11 @@ result::Choices Searcher::choices_of(const SearchPoint& point) const {
     const bool moot = (key == SearchKey::cp_kind && point[SearchKey::cp] == 1) ||
                       (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
                       ((key == SearchKey::ep || key == SearchKey::etp) && !base_.model.moe) ||
-                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0);
-    if (!moot) out.emplace_back(spec::name(key), spec::value_text(key, point[key]));
+                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0) ||
+                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers);
+    if (moot) continue;
+    const bool listed = key == SearchKey::stage_layers;
+    out.emplace_back(spec::name(key), listed ? stage_layers_of(point) : spec::value_text(key, point[key]));
   }
   return out;
 }

@@ -31,7 +31,7 @@ bool divides(SearchKey key, const spec::Job& job) {
              job.training.global_batch % (job.training.micro_batch * s.data()) == 0;
     case SearchKey::vpp:
       return s.schedule != spec::Schedule::interleaved || (s.vpp > 1 && spec::microbatches(job) % s.pp == 0);
-    case SearchKey::embedding_in_split: return !spec::split_layers(job.model, s).empty();
+    case SearchKey::stage_layers: return !spec::split_layers(job.model, s).empty();
     default: return true;
   }
 }
@@ -57,12 +57,16 @@ void each_layer_choice(const spec::Job& base, const spec::SearchSpace& space,
 }
 
 JobMaker::JobMaker(const spec::Job& base, const spec::SearchSpace& space)
-    : base_(base), space_(space), open_(base), resolved_(base) {}
+    : base_(base), space_(space), open_(base), resolved_(base) {
+  const auto& layers = space[SearchKey::stage_layers];
+  if (layers && layers->front() == spec::kListedLayers) listed_ = base.strategy.stage_layers;
+}
 
 void JobMaker::each_with(const SearchPoint& layers,
                          const std::function<void(const SearchPoint&, const spec::Job&)>& each) {
   SearchPoint point = layers;
   open_.strategy = base_.strategy;
+  open_.strategy.stage_layers = listed_;
   for (int k = 0; k < kLayerKeys; ++k) spec::set_value(kChoosingOrder[k], layers[kChoosingOrder[k]], open_);
   choose(kLayerKeys, point, each);
 }
@@ -81,8 +85,11 @@ void JobMaker::choose(int depth, SearchPoint& point,
   for (const SearchValue value : values_of(key, open_, space_)) {
     spec::set_value(key, value, open_);
     point[key] = value;
+    const bool is_even = open_.strategy.stage_layers.empty() && key == SearchKey::stage_layers;
+    if (is_even && value != spec::kEvenLayers) continue;  // no such cut
     if (divides(key, open_)) choose(depth + 1, point, each);
   }
+  if (key == SearchKey::stage_layers) open_.strategy.stage_layers = listed_;  // another vpp has another cut
 }
 
 /// Leaves in resolved_ what resolve() makes of the point. Only what it may have changed is copied again.

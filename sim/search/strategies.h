@@ -34,7 +34,8 @@ class JobMaker {
 
   const spec::Job& base_;
   const spec::SearchSpace& space_;
-  spec::Job open_;  // with the keys chosen so far
+  std::vector<int> listed_;  // the layers of each stage that every strategy has
+  spec::Job open_;           // with the keys chosen so far
   spec::Job resolved_;
   std::int64_t refused_ = 0;
 };

@@ -41,8 +41,9 @@ double time_of(PriceList& prices, Write write) {
   return time;
 }
 
-PassTime pass_time(const PassCost& cost, const PassBeside& beside) {
-  return {cost.time, beside.exchange, beside.transfer};
+/// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
+PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
+  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap)};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -51,8 +52,9 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
-/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
-constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
+/// Where the two levels were found to part from the operator level by more than half a per cent (docs/search.md): so
+/// much of a link's time taken by transfers of one direction, and so much where passes communicate over that link too.
+constexpr double kCrowded = 0.09, kCrowdedBeside = 0.025;
 
 }  // namespace
 
@@ -77,6 +79,10 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       shape_(books.shapes.of(shape_of(c_, blocking_))),
       chunks_(plan::chunks_of(c_)) {
   if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
+  if (c_.pp > 1 && c_.scatter_gather) {
+    const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
+    restore_ = prices.of(plan::Collective{plan::CollectiveKind::all_gather, whole, c_.tp_group}).si();
+  }
   cut_.tp = c_.tp;
   cut_.cp = c_.cp;
   cut_.dp = c_.dp;
@@ -226,10 +232,12 @@ bool Draft::agrees() {
   if (c_.pp == 1) return true;
   if (c_.scatters_gradients) return false;
   if (blocking_) return true;
+  const bool beside = meets_transfers(plan::Axis::tp) || meets_transfers(plan::Axis::cp) || meets_transfers(plan::Axis::ep);
+  const double crowded = beside ? kCrowdedBeside : kCrowded;
   for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
     if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
     const ChunkCost& cost = cost_of(kind, false);
-    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
+    if (2 * transfer_ > crowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
   }
   return true;
 }
@@ -239,6 +247,12 @@ bool Draft::agrees() {
 bool Draft::rehearses_exchanges() const {
   return c_.scatters_gradients ||
          (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
+}
+
+/// Whether inputs and collectives of that axis have a link in common.
+bool Draft::meets_transfers(plan::Axis axis) const {
+  const plan::GroupShape group = c_.group(axis);
+  return group.size > 1 && (c_.stage_transfer.crosses_domain ? group.domains > 1 : group.per_domain > 1);
 }
 
 std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
@@ -289,9 +303,9 @@ ChunkTimes Draft::times_of(const StageKind& kind, int index) {
     const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
     beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
   }
-  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward),
-                 .backward = pass_time(cost.backward, beside.backward),
-                 .weights = pass_time(cost.weights, beside.weights),
+  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward, restore_),
+                 .backward = pass_time(cost.backward, beside.backward, restore_),
+                 .weights = pass_time(cost.weights, beside.weights, 0),
                  .first_forward = cost.first_forward};
   if (!exchanges) return out;
   const plan::Chunk& chunk = chunks_[kind.shown][index];
@@ -314,6 +328,7 @@ double Draft::step_time() {
                .zeroing = {},
                .transfer = transfer_,
                .blocking = blocking_,
+               .shared_link = meets_transfers(c_.shard_axis),
                .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {

@@ -42,7 +42,7 @@ class Draft {
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
   /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of
   /// parameters, which meet microbatches under way in more ways than two levels know, and not where transfers between
-  /// stages are nearly as long as passes.
+  /// stages crowd a link, the sooner where passes communicate over it as well: there it matters when in a pass they meet.
   bool agrees();
   double step_time();
 
@@ -69,6 +69,7 @@ class Draft {
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
   bool rehearses_exchanges() const;
+  bool meets_transfers(plan::Axis) const;
   ChunkTimes times_of(const StageKind&, int chunk);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
@@ -84,7 +85,7 @@ class Draft {
   std::vector<StageKind> kinds_;
   std::vector<ChunkKind> chunk_kinds_;
   plan::Plan cut_;  // its degrees, for footprint()
-  double transfer_ = 0;
+  double transfer_ = 0, restore_ = 0;
 };
 
 }  // namespace sim

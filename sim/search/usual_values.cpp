@@ -70,12 +70,31 @@ Values chunks(const spec::Job& job) {
   return out;
 }
 
+bool divides(const spec::Job& job, bool ends_counted) {
+  spec::Strategy cut = job.strategy;
+  cut.embedding_in_split = ends_counted;
+  return !spec::split_layers(job.model, cut).empty();
+}
+
 /// Even stages where the layers divide; otherwise, where that helps, with embedding and head counted as layers.
 Values splits(const spec::Job& job) {
-  spec::Strategy cut = job.strategy;
-  cut.embedding_in_split = false;
-  if (!cut.stage_layers.empty() || !spec::split_layers(job.model, cut).empty()) return {0};
-  return {1};
+  const bool helps = job.strategy.stage_layers.empty() && !divides(job, false) && divides(job, true);
+  return {helps ? 1 : 0};
+}
+
+/// Uneven stages where nothing else divides the layers. Stages of several chunks each lose less than a layer by it:
+/// other numbers of chunks do with less.
+Values cuts(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  if (s.embedding_in_split || divides(job, false)) return {spec::kEvenLayers};
+  const std::int64_t chunks = s.model_chunks(), fewer = chunks - job.model.layers % chunks;
+  if (chunks > s.pp && fewer >= s.pp) return {};
+  const std::vector<int> by_work = spec::uneven_layers(job.model, s, spec::LayerCut::by_work);
+  if (by_work.empty()) return {};
+  Values out{spec::value_of(spec::LayerCut::by_work)};
+  const bool differs = chunks == s.pp && spec::uneven_layers(job.model, s, spec::LayerCut::light_front) != by_work;
+  if (differs) out.push_back(spec::value_of(spec::LayerCut::light_front));
+  return out;
 }
 
 Values zeros(const spec::Job& job) {
@@ -122,6 +141,7 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
                        : codes(Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1, Schedule::zb_v);
     case SearchKey::vpp: return chunks(job);
     case SearchKey::embedding_in_split: return splits(job);
+    case SearchKey::stage_layers: return cuts(job);
     case SearchKey::zero: return zeros(job);
     case SearchKey::shard: return shards(job);
   }
@@ -141,6 +161,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   tell(SearchKey::cp, "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1,16");
   tell(SearchKey::micro_batch, "above " + std::to_string(kMostMicroBatch) + ": --allow micro_batch=8,16");
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
+  tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
   tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
   if (open(SearchKey::zero)) out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");

@@ -28,6 +28,7 @@ inline constexpr std::array<spec::SearchKey, spec::kSearchKeys> kChoosingOrder{s
                                                                                spec::SearchKey::schedule,
                                                                                spec::SearchKey::vpp,
                                                                                spec::SearchKey::embedding_in_split,
+                                                                               spec::SearchKey::stage_layers,
                                                                                spec::SearchKey::zero,
                                                                                spec::SearchKey::shard};
 /// So many of them are a layer's.

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace {
 
 /// Forwards of 1 s and backwards of 2 s on every stage.
@@ -68,6 +71,94 @@ TEST(PipelineWalk, TheFirstGatherOfAStageDoesNotWaitForItsInput) {
   // for at 4.5 too, the first would come at 7.5.
   EXPECT_DOUBLE_EQ(ends[1].passes, 8);
   EXPECT_DOUBLE_EQ(ends[0].passes, 10);
+}
+
+/// Two stages, one microbatch: forwards of 1 s, backwards of 2 s.
+std::vector<sim::StageEnd> walked(const sim::ChunkTimes& times, double transfer, bool shared_link) {
+  const sim::PipelineShape shape = sim::pipeline_shape({.stages = 2, .microbatches = 1});
+  return sim::walk({.shape = shape,
+                    .times = {&times, &times},
+                    .zeroing = {0, 0},
+                    .transfer = transfer,
+                    .shared_link = shared_link});
+}
+
+TEST(PipelineWalk, ATransferAndACollectiveHaveHalfOfASharedLinkEach) {
+  // F from 0 to 1 and from 2 to 3, then B to 5, whose gradients, half of them ready at 4, fly for 4 s. What stage 0
+  // waits for flies from 5 to 7 instead of 6, and holds the collective for as long as it would alone: to 9.
+  const sim::ChunkTimes times{.forward = {.time = 1},
+                              .backward = {.time = 2},
+                              .weights = {},
+                              .first_forward = 1,
+                              .gathers = {},
+                              .reductions = {{0.5, 4}}};
+  const std::vector<sim::StageEnd> ends = walked(times, 1, true);
+  EXPECT_DOUBLE_EQ(ends[1].reduced, 9);
+  EXPECT_DOUBLE_EQ(ends[0].passes, 9);
+  EXPECT_DOUBLE_EQ(walked(times, 1, false)[0].passes, 8);
+}
+
+TEST(PipelineWalk, KernelsBeginLateBehindAnInputThatWasWaitedFor) {
+  // F to 1, there at 1.25 and put together at 1.75, F to 2.75, B to 4.75; there at 5 and put together at 5.5, B to 7.5.
+  const sim::ChunkTimes times{.forward = {.time = 1, .late = 0.5},
+                              .backward = {.time = 2, .late = 0.5},
+                              .weights = {},
+                              .first_forward = 1};
+  EXPECT_DOUBLE_EQ(walked(times, 0.25, false)[0].passes, 7.5);
+}
+
+TEST(PipelineWalk, APassBesideATransferIsSlowed) {
+  // At half the pace beside transfers of 1 s. Stage 0: F to 1; the second, from 1 on, has done 0.5 when the first has
+  // arrived at 2, and ends at 2.5. Stage 1: F from 2, 0.5 done when the second input leaves at 2.5; it arrives at 3.5
+  // and the F ends then; B to 5.5; the second F, beside the gradient's flight to 6.5, to 7, B to 9. Stage 0: B from
+  // 6.5 to 8.5, and from 10 to 12.
+  const sim::PipelineShape shape = sim::pipeline_shape({.stages = 2, .microbatches = 2});
+  const sim::Beside half{.pass = 2};
+  const sim::ChunkTimes times{.forward = {.time = 1, .transfer = half},
+                              .backward = {.time = 2, .transfer = half},
+                              .weights = {},
+                              .first_forward = 1};
+  const std::vector<sim::StageEnd> ends =
+      sim::walk({.shape = shape, .times = {&times, &times}, .zeroing = {0, 0}, .transfer = 1});
+  EXPECT_DOUBLE_EQ(ends[1].passes, 9);
+  EXPECT_DOUBLE_EQ(ends[0].passes, 12);
+}
+
+/// Every step of a walk once, each behind all it waits for.
+void expect_in_order(const sim::ShapeKey& key) {
+  const sim::PipelineShape shape = sim::pipeline_shape(key);
+  std::vector<int> ran(shape.passes.size()), travelled(shape.passes.size());
+  for (const std::int32_t step : shape.walk) {
+    const std::int32_t number = step / 2;
+    const sim::ShapePass& pass = shape.passes[number];
+    if (pass.input >= 0) {
+      EXPECT_EQ(ran[pass.input], 1);
+    }
+    if (step % 2 == 1) {
+      EXPECT_EQ(++travelled[number], 1);
+      continue;
+    }
+    EXPECT_EQ(++ran[number], 1);
+    EXPECT_EQ(travelled[number], pass.crosses ? 1 : 0);
+    if (number > shape.first_of[pass.stage]) {
+      EXPECT_EQ(ran[number - 1], 1);
+    }
+  }
+  EXPECT_EQ(std::count(ran.begin(), ran.end(), 1), std::ssize(shape.passes));
+}
+
+TEST(PipelineShape, AWalkTakesEachStepOnceBehindAllItWaitsFor) {
+  using spec::Schedule;
+  for (const int stages : {1, 2, 3, 8}) {
+    for (const int microbatches : {8, 24}) {
+      for (const Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b, Schedule::zb_h1}) {
+        expect_in_order({schedule, stages, 1, microbatches});
+      }
+      expect_in_order({Schedule::one_f_one_b, stages, 1, microbatches, true});
+      if (stages > 1) expect_in_order({Schedule::zb_v, stages, 2, microbatches});
+      if (stages > 1 && microbatches % stages == 0) expect_in_order({Schedule::interleaved, stages, 5, microbatches});
+    }
+  }
 }
 
 TEST(PipelineShape, AStageHoldsAsManyMicrobatchesAsAreBehindIt) {

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "core/base/fault.h"
+#include "core/config/search_reader.h"
+#include "sim/predict.h"
 #include "tests/support/toy.h"
 
 namespace {
@@ -82,6 +84,56 @@ TEST(Search, BoundsNeverTakeABestStrategyAway) {
     EXPECT_EQ(brute.priced, brute.fits);
     EXPECT_GT(pruned.bounded, 0);
     expect_same(brute, pruned);
+  }
+}
+
+/// 13 layers, which neither 4 nor 8 stages divide, with their ends counted or not.
+spec::Job of_13_layers() {
+  spec::Job job = base_job(3);
+  job.cluster.nodes = 1;
+  job.model.layers = 13;
+  job.cluster.node.gpu.memory = base::GB(8);
+  return job;
+}
+
+TEST(Search, LayersThatDoNotDivideAreCutUnevenly) {
+  spec::SearchSpace space = some_space();
+  space[SearchKey::pp] = {4};
+  const result::Search brute = sim::search(of_13_layers(), space, options(2, false)),
+                       pruned = sim::search(of_13_layers(), space, options());
+  expect_same(brute, pruned);
+  ASSERT_FALSE(pruned.results.empty());
+  for (const result::SearchRow& row : pruned.results) {
+    EXPECT_NE(text(row.strategy).find("stage_layers=["), std::string::npos) << text(row.strategy);
+  }
+}
+
+TEST(Search, AnUnevenCutIsPredictedAsTheJobThatListsItsLayers) {
+  spec::SearchSpace space = some_space();
+  space[SearchKey::pp] = {4};
+  space[SearchKey::schedule] = {static_cast<spec::SearchValue>(spec::Schedule::one_f_one_b)};
+  const result::SearchRow best = sim::search(of_13_layers(), space, options()).results.front();
+  spec::Job job = of_13_layers();
+  for (const auto& [key, value] : best.strategy) config::set_choice(key, value, job);
+  EXPECT_EQ(job.strategy.stage_layers.size(), 4u);
+  EXPECT_EQ(sim::predict(spec::resolve(job), sim::Detail::chains).prediction.step_time_s, best.prediction.step_time_s);
+}
+
+TEST(Search, LayersThatDivideAreCutEvenly) {
+  for (const result::SearchRow& row : sim::search(base_job(1), some_space(), options()).results) {
+    EXPECT_EQ(text(row.strategy).find("stage_layers"), std::string::npos);
+  }
+}
+
+TEST(Search, AListOfLayersStaysWhereItIsGiven) {
+  spec::Job job = of_13_layers();
+  job.strategy.stage_layers = {2, 4, 4, 3};
+  spec::SearchSpace space = some_space();
+  space[SearchKey::stage_layers] = {spec::kListedLayers};
+  const result::Search answer = sim::search(job, space, options());
+  ASSERT_FALSE(answer.results.empty());
+  for (const result::SearchRow& row : answer.results) {
+    EXPECT_NE(text(row.strategy).find("stage_layers=[2, 4, 4, 3]"), std::string::npos);
   }
 }
 
