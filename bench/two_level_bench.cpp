@@ -40,7 +40,9 @@ struct Agreement {
     two_level_s += drafted - begin;
     operator_level_s += processor_seconds() - drafted;
   }
-  double at(double share) const { return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1))]; }
+  double at(double share) const {
+    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1))];
+  }
 };
 
 std::vector<spec::SearchPoint> shuffled(const config::OpenJob& open, sim::JobMaker& jobs) {

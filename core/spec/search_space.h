@@ -39,8 +39,8 @@ enum class SearchKey : std::uint8_t {
 inline constexpr int kSearchKeys = 19;
 /// As the user writes them; a Job has them as strategy.KEY, but micro_batch as training.micro_batch.
 inline constexpr std::array<std::string_view, kSearchKeys> kSearchKeyNames{
-    "tp", "sp",   "cp",    "cp_kind", "pp",  "schedule",    "vpp",       "embedding_in_split", "stage_layers",
-    "dp", "zero", "shard", "ep",      "etp", "micro_batch", "recompute", "attention_kernel",   "overlap.tp",
+    "tp",     "sp",   "cp",    "cp_kind", "pp",  "schedule",    "vpp",       "embedding_in_split", "stage_layers",
+    "dp",     "zero", "shard", "ep",      "etp", "micro_batch", "recompute", "attention_kernel",   "overlap.tp",
     "offload"};
 constexpr std::string_view name(SearchKey key) { return kSearchKeyNames[static_cast<int>(key)]; }
 /// "strategy.tp"

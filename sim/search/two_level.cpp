@@ -232,7 +232,8 @@ bool Draft::agrees() {
   if (c_.pp == 1) return true;
   if (c_.scatters_gradients) return false;
   if (blocking_) return true;
-  const bool beside = meets_transfers(plan::Axis::tp) || meets_transfers(plan::Axis::cp) || meets_transfers(plan::Axis::ep);
+  const bool beside =
+      meets_transfers(plan::Axis::tp) || meets_transfers(plan::Axis::cp) || meets_transfers(plan::Axis::ep);
   const double crowded = beside ? kCrowdedBeside : kCrowded;
   for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
     if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;

@@ -76,11 +76,8 @@ TEST(PipelineWalk, TheFirstGatherOfAStageDoesNotWaitForItsInput) {
 /// Two stages, one microbatch: forwards of 1 s, backwards of 2 s.
 std::vector<sim::StageEnd> walked(const sim::ChunkTimes& times, double transfer, bool shared_link) {
   const sim::PipelineShape shape = sim::pipeline_shape({.stages = 2, .microbatches = 1});
-  return sim::walk({.shape = shape,
-                    .times = {&times, &times},
-                    .zeroing = {0, 0},
-                    .transfer = transfer,
-                    .shared_link = shared_link});
+  return sim::walk(
+      {.shape = shape, .times = {&times, &times}, .zeroing = {0, 0}, .transfer = transfer, .shared_link = shared_link});
 }
 
 TEST(PipelineWalk, ATransferAndACollectiveHaveHalfOfASharedLinkEach) {
@@ -100,10 +97,8 @@ TEST(PipelineWalk, ATransferAndACollectiveHaveHalfOfASharedLinkEach) {
 
 TEST(PipelineWalk, KernelsBeginLateBehindAnInputThatWasWaitedFor) {
   // F to 1, there at 1.25 and put together at 1.75, F to 2.75, B to 4.75; there at 5 and put together at 5.5, B to 7.5.
-  const sim::ChunkTimes times{.forward = {.time = 1, .late = 0.5},
-                              .backward = {.time = 2, .late = 0.5},
-                              .weights = {},
-                              .first_forward = 1};
+  const sim::ChunkTimes times{
+      .forward = {.time = 1, .late = 0.5}, .backward = {.time = 2, .late = 0.5}, .weights = {}, .first_forward = 1};
   EXPECT_DOUBLE_EQ(walked(times, 0.25, false)[0].passes, 7.5);
 }
 

@@ -1,0 +1,43 @@
+// tests/core/config/search_reader_test.cpp -- the cuts of layers that a search may choose, by name and as a list.
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/search_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/fault.h"
+
+namespace {
+
+using spec::SearchKey;
+
+TEST(SearchReader, CutsOfLayersAreAllowedByName) {
+  spec::SearchSpace space;
+  config::read_values("stage_layers=even,by_work,light_front", "--allow", space);
+  EXPECT_EQ(*space[SearchKey::stage_layers],
+            (std::vector<spec::SearchValue>{spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work),
+                                            spec::value_of(spec::LayerCut::light_front)}));
+}
+
+TEST(SearchReader, AListOfLayersIsNoCut) {
+  spec::SearchSpace space;
+  try {
+    config::read_values("stage_layers=[3, 4]", "--fix", space);
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.faults.front().what, "'[3, 4]' is no way to cut layers");
+    EXPECT_EQ(error.faults.front().mend,
+              "choose among even, by_work, light_front; --set strategy.stage_layers=[...] fixes a list");
+  }
+}
+
+TEST(SearchReader, WhatAnAnswerSaysIsReadBack) {
+  spec::Job job;
+  config::set_choice("pp", "3", job);
+  config::set_choice("stage_layers", "[3, 4, 2]", job);
+  config::set_choice("micro_batch", "2", job);
+  EXPECT_EQ(job.strategy.pp, 3);
+  EXPECT_EQ(job.strategy.stage_layers, (std::vector<int>{3, 4, 2}));
+  EXPECT_EQ(job.training.micro_batch, 2);
+}
+
+}  // namespace
