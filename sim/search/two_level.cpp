@@ -52,9 +52,8 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
-/// Where the two levels were found to part from the operator level by more than half a per cent (docs/search.md): so
-/// much of a link's time taken by transfers of one direction, and so much where passes communicate over that link too.
-constexpr double kCrowded = 0.09, kCrowdedBeside = 0.025;
+/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
+constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
 
 }  // namespace
 
@@ -232,13 +231,10 @@ bool Draft::agrees() {
   if (c_.pp == 1) return true;
   if (c_.scatters_gradients) return false;
   if (blocking_) return true;
-  const bool beside =
-      meets_transfers(plan::Axis::tp) || meets_transfers(plan::Axis::cp) || meets_transfers(plan::Axis::ep);
-  const double crowded = beside ? kCrowdedBeside : kCrowded;
   for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
     if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
     const ChunkCost& cost = cost_of(kind, false);
-    if (2 * transfer_ > crowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
+    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
   }
   return true;
 }

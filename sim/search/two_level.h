@@ -42,8 +42,7 @@ class Draft {
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
   /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of
   /// parameters, which meet microbatches under way in more ways than two levels know, and not where transfers between
-  /// stages crowd a link, the sooner where passes communicate over it as well: there it matters when in a pass they
-  /// meet.
+  /// stages crowd a link.
   bool agrees();
   double step_time();
 
