@@ -14,8 +14,9 @@
 namespace sim {
 namespace {
 
-bool fits(const spec::Job& job) {
-  if (!spec::check(job).empty()) return false;
+bool fits(const spec::Job& changed) {
+  if (!spec::check(changed).empty()) return false;
+  const spec::Job job = spec::resolve(changed);  // other stages may hold other layers
   const plan::Plan plan = plan::build(job);
   if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
   const std::vector<Footprint> all = footprints(plan, job);

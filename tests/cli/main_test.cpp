@@ -78,6 +78,18 @@ TEST(CommandLine, AnOptionTwiceIsAFault) {
   EXPECT_TRUE(contains(run.err, "error: --tp: is given twice")) << run.err;
 }
 
+TEST(CommandLine, AnOptionIsNoValueOfAnother) {
+  const Answer run = forerun("predict --json --quiet llama3-8b-32xh200");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --json: has no value: --quiet behind it is an option")) << run.err;
+}
+
+TEST(CommandLine, NanIsNoNumber) {
+  const Answer run = forerun("scale llama3-8b-32xh200 --gpus 8..64 --efficiency nan --kind strong");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "'nan' is no number from 0")) << run.err;
+}
+
 TEST(CommandLine, AnOperandTooManyIsAFault) {
   const Answer run = forerun("list models nodes");
   EXPECT_EQ(run.exit_code, 2);

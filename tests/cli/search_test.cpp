@@ -84,6 +84,12 @@ TEST(SearchCommand, CostFollowsThePriceOfAGpu) {
   EXPECT_NEAR(best["cost_per_million_tokens"].get<double>(), 0.008 * 1e6 / best["tokens_per_s"].get<double>(), 1e-9);
 }
 
+TEST(SearchCommand, AKeyThatIsFixedTwiceIsAFault) {
+  const Answer run = forerun(kSmall + "--fix tp=1 --fix tp=2");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --fix: tp is given twice\n")) << run.err;
+}
+
 TEST(SearchCommand, WhereNothingFitsTheExitCodeSaysSo) {
   const Answer run = forerun("search --model llama3.1-405b --node dgx-h100 --sequence 8192 --global-batch 16");
   EXPECT_EQ(run.exit_code, 1) << run.err;
@@ -100,7 +106,7 @@ TEST(SearchCommand, TheTableHasAColumnForEachKey) {
 
 TEST(SearchCommand, ThreeProcessesTellTheAnswerOfOne) {
   const ScratchFolder scratch;
-  const std::string flags = "--allow tp=1,2,4 --allow micro_batch=1 --fix attention_kernel=cudnn --top 5 --threads 1 ";
+  const std::string flags = "--allow tp=1,2,4 --allow micro_batch=1 --top 5 --threads 1 ";
   ASSERT_EQ(forerun(kSmall + flags + "--json '" + (scratch / "one.json") + "'").exit_code, 0);
   std::vector<std::string> words{"/bin/sh", "-c",
                                  std::string("exec '") + FORERUN_BINARY + "' " + kSmall + flags + "--json '" +

@@ -43,6 +43,13 @@ TEST_F(Validate, AnAnswerNeverTakesThePlaceOfItsCases) {
   EXPECT_EQ(content_of(file_), before);
 }
 
+TEST_F(Validate, TwoAnswersDoNotGoIntoOneFile) {
+  const std::string one = folder_ / "answer";
+  const Answer run = validate("--json '" + one + "' --html '" + one + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --json: " + one + " is what --html names as well")) << run.err;
+}
+
 TEST_F(Validate, PrintsATableAndAnswersThoughACaseIsRefused) {
   const Answer run = validate("");
   EXPECT_EQ(run.exit_code, 0);

@@ -55,6 +55,11 @@ TEST_F(SyntaxMessages, AListWithoutItsComma) {
             "  mend: put commas between the entries and ] behind the last");
 }
 
+TEST_F(SyntaxMessages, ATabInFrontOfTheFirstEntry) {
+  EXPECT_EQ(of_text("model: small\ncluster:\n\tnode: small\n"),
+            "job.yaml:3:6: error: is not YAML: a tab in the indentation\n  mend: indent with spaces");
+}
+
 TEST_F(SyntaxMessages, AnEntryThatIsIndentedOtherwise) {
   EXPECT_EQ(of_text("model: small\n  strategy: {}\n"),
             "job.yaml:2:11: error: is not YAML: a second colon, or an entry that is indented otherwise than its "

@@ -162,6 +162,14 @@ TEST(PurchaseMessages, AFigureOfAFileNeedsItsDateAndSource) {
             "  mend: write the path from here or from the plan");
 }
 
+TEST(PurchaseMessages, APriceOfNothingKnownIsAFault) {
+  EXPECT_EQ(message_of(kSound + "prices: {rent: {h100sxm: $2/h}, buy: {dgxh100: $100k}}\n"),
+            "plan.yaml:4:17: error: prices.rent.h100sxm: no GPU, node or candidate is called 'h100sxm'\n"
+            "  mend: did you mean h100-sxm?\n"
+            "plan.yaml:4:39: error: prices.buy.dgxh100: no GPU, node or candidate is called 'dgxh100'\n"
+            "  mend: did you mean dgx-h100?");
+}
+
 TEST(PurchaseMessages, WhatThePlanChoosesIsNotTheTrainings) {
   EXPECT_EQ(message_of("model: llama3-8b\ntokens: 1T\ntraining: {checkpoint: {every: 100}}\n"
                        "candidates: [{node: dgx-h100, nodes: 1}]\n"),

@@ -87,6 +87,14 @@ TEST(ExportedJob, MegatronHasNoZeroBubble) {
             "  mend: write strategy.schedule: interleaved or 1f1b");
 }
 
+TEST(ExportedJob, ABlockOfParallelBranchesIsNotMadeSequential) {
+  const std::string model = "{base: llama3-8b, parallel_block: true}";
+  for (const char* to : {"megatron", "megatron-bridge", "nemo"}) {
+    EXPECT_NE(refusal(job("zero: 1", model), to).find("attention and feed-forward follow one another"), std::string::npos)
+        << to;
+  }
+}
+
 TEST(ExportedJob, MegatronKnowsThreeAttentionKernels) {
   EXPECT_EQ(refusal(job("attention_kernel: flash3"), "megatron"),
             "job.yaml:4:30: error: strategy.attention_kernel: Megatron-LM cannot say 'flash3': --attention-backend is "
