@@ -15,7 +15,8 @@ void refuse_keys_twice(const Arguments& args, const std::string& option) {
   for (const std::string& entry : args.all(option)) {
     const std::string key = entry.substr(0, entry.find('='));
     if (!seen.insert(key).second) {
-      throw base::InputError({{option, key + " is given twice", "keep one of the two, or --allow " + key + "=V1,V2", {}}});
+      throw base::InputError(
+          {{option, key + " is given twice", "keep one of the two, or --allow " + key + "=V1,V2", {}}});
     }
   }
 }

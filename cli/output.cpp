@@ -34,8 +34,10 @@ void write_stream(std::ostream& out, const std::string& option, const std::strin
 void refuse_input_file(const std::string& option, const fs::path& path) {
   const std::string extension = path.extension().string();
   if ((extension != ".yaml" && extension != ".yml") || option == "-o" || option == "--out" || !fs::exists(path)) return;
-  throw base::InputError({{option, path.string() + " is a YAML file that exists, and would be replaced by the answer",
-                           "give " + option + " a file of its own, or - for stdout, and the files to read apart", {}}});
+  throw base::InputError({{option,
+                           path.string() + " is a YAML file that exists, and would be replaced by the answer",
+                           "give " + option + " a file of its own, or - for stdout, and the files to read apart",
+                           {}}});
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -17,6 +17,7 @@
 #include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/candidate_reader.h"
 #include "core/config/catalogue.h"
@@ -168,7 +169,7 @@ int run(const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
-  if (taken.empty()) print(reports::text(answer));
+  if (taken.empty()) print(reports::text(answer, stdout_style()));
   if (!answer.complete) return kInterrupted;
   return answer.recommended ? kAnswered : kDoesNotFit;
 }

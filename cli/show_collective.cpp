@@ -6,6 +6,7 @@
 #include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/text.h"
 #include "reports/collectives.h"
 #include "sim/network/collective_table.h"
@@ -98,7 +99,7 @@ int show_collective(const Arguments& args) {
   const result::CollectiveTable table = sim::collective_table(kind, on.cluster, on.gpus, sizes, wanted);
   write_if_asked(args, "--json", [&] { return reports::collective_json(table); });
   if (args.get("--json") == "-") return kAnswered;
-  print(args.has("--csv") ? reports::collective_csv(table) : reports::collective_text(table));
+  print(args.has("--csv") ? reports::collective_csv(table) : reports::collective_text(table, stdout_style()));
   return kAnswered;
 }
 

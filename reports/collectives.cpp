@@ -33,7 +33,7 @@ std::string heading(const result::CollectiveTable& t) {
 }
 
 /// Each curve once, in the order in which sizes need them.
-std::string curves(const result::CollectiveTable& t) {
+std::string curves(const result::CollectiveTable& t, int width) {
   std::vector<std::string> told;
   std::string out;
   for (const result::CollectiveRow& row : t.rows) {
@@ -42,7 +42,7 @@ std::string curves(const result::CollectiveTable& t) {
     if (seen) continue;
     told.push_back(row.curve);
     out += paragraph(fmt::format("  {:<24} {:<9} ", row.curve, row.measured ? "measured" : "guessed"),
-                     row.source.empty() ? "no source is told" : row.source);
+                     row.source.empty() ? "no source is told" : row.source, width);
   }
   return out;
 }
@@ -56,7 +56,7 @@ std::string signed_share(double value) { return fmt::format("{:+.1f} %", value *
 
 }  // namespace
 
-std::string collective_text(const result::CollectiveTable& t) {
+std::string collective_text(const result::CollectiveTable& t, const Style& style) {
   std::string out = heading(t) + fmt::format("{:>12}{:>14}{:>10}{:>10}  {:<13}{:<13}{}\n", "size", "time us", "algbw",
                                              "busbw", "algorithm", "protocol", "curve");
   for (const result::CollectiveRow& row : t.rows) {
@@ -64,8 +64,8 @@ std::string collective_text(const result::CollectiveTable& t) {
                        row.time_s * kMicro, row.algbw / kGiga, row.busbw / kGiga, row.algorithm, row.protocol,
                        row.curve + (row.measured ? "" : ", guessed"), row.extrapolated ? " *" : "");
   }
-  out += "bandwidths in GB/s, as nccl-tests defines them\ncurves\n" + curves(t);
-  for (const std::string& warning : t.warnings) out += paragraph("warning: ", warning);
+  out += "bandwidths in GB/s, as nccl-tests defines them\ncurves\n" + curves(t, style.columns);
+  for (const std::string& warning : t.warnings) out += paragraph("warning: ", warning, style.columns);
   return out;
 }
 

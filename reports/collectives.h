@@ -5,10 +5,11 @@
 #include <string>
 
 #include "core/result/collectives.h"
+#include "reports/style.h"
 
 namespace reports {
 
-std::string collective_text(const result::CollectiveTable&);
+std::string collective_text(const result::CollectiveTable&, const Style& = {});
 std::string collective_csv(const result::CollectiveTable&);
 /// {"schema": 1, "op", "node", ..., "rows": [...], "warnings"}; keys are the fields of result::CollectiveTable.
 std::string collective_json(const result::CollectiveTable&);

@@ -46,30 +46,30 @@ std::string verdict(const PurchaseRow& row) {
   return row.in_time ? "  too dear" : row.in_budget ? "  too late" : "  too late, too dear";
 }
 
-std::string row_text(const Purchase& p, std::size_t i, int width) {
+std::string row_text(const Purchase& p, std::size_t i, int width, const Style& style) {
   const PurchaseRow& row = p.rows[i];
   const std::string marks = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "*" : " ");
   std::string out = fmt::format("{} {:<{}}", marks, row.candidate, width);
-  if (!row.refused.empty()) return paragraph(out + "  ", "refused: " + row.refused);
+  if (!row.refused.empty()) return paragraph(out + "  ", "refused: " + row.refused, style.columns);
   if (!row.fits) return out + "  no strategy fits\n";
   const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
   const std::string energy = row.energy_j > 0 ? fmt::format("{:.0f}", row.energy_j / base::kKilowattHour / 1e3) : "-";
-  out += fmt::format("{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}{}\n", days(row.time_s),
+  out += fmt::format("{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}{}", days(row.time_s),
                      days(row.time_low_s) + " to " + days(row.time_high_s), money(row.cost),
                      money(row.cost_low) + " to " + money(row.cost_high), energy, tokens_text(row.tokens_per_dollar),
                      percent(row.goodput.goodput), verdict(row));
-  return out;
+  return (p.recommended == i ? inked(out, Ink::green, style) : out) + '\n';
 }
 
-std::string table(const Purchase& p) {
+std::string table(const Purchase& p, const Style& style) {
   const int width = name_columns(p);
   std::string out = fmt::format("   {:<{}}{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}\n", "", width, "days", "80 %", "cost",
                                 "80 %", "MWh", "tokens/$", "goodput");
-  for (std::size_t i = 0; i < p.rows.size(); ++i) out += row_text(p, i, width);
+  for (std::size_t i = 0; i < p.rows.size(); ++i) out += row_text(p, i, width, style);
   return out + "   > recommended   * on the front: none is faster and cheaper\n";
 }
 
-std::string strategies(const Purchase& p) {
+std::string strategies(const Purchase& p, const Style& style) {
   std::string out = "\nBest strategies\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
@@ -77,7 +77,8 @@ std::string strategies(const Purchase& p) {
     const result::Prediction& s = row.prediction;
     out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width),
                      fmt::format("step {} ({} to {}), MFU {}: {}", span(s.step_time_s), span(s.step_time_low_s),
-                                 span(s.step_time_high_s), percent(s.mfu), strategy_words(row.strategy)));
+                                 span(s.step_time_high_s), percent(s.mfu), strategy_words(row.strategy)),
+                     style.columns);
   }
   return out;
 }
@@ -97,16 +98,17 @@ std::string goodput_text(const PurchaseRow& row) {
   return out;
 }
 
-std::string failures(const Purchase& p) {
+std::string failures(const Purchase& p, const Style& style) {
   std::string out = "\nFailures\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
-    if (known(row)) out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width), goodput_text(row));
+    if (known(row))
+      out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width), goodput_text(row), style.columns);
   }
   return out;
 }
 
-std::string break_even(const Purchase& p) {
+std::string break_even(const Purchase& p, const Style& style) {
   if (p.break_even.empty()) return "";
   std::string out = "\nRent against buy\n";
   for (const result::BreakEven& b : p.break_even) {
@@ -116,34 +118,35 @@ std::string break_even(const Purchase& p) {
                                  ? fmt::format("buying pays from {:.0f} hours of use ({:.2f} years), {} of its life",
                                                b.hours, b.hours / 8760, percent(b.hours / b.life_hours))
                                  : "buying never pays: rent is below the electricity";
-    out += paragraph("   " + b.of + "  ", terms + when);
+    out += paragraph("   " + b.of + "  ", terms + when, style.columns);
   }
   return out;
 }
 
-std::string figures(const Purchase& p) {
+std::string figures(const Purchase& p, const Style& style) {
   std::string out = "\nFigures, and who says so\n";
   for (const result::PurchaseFigure& f : p.figures) {
-    out +=
-        paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value), (f.date.empty() ? "" : f.date + ", ") + f.source);
+    out += paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value),
+                     (f.date.empty() ? "" : f.date + ", ") + f.source, style.columns);
   }
   return out;
 }
 
-std::string assumptions(const Purchase& p) {
+std::string assumptions(const Purchase& p, const Style& style) {
   std::string out = "\nAssumed where the plan says nothing\n";
-  for (const std::string& one : p.assumptions) out += paragraph("   - ", one);
+  for (const std::string& one : p.assumptions) out += paragraph("   - ", one, style.columns);
   return out + "   - nodes at their rated power throughout\n";
 }
 
 }  // namespace
 
-std::string text(const Purchase& p) {
-  std::string out = title(p) + table(p) + '\n' + recommendation(p);
-  if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings);
+std::string text(const Purchase& p, const Style& style) {
+  std::string out = title(p) + table(p, style) + '\n' + recommendation(p, style.columns);
+  if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings, style.columns);
   if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
-  if (const std::string flips = flips_text(p); !flips.empty()) out += "\nWhat would change it\n" + flips;
-  return out + break_even(p) + strategies(p) + failures(p) + figures(p) + assumptions(p) +
+  if (const std::string flips = flips_text(p, style.columns); !flips.empty()) out += "\nWhat would change it\n" + flips;
+  return out + break_even(p, style) + strategies(p, style) + failures(p, style) + figures(p, style) +
+         assumptions(p, style) +
          fmt::format("\n{} simulated runs of each candidate, seed {}.\n", base::with_commas(p.runs), p.seed);
 }
 

@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "core/result/purchase.h"
+#include "reports/style.h"
 
 namespace reports {
 
-std::string text(const result::Purchase&);
+std::string text(const result::Purchase&, const Style& = {});
 std::string json(const result::Purchase&);
 std::string csv(const result::Purchase&);
 
 /// What to take, why, and what may go wrong, in sentences.
-std::string recommendation(const result::Purchase&);
+std::string recommendation(const result::Purchase&, int width = kColumns);
 /// What would change it, a line each.
-std::string flips_text(const result::Purchase&);
+std::string flips_text(const result::Purchase&, int width = kColumns);
 
 /// What to take, with both intervals and the chance to be in time, in one sentence; or that none will do.
 std::string headline(const result::Purchase&);

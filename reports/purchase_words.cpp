@@ -136,9 +136,9 @@ std::string days_text(double seconds) {
   return days < 99.95 ? fmt::format("{:.1f} days", days) : fmt::format("{:.0f} days", days);
 }
 
-std::string recommendation(const Purchase& p) {
-  if (!p.recommended) return paragraph("None: ", none_will_do(p));
-  return paragraph("Take ", choice(p)) + paragraph("Risk: ", risk(p, p.rows[*p.recommended]));
+std::string recommendation(const Purchase& p, int width) {
+  if (!p.recommended) return paragraph("None: ", none_will_do(p), width);
+  return paragraph("Take ", choice(p), width) + paragraph("Risk: ", risk(p, p.rows[*p.recommended]), width);
 }
 
 std::string headline(const Purchase& p) {
@@ -173,15 +173,16 @@ std::string spine_words(const Purchase& p) {
                      winner, more_or_less(p.spine->slower, "longer", "shorter"));
 }
 
-std::string flips_text(const Purchase& p) {
+std::string flips_text(const Purchase& p, int width) {
   std::string out;
   for (const Flip& f : p.flips) {
     const FlipWords words = words_of(f);
     const std::string now = words.now.empty() ? "" : " (now " + words.now + ")";
-    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", words.figure, words.side, words.value, now, words.winner));
+    out += paragraph("  - ", fmt::format("{} {} {}{}: {}", words.figure, words.side, words.value, now, words.winner),
+                     width);
   }
   const std::string spine = spine_words(p);
-  return spine.empty() ? out : out + paragraph("  - ", spine);
+  return spine.empty() ? out : out + paragraph("  - ", spine, width);
 }
 
 }  // namespace reports

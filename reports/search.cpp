@@ -47,12 +47,13 @@ std::string ties_text(const Search& s) {
                      all ? ", and so may be others: --top shows more" : "");
 }
 
-std::string front_text(const Search& s) {
+std::string front_text(const Search& s, const Style& style) {
   if (s.pareto.size() < 2) return "";
   std::string out = "\nTime against memory: no strategy takes less of both\n";
   for (const result::SearchTrade& t : s.pareto) {
-    out += fmt::format("      {:>10}{:>10}  {}\n", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes),
-                       strategy_words(t.strategy));
+    out +=
+        paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
+                  strategy_words(t.strategy), style.columns);
   }
   return out;
 }
@@ -99,8 +100,8 @@ std::string looked_at(const Search& s, const Style& style) {
 }  // namespace
 
 std::string text(const Search& s, const Style& style) {
-  std::string out =
-      s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s) + looked_at(s, style);
+  std::string out = s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s, style) +
+                    looked_at(s, style);
   std::vector<std::string> warnings;
   for (const auto& row : s.results) {
     warnings.insert(warnings.end(), row.prediction.warnings.begin(), row.prediction.warnings.end());

@@ -124,9 +124,10 @@ void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate
   for (const OwnPrice& price : prices.own) {
     if (std::find(known.begin(), known.end(), price.of) != known.end()) continue;
     const auto near = base::nearest(price.of, known);
-    faults.push_back({price.path, "no GPU, node or candidate is called '" + price.of + "'",
-                      near ? "did you mean " + *near + "?" : "`forerun list gpus` and `forerun list nodes` show the names",
-                      price.where});
+    faults.push_back(
+        {price.path, "no GPU, node or candidate is called '" + price.of + "'",
+         near ? "did you mean " + *near + "?" : "`forerun list gpus` and `forerun list nodes` show the names",
+         price.where});
   }
 }
 

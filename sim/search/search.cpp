@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "core/base/fault.h"
@@ -84,6 +86,7 @@ class Searcher {
   void answer();
   std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
   void order(std::vector<result::SearchRow>&) const;
+  std::vector<result::SearchTrade> front(const std::vector<result::SearchRow>& rows) const;
   void account(result::SearchRow&) const;
   std::string stage_layers_of(const SearchPoint&) const;
   result::Choices choices_of(const SearchPoint&) const;
@@ -311,19 +314,39 @@ bool Searcher::gathered() {
   return true;
 }
 
+/// Time against memory among all that were found, with the operator level's figures where they were worked out: the
+/// best of the results is on it, whatever two levels say of it.
+std::vector<result::SearchTrade> Searcher::front(const std::vector<result::SearchRow>& rows) const {
+  std::vector<result::SearchTrade> found, out;
+  std::set<result::Choices> known;
+  for (const result::SearchRow& row : rows) {
+    found.push_back({row.strategy, row.prediction.step_time_s, row.prediction.peak_bytes});
+    known.insert(row.strategy);
+  }
+  for (const Standing& one : leaders_.front()) {
+    result::Choices strategy = choices_of(one.point);
+    if (!known.contains(strategy)) found.push_back({std::move(strategy), one.time, one.bytes});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.step_time_s, a.peak_bytes) < std::tie(b.step_time_s, b.peak_bytes);
+  });
+  for (result::SearchTrade& trade : found) {
+    if (out.empty() || trade.peak_bytes < out.back().peak_bytes) out.push_back(std::move(trade));
+  }
+  return out;
+}
+
 void Searcher::answer() {
   const std::vector<Standing> best = leaders_.best();
   std::vector<result::SearchRow> rows = at_operator_level(best);
   order(rows);
+  out_.pareto = front(rows);
   if (rows.size() > static_cast<std::size_t>(options_.top)) rows.resize(static_cast<std::size_t>(options_.top));
   for (result::SearchRow& row : rows) {
     account(row);
     row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);
   }
   out_.results = std::move(rows);
-  for (const Standing& one : leaders_.front()) {
-    out_.pareto.push_back({choices_of(one.point), one.time, one.bytes});
-  }
   out_.job = base_.model.name + " on " + spec::nodes_text(base_.cluster);
   tell_space();
 }

@@ -158,7 +158,12 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   if (job.cluster.gpus() > reach(job.cluster)) {
     tell(SearchKey::tp, "over more than the " + node + " GPUs that a node or NVLink joins: --allow tp=8,16");
   }
-  tell(SearchKey::cp, "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1,16");
+  int cp = 2;
+  while (job.training.sequence / cp >= kLeastTokens) cp *= 2;
+  if (cp <= job.cluster.gpus()) {
+    tell(SearchKey::cp,
+         "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1," + std::to_string(cp));
+  }
   tell(SearchKey::micro_batch, "above " + std::to_string(kMostMicroBatch) + ": --allow micro_batch=8,16");
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");

@@ -146,8 +146,9 @@ TEST(SearchCommand, InterruptedItTellsTheBestSoFar) {
   // Far more strategies than are looked at before the signal comes, however slow the machine is that sends it.
   const ScratchFolder scratch;
   const std::string out = scratch / "out.json";
-  const pid_t process = start({FORERUN_BINARY, "search", "--model", "llama3.1-405b", "--node", "dgx-h100", "--nodes", "2048",
-                               "--sequence", "8192", "--global-batch", "2048", "--threads", "1", "--json", out});
+  const pid_t process =
+      start({FORERUN_BINARY, "search", "--model", "llama3.1-405b", "--node", "dgx-h100", "--nodes", "2048",
+             "--sequence", "8192", "--global-batch", "2048", "--threads", "1", "--json", out});
   ASSERT_GT(process, 0);
   int status = 0;
   while (!catches_interrupts(process)) {

@@ -39,7 +39,8 @@ TEST_F(Validate, AnAnswerNeverTakesThePlaceOfItsCases) {
   const std::string before = content_of(file_);
   const Answer run = forerun("validate --json '" + file_ + "' '" + file_ + "'");
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_TRUE(contains(run.err, "error: --json: " + file_ + " is a YAML file that exists, and would be replaced")) << run.err;
+  EXPECT_TRUE(contains(run.err, "error: --json: " + file_ + " is a YAML file that exists, and would be replaced"))
+      << run.err;
   EXPECT_EQ(content_of(file_), before);
 }
 

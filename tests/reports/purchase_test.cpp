@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/money.h"
+#include "tests/golden.h"
 
 namespace {
 
@@ -78,6 +79,11 @@ TEST(PurchaseReport, EachFlipIsALine) {
             "  - price of dgx-b200 above $600k (now $515k): b\n"
             "  - deadline below 44.0 days (now 60.0 days): none will do\n"
             "  - uplinks of every fabric halved (2:1): b (its step takes 25 % longer)\n");
+}
+
+TEST(PurchaseReport, IsWhatIsPrinted) {
+  testing_support::expect_golden("plan.txt", reports::text(sample()));
+  testing_support::expect_golden("plan_in_colour.txt", reports::text(sample(), {.columns = 72, .colour = true}));
 }
 
 TEST(PurchaseReport, TheTableMarksTheChoiceAndTheFront) {

@@ -156,6 +156,7 @@ TEST(ValidationJson, ARefusedCaseTellsEveryFaultAndNoPrediction) {
 TEST(ValidationGroups, AreATableAndAKeyOfTheJson) {
   result::ValidationGrouping by_tp{"tp", {{"2", sample().summary}, {"16", {}}}};
   const std::string text = reports::grouping_text(by_tp);
+  testing_support::expect_golden("validation_groups.txt", text);
   EXPECT_NE(text.find("\nBy tp "), text.npos) << text;
   EXPECT_NE(text.find("\n2                               1       3   25.0 %  +25.0 %"), text.npos) << text;
   const json parsed = json::parse(reports::validation_json(sample(), {by_tp}));

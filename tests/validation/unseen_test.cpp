@@ -1,5 +1,5 @@
-// tests/validation/unseen_test.cpp -- published steps that had no say in any curve, constant or choice (docs/accuracy.md).
-// SPDX-License-Identifier: Apache-2.0
+// tests/validation/unseen_test.cpp -- published steps that had no say in any curve, constant or choice
+// (docs/accuracy.md). SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,8 @@ TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
   const config::Catalogue catalogue(FORERUN_SOURCE_DIR);
   std::vector<config::CaseFile> files;
   for (const char* name : {"llama3", "nemo-24.12"}) {
-    files.push_back(config::read_cases(std::string(FORERUN_SOURCE_DIR) + "/validation/unseen/" + name + ".yaml", catalogue));
+    files.push_back(
+        config::read_cases(std::string(FORERUN_SOURCE_DIR) + "/validation/unseen/" + name + ".yaml", catalogue));
   }
   const result::Validation answer = sim::validate(std::move(files));
   EXPECT_EQ(answer.summary.refused, 0);

@@ -84,8 +84,18 @@ TEST(Inputs, NameEveryFigureOfTheFabric) {
 
 TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
   // unaligned_on_cuda_cores is a choice between two kernels, not a figure; the rest are texts.
-  const Names parts{"name", "matmul", "attention", "memory", "power", "gpu", "measured_as", "unaligned_on_cuda_cores",
-                    "accumulation_source", "unaligned_source", "interference_source", "sources"};
+  const Names parts{"name",
+                    "matmul",
+                    "attention",
+                    "memory",
+                    "power",
+                    "gpu",
+                    "measured_as",
+                    "unaligned_on_cuda_cores",
+                    "accumulation_source",
+                    "unaligned_source",
+                    "interference_source",
+                    "sources"};
   EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 3);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
   expect_known<spec::MatmulCurve>("matmul.bf16.", {"from", "grouped_from", "gradient_from"});

@@ -143,7 +143,7 @@ TEST(Resolve, AFrameworkThatBalancesItsStagesTakesLayersThatDoNotDivide) {
     EXPECT_TRUE(divides());
     return resolve(job).strategy.stage_layers;
   };
-  EXPECT_EQ(layers(1, false).size(), 2u);                        // by cost: what balanced_layers says
+  EXPECT_EQ(layers(1, false).size(), 2u);                       // by cost: what balanced_layers says
   EXPECT_EQ(layers(2, false), (std::vector<int>{2, 3, 3, 1}));  // 11 over 4 chunks: 3 3 3 2, less one at either end
   EXPECT_EQ(layers(1, true), std::vector<int>{});               // 9 and the head are 10: five each, as everywhere
 }
