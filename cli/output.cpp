@@ -103,8 +103,10 @@ void write_if_asked(const Arguments& args, const std::string& option, const std:
 std::string on_stdout(const Arguments& args, std::initializer_list<const char*> options) {
   std::string taken;
   for (const char* flag : options) {
-    if (args.has(flag)) refuse_input_file(flag, args.get(flag));
-    if (args.has(flag)) refuse_clash(args, flag);
+    if (args.has(flag)) {
+      refuse_input_file(flag, args.get(flag));
+      refuse_clash(args, flag);
+    }
     if (args.get(flag) != "-") continue;
     if (!taken.empty()) {
       throw base::InputError({{flag, "stdout is taken by " + taken + " -", "give one of the two a file", {}}});

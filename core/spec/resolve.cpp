@@ -56,15 +56,20 @@ bool writes_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
 
+/// Code without kernels of their own for rotary embedding and gated activations.
+void fill_by_the_operation(Job& job, const std::string& from) {
+  FusedKernels& fused = job.strategy.fused_kernels;
+  Filler filler(job, from);
+  filler.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
+  if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
+}
+
 /// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
 /// before Core 0.5.0 (early 2024), which had no kernels of their own for rotary embedding and gated activations and
 /// subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
   if (job.training.serves()) return;
-  FusedKernels& fused = job.strategy.fused_kernels;
-  Filler of_older(job, job.framework.name + " before 2024, GPUs without fp8");
-  of_older.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
-  if (job.model.gated_mlp) of_older.fill(fused.activation, false, "fused_kernels.activation");
+  fill_by_the_operation(job, job.framework.name + " before 2024, GPUs without fp8");
   job.framework.shifted_logits = true;
 }
 
@@ -80,11 +85,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
   const FusedKernels& usual = job.framework.fused;
   // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
   // has no fused norm has neither.
-  if (fused.norm == false) {
-    Filler of_norm(job, "as fused_kernels.norm");
-    of_norm.fill(fused.rope, false, "fused_kernels.rope", job.model.position == Position::rope);
-    if (job.model.gated_mlp) of_norm.fill(fused.activation, false, "fused_kernels.activation");
-  }
+  if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm");
   const bool fp8 = job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
   if (job.framework.loss_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");

@@ -5,42 +5,14 @@
 
 #include "core/base/money.h"
 #include "tests/golden.h"
+#include "tests/reports/purchase_sample.h"
 
 namespace {
 
 using result::Flip;
 using result::Purchase;
-using result::PurchaseRow;
 
-PurchaseRow row(const std::string& name, double days, double cost) {
-  PurchaseRow out;
-  out.candidate = name;
-  out.fits = true;
-  out.time_s = days * base::kDay;
-  out.time_low_s = 0.9 * out.time_s;
-  out.time_high_s = 1.1 * out.time_s;
-  out.cost = cost;
-  out.cost_low = 0.9 * cost;
-  out.cost_high = 1.1 * cost;
-  out.goodput.goodput = 0.95;
-  out.goodput.failures = 4;
-  out.goodput.mtbf_s = 10 * base::kDay;
-  return out;
-}
-
-Purchase sample() {
-  Purchase p;
-  p.model = "llama3-70b";
-  p.tokens = 1e12;
-  p.by = "cheapest";
-  p.deadline_s = 60 * base::kDay;
-  p.rows = {row("a", 40, 3e6), row("b", 20, 4e6), row("c", 100, 2e6)};
-  p.rows[0].chance_in_time = 0.994;
-  p.rows[2].in_time = false;
-  p.recommended = 0;
-  p.runner_up = 1;
-  return p;
-}
+Purchase sample() { return sample::purchase(); }
 
 TEST(PurchaseReport, TheRecommendationSaysWhyAndWhatMayGoWrong) {
   EXPECT_EQ(reports::recommendation(sample()),

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/base/money.h"
+#include "tests/reports/purchase_sample.h"
 
 namespace {
 
@@ -15,43 +15,21 @@ using result::Flip;
 using result::Purchase;
 using result::PurchaseRow;
 
-PurchaseRow row(const std::string& name, double days, double cost) {
-  PurchaseRow out;
-  out.candidate = name;
-  out.fits = true;
-  out.nodes = 4;
-  out.gpus = 32;
-  out.strategy = {{"tp", "4"}};
-  out.time_s = days * base::kDay;
-  out.time_low_s = 0.9 * out.time_s;
-  out.time_high_s = 1.1 * out.time_s;
-  out.cost = cost;
-  out.cost_low = 0.9 * cost;
-  out.cost_high = 1.1 * cost;
-  out.on_front = true;
-  out.goodput.goodput = 0.95;
-  out.goodput.failures = 4;
-  out.goodput.mtbf_s = 10 * base::kDay;
-  out.goodput.lost = 0.03;
-  out.goodput.down = 0.02;
-  return out;
-}
-
-/// a is chosen, b is dearer and faster, c too late; d fits nowhere, e is refused.
+/// The same with strategies, counts and losses; d fits nowhere, e is refused.
 Purchase sample() {
-  Purchase p;
-  p.model = "llama3-70b";
-  p.tokens = 1e12;
-  p.by = "cheapest";
-  p.deadline_s = 60 * base::kDay;
-  p.rows = {row("a", 40, 3e6), row("b", 20, 4e6), row("c", 100, 2e6), {}, {}};
-  p.rows[0].chance_in_time = 0.994;
-  p.rows[2].in_time = p.rows[2].on_front = false;
+  Purchase p = sample::purchase();
+  for (PurchaseRow& row : p.rows) {
+    row.nodes = 4;
+    row.gpus = 32;
+    row.strategy = {{"tp", "4"}};
+    row.on_front = row.in_time;
+    row.goodput.lost = 0.03;
+    row.goodput.down = 0.02;
+  }
+  p.rows.resize(5);
   p.rows[3].candidate = "d";
   p.rows[4].candidate = "e";
   p.rows[4].refused = "strategy.tp: 3 does not divide 32 heads";
-  p.recommended = 0;
-  p.runner_up = 1;
   p.flips = {{Flip::Kind::rent, "h100-sxm", true, 4, 8, "b"}, {Flip::Kind::budget, "", true, 2e6, 0, ""}};
   p.spine = {2, 1.1, "a"};
   p.break_even = {{"dgx-h100", 2.5, 270e3, 14314, 30660}};
