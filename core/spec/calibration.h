@@ -69,7 +69,7 @@ struct MemoryCurve {
 
 /// How clocks fall under the power that a long step draws; see sim/cost/power.h for the law.
 struct PowerState {
-  double sustained = 1;  // pace of matmuls in a long step over that of the short runs fitted here, at `power`
+  double sustained = 1;  // pace of the SMs in a long step over that of the short runs fitted here, at `power`
   double exponent = 0;   // that pace grows as power^exponent when the limit is moved, up to 1
   double spread = 0;     // relative standard deviation of that pace between boards of one kind
   base::Watts power;     // board limit at which `sustained` holds; 0: unknown, the limit has no effect

@@ -55,7 +55,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
 
   const double pairs = flops.si() / lanes + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
-  const double rate = (w.backward ? curve.backward : curve.forward) * peak.si() *
+  const double rate = sustained_pace(device) * (w.backward ? curve.backward : curve.forward) * peak.si() *
                       head_dim_factor(curve, (keys + values) / 2) * (w.causal ? curve.causal : 1) *
                       (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
@@ -65,9 +65,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());
 
   const base::Seconds busy(std::max(math, memory) * (w.dropout ? curve.dropout : 1));
-  const double ceiling = matmul_curve(device.calibration, narrow ? spec::Dtype::fp8 : w.dtype).ceiling;
-  return {curve.overhead * (w.backward ? 2 : 1) + busy + power_penalty(device, flops, peak, ceiling),
-          curve.from.residual};
+  return {curve.overhead * (w.backward ? 2 : 1) + busy, curve.from.residual};
 }
 
 }  // namespace sim

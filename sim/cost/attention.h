@@ -9,9 +9,9 @@ namespace sim {
 /// Forward, or backward with its recomputed scores (2.5 times the FLOPs).
 ///   keys     pairs of the mask + q (ramp + diagonal when causal)          for one head of one sequence
 ///   math     n 4 batch heads head_dim keys / rate, n = 1 or 2.5; at least the longest block of 128 queries on its SM
-///   rate     (forward or backward) peak head_dim_factor (causal factor)
+///   rate     (forward or backward) peak head_dim_factor (causal factor) sustained pace
 ///   memory   q, k, v, o once (twice in backward) / (copy efficiency hbm); grouped K and V count once
-///   time     overhead (twice in backward: two kernels) + max(math, memory) dropout + power penalty
+///   time     overhead (twice in backward: two kernels) + max(math, memory) dropout
 /// head_dim_factor is linear between 64, 128 and 256; below 64 a head is padded to 64. fp8 and narrower run against the
 /// peak of fp8. Leaves out: whole-block waste of narrow windows (below 512 tokens the price is about 30 % too low),
 /// deterministic backward. Where values are narrower than queries (latent attention: 192 and 128) each matmul counts

@@ -64,7 +64,7 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
-  const double pace = w.gradient ? curve.gradient_pace : 1;
+  const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1);
   const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * device.gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
   const std::array<Tile, 5> tiles{{{tm, tn, 1},
@@ -81,9 +81,7 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
       least = std::min(least, smooth_max(math, memory));
     }
   }
-  const base::Flops flops(plan::hardware_flops(w));
-  const base::Seconds fixed =
-      curve.overhead + accumulation(w, device) + power_penalty(device, flops, peak, curve.ceiling);
+  const base::Seconds fixed = curve.overhead + accumulation(w, device);
   if (w.grouped && !curve.grouped_from.source.empty()) {
     const base::Seconds busy(least / curve.grouped_pace);
     return {fixed + curve.grouped_each * static_cast<double>(w.batch) + busy, curve.grouped_from.residual};

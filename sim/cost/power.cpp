@@ -16,8 +16,4 @@ double sustained_pace(const Device& device) {
   return std::min(1.0, state.sustained * moved) / (1 + state.spread * expected_maximum(device.boards));
 }
 
-base::Seconds power_penalty(const Device& device, base::Flops flops, base::FlopRate peak, double ceiling) {
-  return flops / (peak * ceiling) * (1 / sustained_pace(device) - 1);
-}
-
 }  // namespace sim

@@ -1,4 +1,4 @@
-// sim/cost/power.h -- what a long step's power draw takes from math.
+// sim/cost/power.h -- what a long step's power draw takes from the clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,16 +7,12 @@
 
 namespace sim {
 
-/// Pace of matmuls in a long step over that of a short run, in (0, 1]: sustained (limit / calibrated limit)^exponent,
+/// Pace of the SMs in a long step over that of a short run, in (0, 1]: sustained (limit / calibrated limit)^exponent,
 /// at most 1, over 1 + spread times the expected maximum of `boards` standard normals: the slowest board that a
-/// synchronous step waits for. A calibration without a limit, or a GPU without one, keeps `sustained`. Leaves out:
-/// temperature, data-dependent power.
+/// synchronous step waits for. A calibration without a limit, or a GPU without one, keeps `sustained`.
+/// A power limit is kept over tens of milliseconds, many kernels, so that one clock holds for a whole step: what matmuls
+/// and attention calculate is divided by this pace, however much of the tensor cores a kernel keeps busy. Memory has a
+/// clock of its own. Leaves out: temperature, data-dependent power, steps that draw less than long matmuls do.
 double sustained_pace(const Device&);
-
-/// Time to add to a kernel's short-run price for `flops` that would run at `ceiling` of `peak`:
-///   (1 / pace - 1) flops / (ceiling peak)
-/// Energy follows the FLOPs done, so a kernel that keeps tensor cores idle (short, or waiting for memory) gains little
-/// and one without FLOPs nothing. Grows with work, never with peak.
-base::Seconds power_penalty(const Device&, base::Flops flops, base::FlopRate peak, double ceiling);
 
 }  // namespace sim

@@ -27,9 +27,19 @@ TEST(Power, TheSameChipAtALowerLimitIsSlowerAtMathAndTheSameAtMemory) {
   const plan::MemoryBound copy{.kind = plan::MemoryBound::Kind::copy, .read = 1000000, .written = 0};
   EXPECT_EQ(sim::price(copy, powered(300)).time, sim::price(copy, powered(400)).time);
 }
-TEST(Power, AtPaceEightTenthsMathTakesAQuarterMore) {
-  // 1e12 FLOP at 1 PFLOP/s: 1 ms; (1 / 0.8 - 1) = 0.25 of it.
-  EXPECT_NEAR(sim::power_penalty(powered(400), base::Flops(1e12), base::TFLOPps(1000), 1).si(), 2.5e-4, 1e-12);
+TEST(Power, OneClockHoldsForAllThatIsCalculated) {
+  // At pace 0.8 a matmul that computes takes 1 / 0.8 of its time, and so does attention at a third of the peak: the clock
+  // that the matmuls around it brought down is its own. Neither overheads nor memory are in the way: 8192^3 on the toy.
+  const plan::Matmul matmul{.m = 8192, .n = 8192, .k = 8192};
+  const plan::Attention attention{.batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
+  sim::Device cool = powered(400), limited = powered(400);
+  cool.calibration.power.sustained = 1;
+  for (sim::Device* d : {&cool, &limited}) {
+    for (spec::MatmulCurve& curve : d->calibration.matmul) curve.overhead = {};
+    for (spec::AttentionCurve& curve : d->calibration.attention) curve.forward = 0.33, curve.overhead = {};
+  }
+  EXPECT_NEAR(sim::price(matmul, limited).time / sim::price(matmul, cool).time, 1 / 0.8, 0.01);
+  EXPECT_NEAR(sim::price(attention, limited).time / sim::price(attention, cool).time, 1 / 0.8, 0.01);
 }
 
 }  // namespace
