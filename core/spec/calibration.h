@@ -71,7 +71,7 @@ struct MemoryCurve {
 struct PowerState {
   double sustained = 1;  // pace of the SMs in a long step over that of the short runs fitted here, at `power`
   double exponent = 0;   // that pace grows as power^exponent when the limit is moved, up to 1
-  double spread = 0;     // relative standard deviation of that pace between boards of one kind
+  double spread = 0;     // relative standard deviation of a kernel's time between boards of one kind
   base::Watts power;     // board limit at which `sustained` holds; 0: unknown, the limit has no effect
   std::string source;
 };

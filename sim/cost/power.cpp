@@ -13,7 +13,11 @@ double sustained_pace(const Device& device) {
   const spec::PowerState& state = device.calibration.power;
   const bool known = state.power.si() > 0 && device.gpu.power.si() > 0;
   const double moved = known ? std::pow(device.gpu.power / state.power, state.exponent) : 1.0;
-  return std::min(1.0, state.sustained * moved) / (1 + state.spread * expected_maximum(device.boards));
+  return std::min(1.0, state.sustained * moved);
+}
+
+double slowest_board(const Device& device) {
+  return 1 + device.calibration.power.spread * expected_maximum(device.boards);
 }
 
 }  // namespace sim

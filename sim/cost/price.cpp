@@ -1,4 +1,4 @@
-// sim/cost/price.cpp -- one operator family a file; this one only names them.
+// sim/cost/price.cpp -- one operator family a file; this one only names them, on the slowest board of the step.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost/price.h"
 
@@ -6,12 +6,28 @@
 #include "sim/cost/convolution.h"
 #include "sim/cost/matmul.h"
 #include "sim/cost/memory_bound.h"
+#include "sim/cost/power.h"
 
 namespace sim {
 
-Price price(const plan::Matmul& work, const Device& device) { return price_matmul(work, device); }
-Price price(const plan::Attention& work, const Device& device) { return price_attention(work, device); }
-Price price(const plan::MemoryBound& work, const Device& device) { return price_memory_bound(work, device); }
-Price price(const plan::Convolution& work, const Device& device) { return price_convolution(work, device); }
+namespace {
+
+Price on_slowest_board(Price price, const Device& device) {
+  price.time = price.time * slowest_board(device);
+  return price;
+}
+
+}  // namespace
+
+Price price(const plan::Matmul& w, const Device& device) { return on_slowest_board(price_matmul(w, device), device); }
+Price price(const plan::Attention& w, const Device& device) {
+  return on_slowest_board(price_attention(w, device), device);
+}
+Price price(const plan::MemoryBound& w, const Device& device) {
+  return on_slowest_board(price_memory_bound(w, device), device);
+}
+Price price(const plan::Convolution& w, const Device& device) {
+  return on_slowest_board(price_convolution(w, device), device);
+}
 
 }  // namespace sim
