@@ -9,6 +9,12 @@
 
 namespace sim {
 
+namespace {
+
+constexpr double kWhisker = 2.698;  // of a normal distribution: the upper quartile and 1.5 interquartile ranges
+
+}  // namespace
+
 double sustained_pace(const Device& device) {
   const spec::PowerState& state = device.calibration.power;
   const bool known = state.power.si() > 0 && device.gpu.power.si() > 0;
@@ -17,7 +23,7 @@ double sustained_pace(const Device& device) {
 }
 
 double slowest_board(const Device& device) {
-  return 1 + device.calibration.power.spread * expected_maximum(device.boards);
+  return 1 + device.calibration.power.spread * std::min(kWhisker, expected_maximum(device.boards));
 }
 
 }  // namespace sim

@@ -15,7 +15,8 @@ namespace sim {
 double sustained_pace(const Device&);
 
 /// How much longer the slowest of `boards` takes for any kernel than the usual one, at least 1: 1 + spread times the
-/// expected maximum of as many standard normals. A synchronous step waits for that board.
+/// expected maximum of as many standard normals, 2.7 at the most. A synchronous step waits for that board; those beyond
+/// the whiskers of the distribution are outliers, which whoever runs a large cluster replaces.
 double slowest_board(const Device&);
 
 }  // namespace sim
