@@ -11,10 +11,11 @@ namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions,
-                         add_attention_actions, add_latent_actions, add_end_actions, add_edge_actions,
-                         add_data_parallel_actions, add_step_actions, add_context_parallel_actions, add_expert_actions,
-                         add_activation_offload_actions, add_optimizer_offload_actions}) {
+  for (const auto add :
+       {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
+        add_written_scores_actions, add_latent_actions, add_end_actions, add_edge_actions, add_data_parallel_actions,
+        add_step_actions, add_context_parallel_actions, add_expert_actions, add_activation_offload_actions,
+        add_optimizer_offload_actions, add_parameter_offload_actions, add_drive_actions}) {
     add(actions);
   }
   return actions;
@@ -29,43 +30,6 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
   find_last_calls();
   find_remade();
   start_parameters();
-}
-
-namespace {
-
-void states_to_host(Backend& backend, Parameter& p) {
-  if (p.sharded) {
-    p.shard.tensor = backend.allocate(p.owned.length, kWeight);
-    backend.copy(p.master.tensor, p.shard.tensor);
-  }
-  for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
-}
-
-}  // namespace
-
-void Executor::start_parameters() {
-  const auto zeros = [&](Value& value, std::int64_t count, Purpose purpose) {
-    value.tensor = rank_.backend.allocate(count, purpose);
-    rank_.backend.fill(value.tensor, 0);
-  };
-  for (Parameter& p : rank_.parameters.all()) {
-    const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
-    const bool gathered = rank_.c.fully_sharded && p.sharded;
-    if (!p.frozen || gathered) {
-      p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);
-      rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
-    }
-    if (!gathered) {
-      p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
-      rank_.backend.copy(whole, p.weight.tensor);
-    }
-    if (p.frozen) continue;
-    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
-    if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
-    zeros(p.m, p.owned.length, kState);
-    zeros(p.v, p.owned.length, kState);
-    if (rank_.c.strategy.offload.updates_on_host()) states_to_host(rank_.backend, p);
-  }
 }
 
 void Executor::find_last_calls() {

@@ -61,7 +61,16 @@ struct Parameter {
   Value master, m, v;  // of the owned range; of a frozen one its share of the weight
   // Where the optimizer works on the host, master, m and v are there, and
   Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
+  Value left_norm;               // the sum of its squares, taken as it left the device
   Value shard;                   // of the device's weight, the owned range, where that is gathered
+  // Where parameters are kept on the host, the owned range, and `shard` is there only on its way to a gather. Shards
+  // that are masters are not kept twice.
+  Value host_shard;
+  /// What is on drives is not in the host's memory, but while it is worked on.
+  struct OnDrives {
+    Value weight, gradient, master, m, v;
+  };
+  OnDrives drives;
   /// What the other ranks get of this one's share.
   Value& gathered_from() { return shard ? shard : master; }
   /// The gradient that the optimizer sees.

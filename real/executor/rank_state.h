@@ -57,6 +57,10 @@ struct RankState {
   RankState(const RankState&) = delete;
 
   const plan::Role& role() const { return plan.roles[place.stage()]; }
+  /// Whether a parameter is whole on the device only around its use: zero 3, of others or from the host.
+  bool comes_and_goes(const Parameter& p) const {
+    return c.fully_sharded && (p.sharded || c.strategy.offload.fetches_parameters());
+  }
 
   const spec::Job& job;
   const plan::Plan& plan;
@@ -82,6 +86,7 @@ struct RankState {
   std::map<std::string, Cursor> cursors;
   std::vector<Parameter*> scattered;              // by the latest reduce-scatter of gradients
   std::optional<std::vector<Parameter*>> summed;  // by the latest collective of gradients, until they go to the host
+  std::vector<Parameter*> left;                   // for the host, by the latest copy of gradients
   std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer
 
   Value norm, factor;  // one number each: squared norm of all gradients, what they are multiplied by

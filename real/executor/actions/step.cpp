@@ -114,7 +114,7 @@ void optimizer(Task& task) {
     const Tensor master = task.write(p->master, p->name);
     task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
                        task.write(p->v, p->name));
-    if (task.c.fully_sharded && p->sharded) {
+    if (task.rank.comes_and_goes(*p)) {
       p->weight = {};  // whoever reads it next gathers it
     } else {
       task.backend.copy(master, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
