@@ -63,8 +63,8 @@ struct Parameter {
   Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
   Value left_norm;               // the sum of its squares, taken as it left the device
   Value shard;                   // of the device's weight, the owned range, where that is gathered
-  // Where parameters are kept on the host, the owned range, and `shard` is there only on its way to a gather. Shards
-  // that are masters are not kept twice.
+  // New weights of the owned range on the host, on their way to the device. Where parameters are kept on the host they
+  // stay there, and `shard` is there only on its way to a gather. Shards that are masters are not kept twice.
   Value host_shard;
   /// What is on drives is not in the host's memory, but while it is worked on.
   struct OnDrives {

@@ -64,6 +64,8 @@ Value& Task::value_at(const Site& where, std::string_view name) {
 }
 
 Tensor Task::read(Value& value, std::string_view what) {
+  if (!value)
+    throw std::logic_error(fmt::format("{} reads '{}', which has left", describe(rank, rank.order.now().by), what));
   rank.order.read(value.accesses, std::string(what), [&](Issued by) { return describe(rank, by); });
   return value.tensor;
 }

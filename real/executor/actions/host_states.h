@@ -15,9 +15,6 @@ std::vector<Parameter*> leaving(Task&);
 /// The i-th of the operators of a name in a segment has the i-th part of the parameters.
 std::vector<Parameter*> next_tile(Task&);
 
-/// Whether the host has, beside masters or without them, the weights that the device fetches (Parameter::host_shard).
-bool keeps_shards_apart(const Task&);
-
 /// The parameters that are fetched together with the operator's layer, or with the ends of the model.
 std::vector<Parameter*> unit_of(Task&);
 

@@ -133,22 +133,19 @@ void optimizer_on_host(Task& task) {
   for (Parameter* p : tile) {
     task.backend.host_adamw(optimizer_of_step(task), task.read(p->host_gradient, p->name),
                             task.write(p->master, p->name), task.write(p->m, p->name), task.write(p->v, p->name));
-    if (keeps_shards_apart(task))
+    if (!plan::shards_masters(task.c)) {
       task.set(p->host_shard, task.backend.host_copy(p->master.tensor, Meaning::activation));
+    }
     if (drives) p->host_gradient = {};
   }
 }
 
 void updated_to_device(Task& task) {
   for (Parameter* p : next_tile(task)) {
-    const Tensor wide = task.backend.allocate(p->owned.length, kNumbers);
-    task.backend.to_device(task.read(p->master, p->name), wide);
-    if (p->sharded) {
-      task.backend.copy(wide, task.write(p->shard, p->name));
-      if (task.c.fully_sharded) p->weight = {};  // whoever reads it next gathers it
-    } else {
-      task.backend.copy(wide, task.write(p->weight, p->name));
-    }
+    const Tensor narrow = task.read(p->host_shard, p->name);
+    task.backend.to_device(narrow, p->sharded ? task.write(p->shard, p->name) : task.write(p->weight, p->name));
+    if (p->sharded && task.c.fully_sharded) p->weight = {};  // whoever reads it next gathers it
+    p->host_shard = {};
   }
 }
 
@@ -167,10 +164,6 @@ std::vector<Parameter*> next_tile(Task& task) {
   const std::vector<Parameter*> all = task.rank.parameters.trained();
   const auto at = [&](std::int64_t n) { return all.begin() + n * static_cast<std::int64_t>(all.size()) / count; };
   return {at(i), at(i + 1)};
-}
-
-bool keeps_shards_apart(const Task& task) {
-  return task.c.strategy.offload.fetches_parameters() && !plan::shards_masters(task.c);
 }
 
 void add_optimizer_offload_actions(Actions& actions) {

@@ -1,6 +1,7 @@
 // real/executor/actions/parameter_offload.cpp -- shards of parameters that are kept on the host (core/plan/offload.h):
 // they come in front of their gather, or instead of it where a rank has no others to gather from.
 // SPDX-License-Identifier: Apache-2.0
+#include "core/plan/states.h"
 #include "core/plan/units.h"
 #include "real/executor/actions/host_states.h"
 
@@ -21,7 +22,7 @@ std::vector<Parameter*> unit_of(Task& task) {
 namespace {
 
 Value& on_host(const Task& task, Parameter& p) {
-  return p.frozen || keeps_shards_apart(task) ? p.host_shard : p.master;
+  return p.frozen || !plan::shards_masters(task.c) ? p.host_shard : p.master;
 }
 
 /// Alone the copy brings the whole parameter.
