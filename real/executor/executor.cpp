@@ -48,13 +48,17 @@ void Executor::find_remade() {
   }
 }
 
-void Executor::begin_step() {
-  if (!rank_.plan.rolling) rank_.order.wait_for_all();
+void Executor::forget_all() {
   rank_.values.clear();
   rank_.on_host.clear();
   rank_.covered.clear();
   rank_.gathered.clear();
   rank_.routings.clear();
+}
+
+void Executor::begin_step() {
+  if (!rank_.plan.rolling) rank_.order.wait_for_all();
+  if (rank_.has_flush()) forget_all();
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
   rank_.backend.fill(rank_.loss.tensor, 0);
@@ -62,6 +66,7 @@ void Executor::begin_step() {
 
 StepResult Executor::step() {
   begin_step();
+  if (rank_.step == 0 && !rank_.has_flush()) fill_pipeline();
   const int calls = static_cast<int>(rank_.role().calls.size());
   for (int call = 0; call < calls; ++call) run(call);
   rank_.backend.synchronize();
@@ -76,18 +81,24 @@ StepResult Executor::step() {
   return result;
 }
 
+/// Whether anything reads behind this call what a microbatch left.
+bool Executor::is_last(int number, std::int16_t chunk, std::int32_t microbatch) const {
+  return last_call_of_.at({chunk, microbatch}) == number;
+}
+
 void Executor::run(int number) {
   const plan::Call& call = rank_.role().calls[number];
   const plan::Segment& segment = rank_.plan.segments[call.segment];
   rank_.cursors.clear();
-  pass_on(call);
+  if (rank_.has_flush()) pass_on(call);
   forget_recomputed(call);
   for (int at = 0; at < static_cast<int>(segment.operators.size()); ++at) {
     run(number, at);
     release_units(call, segment, at);
   }
+  if (!rank_.has_flush()) return leave_pass(call);
   const auto forget = [&](std::int16_t chunk, std::int32_t microbatch) {
-    if (microbatch >= 0 && last_call_of_.at({chunk, microbatch}) == number) rank_.values.forget(chunk, microbatch);
+    if (microbatch >= 0 && is_last(number, chunk, microbatch)) rank_.values.forget(chunk, microbatch);
   };
   forget(call.chunk, call.microbatch);
   forget(call.other_chunk, call.other);
@@ -105,6 +116,7 @@ void Executor::run(int number, int at) {
   rank_.backend.record(plan::event_of(task.op.stream));
   if (task.op.records >= 0) rank_.backend.record(task.op.records);
   rank_.order.end();
+  if (!rank_.has_flush() && task.op.stream == plan::Stream::recv_prev) rank_.stash.received();
 }
 
 /// Between two chunks of one stage nothing is sent: what one leaves, the other finds.
@@ -133,7 +145,8 @@ void Executor::forget_recomputed(const plan::Call& call) {
   const auto recomputes = [](const plan::Operator& op) { return op.phase == plan::Phase::recompute; };
   if (std::ranges::none_of(operators, recomputes)) return;
   const bool other = call.other >= 0;
-  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : call.microbatch,
+  const std::int32_t alone = rank_.has_flush() ? call.microbatch : rank_.stash.next_backward();
+  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : alone,
                         [&](const Site& site, const std::string& name, const Value& value) {
                           return made_again(rank_, site, name, value);
                         });

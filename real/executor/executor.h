@@ -41,13 +41,20 @@ class Executor {
 
   void start_parameters();
   void begin_step();
+  void forget_all();
   void run(int call);
   void run(int call, int at);
+  bool is_last(int call, std::int16_t chunk, std::int32_t microbatch) const;
   void pass_on(const plan::Call&);
   void forget_recomputed(const plan::Call&);
   void release_units(const plan::Call&, const plan::Segment&, int at);
   void find_last_calls();
   void find_remade();
+
+  // Without a flush (no_flush.cpp).
+  void fill_pipeline();
+  void receive_first(int call);
+  void leave_pass(const plan::Call&);
 
   RankState rank_;
   std::vector<Action> actions_;       // by name's index in the Plan

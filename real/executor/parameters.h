@@ -54,7 +54,8 @@ struct Parameter {
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
   std::int64_t share(int ranks) const { return (count() + ranks - 1) / ranks; }
 
-  Value weight;        // what operators read: the whole part. Zero 3: only while it is gathered
+  std::map<std::int64_t, Value> stashed;  // earlier weights that backwards will read (stash.h)
+  Value weight;                           // what operators read: the whole part. Zero 3: only while it is gathered
   Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
   Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)

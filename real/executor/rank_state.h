@@ -17,6 +17,7 @@
 #include "real/executor/parameters.h"
 #include "real/executor/place.h"
 #include "real/executor/routing.h"
+#include "real/executor/stash.h"
 #include "real/executor/tokens.h"
 #include "real/executor/values.h"
 
@@ -56,6 +57,7 @@ struct RankState {
         parameters(c, place, chunks) {}
   RankState(const RankState&) = delete;
 
+  bool has_flush() const { return c.strategy.schedule != spec::Schedule::pipedream; }
   const plan::Role& role() const { return plan.roles[place.stage()]; }
   /// Whether a parameter is whole on the device only around its use: zero 3, of others or from the host.
   bool comes_and_goes(const Parameter& p) const {
@@ -80,6 +82,7 @@ struct RankState {
   std::map<Site, Routing> routings;                        // of the layers of experts under way
 
   std::int64_t step = 0;  // from 0
+  Stash stash;            // without a flush
   /// What operators that cover a tensor piece by piece have covered, by site and operator.
   std::map<std::pair<Site, std::string>, std::int64_t> covered;
   /// Of the call under way, by what they order: gradients or parameters of an axis.
