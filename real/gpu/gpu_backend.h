@@ -24,6 +24,7 @@
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
 #include "real/gpu/staging.h"
+#include "real/gpu/step_graph.h"
 #include "real/gpu/waiter.h"
 #include "real/measure/event_board.h"
 #include "real/measure/memberships.h"
@@ -48,6 +49,11 @@ class GpuBackend final : public Backend {
 
   /// Nothing: nobody is told.
   void observe(Observer* observer) { observer_ = observer; }
+  /// The next step is captured in graphs, and run by them at its end; run_captured() runs it again, with the same
+  /// tokens and the same count of steps. REQUIRES: a step before it, which made all plans of libraries; uncapturable()
+  /// is empty.
+  void capture_next_step();
+  void run_captured();
   /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
   void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
@@ -166,6 +172,11 @@ class GpuBackend final : public Backend {
   void end_operator();
   void begin_step();
   std::vector<std::byte> bytes_of_device(const Tensor&);
+  void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
+
+  // A step that is captured (captured_step.cpp).
+  void split_capture();
+  void end_capture();
 
   /// `work` on tensors of the host, when the current stream reaches it (host.cpp).
   void on_host(std::initializer_list<Tensor> tensors, std::function<void()> work);
@@ -201,6 +212,8 @@ class GpuBackend final : public Backend {
   std::optional<kernels::vendor::AttentionLibrary> attention_;
   std::map<AttentionShape, bool> taken_;
   std::set<std::string> plain_attention_;
+  std::optional<StepGraph> graph_;
+  bool capturing_ = false;
   Observer* observer_ = nullptr;
 
   plan::Stream current_ = plan::Stream::compute;
