@@ -24,7 +24,7 @@ spec::Job draft(const spec::Model& model, const toy::Cut& cut) {
   j.cluster.node.pcie.bandwidth = base::GBps(10);
   j.cluster.node.host.memory = base::GB(100);
   j.cluster.node.host.bandwidth = base::GBps(100);
-  j.cluster.node.nvme = {.read = base::GBps(5), .write = base::GBps(5)};
+  j.cluster.node.nvme.read = j.cluster.node.nvme.write = base::GBps(5);
   return j;
 }
 
