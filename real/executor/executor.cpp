@@ -28,32 +28,9 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
   const Actions actions = all_actions();
   for (const std::string& name : plan.names) actions_.push_back(actions.at(name));
   find_last_calls();
+  find_last_of_layers();
   find_remade();
   start_parameters();
-}
-
-void Executor::find_last_calls() {
-  const auto& calls = rank_.role().calls;
-  for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
-    last_call_of_[{calls[i].chunk, calls[i].microbatch}] = i;
-    if (calls[i].other >= 0) last_call_of_[{calls[i].other_chunk, calls[i].other}] = i;
-  }
-}
-
-void Executor::find_remade() {
-  for (const plan::Call& call : rank_.role().calls) {
-    for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
-      if (op.phase == plan::Phase::recompute) rank_.remade.insert({op.layer, op.name});
-    }
-  }
-}
-
-void Executor::forget_all() {
-  rank_.values.clear();
-  rank_.on_host.clear();
-  rank_.covered.clear();
-  rank_.gathered.clear();
-  rank_.routings.clear();
 }
 
 void Executor::begin_step() {
@@ -81,17 +58,11 @@ StepResult Executor::step() {
   return result;
 }
 
-/// Whether anything reads behind this call what a microbatch left.
-bool Executor::is_last(int number, std::int16_t chunk, std::int32_t microbatch) const {
-  return last_call_of_.at({chunk, microbatch}) == number;
-}
-
 void Executor::run(int number) {
   const plan::Call& call = rank_.role().calls[number];
   const plan::Segment& segment = rank_.plan.segments[call.segment];
   rank_.cursors.clear();
   if (rank_.has_flush()) pass_on(call);
-  forget_recomputed(call);
   for (int at = 0; at < static_cast<int>(segment.operators.size()); ++at) {
     run(number, at);
     release_units(call, segment, at);
@@ -117,6 +88,7 @@ void Executor::run(int number, int at) {
   if (task.op.records >= 0) rank_.backend.record(task.op.records);
   rank_.order.end();
   if (!rank_.has_flush() && task.op.stream == plan::Stream::recv_prev) rank_.stash.received();
+  leave_layer(task, number, at);
 }
 
 /// Between two chunks of one stage nothing is sent: what one leaves, the other finds.
@@ -137,37 +109,6 @@ void Executor::pass_on(const plan::Call& call) {
   pass(call.chunk, call.microbatch, false);
   pass(call.chunk, call.microbatch, true);
   pass(call.other_chunk, call.other, true);
-}
-
-/// What a backward computes again was not kept by its forward.
-void Executor::forget_recomputed(const plan::Call& call) {
-  const auto& operators = rank_.plan.segments[call.segment].operators;
-  const auto recomputes = [](const plan::Operator& op) { return op.phase == plan::Phase::recompute; };
-  if (std::ranges::none_of(operators, recomputes)) return;
-  const bool other = call.other >= 0;
-  const std::int32_t alone = rank_.has_flush() ? call.microbatch : rank_.stash.next_backward();
-  rank_.values.erase_if(other ? call.other_chunk : call.chunk, other ? call.other : alone,
-                        [&](const Site& site, const std::string& name, const Value& value) {
-                          return made_again(rank_, site, name, value);
-                        });
-}
-
-/// Zero 3: where the Plan gives back the memory of a unit's parameters, they are gone.
-void Executor::release_units(const plan::Call& call, const plan::Segment& segment, int at) {
-  if (!rank_.c.fully_sharded || rank_.gathered.empty()) return;
-  for (const plan::MemoryChange& change : segment.memory) {
-    if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0)
-      continue;
-    const std::int16_t layer = segment.operators[at].layer;
-    auto unit = rank_.gathered.end();
-    for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {
-      if (i->first.first != call.chunk || i->second.bytes != -change.bytes) continue;
-      if (unit == rank_.gathered.end() || i->first.second <= layer) unit = i;  // the nearest at or before this layer
-    }
-    if (unit == rank_.gathered.end()) throw std::logic_error("the Plan releases parameters that it did not gather");
-    for (Parameter* p : unit->second.parameters) p->weight = {};
-    rank_.gathered.erase(unit);
-  }
 }
 
 }  // namespace real
