@@ -202,7 +202,10 @@ Role StageBuilder::build() {
   if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
-  if (c_.rolling) begin_step(c_, end, zeroed);  // of the next one
+  if (c_.rolling) {  // the next one begins; nothing but this wait is between it and weights that are still gathered
+    if (gathers_at_end(c_)) end.join(Stream::dp);
+    begin_step(c_, end, zeroed);
+  }
   end_storage(c_, end, checkpoint);
   role.calls.push_back({add(end.finish()), -1, -1});
   return role;

@@ -35,7 +35,8 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
   for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
   if (first_layer + layers == chunk.layers && chunk.last) parameters += last_parameters(c_);
-  gather_parameters(c_, out, parameters, false);
+  // Where steps are not apart the first one waits for the optimizer, and the others follow it.
+  gather_parameters(c_, out, parameters, c_.rolling && first_layer == 0);
 }
 
 /// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose
@@ -43,7 +44,7 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
 /// them behind that input unless told to align the stages.
 void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
   if (chunk.layers > 0) return gather_group(out, chunk, 0);
-  gather_parameters(c_, out, chunk_parameters(c_, chunk), false);
+  gather_parameters(c_, out, chunk_parameters(c_, chunk), c_.rolling);
 }
 
 Segment Passes::forward(int index, bool gathers, bool first) {

@@ -150,6 +150,10 @@ void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parame
   out.compute(MemoryBound{Kind::copy, 0, stage_parameters * c.gradient_element, 1}, "zero gradients");
 }
 
+bool gathers_at_end(const Context& c) {
+  return c.strategy.zero >= 1 && !c.fully_sharded && !c.overlap_param_gather && c.replicated();
+}
+
 void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks, int stage) {
   out.phase = Phase::optimizer;
   Held parameters;
@@ -197,7 +201,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     update_parameters(c, out, owned);
     updated_to_host(c, out, owned);
   }
-  if (c.strategy.zero >= 1 && !c.fully_sharded && !c.overlap_param_gather) {
+  if (gathers_at_end(c)) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }
 }

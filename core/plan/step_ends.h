@@ -17,6 +17,8 @@ void update_parameters(const Context&, SegmentBuilder&, std::int64_t owned);
 /// The all-reduce behind the gradient norm of each rank.
 void reduce_gradient_norm(const Context&, SegmentBuilder&);
 
+/// Whether a step ends with the all-gather of the parameters that it has updated.
+bool gathers_at_end(const Context&);
 void begin_step(const Context&, SegmentBuilder&, std::int64_t stage_parameters);
 void end_step(const Context&, SegmentBuilder&, const std::vector<Chunk>& chunks, int stage);
 

@@ -3,56 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/vendor/matmul.h"
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
 
 #include <map>
 #include <tuple>
 
+#include "kernels/vendor/lt.h"
+
 namespace kernels::vendor {
 namespace {
 
-void check(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(std::string(call) + ": " + cublasLtGetStatusString(status));
-}
-
-cudaDataType_t data_type(Number number) {
-  switch (number) {
-    case Number::bf16: return CUDA_R_16BF;
-    case Number::f32: return CUDA_R_32F;
-    case Number::e4m3: return CUDA_R_8F_E4M3;
-    case Number::e5m2: return CUDA_R_8F_E5M2;
-  }
-  return CUDA_R_16BF;
-}
-
 bool is_fp8(Number number) { return number == Number::e4m3 || number == Number::e5m2; }
-
-template <class T, cublasStatus_t (*destroy)(T)>
-struct Owned {
-  T handle = nullptr;
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (handle) destroy(handle);
-  }
-};
-using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-
-template <class Value>
-void set(Description& description, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-  check(cublasLtMatmulDescSetAttribute(description.handle, attribute, &value, sizeof value),
-        "cublasLtMatmulDescSetAttribute");
-}
-
-template <class Value>
-void set(Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
-  check(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof value),
-        "cublasLtMatmulPreferenceSetAttribute");
-}
 
 /// What is stored as `rows` x `columns` row-major.
 void describe(Layout& layout, Number number, std::int64_t rows, std::int64_t columns) {

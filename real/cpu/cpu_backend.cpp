@@ -6,6 +6,7 @@
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/rows.h"
+#include "real/cpu/drive.h"
 #include "real/cpu/memory.h"
 #include "real/measure/element.h"
 
@@ -90,6 +91,19 @@ void CpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const 
 
 void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
   reference::matmul(m, numbers(a), numbers(b), numbers(c));
+}
+
+void CpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
+  reference::batched_matmul(m, numbers(a), numbers(b), numbers(c));
+}
+
+void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& probabilities) {
+  reference::softmax_forward(s, numbers(scores), numbers(probabilities));
+}
+
+void CpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,
+                                  const Tensor& dscores) {
+  reference::softmax_backward(s, numbers(probabilities), numbers(dprobabilities), numbers(dscores));
 }
 
 void CpuBackend::add_rows(std::int64_t, const Tensor& bias, const Tensor& y) {
@@ -248,6 +262,23 @@ void CpuBackend::host_scale(double factor, const Tensor& values) { reference::sc
 void CpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
   adamw(a, gradient, master, m, v);
+}
+
+Tensor CpuBackend::host_copy(const Tensor& from, Meaning to) {
+  Tensor out = to_host(from);
+  out.meaning = to;  // of doubles
+  return out;
+}
+
+Tensor CpuBackend::to_drive(const Tensor& of_host) {
+  if (!scratch_) scratch_ = std::make_shared<cpu::ScratchFolder>();
+  return {std::make_shared<cpu::DriveMemory>(scratch_, numbers(of_host)), 0, of_host.count, of_host.meaning};
+}
+
+Tensor CpuBackend::from_drive(const Tensor& of_drive) {
+  auto memory = std::make_shared<Memory>();
+  memory->numbers = static_cast<const cpu::DriveMemory&>(*of_drive.storage).read(of_drive.offset, of_drive.count);
+  return {std::move(memory), 0, of_drive.count, of_drive.meaning};
 }
 
 }  // namespace real

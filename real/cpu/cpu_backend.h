@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "real/cpu/drive.h"
 #include "real/cpu/stopwatch.h"
 #include "real/executor/backend.h"
 #include "real/launch/world.h"
@@ -38,6 +39,7 @@ class CpuBackend final : public Backend {
   void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
+  void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) override;
   void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) override;
   void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y,
@@ -53,6 +55,9 @@ class CpuBackend final : public Backend {
   void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                           const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
                           const Tensor& dv) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) override;
+  void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
+                        const Tensor& dscores) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
@@ -90,6 +95,9 @@ class CpuBackend final : public Backend {
   void host_scale(double factor, const Tensor& values) override;
   void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                   const Tensor& v) override;
+  Tensor host_copy(const Tensor& from, Meaning to) override;
+  Tensor to_drive(const Tensor& of_host) override;
+  Tensor from_drive(const Tensor& of_drive) override;
 
   void all_reduce(const Group&, Sum, const Tensor& x) override;
   void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
@@ -107,6 +115,7 @@ class CpuBackend final : public Backend {
  private:
   World& world_;
   Stopwatch watch_;
+  std::shared_ptr<cpu::ScratchFolder> scratch_;  // tensors may outlive the backend
   std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
 };
 

@@ -11,10 +11,18 @@
 
 namespace real {
 
+namespace {
+
+bool takes_part(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusActive;
+}
+
+}  // namespace
+
 DeviceBuffer::~DeviceBuffer() {
   if (!data_) return;
-  cudaFreeAsync(data_, stream_);
-  pool_->ledger_.give(category_, bytes_);
+  pool_->give_back(*this);
 }
 
 void DeviceBuffer::swap(DeviceBuffer& other) noexcept {
@@ -23,6 +31,7 @@ void DeviceBuffer::swap(DeviceBuffer& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(category_, other.category_);
+  std::swap(captured_, other.captured_);
 }
 
 Pool::Pool(int device) : device_(device) {
@@ -56,14 +65,45 @@ DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Strea
   out.stream_ = stream.get();
   out.bytes_ = bytes;
   out.category_ = category;
+  out.captured_ = capturing_;
   ledger_.take(category, bytes);
   return out;
 }
 
+/// Memory of a graph that outlives its capture is the graph's.
+void Pool::give_back(DeviceBuffer& buffer) {
+  ledger_.give(buffer.category_, buffer.bytes_);
+  if (!capturing_) {
+    if (!buffer.captured_) cudaFreeAsync(buffer.data_, buffer.stream_);
+  } else if (!buffer.captured_) {
+    kept_.emplace_back(buffer.data_, buffer.stream_);
+  } else if (joined_ != nullptr) {
+    cudaFreeAsync(buffer.data_, joined_->get());
+  } else if (takes_part(buffer.stream_)) {
+    cudaFreeAsync(buffer.data_, buffer.stream_);
+  } else {
+    late_.push_back(buffer.data_);
+  }
+}
+
+void Pool::give_back_on(const Stream* stream) {
+  joined_ = stream;
+  if (stream == nullptr) return;
+  for (void* data : late_) cudaFreeAsync(data, stream->get());
+  late_.clear();
+}
+
+void Pool::let_go() {
+  for (const auto& [data, stream] : kept_) cudaFreeAsync(data, stream);
+  kept_.clear();
+}
+
 std::int64_t Pool::reserved_peak() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, of_graphs = 0;
   check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");
-  return static_cast<std::int64_t>(bytes);
+  check(cudaDeviceGetGraphMemAttribute(device_, cudaGraphMemAttrReservedMemHigh, &of_graphs),
+        "cudaDeviceGetGraphMemAttribute");
+  return static_cast<std::int64_t>(bytes + of_graphs);
 }
 
 }  // namespace real

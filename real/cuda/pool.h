@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "real/cuda/stream.h"
 #include "real/memory/ledger.h"
@@ -39,6 +41,7 @@ class DeviceBuffer {
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
   plan::Category category_ = plan::Category::workspace;
+  bool captured_ = false;  // of a graph, whose address is the same in each of its runs
 };
 
 /// Keeps what was given back for the next taker, so that a step after the first asks the driver for nothing. Outlives
@@ -53,15 +56,29 @@ class Pool {
   /// Throws base::DeviceError that says how much is taken for what when it does not fit.
   DeviceBuffer take(plan::Category category, std::int64_t bytes, const Stream& stream);
 
+  // Steps that are captured in graphs: what is taken and given back meanwhile is a node of them. What was taken before
+  // is kept until let_go(), since the graphs may read it in each run.
+  void start_capture() { capturing_ = true; }
+  /// What is given back from now on is given back on `stream`, which all others have joined. Null: on its own stream.
+  void give_back_on(const Stream* stream);
+  void end_capture() { capturing_ = false; }
+  void let_go();
+
   /// What the buffers asked for.
   Ledger& ledger() { return ledger_; }
   /// The most that the driver gave this pool at once: rounding and fragmentation included.
-  std::int64_t reserved_peak() const;
+  std::int64_t reserved_peak() const;  // graphs included
 
  private:
   friend DeviceBuffer;
+  void give_back(DeviceBuffer&);
+
   int device_;
   cudaMemPool_t pool_ = nullptr;
+  bool capturing_ = false;
+  const Stream* joined_ = nullptr;
+  std::vector<std::pair<void*, cudaStream_t>> kept_;
+  std::vector<void*> late_;  // given back by streams that take no part in this capture
   Ledger ledger_;
 };
 

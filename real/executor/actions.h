@@ -19,6 +19,7 @@ void add_adapter_actions(Actions&);             // low-rank adapters beside them
 void add_norm_actions(Actions&);                // norms
 void add_block_actions(Actions&);               // activations, rotary embedding, residual adds
 void add_attention_actions(Actions&);           // the core, on one context-parallel rank
+void add_written_scores_actions(Actions&);      // the core, scores written out
 void add_latent_actions(Actions&);              // latent attention, in front of the core
 void add_end_actions(Actions&);                 // embedding, loss
 void add_edge_actions(Actions&);                // between pipeline stages
@@ -28,6 +29,8 @@ void add_context_parallel_actions(Actions&);    // attention over the ranks that
 void add_expert_actions(Actions&);              // mixture of experts
 void add_activation_offload_actions(Actions&);  // to the host's memory and back
 void add_optimizer_offload_actions(Actions&);   // updates on the host
+void add_parameter_offload_actions(Actions&);   // parameters that are kept on the host
+void add_drive_actions(Actions&);               // what is kept on its drives
 
 Actions all_actions();
 

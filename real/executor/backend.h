@@ -12,6 +12,7 @@
 #include "core/plan/plan.h"
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
+#include "kernels/batched_matmul.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
@@ -20,6 +21,7 @@
 #include "kernels/permute.h"
 #include "kernels/rotary.h"
 #include "kernels/router.h"
+#include "kernels/softmax.h"
 #include "kernels/squared_relu.h"
 #include "kernels/strided_copy.h"
 #include "kernels/swiglu.h"
@@ -75,6 +77,7 @@ class Backend {
 
   // Matrices and attention.
   virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
+  virtual void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
   virtual void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) = 0;    // y[row] += bias
   virtual void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) = 0;  // dbias += sum of dy[row]
   virtual void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -90,6 +93,9 @@ class Backend {
   virtual void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
                                   const Tensor& dk, const Tensor& dv) = 0;
+  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) = 0;
+  virtual void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
+                                const Tensor& dscores) = 0;
 
   // Both ends of the model.
   virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,
@@ -135,6 +141,12 @@ class Backend {
   virtual void host_scale(double factor, const Tensor& values) = 0;
   virtual void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                           const Tensor& v) = 0;
+  /// Of `exact` numbers, as numbers of `to`.
+  virtual Tensor host_copy(const Tensor& from, Meaning to) = 0;
+
+  // Drives. A tensor there is only brought back: it is read by the second call alone.
+  virtual Tensor to_drive(const Tensor& of_host) = 0;
+  virtual Tensor from_drive(const Tensor& of_drive) = 0;
 
   // Between ranks. Pieces lie one behind the other in the order of the group.
   virtual void all_reduce(const Group&, Sum, const Tensor& x) = 0;

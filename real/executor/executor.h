@@ -44,14 +44,26 @@ class Executor {
   void run(int call);
   void run(int call, int at);
   void pass_on(const plan::Call&);
-  void forget_recomputed(const plan::Call&);
-  void release_units(const plan::Call&, const plan::Segment&, int at);
+
+  // What is let go when (forgetting.cpp).
   void find_last_calls();
   void find_remade();
+  void find_last_of_layers();
+  void forget_all();
+  bool is_last(int call, std::int16_t chunk, std::int32_t microbatch) const;
+  void leave_layer(const Task&, int call, int at);
+  void release_units(const plan::Call&, const plan::Segment&, int at);
+
+  // Without a flush (no_flush.cpp).
+  void fill_pipeline();
+  void receive_first(int call);
+  void leave_pass(const plan::Call&);
 
   RankState rank_;
   std::vector<Action> actions_;       // by name's index in the Plan
   std::map<Pass, int> last_call_of_;  // behind which nothing of a pass is read again
+  std::map<std::int32_t, std::vector<bool>>
+      last_of_layer_;  // operators of a segment: of their layer and phase, forward or not
 };
 
 }  // namespace real

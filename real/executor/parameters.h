@@ -54,14 +54,24 @@ struct Parameter {
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
   std::int64_t share(int ranks) const { return (count() + ranks - 1) / ranks; }
 
-  Value weight;        // what operators read: the whole part. Zero 3: only while it is gathered
+  std::map<std::int64_t, Value> stashed;  // earlier weights that backwards will read (stash.h)
+  Value weight;                           // what operators read: the whole part. Zero 3: only while it is gathered
   Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
   Value reduced;       // of the owned range, from all tokens (reduced_apart)
   Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;  // of the owned range; of a frozen one its share of the weight
   // Where the optimizer works on the host, master, m and v are there, and
   Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
+  Value left_norm;               // the sum of its squares, taken as it left the device
   Value shard;                   // of the device's weight, the owned range, where that is gathered
+  // New weights of the owned range on the host, on their way to the device. Where parameters are kept on the host they
+  // stay there, and `shard` is there only on its way to a gather. Shards that are masters are not kept twice.
+  Value host_shard;
+  /// What is on drives is not in the host's memory, but while it is worked on.
+  struct OnDrives {
+    Value weight, gradient, master, m, v;
+  };
+  OnDrives drives;
   /// What the other ranks get of this one's share.
   Value& gathered_from() { return shard ? shard : master; }
   /// The gradient that the optimizer sees.

@@ -11,8 +11,12 @@ template <class Of>
 Tensor for_each_token(Task& task, Of of) {
   const plan::Context& c = task.c;
   const std::vector<std::int32_t> places = task.rank.place.positions();
-  const std::int64_t first = task.rank.step * task.rank.job.training.global_batch +
-                             task.rank.place.first_sequence(task.site.microbatch, task.site.chunk);
+  const RankState& rank = task.rank;
+  // Without a flush a microbatch is counted over all steps, and may be one of a step to come.
+  const std::int64_t number = task.site.microbatch, each = rank.has_flush() ? number + 1 : c.microbatches;
+  const std::int64_t step = rank.has_flush() ? rank.step : number / each;
+  const std::int64_t first = step * rank.job.training.global_batch +
+                             rank.place.first_sequence(static_cast<int>(number % each), task.site.chunk);
   std::vector<std::int32_t> out;
   for (std::int64_t b = 0; b < c.batch; ++b) {
     const std::vector<std::int32_t> ids = task.rank.tokens.sequence(first + b, c.sequence);

@@ -17,6 +17,7 @@
 #include "real/executor/parameters.h"
 #include "real/executor/place.h"
 #include "real/executor/routing.h"
+#include "real/executor/stash.h"
 #include "real/executor/tokens.h"
 #include "real/executor/values.h"
 
@@ -56,7 +57,12 @@ struct RankState {
         parameters(c, place, chunks) {}
   RankState(const RankState&) = delete;
 
+  bool has_flush() const { return c.strategy.schedule != spec::Schedule::pipedream; }
   const plan::Role& role() const { return plan.roles[place.stage()]; }
+  /// Whether a parameter is whole on the device only around its use: zero 3, of others or from the host.
+  bool comes_and_goes(const Parameter& p) const {
+    return c.fully_sharded && (p.sharded || c.strategy.offload.fetches_parameters());
+  }
 
   const spec::Job& job;
   const plan::Plan& plan;
@@ -76,12 +82,14 @@ struct RankState {
   std::map<Site, Routing> routings;                        // of the layers of experts under way
 
   std::int64_t step = 0;  // from 0
+  Stash stash;            // without a flush
   /// What operators that cover a tensor piece by piece have covered, by site and operator.
   std::map<std::pair<Site, std::string>, std::int64_t> covered;
   /// Of the call under way, by what they order: gradients or parameters of an axis.
   std::map<std::string, Cursor> cursors;
   std::vector<Parameter*> scattered;              // by the latest reduce-scatter of gradients
   std::optional<std::vector<Parameter*>> summed;  // by the latest collective of gradients, until they go to the host
+  std::vector<Parameter*> left;                   // for the host, by the latest copy of gradients
   std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer
 
   Value norm, factor;  // one number each: squared norm of all gradients, what they are multiplied by

@@ -14,6 +14,12 @@ const plan::Operator& operator_of(const RankState& rank, int call, int at) {
   return rank.plan.segments[call_of(rank, call).segment].operators[at];
 }
 
+/// Without a flush microbatches are counted over all steps.
+std::int32_t microbatch_of(const RankState& rank, const plan::Operator& op) {
+  if (op.phase != plan::Phase::forward) return rank.stash.next_backward();
+  return op.stream == plan::Stream::recv_prev ? rank.stash.next_received() : rank.stash.next_forward();
+}
+
 Site site_of(const plan::Call& call, const plan::Operator& op) {
   const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
   return other ? Site{call.other_chunk, call.other, op.layer} : Site{call.chunk, call.microbatch, op.layer};
@@ -54,7 +60,9 @@ Task::Task(RankState& r, int call_number, int at)
       call(call_of(r, call_number)),
       op(operator_of(r, call_number, at)),
       name(r.plan.names[op.name]),
-      site(site_of(call, op)) {}
+      site(site_of(call, op)) {
+  if (!r.has_flush() && site.microbatch >= 0) site.microbatch = microbatch_of(r, op);
+}
 
 Value& Task::value_at(const Site& where, std::string_view name) {
   Value* value = rank.values.find(where, name);
@@ -64,6 +72,8 @@ Value& Task::value_at(const Site& where, std::string_view name) {
 }
 
 Tensor Task::read(Value& value, std::string_view what) {
+  if (!value)
+    throw std::logic_error(fmt::format("{} reads '{}', which has left", describe(rank, rank.order.now().by), what));
   rank.order.read(value.accesses, std::string(what), [&](Issued by) { return describe(rank, by); });
   return value.tensor;
 }
@@ -101,7 +111,8 @@ Tensor Task::weight(std::string_view name) {
     throw std::logic_error(
         fmt::format("{} reads {}, which is not gathered", describe(rank, rank.order.now().by), name));
   }
-  return read(found->weight, name);
+  const bool earlier = !rank.has_flush() && !forward();
+  return read(earlier ? rank.stash.of_backward(*found) : found->weight, name);
 }
 
 Tensor Task::gradient(std::string_view name) {

@@ -74,6 +74,8 @@ class Task {
   Tensor write(Value& value, std::string_view what);  // over what is there
   /// Fresh; readers of what was there keep it.
   Tensor renew(Value& value, std::int64_t count, Purpose purpose);
+  /// A tensor that this operator has just written is now the value.
+  void set(Value& value, const Tensor& tensor) { value = {tensor, {rank.order.now(), {}}}; }
 
   // Work that is done piece by piece by operators of one name.
   /// Where the next piece of `length` begins; back at 0 when all `whole` are covered.

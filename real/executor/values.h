@@ -60,13 +60,12 @@ class Values {
     }
     return out;
   }
-  /// Drops the values of a chunk's pass that `drops(site, name, value)` names.
+  /// Drops the values of a site that `drops(name, value)` names.
   template <class Drops>
-  void erase_if(std::int16_t chunk, std::int32_t microbatch, Drops drops) {
-    for (auto& at : sites_) {
-      if (at.first.chunk != chunk || at.first.microbatch != microbatch) continue;
-      std::erase_if(at.second, [&](auto& entry) { return drops(at.first, entry.first, entry.second); });
-    }
+  void erase_if(const Site& site, Drops drops) {
+    const auto named = sites_.find(site);
+    if (named == sites_.end()) return;
+    std::erase_if(named->second, [&](auto& entry) { return drops(entry.first, entry.second); });
   }
   /// All that a microbatch left in a chunk.
   void forget(std::int16_t chunk, std::int32_t microbatch) {

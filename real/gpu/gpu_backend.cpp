@@ -44,6 +44,7 @@ void GpuBackend::begin_step() {
   // What was called between steps is on the compute stream alone, and no event puts the others behind it.
   host_.record(stream());
   waiter_.until(host_);
+  if (capturing_) return graph_->begin();
   step_begin_.record(stream());
 }
 
@@ -52,6 +53,7 @@ void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits
   if (between_steps_) begin_step();
   recycler_.poll();
   current_ = stream;
+  if (capturing_) graph_->enter(stream);
   for (const plan::EventId event : waits) {
     if (board_.must_wait(stream, event)) this->stream().wait_for(events_[static_cast<std::size_t>(event)]);
   }
@@ -70,6 +72,7 @@ void GpuBackend::record(plan::EventId event) {
 }
 
 void GpuBackend::host_waits() {
+  if (capturing_) return split_capture();
   host_.record(stream());
   waiter_.until(host_);
 }
@@ -77,6 +80,7 @@ void GpuBackend::host_waits() {
 void GpuBackend::synchronize() {
   end_operator();
   current_ = plan::Stream::compute;
+  if (capturing_) return end_capture();
   for (int s = 0; s < plan::kStreams; ++s) {
     if (static_cast<plan::Stream>(s) == current_) continue;
     joined_[s].record(streams_[s]);
@@ -118,14 +122,23 @@ Tensor GpuBackend::upload(std::span<const double> values) {
   return out;
 }
 
+/// A graph copies from the same place in each of its runs.
+void GpuBackend::send_indices(std::span<const std::int32_t> piece, std::int32_t* to) {
+  void* const from = capturing_ ? graph_->keep(piece.size_bytes()) : staging_.begin(piece.size_bytes());
+  std::ranges::copy(piece, static_cast<std::int32_t*>(from));
+  launch([&] {
+    if (!capturing_) return staging_.send(to, piece.size_bytes(), stream());
+    check(cudaMemcpyAsync(to, from, piece.size_bytes(), cudaMemcpyHostToDevice, raw()), "cudaMemcpyAsync");
+  });
+}
+
 Tensor GpuBackend::upload_indices(std::span<const std::int32_t> values) {
   if (const Tensor sent = indices_.find(values, current_)) return sent;
   const Tensor out = allocate(static_cast<std::int64_t>(values.size()), kIndices);
   constexpr std::size_t kPiece = Staging::kMost / sizeof(std::int32_t);
   for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
     const auto piece = values.subspan(begin, std::min(kPiece, values.size() - begin));
-    std::ranges::copy(piece, static_cast<std::int32_t*>(staging_.begin(piece.size_bytes())));
-    launch([&] { staging_.send(as<std::int32_t>(out) + begin, piece.size_bytes(), stream()); });
+    send_indices(piece, as<std::int32_t>(out) + begin);
   }
   indices_.add(values, current_, out);
   return out;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/vendor/attention.h"
+#include "kernels/vendor/batched_matmul.h"
 #include "kernels/vendor/matmul.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
@@ -23,6 +24,7 @@
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
 #include "real/gpu/staging.h"
+#include "real/gpu/step_graph.h"
 #include "real/gpu/waiter.h"
 #include "real/measure/event_board.h"
 #include "real/measure/memberships.h"
@@ -47,6 +49,11 @@ class GpuBackend final : public Backend {
 
   /// Nothing: nobody is told.
   void observe(Observer* observer) { observer_ = observer; }
+  /// The next step is captured in graphs, and run by them at its end; run_captured() runs it again, with the same
+  /// tokens and the same count of steps. REQUIRES: a step before it, which made all plans of libraries; uncapturable()
+  /// is empty.
+  void capture_next_step();
+  void run_captured();
   /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
   void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
@@ -78,6 +85,7 @@ class GpuBackend final : public Backend {
   void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
+  void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) override;
   void sum_rows(std::int64_t rows, const Tensor& dy, const Tensor& dbias) override;
   void norm_forward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y,
@@ -93,6 +101,9 @@ class GpuBackend final : public Backend {
   void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                           const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
                           const Tensor& dv) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) override;
+  void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
+                        const Tensor& dscores) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
@@ -130,6 +141,9 @@ class GpuBackend final : public Backend {
   void host_scale(double factor, const Tensor& values) override;
   void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                   const Tensor& v) override;
+  Tensor host_copy(const Tensor& from, Meaning to) override;
+  Tensor to_drive(const Tensor& of_host) override;
+  Tensor from_drive(const Tensor& of_drive) override;
 
   void all_reduce(const Group&, Sum, const Tensor& x) override;
   void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
@@ -158,6 +172,11 @@ class GpuBackend final : public Backend {
   void end_operator();
   void begin_step();
   std::vector<std::byte> bytes_of_device(const Tensor&);
+  void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
+
+  // A step that is captured (captured_step.cpp).
+  void split_capture();
+  void end_capture();
 
   /// `work` on tensors of the host, when the current stream reaches it (host.cpp).
   void on_host(std::initializer_list<Tensor> tensors, std::function<void()> work);
@@ -189,9 +208,12 @@ class GpuBackend final : public Backend {
   Staging staging_;
   IndexCache indices_;
   std::map<plan::Stream, kernels::vendor::MatmulLibrary> matmuls_;
+  std::optional<kernels::vendor::BatchedMatmulLibrary> batched_matmuls_;
   std::optional<kernels::vendor::AttentionLibrary> attention_;
   std::map<AttentionShape, bool> taken_;
   std::set<std::string> plain_attention_;
+  std::optional<StepGraph> graph_;
+  bool capturing_ = false;
   Observer* observer_ = nullptr;
 
   plan::Stream current_ = plan::Stream::compute;

@@ -1,10 +1,13 @@
 // real/gpu/host.cpp -- what the GPU backend copies to the host's memory, back, and computes there: functions that CUDA
 // runs on a thread of its own when the stream reaches them. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 
 #include "real/gpu/gpu_backend.h"
 #include "real/measure/element.h"
@@ -19,6 +22,13 @@ HostMemory& memory(const Tensor& t) { return static_cast<HostMemory&>(*t.storage
 template <class T>
 std::span<T> numbers(const Tensor& t) {
   return {static_cast<T*>(memory(t).buffer->data()) + t.offset, static_cast<std::size_t>(t.count)};
+}
+
+/// The upper half of the fp32, rounded to the nearest, ties to even.
+std::uint16_t nearest_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // stays not a number
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1u)) >> 16);
 }
 
 void CUDART_CB call(void* function) {
@@ -89,5 +99,22 @@ void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, con
             }
           });
 }
+
+Tensor GpuBackend::host_copy(const Tensor& from, Meaning to) {
+  const auto bytes = static_cast<std::size_t>(from.count * bytes_of(to));
+  const Tensor out{std::make_shared<HostMemory>(std::max<std::size_t>(bytes, 1), host_pool_), 0, from.count, to};
+  if (to == Meaning::activation) {
+    on_host({from, out}, [x = numbers<float>(from), y = numbers<std::uint16_t>(out)] {
+      std::ranges::transform(x, y.begin(), nearest_bf16);
+    });
+  } else {
+    on_host({from, out}, [x = numbers<float>(from), y = numbers<float>(out)] { std::ranges::copy(x, y.begin()); });
+  }
+  return out;
+}
+
+// unsupported_on_gpu() refuses jobs that come here.
+Tensor GpuBackend::to_drive(const Tensor&) { throw std::logic_error("the GPU backend writes no drives"); }
+Tensor GpuBackend::from_drive(const Tensor&) { throw std::logic_error("the GPU backend reads no drives"); }
 
 }  // namespace real

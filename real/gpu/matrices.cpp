@@ -1,5 +1,5 @@
-// real/gpu/matrices.cpp -- the GPU backend's matmuls by cuBLASLt, and attention by cuDNN or, where cuDNN refuses the
-// shape, by the plain kernel. SPDX-License-Identifier: Apache-2.0
+// real/gpu/matrices.cpp -- the GPU backend's matmuls by cuBLASLt, softmax, and attention by cuDNN or, where cuDNN
+// refuses the shape, by the plain kernel. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "real/gpu/gpu_backend.h"
@@ -29,6 +29,25 @@ kernels::vendor::MatmulLibrary& GpuBackend::matmuls() {
 void GpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
   if (m.m == 0 || m.n == 0) return;
   launch([&] { matmuls().run(m, {number(a), number(b), number(c)}, {.a = at(a), .b = at(b), .c = at(c)}, raw()); });
+}
+
+void GpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
+  launch([&] {
+    if (!batched_matmuls_) batched_matmuls_.emplace();
+    batched_matmuls_->run(m, number(a), at(a), at(b), at(c), raw());
+  });
+}
+
+void GpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& probabilities) {
+  launch([&] { kernels::gpu::softmax_forward(s, element_of(scores.meaning), at(scores), at(probabilities), raw()); });
+}
+
+void GpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,
+                                  const Tensor& dscores) {
+  launch([&] {
+    kernels::gpu::softmax_backward(s, element_of(dscores.meaning), at(probabilities), at(dprobabilities), at(dscores),
+                                   raw());
+  });
 }
 
 /// A plan is made, and the shape judged, when it is first met.

@@ -30,9 +30,14 @@ struct Rank {
 void time_steps(Rank& rank, const Steps& steps) {
   for (int i = 0; i < steps.warmup; ++i) rank.step();
   rank.backend.pool().ledger().begin_step();
+  if (steps.captured) {
+    rank.world.store->barrier("captured step", rank.world.patience.message);
+    rank.backend.capture_next_step();
+    rank.step();
+  }
   for (int i = 0; i < steps.timed; ++i) {
     rank.world.store->barrier("step", rank.world.patience.message);
-    rank.step();
+    steps.captured ? rank.backend.run_captured() : rank.step();
     rank.out.times.push_back(rank.backend.last_step());
   }
   rank.out.peak = rank.backend.pool().ledger().at_peak();

@@ -18,11 +18,12 @@ namespace real {
 struct Steps {
   int warmup = 3, timed = 10;
   bool recorded = false;
+  bool captured = false;  // timed steps run CUDA graphs of one step. REQUIRES: warmup >= 1
 };
 
 struct RankRun {
   StepTimes times;                             // of the timed steps
-  std::vector<double> losses, gradient_norms;  // of those and of the warm-up
+  std::vector<double> losses, gradient_norms;  // of those and of the warm-up; captured: of that and the captured one
   Ledger::ByCategory peak{};                   // of the timed steps
   std::int64_t reserved = 0;
   std::vector<std::string> plain_attention;

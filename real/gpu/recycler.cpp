@@ -15,6 +15,7 @@ Event Recycler::fresh() {
 void Recycler::put(DeviceBuffer buffer, std::uint32_t used) {
   Waiting& one = waiting_.emplace_back();
   one.buffer = std::move(buffer);
+  if (holds_) return;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     if ((used >> s & 1u) == 0) continue;
     one.until.push_back(fresh());
@@ -23,6 +24,7 @@ void Recycler::put(DeviceBuffer buffer, std::uint32_t used) {
 }
 
 void Recycler::poll() {
+  if (holds_) return;
   const auto done = [&](Waiting& one) {
     const auto over = [](const Event& event) { return cudaEventQuery(event.get()) == cudaSuccess; };
     if (!std::ranges::all_of(one.until, over)) return false;

@@ -27,6 +27,8 @@ class Recycler {
   void poll();
   /// Everything is done: gives back all.
   void clear();
+  /// While a step is captured nothing is asked of events: what is put stays until clear().
+  void hold(bool on) { holds_ = on; }
 
  private:
   struct Waiting {
@@ -36,6 +38,7 @@ class Recycler {
   Event fresh();
 
   const Streams& streams_;
+  bool holds_ = false;
   std::vector<Waiting> waiting_;
   std::vector<Event> spare_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "real/executor/executor.h"
+#include "real/measure/capturable.h"
 
 namespace real {
 namespace {
@@ -15,6 +16,8 @@ constexpr int kMostChoices = 32;   // experts of a token, of the router's kernel
 
 std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Plan& plan, int ranks) {
   std::vector<base::Fault> faults = unsupported(job, plan);
+  const std::vector<base::Fault> captures = uncapturable(job, plan);
+  faults.insert(faults.end(), captures.begin(), captures.end());
   const auto refuse = [&](bool applies, const char* field, std::string what, std::string mend) {
     if (applies) faults.push_back({field, std::move(what), std::move(mend)});
   };
@@ -29,6 +32,8 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          fmt::format("{} experts for each token are more than the router's kernel takes",
                      job.model.moe ? job.model.moe->top_k : 0),
          fmt::format("choose a model with at most {}", kMostChoices));
+  refuse(job.strategy.offload.uses_nvme(), "strategy.offload", "drives are not measured on GPUs by real mode yet",
+         "write cpu");
   const int needed = plan.axes.ranks * plan.axes.stages;
   refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),
          fmt::format("give --gpus {}, or cut the job for {}", needed, ranks));

@@ -155,13 +155,20 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   if (const auto faults = real::unsupported_on_gpu(job, plan, world.identity.world); !faults.empty()) {
     throw base::InputError(faults);
   }
+  const bool captured = job.strategy.cuda_graphs;
+  if (captured && options.warmup == 0) {
+    throw base::InputError({{"--warmup",
+                             "a step is captured in CUDA graphs behind one that was run without",
+                             "give --warmup 1 or more",
+                             {}}});
+  }
   const Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   const real::CurrentDevice current(device.index);
   const real::Nvml nvml;
   const real::RankRun mine =
-      real::run_rank(world, job, plan, device, {options.warmup, options.steps, !options.trace.empty()});
+      real::run_rank(world, job, plan, device, {options.warmup, options.steps, !options.trace.empty(), captured});
   const auto ranks = world.store->gather("run", told(mine, condition_of(device, nvml)), world.patience.message);
   if (mine.trace) {
     const trace::Trace trace = gather_traces(world, plan, *mine.trace);

@@ -11,6 +11,9 @@ namespace {
 
 using kernels::Direction;
 
+/// By operators some of what no backward reads is kept, and the rest made again beside it.
+bool keeps_unread(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
+
 /// Turns the query and key heads of packed [tokens, queries keys values].
 void rotate(Task& task, Direction direction, const std::string& from, const std::string& to) {
   const plan::Context& c = task.c;
@@ -54,6 +57,8 @@ void residual_add(Task& task) {
   task.backend.copy(x, sum);
   task.backend.add(branch, sum);
   if (parallel) task.erase("branch");
+  if (parallel || keeps_unread(task) || task.c.model.post_norms) return;
+  for (const char* unread : {"branch", "attention output", "feed-forward down"}) task.erase(unread);
 }
 
 /// The next of the branches' gradients; two that come through one norm have met in front of it.
@@ -73,6 +78,7 @@ void add_block_actions(Actions& actions) {
   actions["rotary embedding"] = [](Task& t) {
     if (t.c.model.mla) return turn_latent(t);
     rotate(t, Direction::forward, unturned_name(t), "rotated");
+    if (!keeps_unread(t)) t.erase(unturned_name(t));
   };
   actions["rotary embedding gradient"] = [](Task& t) {
     if (t.c.model.mla) return turn_latent_gradient(t);

@@ -116,6 +116,9 @@ void gather_unit(Task& task) {
   const std::vector<Parameter*> carried = unit_weights(task, axis_of(task));
   for (Parameter* p : carried) task.renew(p->weight, p->count(), kWeight);
   gather(task, carried);
+  if (task.c.strategy.offload.fetches_parameters()) {
+    for (Parameter* p : carried) p->shard = {};  // fetched anew for the next gather
+  }
   GatheredUnit& unit = task.rank.gathered[{task.site.chunk, task.op.layer}];
   unit.bytes += task.work<plan::Collective>().bytes;
   unit.parameters.insert(unit.parameters.end(), carried.begin(), carried.end());

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/plan/states.h"
+#include "real/executor/actions/host_states.h"
 #include "real/executor/actions/step.h"
 #include "real/executor/flat_order.h"
 
@@ -24,16 +26,16 @@ bool joins_sum(const Task& task) {
   return next < segment_of(task).size() && task.rank.plan.names[segment_of(task)[next].name] == "gradient sum on host";
 }
 
-/// Those that the collective in front has summed; where there is none, the next ones in the order of the backward.
-std::vector<Parameter*> leaving(Task& task) {
-  if (!task.rank.summed) {
-    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / task.c.gradient_element;
-    task.rank.summed = next_gradients(task, task.c.shard_axis, elements);
-  }
-  return *task.rank.summed;
-}
+bool in_tiles(const Task& task) { return task.c.job.framework.optimizer_tile.si() > 0; }
 
-void keep(Task& task, Value& value, const Tensor& tensor) { value = {tensor, {task.rank.order.now(), {}}}; }
+void norm_as_it_leaves(Task& task, Parameter& p, const Tensor& gradient) {
+  if (!in_tiles(task)) return;
+  const Tensor sum = task.renew(p.left_norm, 1, kSum);
+  task.backend.fill(sum, 0);
+  if (const std::int64_t length = counted_elements(task, p); length > 0) {
+    task.backend.squared_norm(gradient.part(0, length), sum);
+  }
+}
 
 /// The next microbatch begins a gradient of its own, if it is not summed on the device.
 void has_left(Task& task, Parameter& p) {
@@ -43,10 +45,13 @@ void has_left(Task& task, Parameter& p) {
 void gradients_to_host(Task& task) {
   const bool joins = joins_sum(task);
   for (Parameter* p : leaving(task)) {
-    const Tensor host = task.backend.to_host(task.read(p->final_gradient(), p->name));
-    keep(task, joins ? p->arrived : p->host_gradient, host);
+    const Tensor gradient = task.read(p->final_gradient(), p->name);
+    if (!joins) norm_as_it_leaves(task, *p, gradient);
+    const Tensor host = task.backend.to_host(gradient);
+    task.set(joins ? p->arrived : p->host_gradient, host);
     has_left(task, *p);
   }
+  task.rank.left = *task.rank.summed;
   if (!joins) task.rank.summed.reset();
 }
 
@@ -74,9 +79,12 @@ void add_to_sum(Task& task) {
 
 void sum_to_host(Task& task) {
   for (Parameter* p : *task.rank.summed) {
-    keep(task, p->host_gradient, task.backend.to_host(task.read(p->arrived, p->name)));
+    const Tensor sum = task.read(p->arrived, p->name);
+    norm_as_it_leaves(task, *p, sum);
+    task.set(p->host_gradient, task.backend.to_host(sum));
     p->arrived = {};
   }
+  task.rank.left = *task.rank.summed;
   task.rank.summed.reset();
 }
 
@@ -92,9 +100,15 @@ void norm_on_host(Task& task) {
   task.backend.to_device(host, sum);
 }
 
-/// A framework with tiles has no operator for the norm, which it takes as gradients leave.
+/// A framework with tiles has no operator for the norm.
+void norm_of_what_left(Task& task) {
+  const Tensor sum = task.renew(task.rank.norm, 1, kSum);
+  task.backend.fill(sum, 0);
+  for (Parameter* p : task.rank.parameters.trained()) task.backend.add(task.read(p->left_norm, p->name), sum);
+}
+
 void gradients_awaited(Task& task) {
-  if (count_in_segment(task, "gradient norm on host") == 0) norm_on_host(task);
+  if (in_tiles(task)) norm_of_what_left(task);
   task.backend.host_waits();
   task.rank.order.host_waits();
 }
@@ -112,37 +126,45 @@ void clip(Task& task, const std::vector<Parameter*>& parameters) {
   }
 }
 
-/// The i-th of `count` operators of a name has the i-th part of the parameters.
+void optimizer_on_host(Task& task) {
+  const bool drives = task.c.strategy.offload.optimizer == spec::Offload::To::nvme;
+  const std::vector<Parameter*> tile = next_tile(task);
+  if (in_tiles(task)) clip(task, tile);
+  for (Parameter* p : tile) {
+    task.backend.host_adamw(optimizer_of_step(task), task.read(p->host_gradient, p->name),
+                            task.write(p->master, p->name), task.write(p->m, p->name), task.write(p->v, p->name));
+    if (!plan::shards_masters(task.c)) {
+      task.set(p->host_shard, task.backend.host_copy(p->master.tensor, Meaning::activation));
+    }
+    if (drives) p->host_gradient = {};
+  }
+}
+
+void updated_to_device(Task& task) {
+  for (Parameter* p : next_tile(task)) {
+    const Tensor narrow = task.read(p->host_shard, p->name);
+    task.backend.to_device(narrow, p->sharded ? task.write(p->shard, p->name) : task.write(p->weight, p->name));
+    if (p->sharded && task.c.fully_sharded) p->weight = {};  // whoever reads it next gathers it
+    p->host_shard = {};
+  }
+}
+
+}  // namespace
+
+std::vector<Parameter*> leaving(Task& task) {
+  if (!task.rank.summed) {
+    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / task.c.gradient_element;
+    task.rank.summed = next_gradients(task, task.c.shard_axis, elements);
+  }
+  return *task.rank.summed;
+}
+
 std::vector<Parameter*> next_tile(Task& task) {
   const std::int64_t count = count_in_segment(task, task.name), i = task.next_piece(1, count);
   const std::vector<Parameter*> all = task.rank.parameters.trained();
   const auto at = [&](std::int64_t n) { return all.begin() + n * static_cast<std::int64_t>(all.size()) / count; };
   return {at(i), at(i + 1)};
 }
-
-void optimizer_on_host(Task& task) {
-  const std::vector<Parameter*> tile = next_tile(task);
-  if (count_in_segment(task, "clip gradients on host") == 0) clip(task, tile);
-  for (Parameter* p : tile) {
-    task.backend.host_adamw(optimizer_of_step(task), task.read(p->host_gradient, p->name),
-                            task.write(p->master, p->name), task.write(p->m, p->name), task.write(p->v, p->name));
-  }
-}
-
-void updated_to_device(Task& task) {
-  for (Parameter* p : next_tile(task)) {
-    const Tensor wide = task.backend.allocate(p->owned.length, kNumbers);
-    task.backend.to_device(task.read(p->master, p->name), wide);
-    if (p->sharded) {
-      task.backend.copy(wide, task.write(p->shard, p->name));
-      if (task.c.fully_sharded) p->weight = {};  // whoever reads it next gathers it
-    } else {
-      task.backend.copy(wide, task.write(p->weight, p->name));
-    }
-  }
-}
-
-}  // namespace
 
 void add_optimizer_offload_actions(Actions& actions) {
   actions["gradients to host"] = gradients_to_host;

@@ -110,11 +110,15 @@ void clip_gradients(Task& task) {
 
 void optimizer(Task& task) {
   const kernels::AdamW adamw = optimizer_of_step(task);
+  if (!task.rank.has_flush()) {
+    task.rank.stash.update(task.rank.parameters,
+                           [&](Value& weight) { task.renew(weight, weight.tensor.count, kWeight); });
+  }
   for (Parameter* p : task.rank.parameters.trained()) {
     const Tensor master = task.write(p->master, p->name);
     task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
                        task.write(p->v, p->name));
-    if (task.c.fully_sharded && p->sharded) {
+    if (task.rank.comes_and_goes(*p)) {
       p->weight = {};  // whoever reads it next gathers it
     } else {
       task.backend.copy(master, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));

@@ -1,7 +1,10 @@
-// tests/real/executor/offload_test.cpp -- activations and the optimizer's states that live in the host's memory:
-// losses, norms and gradients are those of one rank that keeps all on its device. SPDX-License-Identifier: Apache-2.0
+// tests/real/executor/offload_test.cpp -- activations, the optimizer's states and parameters that live in the host's
+// memory or on its drives: losses, norms and gradients are those of one rank that keeps all on its device.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 
+#include "real/cpu/drive.h"
+#include "real/cpu/memory.h"
 #include "tests/real/executor/tiny.h"
 
 namespace {
@@ -21,6 +24,7 @@ spec::Job draft(const spec::Model& model, const toy::Cut& cut) {
   j.cluster.node.pcie.bandwidth = base::GBps(10);
   j.cluster.node.host.memory = base::GB(100);
   j.cluster.node.host.bandwidth = base::GBps(100);
+  j.cluster.node.nvme.read = j.cluster.node.nvme.write = base::GBps(5);
   return j;
 }
 
@@ -42,6 +46,8 @@ Change recompute(Kind kind) {
 
 constexpr spec::Offload kActivations{.activations = true};
 constexpr spec::Offload kOptimizer{.optimizer = spec::Offload::To::cpu};
+constexpr spec::Offload kParameters{.parameters = spec::Offload::To::cpu};
+constexpr spec::Offload kBoth{.optimizer = spec::Offload::To::cpu, .parameters = spec::Offload::To::cpu};
 
 TEST(Offload, ActivationsComeBackForTheirBackward) {
   const auto experts = [](spec::Job& j) { j.strategy.ep = 2; };
@@ -101,6 +107,74 @@ TEST(Offload, TheHostUpdates) {
   for (const spec::Model& model : {tiny::llama(), tiny::latent()}) expect_the_same(model, kOptimizer, cases);
   expect_the_same(tiny::gpt(), kOptimizer,
                   {{"tied tables", {.pp = 2, .dp = 2, .zero = 1}}, {"zero 2", {.dp = 2, .zero = 2}}});
+}
+
+void masters_are_shards(spec::Job& j) { j.framework.fp32_shards = true; }
+void tiles_of_4000(spec::Job& j) { j.framework.optimizer_tile = base::Bytes(4000); }
+
+TEST(Offload, ParametersComeFromTheHostBeforeTheirUse) {
+  const auto hsdp = [](spec::Job& j) { j.strategy.shard = 2; };
+  const auto units = [](spec::Job& j) { j.strategy.fsdp.unit = 2; };
+  const auto kept = [](spec::Job& j) { j.strategy.fsdp.reshard = false; };
+  const auto copies = [](spec::Job& j) { j.framework.unit_copies = true; };
+  const std::vector<Case> cases{{"alone", {.zero = 3}},
+                                {"sharded", {.dp = 2, .zero = 3}},
+                                {"hsdp", {.dp = 4, .zero = 3}, hsdp},
+                                {"units of two layers", {.dp = 2, .zero = 3}, units},
+                                {"kept", {.dp = 2, .zero = 3}, kept},
+                                {"copied out", {.dp = 2, .zero = 3}, copies},
+                                {"full", {.dp = 2, .zero = 3}, recompute(Kind::full)},
+                                {"1f1b", {.pp = 2, .dp = 2, .zero = 3}}};
+  for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4)}) {
+    expect_the_same(model, kParameters, cases);
+    if (!model.tied_embeddings) expect_the_same(model, kBoth, cases);
+  }
+  expect_the_same(tiny::llama(), kBoth,
+                  {{"masters", {.dp = 2, .zero = 3}, masters_are_shards},
+                   {"masters alone", {.zero = 3}, masters_are_shards},
+                   {"by tiles", {.dp = 2, .zero = 3}, tiles_of_4000}});
+  const auto experts = [](spec::Job& j) { j.strategy.ep = 2; };
+  expect_the_same(
+      tiny::moe(), kParameters,
+      {{"experts alone", {.dp = 2, .zero = 3}, experts}, {"experts sharded", {.dp = 4, .zero = 3}, experts}});
+}
+
+TEST(Offload, AParameterThatDoesNotComeIsNoticed) {
+  spec::Job j = draft(tiny::llama(), {.zero = 3});
+  j.strategy.offload = kParameters;
+  j.strategy.offload_given = true;
+  const spec::Job job = toy::resolved(j);
+  plan::Plan plan = plan::build(job);
+  std::ranges::replace(plan.names, std::string("parameters to device"), std::string("offload turn"));
+  EXPECT_THROW(tiny::run(job, plan), std::logic_error);
+}
+
+/// ZeRO-Infinity: what is not worked on lies in files.
+TEST(Offload, StatesAndParametersOnDrives) {
+  using To = spec::Offload::To;
+  const std::vector<Case> cases{{"alone", {.zero = 3}, tiles_of_4000},
+                                {"sharded", {.dp = 2, .zero = 3}, tiles_of_4000}};
+  for (const To optimizer : {To::none, To::cpu, To::nvme}) {
+    for (const To parameters : {To::none, To::cpu, To::nvme}) {
+      if (optimizer != To::nvme && parameters != To::nvme) continue;
+      expect_the_same(tiny::llama(), {.optimizer = optimizer, .parameters = parameters}, cases);
+    }
+  }
+}
+
+/// In their own files, which go with the tensors.
+TEST(Offload, DrivesKeepPartsOfTensors) {
+  auto memory = std::make_shared<real::cpu::Memory>();
+  memory->numbers = {1, 2, 3, 4};
+  std::weak_ptr<real::cpu::ScratchFolder> folder;
+  {
+    const auto scratch = std::make_shared<real::cpu::ScratchFolder>();
+    folder = scratch;
+    const real::cpu::DriveMemory drive(scratch, std::span(memory->numbers).subspan(1));
+    EXPECT_EQ(drive.read(1, 2), (std::vector<double>{3, 4}));
+    EXPECT_THROW(drive.read(2, 2), base::DeviceError);  // behind its end
+  }
+  EXPECT_TRUE(folder.expired());
 }
 
 }  // namespace

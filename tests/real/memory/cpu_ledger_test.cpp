@@ -62,4 +62,21 @@ TEST(CpuLedger, WeightsAndStatesOfARunAreThoseOfThePlan) {
   EXPECT_EQ(use.reserved, 0);
 }
 
+/// Beside what is kept there are the tensors of the one layer that goes backward, each gradient apart. So four layers
+/// more cost what the Plan says, and the mean and inverse root of 2 norms for each of 8 tokens, of 4 bytes.
+TEST(CpuLedger, ALayerKeepsWhatThePlanSays) {
+  const auto activations = [](int layers, spec::Recompute::Kind kind) {
+    spec::Job draft = tiny::draft(tiny::llama(layers), {});
+    draft.strategy.recompute.kind = kind;
+    const spec::Job job = toy::resolved(draft);
+    const real::MemoryUse use = real::train_on_cpu(job, plan::build(job), tiny::tokens(job), {}, 2).memory;
+    return std::pair(of(use.measured, Category::activations), of(use.planned, Category::activations));
+  };
+  for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::full}) {
+    const auto four = activations(4, kind), eight = activations(8, kind);
+    const std::int64_t statistics = kind == spec::Recompute::Kind::none ? 4 * 2 * 2 * 8 * 4 : 0;
+    EXPECT_EQ(eight.first - four.first, eight.second - four.second + statistics);
+  }
+}
+
 }  // namespace

@@ -1,0 +1,86 @@
+// real/executor/forgetting.cpp -- when the executor lets tensors go: what a backward computes again behind the forward
+// of its layer, a layer's tensors behind its backward, a pass's behind its last call, gathered parameters where the
+// Plan gives them back. SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "real/executor/executor.h"
+
+namespace real {
+
+void Executor::find_last_calls() {
+  const auto& calls = rank_.role().calls;
+  for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
+    last_call_of_[{calls[i].chunk, calls[i].microbatch}] = i;
+    if (calls[i].other >= 0) last_call_of_[{calls[i].other_chunk, calls[i].other}] = i;
+  }
+}
+
+void Executor::find_remade() {
+  for (const plan::Call& call : rank_.role().calls) {
+    for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
+      if (op.phase == plan::Phase::recompute) rank_.remade.insert({op.layer, op.name});
+    }
+  }
+}
+
+/// Of forwards apart, for a pass may be of two microbatches.
+void Executor::find_last_of_layers() {
+  for (const plan::Call& call : rank_.role().calls) {
+    std::vector<bool>& last = last_of_layer_[call.segment];
+    const auto& operators = rank_.plan.segments[call.segment].operators;
+    last.assign(operators.size(), false);
+    std::set<std::pair<std::int16_t, bool>> behind;
+    for (std::size_t at = operators.size(); at-- > 0;) {
+      const plan::Operator& op = operators[at];
+      if (op.layer >= 0) last[at] = behind.insert({op.layer, op.phase == plan::Phase::forward}).second;
+    }
+  }
+}
+
+void Executor::forget_all() {
+  rank_.values.clear();
+  rank_.on_host.clear();
+  rank_.covered.clear();
+  rank_.gathered.clear();
+  rank_.routings.clear();
+}
+
+/// Whether anything reads behind this call what a microbatch left.
+bool Executor::is_last(int number, std::int16_t chunk, std::int32_t microbatch) const {
+  return last_call_of_.at({chunk, microbatch}) == number;
+}
+
+/// What a backward computes again is not kept by the forward; what a layer's tensors were is not read behind the last
+/// operator of its backward. The ends of the model and what flows between layers stay until the pass ends.
+void Executor::leave_layer(const Task& task, int number, int at) {
+  if (!last_of_layer_.at(task.call.segment)[static_cast<std::size_t>(at)]) return;
+  const Site site = task.site;
+  const bool backward = task.op.phase != plan::Phase::forward;
+  if (backward && rank_.has_flush()) {
+    const bool other = task.call.other >= 0;
+    if (!is_last(number, site.chunk, other ? task.call.other : task.call.microbatch)) return;
+  }
+  rank_.values.erase_if(site, [&](const std::string& name, const Value& value) {
+    return backward || made_again(rank_, site, name, value);
+  });
+}
+
+/// Zero 3: where the Plan gives back the memory of a unit's parameters, they are gone.
+void Executor::release_units(const plan::Call& call, const plan::Segment& segment, int at) {
+  if (!rank_.c.fully_sharded || rank_.gathered.empty()) return;
+  for (const plan::MemoryChange& change : segment.memory) {
+    if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0)
+      continue;
+    const std::int16_t layer = segment.operators[at].layer;
+    auto unit = rank_.gathered.end();
+    for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {
+      if (i->first.first != call.chunk || i->second.bytes != -change.bytes) continue;
+      if (unit == rank_.gathered.end() || i->first.second <= layer) unit = i;  // the nearest at or before this layer
+    }
+    if (unit == rank_.gathered.end()) throw std::logic_error("the Plan releases parameters that it did not gather");
+    for (Parameter* p : unit->second.parameters) p->weight = {};
+    rank_.gathered.erase(unit);
+  }
+}
+
+}  // namespace real

@@ -1,0 +1,70 @@
+// real/executor/starting_parameters.cpp -- what a rank has of each parameter before its first step, and where: on the
+// device, in the host's memory or on its drives. SPDX-License-Identifier: Apache-2.0
+#include "core/plan/states.h"
+#include "real/executor/executor.h"
+
+namespace real {
+namespace {
+
+using To = spec::Offload::To;
+
+void states_to_host(RankState& rank, Parameter& p) {
+  Backend& backend = rank.backend;
+  const spec::Offload& offload = rank.c.strategy.offload;
+  if (p.sharded && !offload.fetches_parameters()) {
+    p.shard.tensor = backend.allocate(p.owned.length, kWeight);
+    backend.copy(p.master.tensor, p.shard.tensor);
+  }
+  for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
+  if (offload.optimizer != To::nvme) return;
+  const auto leave = [&](Value& of_host, Value& there) {
+    there.tensor = backend.to_drive(of_host.tensor);
+    of_host = {};
+  };
+  leave(p.master, p.drives.master);
+  leave(p.m, p.drives.m);
+  leave(p.v, p.drives.v);
+}
+
+/// In front of states_to_host().
+void weights_to_host(RankState& rank, Parameter& p) {
+  if (!p.frozen && plan::shards_masters(rank.c)) return;  // the masters, which are states
+  const Tensor narrow = rank.backend.allocate(p.owned.length, kWeight);
+  rank.backend.copy(p.master.tensor, narrow);
+  p.host_shard.tensor = rank.backend.to_host(narrow);
+  if (p.frozen) p.master = {};
+  if (rank.c.strategy.offload.parameters != To::nvme) return;
+  p.drives.weight.tensor = rank.backend.to_drive(p.host_shard.tensor);
+  p.host_shard = {};
+}
+
+}  // namespace
+
+void Executor::start_parameters() {
+  const spec::Offload& offload = rank_.c.strategy.offload;
+  const auto zeros = [&](Value& value, std::int64_t count, Purpose purpose) {
+    value.tensor = rank_.backend.allocate(count, purpose);
+    rank_.backend.fill(value.tensor, 0);
+  };
+  for (Parameter& p : rank_.parameters.all()) {
+    const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
+    const bool comes_and_goes = rank_.comes_and_goes(p);
+    if (!p.frozen || comes_and_goes) {
+      p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);
+      rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
+    }
+    if (!comes_and_goes) {
+      p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
+      rank_.backend.copy(whole, p.weight.tensor);
+    }
+    if (offload.fetches_parameters()) weights_to_host(rank_, p);
+    if (p.frozen) continue;
+    if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
+    if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
+    zeros(p.m, p.owned.length, kState);
+    zeros(p.v, p.owned.length, kState);
+    if (offload.updates_on_host()) states_to_host(rank_, p);
+  }
+}
+
+}  // namespace real

@@ -1,0 +1,39 @@
+// tests/gpu/softmax_test.cpp -- the masked softmax on the device, against its CPU reference.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/softmax.h"
+#include "tests/gpu/device_array.h"
+
+namespace {
+
+using kernels::Softmax;
+using test::Array;
+using test::Values;
+namespace gpu = kernels::gpu;
+namespace reference = kernels::reference;
+
+class MaskedSoftmax : public test::Kernel {
+ protected:
+  std::vector<Softmax> shapes() const {
+    const std::int64_t n = width();
+    return {{3, n, n}, {3, n, n, true}, {2, n, n, true, 5}, {2, n, n, true, 0, 7}};
+  }
+};
+
+TEST_P(MaskedSoftmax, ForwardAndBackwardAgree) {
+  for (const Softmax& s : shapes()) {
+    const std::size_t count = s.matrices * s.queries * s.keys;
+    const Values scores = test::random_elements(element(), count, 1), dp = test::random_elements(element(), count, 2);
+    Values p(count), ds(count);
+    reference::softmax_forward(s, scores, p);
+    const Array d_scores(element(), scores), d_p(element(), count), d_dp(element(), dp), d_ds(element(), count);
+    gpu::softmax_forward(s, element(), d_scores.data(), d_p.data(), nullptr);
+    test::expect_close(d_p.values(), p, close(), "probabilities");
+    reference::softmax_backward(s, d_p.values(), dp, ds);
+    gpu::softmax_backward(s, element(), d_p.data(), d_dp.data(), d_ds.data(), nullptr);
+    test::expect_close(d_ds.values(), ds, close(), "dscores");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, MaskedSoftmax, test::kCases, test::case_name);
+
+}  // namespace
