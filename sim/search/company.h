@@ -1,0 +1,55 @@
+// sim/search/company.h -- what runs on one stage at an instant, and the pace that each leaves the others: the engine's
+// law (sim/engine/sharing.h) for passes of which only averages are known. Instants in seconds.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "sim/search/chunk_cost.h"
+
+namespace sim {
+
+class Company {
+ public:
+  /// A pass, a collective of the data-parallel axis, transfers to and from other stages by direction.
+  enum Part : int { pass, exchange, send, receive = send + 2, kParts = receive + 2 };
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  /// `shared_link`: transfers and the collective have a link in common.
+  explicit Company(bool shared_link) : shared_link_(shared_link) {}
+
+  /// How the pass that runs next and its company slow one another.
+  void beside(const Beside& exchange, const Beside& transfer) {
+    beside_exchange_ = exchange;
+    beside_transfer_ = transfer;
+  }
+  /// `alone`: seconds that it takes without company.
+  void begin(int part, double now, double alone) {
+    settle(now);
+    running_ |= 1u << part;
+    left_[part] = alone;
+  }
+  void end(int part, double now) {
+    settle(now);
+    running_ &= ~(1u << part);
+  }
+  bool runs(int part) const { return (running_ >> part & 1) != 0; }
+  /// Works out who ends next, and when; to be asked once all that begins and ends at an instant is told.
+  double next();
+  int who() const { return who_; }
+
+ private:
+  int count(int from) const { return runs(from) + runs(from + 1); }
+  void settle(double now);
+  void repace();
+
+  Beside beside_exchange_, beside_transfer_;
+  std::array<double, kParts> left_{}, stretch_{};
+  double since_ = 0;
+  unsigned running_ = 0;
+  int who_ = 0;
+  bool shared_link_;
+};
+
+}  // namespace sim
