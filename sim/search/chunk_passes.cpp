@@ -10,10 +10,14 @@
 #include "core/plan/passes.h"
 #include "core/plan/units.h"
 #include "sim/memory/footprint.h"
+#include "sim/engine/engine.h"
 #include "sim/search/rehearsal.h"
 
 namespace sim {
 namespace {
+
+/// Layers of a pass so short that it matters when in it something else begins.
+constexpr int kShort = 2;
 
 using plan::Category;
 using Weights = plan::Passes::Weights;
@@ -39,8 +43,8 @@ PassMemory memory_of(const plan::Segment& segment) {
 
 PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   PassCost out;
-  out.time = ran.begin[call + 1] - ran.begin[call];
-  if (call > 0) out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
+  out.time = ran.done[call] - ran.done[call - 1];
+  out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
   if (flies <= 0) return out;
@@ -97,12 +101,17 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   const std::int32_t first = usual.casts ? first_F : F;
   const std::vector<std::int32_t> calls =
       usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
+  std::array<double, 3> operators{};
+  for (std::size_t i = 0; i < operators.size(); ++i) operators[i] = static_cast<double>(plan.segments[i].operators.size());
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
   ChunkCost out;
   out.backward = cost_of(ran, 1);
   if (usual.split) out.weights = cost_of(ran, 2);
   out.forward = cost_of(ran, usual.split ? 3 : 2);
-  out.first_forward = usual.casts ? ran.begin[1] - ran.begin[0] : out.forward.time;
+  out.forward.operators = operators[F];
+  out.backward.operators = operators[B];
+  out.weights.operators = operators[W];
+  out.first_forward = usual.casts ? ran.done[0] - ran.begin[0] : out.forward.time;
   return out;
 }
 
@@ -162,8 +171,56 @@ std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& 
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const std::size_t call = alone.size() + i;
     const double flew = transfer ? ran.sends[call] : ran.dp[call];
-    out.push_back(beside_of(flew, exchanges[i], ran.begin[call + 1] - ran.begin[call] - alone[i]));
+    out.push_back(beside_of(flew, exchanges[i], ran.done[call] - ran.done[call - 1] - alone[i]));
   }
+  return out;
+}
+
+/// Links that operators of a kind hold (resource::kLinks).
+std::uint8_t links_of(const plan::GroupShape& group) {
+  std::uint8_t out = 0;
+  if (group.per_domain > 1) out |= resource::kNvlinkIn | resource::kNvlinkOut;
+  if (group.domains > 1) out |= resource::kNicIn | resource::kNicOut;
+  return out;
+}
+std::uint8_t links_of(const plan::Transfer& transfer) {
+  return transfer.crosses_domain ? resource::kNicIn | resource::kNicOut : resource::kNvlinkIn | resource::kNvlinkOut;
+}
+
+/// What the engine's law (sharing.h) makes of each stretch of a pass.
+std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<Stretch>& stretches) {
+  const spec::Calibration& calibration = c.job.cluster.node.calibration;
+  const double kernels = std::max(1.0, calibration.compute_slowdown), other = std::max(1.0, calibration.comm_slowdown);
+  const std::uint8_t exchange = links_of(c.group(c.shard_axis)), transfer = links_of(c.stage_transfer);
+  const auto has = [&](std::size_t i, std::uint8_t what) { return (stretches[i].held & what) != 0; };
+  std::vector<PassSection> out;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const bool computes = has(i, resource::kCompute), flies = has(i, resource::kCommunication);
+    // Kernels beside communication that outlasts them are not what is waited for.
+    const bool outlasts = i + 1 < stretches.size() && has(i + 1, resource::kCommunication) && !has(i + 1, resource::kCompute);
+    const Beside beside{computes && !flies ? kernels : 1, computes ? other : 1};
+    out.push_back({stretches[i].end, beside, beside, has(i, exchange), has(i, transfer), flies && (!computes || outlasts)});
+  }
+  return out;
+}
+
+/// Sections of each of a chunk's passes.
+std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+  plan.segments.push_back(std::move(backward.input));
+  plan.segments.push_back(std::move(backward.weights));
+  constexpr std::int32_t F = 0, B = 1, W = 2;
+  const std::vector<std::int32_t> calls =
+      usual.split ? std::vector<std::int32_t>{F, B, W, F, B, W, F} : std::vector<std::int32_t>{F, B, F, B, F};
+  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices, true);
+  std::vector<std::vector<PassSection>> out;
+  const std::size_t count = usual.split ? 3 : 2;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(sections_of(c, ran.stretches[count + i]));
   return out;
 }
 
@@ -178,6 +235,10 @@ ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const Chun
     if (transfer ? c.pp == 1 : c.group(c.shard_axis).size == 1) continue;
     const std::vector<Beside> each = rehearse_beside(c, at, times, transfer, prices);
     for (std::size_t i = 0; i < each.size(); ++i) (transfer ? passes[i]->transfer : passes[i]->exchange) = each[i];
+  }
+  if (c.pp > 1 && at.chunk().layers <= kShort && !c.scatters_gradients) {
+    std::vector<std::vector<PassSection>> each = rehearse_sections(c, at, prices);
+    for (std::size_t i = 0; i < each.size(); ++i) passes[i]->sections = std::move(each[i]);
   }
   return out;
 }

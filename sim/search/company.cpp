@@ -4,24 +4,42 @@
 #include <algorithm>
 
 namespace sim {
+namespace {
+
+constexpr double kInstant = 1e-12;  // seconds; the engine knows none shorter
+
+}  // namespace
+
+void Company::enter(const PassSection& average, const std::vector<PassSection>& sections) {
+  average_ = average;
+  average_.end = kNever;
+  section_ = sections.empty() ? &average_ : sections.data();
+  last_ = sections.empty() ? &average_ : &sections.back();
+  at_ = 0;
+}
 
 void Company::settle(double now) {
-  for (int part = 0; part < kParts && now > since_; ++part) {
+  if (now <= since_) return;
+  if (runs(pass)) at_ += (now - since_) / stretch_[pass];
+  for (int part = 0; part < kParts; ++part) {
     if (runs(part)) left_[part] = std::max(0.0, left_[part] - (now - since_) / stretch_[part]);
   }
   since_ = now;
 }
 
-/// A pass is slowed once, however much flies beside it; what has a link in common shares it evenly.
+/// Kernels are slowed once, however much flies beside them; what has a link in common shares it evenly.
 void Company::repace() {
-  const int out = count(send), in = count(receive), flies = runs(exchange) ? 1 : 0;
-  const int sharing = shared_link_ ? flies : 0;
-  stretch_[pass] = std::max(flies > 0 ? beside_exchange_.pass : 1, out + in > 0 ? beside_transfer_.pass : 1);
-  stretch_[exchange] =
-      (runs(pass) ? beside_exchange_.other : 1) * (shared_link_ ? 1 + std::max(out, in) : 1);
-  const double hindered = runs(pass) ? beside_transfer_.other : 1;
-  stretch_[send] = stretch_[send + 1] = hindered * (out + sharing);
-  stretch_[receive] = stretch_[receive + 1] = hindered * (in + sharing);
+  while (section_ != last_ && section_->end <= at_ + kInstant) ++section_;
+  static const PassSection kNothing;
+  const PassSection& now = runs(pass) ? *section_ : kNothing;
+  const int out = count(send), in = count(receive), flights = std::max(out, in), exchanges = runs(exchange) ? 1 : 0;
+  const int own = now.on_transfer_link ? 1 : 0, meets = shared_link_ ? exchanges : 0;
+  stretch_[pass] = std::max(exchanges > 0 ? now.exchange.pass : 1, flights > 0 ? now.transfer.pass : 1);
+  if (now.waits) stretch_[pass] *= 1 + own * flights + (now.on_exchange_link ? exchanges : 0);
+  const int beside_exchange = std::max(now.on_exchange_link ? 2 : 1, shared_link_ ? 1 + flights + own : 1);
+  stretch_[exchange] = now.exchange.other * beside_exchange;
+  stretch_[send] = stretch_[send + 1] = now.transfer.other * (out + meets + own);
+  stretch_[receive] = stretch_[receive + 1] = now.transfer.other * (in + meets + own);
 }
 
 double Company::next() {
@@ -29,10 +47,17 @@ double Company::next() {
   double first = kNever;
   for (int part = 0; part < kParts; ++part) {
     if (!runs(part)) continue;
-    const double end = since_ + left_[part] * stretch_[part];
+    double left = left_[part];
+    bool ends = true;
+    if (part == pass && running_ != 1u << pass && section_ != last_ && section_->end - at_ < left - kInstant) {
+      left = section_->end - at_;
+      ends = false;
+    }
+    const double end = since_ + left * stretch_[part];
     if (end < first) {
       first = end;
       who_ = part;
+      ends_ = ends;
     }
   }
   return first;

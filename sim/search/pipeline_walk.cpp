@@ -31,7 +31,8 @@ class Walker {
     while (clocks_.earliest() < Tournament::kNever) {
       const int stage = clocks_.winner();
       now_ = std::bit_cast<double>(clocks_.earliest());
-      advance(stage, stages_[stage].company.who());
+      Company& company = stages_[stage].company;
+      company.ends() ? advance(stage, company.who()) : company.settle(now_);
       refresh(stage);
     }
     std::vector<StageEnd> out;
@@ -46,16 +47,22 @@ class Walker {
     std::size_t gone = 0;             // of them
     int under_way = 0;                // ends of a transfer that are not through
   };
+  static constexpr double kNeverAsks = 2;
   struct Stage {
     explicit Stage(bool shared_link) : company(shared_link) {}
     Company company;
     std::int32_t next = 0;          // pass to run, or that runs
-    std::size_t piece = 0;          // of that pass
+    double at = 0;                  // share of that pass which is done
+    std::size_t cuts = 0;           // exchanges of it that are behind
     bool runs = false, prepares = true;
-    double delay = 0;               // of the next piece
+    double ready = 0;               // when its kernels can begin
     std::vector<double> exchanges;  // asked for, gathers first
     std::size_t exchanged_count = 0;
     std::size_t gathers = 0;        // needed by first forwards before this one
+    std::int32_t host = 0;          // pass that the host issues next
+    std::size_t asked = 0;          // gathers of it
+    double issued = 0, completed = 0;  // operators of whole passes
+    double asks = kNeverAsks;          // at this share of the running pass the host goes on
     std::array<Link, 2> links;      // by direction
     double first = -1, passes = 0, exchanged = 0, sent = 0;
   };
@@ -77,11 +84,10 @@ class Walker {
     now_ = in_.begin;
     stage.exchanged = stage.sent = in_.begin;
     stage.next = in_.shape.first_of[number];
-    for (int v = 0; v < in_.chunks; ++v) {
-      for (const Exchange& gather : in_.times[number * in_.chunks + v]->gathers) exchange(stage, gather.time);
-    }
+    stage.host = stage.next;
+    issue(number);
     const PassTime& pass = in_.times[number * in_.chunks]->forward;
-    stage.company.beside(pass.exchange, pass.transfer);
+    stage.company.enter({.exchange = pass.exchange, .transfer = pass.transfer}, {});
     stage.company.begin(Company::pass, now_, in_.zeroing[number]);
     refresh(number);
   }
@@ -94,6 +100,38 @@ class Walker {
     const ShapePass& taker = pass_of(stages_[stage].next);
     static_cast<void>(taker);
     end_flight(before(stage, part - Company::receive), part - Company::receive);
+  }
+
+  /// What the host asks for ahead: as far as its queue reaches, and no further than an input that it waits for. Notes
+  /// at which share of the pass that runs it asks for more.
+  void issue(int number) {
+    Stage& stage = stages_[number];
+    const double runs = stage.runs ? time_of(pass_of(stage.next)).operators : 0;
+    const double ahead = stage.completed + kLaunchQueue;
+    stage.asks = kNeverAsks;
+    for (; stage.host < end_of(number) && stage.issued < ahead + runs; ++stage.host) {
+      const ShapePass& p = pass_of(stage.host);
+      const bool waits = in_.host_waits && p.crosses && stage.host >= stage.next + (stage.runs ? 1 : 0);
+      if (p.first && !issue_gathers(stage, times_of(p), waits, ahead, runs)) return;
+      if (waits) return;
+      stage.asked = 0;
+      stage.issued += time_of(p).operators;
+    }
+  }
+  /// Those of the first forward that the host has come to; false: not all, for its queue is full.
+  bool issue_gathers(Stage& stage, const ChunkTimes& times, bool waits, double ahead, double runs) {
+    const std::vector<Exchange>& gathers = times.gathers;
+    const std::size_t count = waits ? std::min<std::size_t>(1, gathers.size()) : gathers.size();
+    for (; stage.asked < count; ++stage.asked) {
+      const double share = stage.asked == 0 ? 0 : gathers[stage.asked - 1].share;
+      const double beyond = stage.issued + share * times.forward.operators - ahead;
+      if (beyond > stage.at * runs + 0.5) {
+        if (beyond < runs) stage.asks = beyond / runs;
+        return false;
+      }
+      exchange(stage, gathers[stage.asked].time);
+    }
+    return true;
   }
 
   /// The stage whose transfers of one direction come here.
@@ -123,10 +161,12 @@ class Walker {
     if (!there || (in_.blocking && sends(stage))) return;
     const PassTime& time = time_of(p);
     stage.runs = true;
-    stage.piece = 0;
-    stage.delay = p.crosses ? std::max(0.0, arrived_[stage.next] + time.late - now_) : 0;
+    stage.at = 0;
+    stage.cuts = 0;
+    stage.ready = p.crosses ? arrived_[stage.next] + time.late : now_;
     if (stage.first < 0) stage.first = now_;
-    stage.company.beside(time.exchange, time.transfer);
+    stage.company.enter({.exchange = time.exchange, .transfer = time.transfer}, time.sections);
+    issue(number);
     begin_piece(stage);
   }
   static bool sends(const Stage& stage) {
@@ -137,13 +177,14 @@ class Walker {
   void begin_piece(Stage& stage) {
     const ShapePass& p = pass_of(stage.next);
     const ChunkTimes& times = times_of(p);
-    if (p.first && stage.piece < times.gathers.size() && stage.exchanged_count <= stage.gathers + stage.piece) return;
-    const double whole = p.first ? times.first_forward : time_of(p).time;
     const std::vector<Exchange>& cuts = cuts_of(p);
-    const double from = stage.piece == 0 ? 0 : cuts[stage.piece - 1].share;
-    const double to = stage.piece < cuts.size() ? cuts[stage.piece].share : 1;
-    stage.company.begin(Company::pass, now_, whole * (to - from) + stage.delay);
-    stage.delay = 0;
+    if (p.first && stage.cuts < cuts.size() && stage.exchanged_count <= stage.gathers + stage.cuts) return;
+    const double whole = p.first ? times.first_forward : time_of(p).time;
+    const double to = std::min(stage.cuts < cuts.size() ? cuts[stage.cuts].share : 1, stage.asks);
+    const double late = std::max(0.0, stage.ready - now_);
+    stage.company.begin(Company::pass, now_, whole * (to - stage.at) + late);
+    stage.company.wait(late);
+    stage.at = to;
   }
   const std::vector<Exchange>& cuts_of(const ShapePass& p) const {
     static const std::vector<Exchange> kNone;
@@ -158,13 +199,15 @@ class Walker {
     }
     const ShapePass& p = pass_of(stage.next);
     const std::vector<Exchange>& cuts = cuts_of(p);
-    if (stage.piece < cuts.size()) {
-      if (p.last) exchange(stage, cuts[stage.piece].time);
-      ++stage.piece;
-      return begin_piece(stage);
+    if (stage.at >= stage.asks) issue(number);
+    if (stage.cuts < cuts.size() && stage.at >= cuts[stage.cuts].share) {
+      if (p.last) exchange(stage, cuts[stage.cuts].time);
+      ++stage.cuts;
+    } else if (stage.at >= 1) {
+      if (p.first) stage.gathers += cuts.size();
+      return end_pass(number);
     }
-    if (p.first) stage.gathers += cuts.size();
-    end_pass(number);
+    begin_piece(stage);
   }
 
   void end_pass(int number) {
@@ -172,6 +215,7 @@ class Walker {
     const std::int32_t done = stage.next++;
     ended_[done] = 1;
     stage.runs = false;
+    stage.completed += time_of(pass_of(done)).operators;
     stage.passes = now_;
     const std::int32_t taker = pass_of(done).next;
     if (taker >= 0 && pass_of(taker).crosses) {

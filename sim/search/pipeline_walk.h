@@ -29,7 +29,9 @@ struct Exchange {
 struct PassTime {
   double time = 0;
   Beside exchange = {}, transfer = {};
-  double late = 0;  // what its kernels begin later behind an input that they waited for
+  double late = 0;       // what its kernels begin later behind an input that they waited for
+  double operators = 0;  // that the host issues for it
+  std::vector<PassSection> sections = {};  // one behind the other; none: the same throughout
 };
 
 struct ChunkTimes {

@@ -43,7 +43,7 @@ double time_of(PriceList& prices, Write write) {
 
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
 PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
-  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap)};
+  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap), cost.operators, beside.sections};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -75,10 +75,11 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       book_(books.chunks.of(c_)),
       least_book_(c_.scatters_gradients ? books.chunks.of(least_c_) : book_),
       blocking_(c_.pp > 1 && !c_.overlap_p2p && c_.vpp == 1),
+      host_waits_(!c_.overlap_p2p && job.framework.synchronizes_p2p),
       shape_(books.shapes.of(shape_of(c_, blocking_))),
       chunks_(plan::chunks_of(c_)) {
   if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
-  if (c_.pp > 1 && c_.scatter_gather) {
+  if (c_.pp > 1 && c_.scatter_gather && !host_waits_) {  // otherwise a part of the pass, behind the host's wait
     const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
     restore_ = prices.of(plan::Collective{plan::CollectiveKind::all_gather, whole, c_.tp_group}).si();
   }
@@ -326,7 +327,7 @@ double Draft::step_time() {
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),
-               .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
+               .host_waits = host_waits_};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {
     for (int v = 0; v < c_.vpp; ++v) in.times.push_back(&times[kind][v]);

@@ -78,7 +78,8 @@ class Draft {
   const plan::Context c_, least_c_;  // the second: zero 2 and 3 taken away
   PriceList& prices_;
   ChunkBook &book_, &least_book_;
-  const bool blocking_;  // exchanges between stages
+  const bool blocking_;    // exchanges between stages
+  const bool host_waits_;  // for inputs
   std::shared_ptr<const PipelineShape> shape_;
   std::vector<std::vector<plan::Chunk>> chunks_;  // [stage][chunk]
   std::vector<int> kind_of_;                      // stage
