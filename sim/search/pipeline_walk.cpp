@@ -77,7 +77,9 @@ class Walker {
     const ChunkTimes& times = times_of(p);
     return p.pass == Pass::forward ? times.forward : p.pass == Pass::weight_gradient ? times.weights : times.backward;
   }
-  void refresh(int stage) { clocks_.set(stage, key_of(stages_[stage].company.next())); }
+  void refresh(int stage) {
+    clocks_.set(stage, key_of(stages_[stage].company.next()));
+  }
 
   void begin(int number) {
     Stage& stage = stages_[number];
