@@ -33,7 +33,8 @@ class Walker {
       now_ = std::bit_cast<double>(clocks_.earliest());
       Company& company = stages_[stage].company;
       company.ends() ? advance(stage, company.who()) : company.settle(now_);
-      refresh(stage);
+      touch(stage);
+      refresh();
     }
     std::vector<StageEnd> out;
     for (const Stage& stage : stages_) out.push_back({stage.first, stage.passes, stage.exchanged, stage.sent});
@@ -77,8 +78,13 @@ class Walker {
     const ChunkTimes& times = times_of(p);
     return p.pass == Pass::forward ? times.forward : p.pass == Pass::weight_gradient ? times.weights : times.backward;
   }
-  void refresh(int stage) {
-    clocks_.set(stage, key_of(stages_[stage].company.next()));
+  /// Something begins or ends on a stage: at the end of the instant it is asked what comes next.
+  void touch(int stage) {
+    if (std::find(touched_.begin(), touched_.end(), stage) == touched_.end()) touched_.push_back(stage);
+  }
+  void refresh() {
+    for (const int stage : touched_) clocks_.set(stage, key_of(stages_[stage].company.next()));
+    touched_.clear();
   }
 
   void begin(int number) {
@@ -91,7 +97,8 @@ class Walker {
     const PassTime& pass = in_.times[number * in_.chunks]->forward;
     stage.company.enter({.exchange = pass.exchange, .transfer = pass.transfer}, {});
     stage.company.begin(Company::pass, now_, in_.zeroing[number]);
-    refresh(number);
+    touch(number);
+    refresh();
   }
 
   void advance(int stage, int part) {
@@ -247,8 +254,8 @@ class Walker {
     link.under_way = 2;
     stages_[sender].company.begin(Company::send + way, now_, in_.transfer);
     to.company.begin(Company::receive + way, now_, in_.transfer);
-    refresh(sender);
-    refresh(receiver);
+    touch(sender);
+    touch(receiver);
   }
 
   /// One end of a transfer is through; at the other end it has arrived.
@@ -261,8 +268,8 @@ class Walker {
     try_flight(sender, way);
     try_pass(receiver);
     if (in_.blocking) try_pass(sender);
-    refresh(sender);
-    refresh(receiver);
+    touch(sender);
+    touch(receiver);
   }
 
   const WalkInput& in_;
@@ -270,6 +277,7 @@ class Walker {
   std::vector<double> arrived_;
   std::vector<Stage> stages_;
   Tournament clocks_;
+  std::vector<int> touched_;  // stages
   double now_ = 0;
 };
 
