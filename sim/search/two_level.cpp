@@ -52,9 +52,6 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.other += more.other * times;
 }
 
-/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
-constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
-
 }  // namespace
 
 bool has_two_levels(const spec::Job& job) {
@@ -229,15 +226,18 @@ double Draft::least_time() {
 
 bool Draft::agrees() {
   if (c_.strategy.zero == 2) return false;
-  if (c_.pp == 1) return true;
-  if (c_.scatters_gradients) return false;
-  if (blocking_) return true;
-  for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
-    if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
-    const ChunkCost& cost = cost_of(kind, false);
-    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
-  }
-  return true;
+  if (!c_.scatters_gradients) return true;
+  return c_.pp == 1 && !sums_pile_up();
+}
+
+/// Whether a microbatch's sums over replicas of shards fly longer than the passes that they fly beside.
+bool Draft::sums_pile_up() {
+  if (!c_.strategy.fsdp.sync_each_microbatch || c_.axes[plan::Axis::replicate].size == 1) return false;
+  const ChunkCost& cost = cost_of(kinds_.front().chunk_kinds.front(), false);
+  const std::int64_t parameters = plan::chunk_parameters(c_, chunks_.front().front()).total();
+  const std::int64_t bytes = parameters * c_.gradient_element / c_.axes[c_.shard_axis].size;
+  const plan::Collective sum{plan::CollectiveKind::all_reduce, bytes, c_.group(plan::Axis::replicate)};
+  return prices_.of(sum).si() > cost.forward.time + cost.backward.time;
 }
 
 /// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of
