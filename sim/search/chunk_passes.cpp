@@ -9,8 +9,8 @@
 #include "core/plan/low_precision.h"
 #include "core/plan/passes.h"
 #include "core/plan/units.h"
-#include "sim/memory/footprint.h"
 #include "sim/engine/engine.h"
+#include "sim/memory/footprint.h"
 #include "sim/search/rehearsal.h"
 
 namespace sim {
@@ -102,7 +102,8 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   const std::vector<std::int32_t> calls =
       usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
   std::array<double, 3> operators{};
-  for (std::size_t i = 0; i < operators.size(); ++i) operators[i] = static_cast<double>(plan.segments[i].operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i)
+    operators[i] = static_cast<double>(plan.segments[i].operators.size());
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
   ChunkCost out;
   out.backward = cost_of(ran, 1);
@@ -211,7 +212,9 @@ std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<S
   const spec::Calibration& calibration = c.job.cluster.node.calibration;
   const double kernels = std::max(1.0, calibration.compute_slowdown), other = std::max(1.0, calibration.comm_slowdown);
   const std::uint8_t exchange = links_of(c.group(c.shard_axis)), transfer = links_of(c.stage_transfer);
-  const auto has = [&](std::size_t i, std::uint8_t what) { return i < stretches.size() && (stretches[i].held & what) != 0; };
+  const auto has = [&](std::size_t i, std::uint8_t what) {
+    return i < stretches.size() && (stretches[i].held & what) != 0;
+  };
   std::vector<PassSection> out;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const bool computes = has(i, resource::kCompute), flies = has(i, resource::kCommunication);
@@ -219,13 +222,15 @@ std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<S
     const bool outlasts = has(i + 1, resource::kCommunication) && !has(i + 1, resource::kCompute);
     const bool shares = has(i, exchange | transfer);
     const Beside beside{computes && !flies ? kernels : 1, computes ? other : 1};
-    append({stretches[i].end, beside, beside, has(i, exchange), has(i, transfer), shares && (!computes || outlasts)}, out);
+    append({stretches[i].end, beside, beside, has(i, exchange), has(i, transfer), shares && (!computes || outlasts)},
+           out);
   }
   return out;
 }
 
 /// Sections of each of a chunk's passes.
-std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at,
+                                                        PriceList& prices) {
   plan::Plan plan = empty_plan(c);
   plan::Pool pool(plan);
   plan::Passes passes(c, pool, at.stage, at.chunks);

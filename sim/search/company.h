@@ -49,7 +49,7 @@ class Company {
 
   PassSection average_;
   const PassSection *section_ = &average_, *last_ = &average_;  // of the pass
-  double at_ = 0;                                              // seconds into it, alone
+  double at_ = 0;                                               // seconds into it, alone
   std::array<double, kParts> left_{}, stretch_{}, pace_{};
   double since_ = 0;
   unsigned running_ = 0;

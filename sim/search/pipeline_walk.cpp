@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <stdexcept>
 
 #include "sim/engine/tournament.h"
 #include "sim/search/company.h"
@@ -13,6 +14,8 @@ namespace sim {
 namespace {
 
 using plan::Pass;
+
+constexpr double kHalfAnOperator = 0.5;
 
 /// Instants are not negative: their bits are in their order.
 std::int64_t key_of(double instant) {
@@ -37,35 +40,44 @@ class Walker {
       refresh();
     }
     std::vector<StageEnd> out;
-    for (const Stage& stage : stages_) out.push_back({stage.first, stage.passes, stage.exchanged, stage.sent});
+    for (int s = 0; s < static_cast<int>(stage_count()); ++s) {
+      const Stage& stage = stages_[s];
+      if (stage.next < end_of(s)) throw std::logic_error("the schedule's passes wait for one another for ever");
+      out.push_back(stage.end);
+    }
     return out;
   }
 
  private:
+  static constexpr double kNotInThisPass = 2;
+
   /// What a stage sends one way: one behind the other.
   struct Link {
     std::vector<std::int32_t> ready;  // passes whose inputs can travel
     std::size_t gone = 0;             // of them
     int under_way = 0;                // ends of a transfer that are not through
   };
-  static constexpr double kNeverAsks = 2;
+  /// How far the host is with what it issues, in passes, gathers of a first forward and operators.
+  struct Host {
+    std::int32_t next = 0;             // pass
+    std::size_t asked = 0;             // gathers of that
+    double issued = 0, completed = 0;  // operators of whole passes
+    double goes_on = kNotInThisPass;   // at this share of the pass that runs it asks for more
+  };
   struct Stage {
     explicit Stage(bool shared_link) : company(shared_link) {}
     Company company;
-    std::int32_t next = 0;          // pass to run, or that runs
-    double at = 0;                  // share of that pass which is done
-    std::size_t cuts = 0;           // exchanges of it that are behind
-    bool runs = false, prepares = true;
-    double ready = 0;               // when its kernels can begin
-    std::vector<double> exchanges;  // asked for, gathers first
-    std::size_t exchanged_count = 0;
-    std::size_t gathers = 0;        // needed by first forwards before this one
-    std::int32_t host = 0;          // pass that the host issues next
-    std::size_t asked = 0;          // gathers of it
-    double issued = 0, completed = 0;  // operators of whole passes
-    double asks = kNeverAsks;          // at this share of the running pass the host goes on
-    std::array<Link, 2> links;      // by direction
-    double first = -1, passes = 0, exchanged = 0, sent = 0;
+    Host host;
+    std::int32_t next = 0;               // pass to run, or that runs
+    bool prepares = true, runs = false;  // gradients are zeroed; that pass runs, or waits for its parameters
+    double at = 0;                       // share of that pass up to the end of its present piece
+    std::size_t cuts = 0;                // its exchanges that are behind
+    double ready = 0;                    // when its kernels can begin
+    std::vector<double> exchanges;       // asked for, alone, gathers first
+    std::size_t exchanged = 0;           // of them, through
+    std::size_t gathers = 0;             // of them, for first forwards before this pass
+    std::array<Link, 2> links;           // by direction
+    StageEnd end;
   };
 
   std::size_t stage_count() const { return in_.shape.first_of.size() - 1; }
@@ -90,9 +102,9 @@ class Walker {
   void begin(int number) {
     Stage& stage = stages_[number];
     now_ = in_.begin;
-    stage.exchanged = stage.sent = in_.begin;
+    stage.end = {-1, 0, in_.begin, in_.begin};
     stage.next = in_.shape.first_of[number];
-    stage.host = stage.next;
+    stage.host.next = stage.next;
     issue(number);
     const PassTime& pass = in_.times[number * in_.chunks]->forward;
     stage.company.enter({.exchange = pass.exchange, .transfer = pass.transfer}, {});
@@ -106,39 +118,38 @@ class Walker {
     if (part == Company::pass) return end_piece(stage);
     if (part == Company::exchange) return end_exchange(stage);
     if (part < Company::receive) return end_flight(stage, part - Company::send);
-    const ShapePass& taker = pass_of(stages_[stage].next);
-    static_cast<void>(taker);
     end_flight(before(stage, part - Company::receive), part - Company::receive);
   }
 
-  /// What the host asks for ahead: as far as its queue reaches, and no further than an input that it waits for. Notes
-  /// at which share of the pass that runs it asks for more.
+  /// What the host asks for ahead: as far as its queue reaches, and no further than an input that it waits for.
   void issue(int number) {
     Stage& stage = stages_[number];
+    Host& host = stage.host;
     const double runs = stage.runs ? time_of(pass_of(stage.next)).operators : 0;
-    const double ahead = stage.completed + kLaunchQueue;
-    stage.asks = kNeverAsks;
-    for (; stage.host < end_of(number) && stage.issued < ahead + runs; ++stage.host) {
-      const ShapePass& p = pass_of(stage.host);
-      const bool waits = in_.host_waits && p.crosses && stage.host >= stage.next + (stage.runs ? 1 : 0);
-      if (p.first && !issue_gathers(stage, times_of(p), waits, ahead, runs)) return;
+    host.goes_on = kNotInThisPass;
+    for (; host.next < end_of(number) && host.issued < host.completed + runs + kLaunchQueue; ++host.next) {
+      const ShapePass& p = pass_of(host.next);
+      const bool waits = in_.host_waits && p.crosses && host.next >= stage.next + (stage.runs ? 1 : 0);
+      if (p.first && !issue_gathers(stage, times_of(p), waits, runs)) return;
       if (waits) return;
-      stage.asked = 0;
-      stage.issued += time_of(p).operators;
+      host.asked = 0;
+      host.issued += time_of(p).operators;
     }
   }
-  /// Those of the first forward that the host has come to; false: not all, for its queue is full.
-  bool issue_gathers(Stage& stage, const ChunkTimes& times, bool waits, double ahead, double runs) {
+  /// Those of the first forward that the host has come to; the first goes ahead of the input. False: its queue is full
+  /// before. `runs`: operators of the pass that runs.
+  bool issue_gathers(Stage& stage, const ChunkTimes& times, bool waits, double runs) {
+    Host& host = stage.host;
     const std::vector<Exchange>& gathers = times.gathers;
     const std::size_t count = waits ? std::min<std::size_t>(1, gathers.size()) : gathers.size();
-    for (; stage.asked < count; ++stage.asked) {
-      const double share = stage.asked == 0 ? 0 : gathers[stage.asked - 1].share;
-      const double beyond = stage.issued + share * times.forward.operators - ahead;
-      if (beyond > stage.at * runs + 0.5) {
-        if (beyond < runs) stage.asks = beyond / runs;
+    for (; host.asked < count; ++host.asked) {
+      const double share = host.asked == 0 ? 0 : gathers[host.asked - 1].share;
+      const double room_at = host.issued + share * times.forward.operators - kLaunchQueue - host.completed;
+      if (room_at > stage.at * runs + kHalfAnOperator) {
+        if (room_at < runs) host.goes_on = room_at / runs;
         return false;
       }
-      exchange(stage, gathers[stage.asked].time);
+      exchange(stage, gathers[host.asked].time);
     }
     return true;
   }
@@ -155,9 +166,9 @@ class Walker {
   }
   void end_exchange(int number) {
     Stage& stage = stages_[number];
-    stage.exchanged = now_;
-    if (++stage.exchanged_count < stage.exchanges.size()) {
-      stage.company.begin(Company::exchange, now_, stage.exchanges[stage.exchanged_count]);
+    stage.end.reduced = now_;
+    if (++stage.exchanged < stage.exchanges.size()) {
+      stage.company.begin(Company::exchange, now_, stage.exchanges[stage.exchanged]);
     }
     if (stage.runs && !stage.company.runs(Company::pass)) begin_piece(stage);
   }
@@ -173,7 +184,7 @@ class Walker {
     stage.at = 0;
     stage.cuts = 0;
     stage.ready = p.crosses ? arrived_[stage.next] + time.late : now_;
-    if (stage.first < 0) stage.first = now_;
+    if (stage.end.first < 0) stage.end.first = now_;
     stage.company.enter({.exchange = time.exchange, .transfer = time.transfer}, time.sections);
     issue(number);
     begin_piece(stage);
@@ -187,9 +198,9 @@ class Walker {
     const ShapePass& p = pass_of(stage.next);
     const ChunkTimes& times = times_of(p);
     const std::vector<Exchange>& cuts = cuts_of(p);
-    if (p.first && stage.cuts < cuts.size() && stage.exchanged_count <= stage.gathers + stage.cuts) return;
+    if (p.first && stage.cuts < cuts.size() && stage.exchanged <= stage.gathers + stage.cuts) return;
     const double whole = p.first ? times.first_forward : time_of(p).time;
-    const double to = std::min(stage.cuts < cuts.size() ? cuts[stage.cuts].share : 1, stage.asks);
+    const double to = std::min(stage.cuts < cuts.size() ? cuts[stage.cuts].share : 1, stage.host.goes_on);
     const double late = std::max(0.0, stage.ready - now_);
     stage.company.begin(Company::pass, now_, whole * (to - stage.at) + late);
     stage.company.wait(late);
@@ -208,7 +219,7 @@ class Walker {
     }
     const ShapePass& p = pass_of(stage.next);
     const std::vector<Exchange>& cuts = cuts_of(p);
-    if (stage.at >= stage.asks) issue(number);
+    if (stage.at >= stage.host.goes_on) issue(number);
     if (stage.cuts < cuts.size() && stage.at >= cuts[stage.cuts].share) {
       if (p.last) exchange(stage, cuts[stage.cuts].time);
       ++stage.cuts;
@@ -224,8 +235,8 @@ class Walker {
     const std::int32_t done = stage.next++;
     ended_[done] = 1;
     stage.runs = false;
-    stage.completed += time_of(pass_of(done)).operators;
-    stage.passes = now_;
+    stage.host.completed += time_of(pass_of(done)).operators;
+    stage.end.passes = now_;
     const std::int32_t taker = pass_of(done).next;
     if (taker >= 0 && pass_of(taker).crosses) {
       const int way = pass_of(taker).downward ? 1 : 0;
@@ -264,7 +275,7 @@ class Walker {
     if (--link.under_way > 0) return;
     const std::int32_t taker = link.ready[link.gone++];
     const int receiver = pass_of(taker).stage;
-    arrived_[taker] = stages_[sender].sent = now_;
+    arrived_[taker] = stages_[sender].end.sent = now_;
     try_flight(sender, way);
     try_pass(receiver);
     if (in_.blocking) try_pass(sender);

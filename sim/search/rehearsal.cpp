@@ -108,7 +108,8 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
     double& done = out.done[static_cast<std::size_t>(span.microbatch)];
     done = std::max(done, trace::seconds(span.end));
   }
-  for (std::size_t call = 1; call < segments.size(); ++call) out.done[call] = std::max(out.done[call], out.done[call - 1]);
+  for (std::size_t call = 1; call < segments.size(); ++call)
+    out.done[call] = std::max(out.done[call], out.done[call - 1]);
   double next = out.end;  // calls without a kernel take no time
   for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;
   if (with_stretches) out.stretches = stretches_of(in, ran, out);

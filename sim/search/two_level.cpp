@@ -16,12 +16,11 @@ namespace {
 using plan::Category;
 using plan::Pass;
 
-ShapeKey shape_of(const plan::Context& c, bool blocking) {
+ShapeKey shape_of(const plan::Context& c) {
   return {.schedule = c.strategy.schedule,
           .stages = c.pp,
           .chunks = c.vpp,
-          .microbatches = static_cast<int>(c.microbatches),
-          .blocking = blocking};
+          .microbatches = static_cast<int>(c.microbatches)};
 }
 
 const PassMemory& of_pass(const ChunkMemory& chunk, Pass pass) {
@@ -43,7 +42,8 @@ double time_of(PriceList& prices, Write write) {
 
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
 PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
-  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap), cost.operators, beside.sections};
+  return {cost.time,      beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap),
+          cost.operators, beside.sections};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -73,7 +73,7 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       least_book_(c_.scatters_gradients ? books.chunks.of(least_c_) : book_),
       blocking_(c_.pp > 1 && !c_.overlap_p2p && c_.vpp == 1),
       host_waits_(!c_.overlap_p2p && job.framework.synchronizes_p2p),
-      shape_(books.shapes.of(shape_of(c_, blocking_))),
+      shape_(books.shapes.of(shape_of(c_))),
       chunks_(plan::chunks_of(c_)) {
   if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
   if (c_.pp > 1 && c_.scatter_gather && !host_waits_) {  // otherwise a part of the pass, behind the host's wait

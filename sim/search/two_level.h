@@ -40,8 +40,9 @@ class Draft {
   /// Seconds that the step takes at the least: no step_time() is below.
   double least_time();
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
-  /// gradients that are scattered in each microbatch (zero 2) may pile up, nor their sums over replicas (zero 3 inside groups), and not where several
-  /// stages gather units of parameters, which meet microbatches under way in more ways than two levels know.
+  /// gradients that are scattered in each microbatch (zero 2) may pile up, nor their sums over replicas (zero 3 inside
+  /// groups), and not where several stages gather units of parameters, which meet microbatches under way in more ways
+  /// than two levels know.
   bool agrees();
   double step_time();
 
