@@ -20,8 +20,7 @@ class Company {
   /// `shared_link`: transfers and the collective have a link in common.
   explicit Company(bool shared_link) : shared_link_(shared_link) {}
 
-  /// The pass that runs next, `late` seconds of waiting in front of it: what it is on average, and its sections, which
-  /// outlive it; none: the same throughout.
+  /// The pass that runs next: what it is on average, and its sections, which outlive it; none: the same throughout.
   void enter(const PassSection& average, const std::vector<PassSection>& sections);
   /// It begins so many seconds later.
   void wait(double late) { at_ -= late; }
