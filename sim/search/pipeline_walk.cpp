@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "sim/engine/engine.h"
 #include "sim/engine/tournament.h"
 #include "sim/search/company.h"
 
