@@ -86,4 +86,7 @@ void agree(benchmark::State& state, const std::string& name, std::size_t count) 
 void AgreementOf1000(benchmark::State& state) { agree(state, "llama3-70b-64xh100", 1000); }
 BENCHMARK(AgreementOf1000)->Unit(benchmark::kSecond)->Iterations(1);
 
+void AgreementOn16384(benchmark::State& state) { agree(state, "llama3.1-405b-16384xh100", 300); }
+BENCHMARK(AgreementOn16384)->Unit(benchmark::kSecond)->Iterations(1);
+
 }  // namespace

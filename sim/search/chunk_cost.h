@@ -37,6 +37,7 @@ struct PassCost {
   double time = 0;                // seconds, the host's issue and communication inside the chunk included
   double gap = 0;                 // of them, no kernel runs before the first
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
+  double operators = 0;
 };
 struct ChunkCost {
   PassCost forward, backward, weights;
@@ -47,8 +48,16 @@ struct ChunkCost {
 struct Beside {
   double pass = 1, other = 1;
 };
-struct PassBeside {
+/// A part of a pass in which the same kinds of operators run.
+struct PassSection {
+  double end = 0;             // seconds since the pass began, alone
   Beside exchange, transfer;  // a collective of the data-parallel axis; what stages send one another
+  bool on_exchange_link = false, on_transfer_link = false;  // its own communication has a link in common with those
+  bool waits = false;                                       // for that communication, not for kernels
+};
+struct PassBeside {
+  Beside exchange, transfer;          // on average
+  std::vector<PassSection> sections;  // of a short pass; empty: averages do
 };
 struct ChunkBeside {
   PassBeside forward, backward, weights;

@@ -10,10 +10,14 @@
 #include "core/plan/passes.h"
 #include "core/plan/units.h"
 #include "sim/memory/footprint.h"
+#include "sim/search/pass_sections.h"
 #include "sim/search/rehearsal.h"
 
 namespace sim {
 namespace {
+
+/// Layers of a pass so short that it matters when in it something else begins.
+constexpr int kShort = 2;
 
 using plan::Category;
 using Weights = plan::Passes::Weights;
@@ -39,8 +43,8 @@ PassMemory memory_of(const plan::Segment& segment) {
 
 PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   PassCost out;
-  out.time = ran.begin[call + 1] - ran.begin[call];
-  if (call > 0) out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
+  out.time = ran.done[call] - ran.done[call - 1];
+  out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
   if (flies <= 0) return out;
@@ -97,12 +101,18 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   const std::int32_t first = usual.casts ? first_F : F;
   const std::vector<std::int32_t> calls =
       usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
+  std::array<double, 3> operators{};
+  for (std::size_t i = 0; i < operators.size(); ++i)
+    operators[i] = static_cast<double>(plan.segments[i].operators.size());
   const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
   ChunkCost out;
   out.backward = cost_of(ran, 1);
   if (usual.split) out.weights = cost_of(ran, 2);
   out.forward = cost_of(ran, usual.split ? 3 : 2);
-  out.first_forward = usual.casts ? ran.begin[1] - ran.begin[0] : out.forward.time;
+  out.forward.operators = operators[F];
+  out.backward.operators = operators[B];
+  out.weights.operators = operators[W];
+  out.first_forward = usual.casts ? ran.done[0] - ran.begin[0] : out.forward.time;
   return out;
 }
 
@@ -162,8 +172,29 @@ std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& 
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const std::size_t call = alone.size() + i;
     const double flew = transfer ? ran.sends[call] : ran.dp[call];
-    out.push_back(beside_of(flew, exchanges[i], ran.begin[call + 1] - ran.begin[call] - alone[i]));
+    out.push_back(beside_of(flew, exchanges[i], ran.done[call] - ran.done[call - 1] - alone[i]));
   }
+  return out;
+}
+
+/// Sections of each of a chunk's passes.
+std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at,
+                                                        PriceList& prices) {
+  plan::Plan plan = empty_plan(c);
+  plan::Pool pool(plan);
+  plan::Passes passes(c, pool, at.stage, at.chunks);
+  const Usual usual(c);
+  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+  plan.segments.push_back(std::move(backward.input));
+  plan.segments.push_back(std::move(backward.weights));
+  constexpr std::int32_t F = 0, B = 1, W = 2;
+  const std::vector<std::int32_t> calls =
+      usual.split ? std::vector<std::int32_t>{F, B, W, F, B, W, F} : std::vector<std::int32_t>{F, B, F, B, F};
+  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices, true);
+  std::vector<std::vector<PassSection>> out;
+  const std::size_t count = usual.split ? 3 : 2;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(sections_of(c, ran.stretches[count + i]));
   return out;
 }
 
@@ -178,6 +209,10 @@ ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const Chun
     if (transfer ? c.pp == 1 : c.group(c.shard_axis).size == 1) continue;
     const std::vector<Beside> each = rehearse_beside(c, at, times, transfer, prices);
     for (std::size_t i = 0; i < each.size(); ++i) (transfer ? passes[i]->transfer : passes[i]->exchange) = each[i];
+  }
+  if (c.pp > 1 && at.chunk().layers <= kShort && !c.scatters_gradients) {
+    std::vector<std::vector<PassSection>> each = rehearse_sections(c, at, prices);
+    for (std::size_t i = 0; i < each.size(); ++i) passes[i]->sections = std::move(each[i]);
   }
   return out;
 }

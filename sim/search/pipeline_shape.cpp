@@ -2,9 +2,7 @@
 #include "sim/search/pipeline_shape.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <stdexcept>
 
 #include "core/plan/schedule/placement.h"
 
@@ -25,7 +23,6 @@ class Builder {
   PipelineShape build() {
     list_passes();
     join_passes();
-    key_.blocking ? order_by_stage() : order_by_time();
     for (int stage = 0; stage < key_.stages; ++stage) {
       out_.fullest.push_back(fullest_of(stage));
       out_.like_before.push_back(stage > 0 && covers(out_.fullest[stage - 1], out_.fullest[stage]));
@@ -81,89 +78,6 @@ class Builder {
     }
   }
 
-  /// In the order of a step whose transfers take no time: what runs beside something else is then walked beside it.
-  void order_by_time() {
-    next_.assign(out_.first_of.begin(), out_.first_of.end() - 1);
-    ran_.assign(out_.passes.size(), false);
-    travelled_ = ran_;
-    free_.assign(next_.size(), 0);
-    out_.walk.reserve(2 * out_.passes.size());
-    for (int stage = 0; stage < key_.stages; ++stage) await(next_[stage], 0);
-    for (std::int64_t now = 0, idle = 0; idle <= kLongest; ++now) {
-      Instant& instant = calendar_[now % (kLongest + 1)];
-      idle = instant.travels.empty() && instant.passes.empty() ? idle + 1 : 0;
-      for (const std::int32_t number : instant.travels) arrive(number, now);
-      for (std::size_t i = 0; i < instant.passes.size(); ++i) leave(instant.passes[i], now);
-      instant.travels.clear();
-      instant.passes.clear();
-    }
-    check_all_ran();
-  }
-
-  /// Puts the next pass of a stage, free at `free`, on the calendar when its input is there.
-  void await(std::int32_t number, std::int64_t free) {
-    const ShapePass& pass = out_.passes[number];
-    const bool there = pass.input < 0 || (pass.crosses ? travelled_[number] : ran_[pass.input]);
-    if (there) calendar_[free % (kLongest + 1)].passes.push_back(number);
-  }
-
-  void arrive(std::int32_t number, std::int64_t now) {
-    travelled_[number] = true;
-    out_.walk.push_back(2 * number + 1);
-    const int stage = out_.passes[number].stage;
-    if (next_[stage] == number) await(number, std::max(now, free_[stage]));
-  }
-
-  void leave(std::int32_t number, std::int64_t now) {
-    const ShapePass& pass = out_.passes[number];
-    ran_[number] = true;
-    out_.walk.push_back(2 * number);
-    const std::int64_t end = free_[pass.stage] = now + (pass.pass == Pass::backward ? 2 : 1);
-    if (pass.next >= 0 && out_.passes[pass.next].crosses) {
-      calendar_[end % (kLongest + 1)].travels.push_back(pass.next);
-    }
-    if (++next_[pass.stage] < out_.first_of[pass.stage + 1]) await(next_[pass.stage], end);
-  }
-
-  void order_by_stage() {
-    next_.assign(out_.first_of.begin(), out_.first_of.end() - 1);
-    ran_.assign(out_.passes.size(), false);
-    travelled_ = ran_;
-    out_.walk.reserve(2 * out_.passes.size());
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (int stage = 0; stage < key_.stages; ++stage) {
-        while (next_[stage] < out_.first_of[stage + 1] && advance(next_[stage])) moved = true;
-      }
-    }
-    check_all_ran();
-  }
-
-  void check_all_ran() const {
-    if (std::find(ran_.begin(), ran_.end(), false) != ran_.end()) {
-      throw std::logic_error("the schedule's passes wait for one another for ever");
-    }
-  }
-
-  /// Lets the input of a pass travel, or the pass run. False: it has to wait.
-  bool advance(std::int32_t number) {
-    const ShapePass& pass = out_.passes[number];
-    if (pass.input >= 0 && !ran_[pass.input]) return false;
-    if (pass.crosses && !travelled_[number]) {
-      travelled_[number] = true;
-      out_.walk.push_back(2 * number + 1);
-      return true;
-    }
-    if (key_.blocking && number > out_.first_of[pass.stage]) {
-      const std::int32_t taker = out_.passes[number - 1].next;
-      if (taker >= 0 && out_.passes[taker].crosses && !travelled_[taker]) return false;
-    }
-    ran_[number] = true;
-    out_.walk.push_back(2 * number);
-    ++next_[pass.stage];
-    return true;
-  }
-
   std::vector<Fullness> fullest_of(int stage) const {
     std::vector<Fullness> out;
     Fullness now;
@@ -209,14 +123,6 @@ class Builder {
   PipelineShape out_;
   std::vector<std::int32_t> forward_at_, return_at_;  // [place x microbatches + microbatch]
   std::vector<std::int32_t> microbatch_;              // of each pass
-  std::vector<std::int32_t> next_;                    // by stage
-  std::vector<bool> ran_, travelled_;
-  static constexpr int kLongest = 2;  // a backward, in forwards
-  struct Instant {
-    std::vector<std::int32_t> travels, passes;
-  };
-  std::array<Instant, kLongest + 1> calendar_;  // by instant, modulo
-  std::vector<std::int64_t> free_;              // by stage: end of its latest pass
 };
 
 }  // namespace

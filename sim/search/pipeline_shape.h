@@ -18,7 +18,6 @@ namespace sim {
 struct ShapeKey {
   spec::Schedule schedule = spec::Schedule::one_f_one_b;
   int stages = 1, chunks = 1, microbatches = 1;
-  bool blocking = false;  // a stage goes on when what it sent has arrived
   auto operator<=>(const ShapeKey&) const = default;
 };
 
@@ -44,8 +43,7 @@ struct Fullness {
 
 struct PipelineShape {
   std::vector<ShapePass> passes;
-  std::vector<std::int32_t> first_of;  // stage: its first pass, and the end
-  std::vector<std::int32_t> walk;  // 2 x pass: it runs; 2 x pass + 1: its input travels. Each behind all it waits for
+  std::vector<std::int32_t> first_of;          // stage: its first pass, and the end
   std::vector<std::vector<Fullness>> fullest;  // by stage; none is below another in all counts
   std::vector<bool> like_before;               // by stage: each of its moments is below one of the stage before
 };

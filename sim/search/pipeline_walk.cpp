@@ -2,168 +2,88 @@
 #include "sim/search/pipeline_walk.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <stdexcept>
+
+#include "sim/engine/engine.h"
+#include "sim/engine/tournament.h"
+#include "sim/search/company.h"
 
 namespace sim {
 namespace {
 
 using plan::Pass;
 
+constexpr double kHalfAnOperator = 0.5;
+
+/// Instants are not negative: their bits are in their order.
+std::int64_t key_of(double instant) {
+  return instant == Company::kNever ? Tournament::kNever : std::bit_cast<std::int64_t>(instant);
+}
+
 class Walker {
  public:
   explicit Walker(const WalkInput& in)
-      : in_(in),
-        ended_(in.shape.passes.size()),
-        arrived_(in.shape.passes.size()),
-        stages_(in.shape.first_of.size() - 1) {
-    for (std::size_t s = 0; s < stages_.size(); ++s) begin(s);
+      : in_(in), ended_(in.shape.passes.size()), arrived_(in.shape.passes.size(), -1), clocks_(stage_count()) {
+    for (std::size_t s = 0; s < stage_count(); ++s) stages_.emplace_back(in.shared_link);
   }
 
   std::vector<StageEnd> run() {
-    for (const std::int32_t step : in_.shape.walk) step % 2 == 1 ? travel(step / 2) : pass(step / 2);
+    for (int s = 0; s < static_cast<int>(stage_count()); ++s) begin(s);
+    while (clocks_.earliest() < Tournament::kNever) {
+      const int stage = clocks_.winner();
+      now_ = std::bit_cast<double>(clocks_.earliest());
+      Company& company = stages_[stage].company;
+      company.ends() ? advance(stage, company.who()) : company.settle(now_);
+      touch(stage);
+      refresh();
+    }
     std::vector<StageEnd> out;
-    for (const Stage& stage : stages_) {
-      out.push_back({stage.first, stage.free, stage.exchange.end, std::max(stage.sends[0].end, stage.sends[1].end)});
+    for (int s = 0; s < static_cast<int>(stage_count()); ++s) {
+      const Stage& stage = stages_[s];
+      if (stage.next < end_of(s)) throw std::logic_error("the schedule's passes wait for one another for ever");
+      out.push_back(stage.end);
     }
     return out;
   }
 
  private:
-  struct Flight {
-    double start = 0, end = 0;
+  static constexpr double kNotInThisPass = 2;
+
+  /// What a stage sends one way: one behind the other.
+  struct Link {
+    std::vector<std::int32_t> ready;  // passes whose inputs can travel
+    std::size_t gone = 0;             // of them
+    int under_way = 0;                // ends of a transfer that are not through
+  };
+  /// How far the host is with what it issues, in passes, gathers of a first forward and operators.
+  struct Host {
+    std::int32_t next = 0;             // pass
+    std::size_t asked = 0;             // gathers of that
+    double issued = 0, completed = 0;  // operators of whole passes
+    double goes_on = kNotInThisPass;   // at this share of the pass that runs it asks for more
   };
   struct Stage {
-    std::int32_t running = -1;               // its latest pass
-    double busy_since = 0, free = 0;         // since when there is no gap; end of that
-    double slowdown = 1;                     // of that beside a transfer
-    double input_came = 0;                   // that the host waited for last
-    double gathered = 0;                     // when the parameters asked for so far have come
-    Flight exchange;                         // of the data-parallel stream, as long as there is no gap
-    double shared_until = 0;                 // up to where transfers have slowed that
-    double arrived_late = 0;                 // blocking: when what it sent has arrived
-    Flight sends[2] = {}, receives[2] = {};  // the latest of those streams, by direction
-    double first = -1;
+    explicit Stage(bool shared_link) : company(shared_link) {}
+    Company company;
+    Host host;
+    std::int32_t next = 0;               // pass to run, or that runs
+    bool prepares = true, runs = false;  // gradients are zeroed; that pass runs, or waits for its parameters
+    double at = 0;                       // share of that pass up to the end of its present piece
+    std::size_t cuts = 0;                // its exchanges that are behind
+    double ready = 0;                    // when its kernels can begin
+    std::vector<double> exchanges;       // asked for, alone, gathers first
+    std::size_t exchanged = 0;           // of them, through
+    std::size_t gathers = 0;             // of them, for first forwards before this pass
+    std::array<Link, 2> links;           // by direction
+    StageEnd end;
   };
 
-  void begin(std::size_t number) {
-    Stage& stage = stages_[number];
-    stage.input_came = stage.gathered = stage.arrived_late = in_.begin;
-    stage.exchange = {in_.begin, in_.begin};
-    if (waits_first(number)) {
-      const std::vector<Exchange>& gathers = in_.times[number * in_.chunks]->gathers;
-      if (!gathers.empty()) stage.exchange.end += gathers.front().time;
-    } else {  // all gathers of the stage are issued at once
-      for (int v = 0; v < in_.chunks; ++v) {
-        for (const Exchange& gather : in_.times[number * in_.chunks + v]->gathers) {
-          stage.exchange.end += gather.time * in_.times[number * in_.chunks]->forward.exchange.other;
-        }
-      }
-    }
-    const double slowdown = in_.times[number * in_.chunks]->forward.exchange.pass;
-    stage.free = beside(stage, in_.begin, in_.zeroing[number], slowdown);
-  }
-
-  /// Whether the host of a stage waits for an input before it issues the gathers of the first forward behind its first.
-  bool waits_first(std::size_t stage) const {
-    return in_.host_waits && in_.shape.passes[in_.shape.first_of[stage]].crosses;
-  }
-
-  static double overlap(const Flight& a, const Flight& b) {
-    return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start));
-  }
-
-  void travel(std::int32_t number) {
-    const ShapePass& to = in_.shape.passes[number];
-    Stage &sender = stages_[in_.shape.passes[to.input].stage], &receiver = stages_[to.stage];
-    const int way = to.downward ? 1 : 0;
-    double start = std::max({ended_[to.input], sender.sends[way].end, receiver.receives[way].end});
-    if (in_.blocking) start = std::max(start, receiver.free);
-    double end = start + in_.transfer * (in_.blocking ? 1 : time_of(to).transfer.other);
-    // What flies the other way out of the sender, or into the receiver, has half of the link meanwhile.
-    end += std::max(overlap({start, end}, sender.sends[1 - way]), overlap({start, end}, receiver.receives[1 - way]));
-    if (in_.shared_link) {
-      end += std::max(overlap({start, end}, sender.exchange), overlap({start, end}, receiver.exchange));
-    }
-    const Flight flight{start, end};
-    sender.sends[way] = receiver.receives[way] = {};
-    for (Stage* stage : {&sender, &receiver}) {
-      if (in_.shared_link) slow_exchange(*stage, flight);
-      if (!in_.blocking) slow_pass(*stage, flight);
-    }
-    sender.sends[way] = receiver.receives[way] = flight;
-    arrived_[number] = end + time_of(to).late;
-    if (in_.blocking) sender.arrived_late = std::max(sender.arrived_late, end);
-  }
-
-  /// The data-parallel stream has half of the link beside a transfer, or two in either direction.
-  static void slow_exchange(Stage& stage, const Flight& flight) {
-    const double from = std::max({flight.start, stage.exchange.start, stage.shared_until});
-    const double lost = std::max(0.0, std::min((flight.end - from) / 2, stage.exchange.end - from));
-    stage.exchange.end += lost;
-    stage.gathered += lost;
-    stage.shared_until = std::max(stage.shared_until, flight.end);
-  }
-
-  /// How long any of a stage's latest transfers flies in a span of time.
-  static double flying(const Stage& stage, double from, double to) {
-    double out = 0;
-    while (from < to) {
-      double until = from, next = to;
-      for (const Flight* f : {&stage.sends[0], &stage.sends[1], &stage.receives[0], &stage.receives[1]}) {
-        if (f->start <= from) until = std::max(until, f->end);
-        if (f->start > from) next = std::min(next, f->start);
-      }
-      if (until > from) {
-        out += std::min(until, to) - from;
-        from = until;
-      } else {
-        from = next;
-      }
-    }
-    return out;
-  }
-
-  /// What ran meanwhile lost some of its pace, unless something else had slowed it already.
-  void slow_pass(Stage& stage, const Flight& flight) {
-    const double from = std::max({flight.start, stage.busy_since, stage.exchange.end});
-    if (stage.running < 0 || stage.free <= from) return;
-    const double to = std::min(flight.end, from + (stage.free - from) * stage.slowdown);
-    if (to <= from) return;
-    const double lost = (to - from - flying(stage, from, to)) * (1 - 1 / stage.slowdown);
-    stage.free += lost;
-    ended_[stage.running] += lost;
-  }
-
-  void pass(std::int32_t number) {
-    const ShapePass& p = in_.shape.passes[number];
-    Stage& stage = stages_[p.stage];
-    double start = stage.free;
-    if (p.input >= 0) start = std::max(start, p.crosses ? arrived_[number] : ended_[p.input]);
-    if (in_.blocking) start = std::max(start, stage.arrived_late);
-    const ChunkTimes& times = times_of(p);
-    const PassTime& pass = time_of(p);
-    double end = p.first  ? first_forward(stage, times, start)
-                 : p.last ? last_backward(stage, times.reductions, start, pass, ends_stage(number))
-                          : beside(stage, start, pass.time, pass.exchange.pass);
-    stage.running = number;
-    if (start > stage.free) stage.busy_since = start;
-    stage.slowdown = pass.transfer.pass;
-    if (!in_.blocking) end += lost(stage, start, end);
-    if (p.crosses) stage.input_came = start;
-    if (stage.first < 0) stage.first = start;
-    stage.free = ended_[number] = end;
-  }
-
-  /// What a pass takes longer beside the transfers that are on their way.
-  static double lost(const Stage& stage, double start, double end) {
-    const double from = std::max(start, stage.exchange.end);
-    if (from >= end) return 0;
-    return flying(stage, from, from + (end - from) * stage.slowdown) * (1 - 1 / stage.slowdown);
-  }
-
-  bool ends_stage(std::int32_t number) const {
-    return number + 1 == in_.shape.first_of[static_cast<std::size_t>(in_.shape.passes[number].stage) + 1];
-  }
+  std::size_t stage_count() const { return in_.shape.first_of.size() - 1; }
+  std::int32_t end_of(int stage) const { return in_.shape.first_of[static_cast<std::size_t>(stage) + 1]; }
+  const ShapePass& pass_of(std::int32_t number) const { return in_.shape.passes[number]; }
   const ChunkTimes& times_of(const ShapePass& p) const {
     return *in_.times[static_cast<std::size_t>(p.stage) * in_.chunks + p.chunk];
   }
@@ -171,56 +91,206 @@ class Walker {
     const ChunkTimes& times = times_of(p);
     return p.pass == Pass::forward ? times.forward : p.pass == Pass::weight_gradient ? times.weights : times.backward;
   }
-
-  /// The end of `time` of compute from `start`, slower until the data-parallel stream is through.
-  static double beside(const Stage& stage, double start, double time, double slowdown) {
-    if (stage.exchange.end <= start) return start + time;
-    if (start + time * slowdown <= stage.exchange.end) return start + time * slowdown;
-    return start + time + (stage.exchange.end - start) * (1 - 1 / slowdown);
+  /// Something begins or ends on a stage: at the end of the instant it is asked what comes next.
+  void touch(int stage) {
+    if (std::find(touched_.begin(), touched_.end(), stage) == touched_.end()) touched_.push_back(stage);
+  }
+  void refresh() {
+    for (const int stage : touched_) clocks_.set(stage, key_of(stages_[stage].company.next()));
+    touched_.clear();
   }
 
-  /// When the gathers of a first forward are through whose host waits for its input: the first is on its way before.
-  static double gathers_awaited(const Stage& stage, const ChunkTimes& times, double start) {
-    double end = std::max(stage.gathered, stage.input_came);
-    for (std::size_t i = 0; i < times.gathers.size(); ++i) {
-      const double time = times.gathers[i].time;
-      end = i == 0 ? end + time : std::max(end, start) + time * times.forward.exchange.other;
-    }
-    return end;
+  void begin(int number) {
+    Stage& stage = stages_[number];
+    now_ = in_.begin;
+    stage.end = {-1, 0, in_.begin, in_.begin};
+    stage.next = in_.shape.first_of[number];
+    stage.host.next = stage.next;
+    issue(number);
+    const PassTime& pass = in_.times[number * in_.chunks]->forward;
+    stage.company.enter({.exchange = pass.exchange, .transfer = pass.transfer}, {});
+    stage.company.begin(Company::pass, now_, in_.zeroing[number]);
+    touch(number);
+    refresh();
   }
 
-  double first_forward(Stage& stage, const ChunkTimes& times, double start) const {
-    const PassTime& pass = times.forward;
-    double at = start, done = 0;
-    const bool waits = waits_first(static_cast<std::size_t>(&stage - stages_.data()));
-    if (waits) stage.exchange.end = gathers_awaited(stage, times, start);
-    for (const Exchange& gather : times.gathers) {
-      const bool ahead = waits && done == 0;  // of the input
-      if (waits) stage.gathered = std::max(stage.gathered, ahead ? stage.input_came : start);
-      stage.gathered += gather.time * (ahead || at < stage.gathered ? 1 : pass.exchange.other);
-      at = std::max(at, stage.gathered);
-      at = beside(stage, at, times.first_forward * (gather.share - done), pass.exchange.pass);
-      done = gather.share;
-    }
-    return beside(stage, at, times.first_forward * (1 - done), pass.exchange.pass);
+  void advance(int stage, int part) {
+    stages_[stage].company.end(part, now_);
+    if (part == Company::pass) return end_piece(stage);
+    if (part == Company::exchange) return end_exchange(stage);
+    if (part < Company::receive) return end_flight(stage, part - Company::send);
+    end_flight(before(stage, part - Company::receive), part - Company::receive);
   }
 
-  static double last_backward(Stage& stage, const std::vector<Exchange>& reductions, double start, const PassTime& pass,
-                              bool ends_stage) {
-    double at = start, done = 0;
-    for (const Exchange& reduction : reductions) {
-      at = beside(stage, at, pass.time * (reduction.share - done), pass.exchange.pass);
-      done = reduction.share;
-      if (stage.exchange.end < at) stage.exchange.start = at;
-      stage.exchange.end =
-          std::max(stage.exchange.end, at) + reduction.time * (done < 1 || !ends_stage ? pass.exchange.other : 1);
+  /// What the host asks for ahead: as far as its queue reaches, and no further than an input that it waits for.
+  void issue(int number) {
+    Stage& stage = stages_[number];
+    Host& host = stage.host;
+    const double runs = stage.runs ? time_of(pass_of(stage.next)).operators : 0;
+    host.goes_on = kNotInThisPass;
+    for (; host.next < end_of(number) && host.issued < host.completed + runs + kLaunchQueue; ++host.next) {
+      const ShapePass& p = pass_of(host.next);
+      const bool waits = in_.host_waits && p.crosses && host.next >= stage.next + (stage.runs ? 1 : 0);
+      if (p.first && !issue_gathers(stage, times_of(p), waits, runs)) return;
+      if (waits) return;
+      host.asked = 0;
+      host.issued += time_of(p).operators;
     }
-    return beside(stage, at, pass.time * (1 - done), pass.exchange.pass);
+  }
+  /// Those of the first forward that the host has come to; the first goes ahead of the input. False: its queue is full
+  /// before. `runs`: operators of the pass that runs.
+  bool issue_gathers(Stage& stage, const ChunkTimes& times, bool waits, double runs) {
+    Host& host = stage.host;
+    const std::vector<Exchange>& gathers = times.gathers;
+    const std::size_t count = waits ? std::min<std::size_t>(1, gathers.size()) : gathers.size();
+    for (; host.asked < count; ++host.asked) {
+      const double share = host.asked == 0 ? 0 : gathers[host.asked - 1].share;
+      const double room_at = host.issued + share * times.forward.operators - kLaunchQueue - host.completed;
+      if (room_at > stage.at * runs + kHalfAnOperator) {
+        if (room_at < runs) host.goes_on = room_at / runs;
+        return false;
+      }
+      exchange(stage, gathers[host.asked].time);
+    }
+    return true;
+  }
+
+  /// The stage whose transfers of one direction come here.
+  int before(int stage, int way) const {
+    const int stages = static_cast<int>(stage_count());
+    return (stage + (way == 1 ? stages - 1 : 1)) % stages;
+  }
+
+  void exchange(Stage& stage, double time) {
+    stage.exchanges.push_back(time);
+    if (!stage.company.runs(Company::exchange)) stage.company.begin(Company::exchange, now_, time);
+  }
+  void end_exchange(int number) {
+    Stage& stage = stages_[number];
+    stage.end.reduced = now_;
+    if (++stage.exchanged < stage.exchanges.size()) {
+      stage.company.begin(Company::exchange, now_, stage.exchanges[stage.exchanged]);
+    }
+    if (stage.runs && !stage.company.runs(Company::pass)) begin_piece(stage);
+  }
+
+  void try_pass(int number) {
+    Stage& stage = stages_[number];
+    if (stage.runs || stage.prepares || stage.next == end_of(number)) return;
+    const ShapePass& p = pass_of(stage.next);
+    const bool there = p.input < 0 || (p.crosses ? arrived_[stage.next] >= 0 : ended_[p.input] != 0);
+    if (!there || (in_.blocking && sends(stage))) return;
+    const PassTime& time = time_of(p);
+    stage.runs = true;
+    stage.at = 0;
+    stage.cuts = 0;
+    stage.ready = p.crosses ? arrived_[stage.next] + time.late : now_;
+    if (stage.end.first < 0) stage.end.first = now_;
+    stage.company.enter({.exchange = time.exchange, .transfer = time.transfer}, time.sections);
+    issue(number);
+    begin_piece(stage);
+  }
+  static bool sends(const Stage& stage) {
+    return stage.links[0].gone < stage.links[0].ready.size() || stage.links[1].gone < stage.links[1].ready.size();
+  }
+
+  /// The part of a pass up to what it exchanges next; a first forward waits for its parameters before.
+  void begin_piece(Stage& stage) {
+    const ShapePass& p = pass_of(stage.next);
+    const ChunkTimes& times = times_of(p);
+    const std::vector<Exchange>& cuts = cuts_of(p);
+    if (p.first && stage.cuts < cuts.size() && stage.exchanged <= stage.gathers + stage.cuts) return;
+    const double whole = p.first ? times.first_forward : time_of(p).time;
+    const double to = std::min(stage.cuts < cuts.size() ? cuts[stage.cuts].share : 1, stage.host.goes_on);
+    const double late = std::max(0.0, stage.ready - now_);
+    stage.company.begin(Company::pass, now_, whole * (to - stage.at) + late);
+    stage.company.wait(late);
+    stage.at = to;
+  }
+  const std::vector<Exchange>& cuts_of(const ShapePass& p) const {
+    static const std::vector<Exchange> kNone;
+    return p.first ? times_of(p).gathers : p.last ? times_of(p).reductions : kNone;
+  }
+
+  void end_piece(int number) {
+    Stage& stage = stages_[number];
+    if (stage.prepares) {
+      stage.prepares = false;
+      return go_on(number);
+    }
+    const ShapePass& p = pass_of(stage.next);
+    const std::vector<Exchange>& cuts = cuts_of(p);
+    if (stage.at >= stage.host.goes_on) issue(number);
+    if (stage.cuts < cuts.size() && stage.at >= cuts[stage.cuts].share) {
+      if (p.last) exchange(stage, cuts[stage.cuts].time);
+      ++stage.cuts;
+    } else if (stage.at >= 1) {
+      if (p.first) stage.gathers += cuts.size();
+      return end_pass(number);
+    }
+    begin_piece(stage);
+  }
+
+  void end_pass(int number) {
+    Stage& stage = stages_[number];
+    const std::int32_t done = stage.next++;
+    ended_[done] = 1;
+    stage.runs = false;
+    stage.host.completed += time_of(pass_of(done)).operators;
+    stage.end.passes = now_;
+    const std::int32_t taker = pass_of(done).next;
+    if (taker >= 0 && pass_of(taker).crosses) {
+      const int way = pass_of(taker).downward ? 1 : 0;
+      stage.links[way].ready.push_back(taker);
+      try_flight(number, way);
+    }
+    go_on(number);
+  }
+
+  /// A stage is free.
+  void go_on(int number) {
+    const std::int32_t next = stages_[number].next;
+    if (in_.blocking && next < end_of(number) && pass_of(next).crosses) {
+      try_flight(pass_of(pass_of(next).input).stage, pass_of(next).downward ? 1 : 0);
+    }
+    try_pass(number);
+  }
+
+  void try_flight(int sender, int way) {
+    Link& link = stages_[sender].links[way];
+    if (link.under_way > 0 || link.gone == link.ready.size()) return;
+    const std::int32_t taker = link.ready[link.gone];
+    const int receiver = pass_of(taker).stage;
+    Stage& to = stages_[receiver];
+    if (in_.blocking && (to.runs || to.prepares || to.next != taker)) return;
+    link.under_way = 2;
+    stages_[sender].company.begin(Company::send + way, now_, in_.transfer);
+    to.company.begin(Company::receive + way, now_, in_.transfer);
+    touch(sender);
+    touch(receiver);
+  }
+
+  /// One end of a transfer is through; at the other end it has arrived.
+  void end_flight(int sender, int way) {
+    Link& link = stages_[sender].links[way];
+    if (--link.under_way > 0) return;
+    const std::int32_t taker = link.ready[link.gone++];
+    const int receiver = pass_of(taker).stage;
+    arrived_[taker] = stages_[sender].end.sent = now_;
+    try_flight(sender, way);
+    try_pass(receiver);
+    if (in_.blocking) try_pass(sender);
+    touch(sender);
+    touch(receiver);
   }
 
   const WalkInput& in_;
-  std::vector<double> ended_, arrived_;
+  std::vector<char> ended_;
+  std::vector<double> arrived_;
   std::vector<Stage> stages_;
+  Tournament clocks_;
+  std::vector<int> touched_;  // stages
+  double now_ = 0;
 };
 
 }  // namespace

@@ -4,10 +4,9 @@
 // A pass starts when the stage's pass before it has ended and its input is there. An input travels as soon as its
 // sender is done, beside what both stages compute; in a blocking exchange, when the receiver is done as well, and the
 // sender goes on when it has arrived. Collectives of the data-parallel axis follow one another: parameters gathered in
-// front of the first forwards, gradients reduced behind the last backwards. What runs beside something else takes
-// longer, and slows it: a pass once, however many transfers and collectives fly beside it; those that have a link in
-// common have half of it each.
-// Leaves out: links that are shared with communication inside a pass, launch queues that are full.
+// front of the first forwards, as soon as the host comes to them, gradients reduced behind the last backwards. What
+// runs beside something else takes longer, and slows it, for as long as it does (company.h).
+// Leaves out: hosts that are slower than their kernels for a while.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,7 +28,9 @@ struct Exchange {
 struct PassTime {
   double time = 0;
   Beside exchange = {}, transfer = {};
-  double late = 0;  // what its kernels begin later behind an input that they waited for
+  double late = 0;                         // what its kernels begin later behind an input that they waited for
+  double operators = 0;                    // that the host issues for it
+  std::vector<PassSection> sections = {};  // one behind the other; none: the same throughout
 };
 
 struct ChunkTimes {
@@ -57,6 +58,7 @@ struct StageEnd {
   double sent = 0;     // end of its last transfer
 };
 
+/// Throws std::logic_error when passes wait for one another for ever.
 std::vector<StageEnd> walk(const WalkInput&);
 
 }  // namespace sim

@@ -2,15 +2,70 @@
 #include "sim/search/rehearsal.h"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 
 #include "sim/engine/chains.h"
 #include "sim/engine/flatten.h"
 
 namespace sim {
+namespace {
+
+/// What begins or ends to be held.
+struct Change {
+  trace::Ticks at;
+  std::uint8_t resources;
+  int count;
+};
+
+std::vector<Change> changes_of(const EngineInput& in, const EngineOutput& ran) {
+  std::vector<Change> out;
+  for (const std::vector<trace::Span>& track : ran.spans) {
+    for (const trace::Span& span : track) {
+      const std::uint8_t resources = in.steps[static_cast<std::size_t>(span.work)].resources;
+      if (resources == 0 || span.end == span.start) continue;
+      out.push_back({span.start, resources, 1});
+      out.push_back({span.end, resources, -1});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  return out;
+}
+
+std::vector<std::vector<Stretch>> stretches_of(const EngineInput& in, const EngineOutput& ran, const Rehearsal& calls) {
+  std::vector<std::vector<Stretch>> out(calls.begin.size());
+  std::array<int, resource::kCount> holders{};
+  const auto held = [&] {
+    unsigned set = 0;
+    for (int r = 0; r < resource::kCount; ++r) set |= holders[r] > 0 ? 1u << r : 0u;
+    return static_cast<std::uint8_t>(set);
+  };
+  std::size_t call = 0;
+  const auto until = [&](double end) {  // from the last change on
+    for (; call < out.size(); ++call) {
+      const double next = calls.done[call];
+      const double to = std::min(end, next) - (call > 0 ? calls.done[call - 1] : calls.begin[0]);
+      const double from = out[call].empty() ? 0 : out[call].back().end;
+      if (to > from && !out[call].empty() && out[call].back().held == held()) {
+        out[call].back().end = to;
+      } else if (to > from) {
+        out[call].push_back({to, held()});
+      }
+      if (end < next) return;
+    }
+  };
+  for (const Change& change : changes_of(in, ran)) {
+    until(trace::seconds(change.at));
+    for (int r = 0; r < resource::kCount; ++r) holders[r] += (change.resources >> r & 1) * change.count;
+  }
+  until(calls.end);
+  return out;
+}
+
+}  // namespace
 
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
-                   PriceList& prices) {
+                   PriceList& prices, bool with_stretches) {
   for (plan::Segment& segment : plan.segments) {
     std::erase_if(segment.operators, [&](const plan::Operator& op) {
       return op.channel >= 0 && std::holds_alternative<plan::Transfer>(plan.works[op.work]);
@@ -49,8 +104,15 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
     if (begin < 0) begin = trace::seconds(span.start);
     out.done[static_cast<std::size_t>(span.microbatch)] = trace::seconds(span.end);
   }
+  for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::tp)]) {
+    double& done = out.done[static_cast<std::size_t>(span.microbatch)];
+    done = std::max(done, trace::seconds(span.end));
+  }
+  for (std::size_t call = 1; call < segments.size(); ++call)
+    out.done[call] = std::max(out.done[call], out.done[call - 1]);
   double next = out.end;  // calls without a kernel take no time
   for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;
+  if (with_stretches) out.stretches = stretches_of(in, ran, out);
   return out;
 }
 

@@ -11,16 +11,24 @@
 
 namespace sim {
 
+/// A time in which the same resources are held (engine.h).
+struct Stretch {
+  double end = 0;  // seconds since the call before was done
+  std::uint8_t held = 0;
+};
+
 /// Seconds from the step's begin.
 struct Rehearsal {
   std::vector<double> begin;                           // of each call's first kernel
-  std::vector<double> done;                            // and end of its last
+  std::vector<double> done;                            // end of its last, or of its last tensor-parallel collective
   double end = 0;                                      // of the last operator
+  std::vector<std::vector<Stretch>> stretches;         // of each call, from the end of the call before on
   std::vector<double> kernels, tp, cp, ep, dp, sends;  // of each call, on the streams of these names
 };
 
 /// Calls the plan's segments in this order on `stage`, without what they exchange with other stages (transfers on a
 /// channel); what waits for that waits for nothing.
-Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&);
+Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&,
+                   bool with_stretches = false);
 
 }  // namespace sim

@@ -16,12 +16,11 @@ namespace {
 using plan::Category;
 using plan::Pass;
 
-ShapeKey shape_of(const plan::Context& c, bool blocking) {
+ShapeKey shape_of(const plan::Context& c) {
   return {.schedule = c.strategy.schedule,
           .stages = c.pp,
           .chunks = c.vpp,
-          .microbatches = static_cast<int>(c.microbatches),
-          .blocking = blocking};
+          .microbatches = static_cast<int>(c.microbatches)};
 }
 
 const PassMemory& of_pass(const ChunkMemory& chunk, Pass pass) {
@@ -43,7 +42,8 @@ double time_of(PriceList& prices, Write write) {
 
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
 PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
-  return {cost.time, beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap)};
+  return {cost.time,      beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap),
+          cost.operators, beside.sections};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -51,9 +51,6 @@ void add(Rise& to, const Rise& more, std::int64_t times) {
   to.communication += more.communication * times;
   to.other += more.other * times;
 }
-
-/// Where the two levels were found to part from the operator level by several per cent (docs/search.md).
-constexpr double kCrowded = 0.15;  // of a link's time, taken by transfers of one direction
 
 }  // namespace
 
@@ -75,10 +72,11 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       book_(books.chunks.of(c_)),
       least_book_(c_.scatters_gradients ? books.chunks.of(least_c_) : book_),
       blocking_(c_.pp > 1 && !c_.overlap_p2p && c_.vpp == 1),
-      shape_(books.shapes.of(shape_of(c_, blocking_))),
+      host_waits_(!c_.overlap_p2p && job.framework.synchronizes_p2p),
+      shape_(books.shapes.of(shape_of(c_))),
       chunks_(plan::chunks_of(c_)) {
   if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
-  if (c_.pp > 1 && c_.scatter_gather) {
+  if (c_.pp > 1 && c_.scatter_gather && !host_waits_) {  // otherwise a part of the pass, behind the host's wait
     const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
     restore_ = prices.of(plan::Collective{plan::CollectiveKind::all_gather, whole, c_.tp_group}).si();
   }
@@ -228,15 +226,18 @@ double Draft::least_time() {
 
 bool Draft::agrees() {
   if (c_.strategy.zero == 2) return false;
-  if (c_.pp == 1) return true;
-  if (c_.scatters_gradients) return false;
-  if (blocking_) return true;
-  for (int kind = 0; kind < static_cast<int>(chunk_kinds_.size()); ++kind) {
-    if (chunks_[chunk_kinds_[kind].stage][chunk_kinds_[kind].index].layers == 0) continue;
-    const ChunkCost& cost = cost_of(kind, false);
-    if (2 * transfer_ > kCrowded * (cost.forward.time + cost.backward.time + cost.weights.time)) return false;
-  }
-  return true;
+  if (!c_.scatters_gradients) return true;
+  return c_.pp == 1 && !sums_pile_up();
+}
+
+/// Whether a microbatch's sums over replicas of shards fly longer than the passes that they fly beside.
+bool Draft::sums_pile_up() {
+  if (!c_.strategy.fsdp.sync_each_microbatch || c_.axes[plan::Axis::replicate].size == 1) return false;
+  const ChunkCost& cost = cost_of(kinds_.front().chunk_kinds.front(), false);
+  const std::int64_t parameters = plan::chunk_parameters(c_, chunks_.front().front()).total();
+  const std::int64_t bytes = parameters * c_.gradient_element / c_.axes[c_.shard_axis].size;
+  const plan::Collective sum{plan::CollectiveKind::all_reduce, bytes, c_.group(plan::Axis::replicate)};
+  return prices_.of(sum).si() > cost.forward.time + cost.backward.time;
 }
 
 /// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of
@@ -326,7 +327,7 @@ double Draft::step_time() {
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),
-               .host_waits = !c_.overlap_p2p && job_.framework.synchronizes_p2p};
+               .host_waits = host_waits_};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {
     for (int v = 0; v < c_.vpp; ++v) in.times.push_back(&times[kind][v]);

@@ -40,9 +40,9 @@ class Draft {
   /// Seconds that the step takes at the least: no step_time() is below.
   double least_time();
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
-  /// gradients that are scattered in each microbatch (zero 2) may pile up, where several stages gather units of
-  /// parameters, which meet microbatches under way in more ways than two levels know, and not where transfers between
-  /// stages crowd a link.
+  /// gradients that are scattered in each microbatch (zero 2) may pile up, nor their sums over replicas (zero 3 inside
+  /// groups), and not where several stages gather units of parameters, which meet microbatches under way in more ways
+  /// than two levels know.
   bool agrees();
   double step_time();
 
@@ -68,6 +68,7 @@ class Draft {
   const ChunkMemory& memory_of(int chunk_kind, bool least);
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
+  bool sums_pile_up();
   bool rehearses_exchanges() const;
   bool meets_transfers(plan::Axis) const;
   ChunkTimes times_of(const StageKind&, int chunk);
@@ -78,7 +79,8 @@ class Draft {
   const plan::Context c_, least_c_;  // the second: zero 2 and 3 taken away
   PriceList& prices_;
   ChunkBook &book_, &least_book_;
-  const bool blocking_;  // exchanges between stages
+  const bool blocking_;    // exchanges between stages
+  const bool host_waits_;  // for inputs
   std::shared_ptr<const PipelineShape> shape_;
   std::vector<std::vector<plan::Chunk>> chunks_;  // [stage][chunk]
   std::vector<int> kind_of_;                      // stage
