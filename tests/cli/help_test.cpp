@@ -16,9 +16,17 @@ using testing_support::content_of;
 using testing_support::forerun;
 using testing_support::ScratchFolder;
 
+/// Help in one line an option, whatever the terminal.
+std::string help(const std::string& subcommand) {
+  setenv("COLUMNS", "1000", 1);
+  const std::string out = forerun(subcommand + " --help").out;
+  unsetenv("COLUMNS");
+  return out;
+}
+
 /// As `forerun --help` lists them.
 std::vector<std::string> subcommands() {
-  std::istringstream lines(forerun("--help").out);
+  std::istringstream lines(help(""));
   std::vector<std::string> out;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("  ")) out.push_back(line.substr(2, line.find(' ', 2) - 2));
@@ -31,7 +39,7 @@ struct Example {
 };
 
 std::vector<Example> examples(const std::string& subcommand) {
-  std::istringstream lines(forerun(subcommand + " --help").out);
+  std::istringstream lines(help(subcommand));
   std::vector<Example> out;
   bool begun = false;
   for (std::string line; std::getline(lines, line);) {

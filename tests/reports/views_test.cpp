@@ -9,12 +9,13 @@
 #include "reports/scaling.h"
 #include "reports/search.h"
 #include "reports/text.h"
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 #include "tests/reports/sample.h"
 
 namespace {
 
 using testing_support::expect_golden;
+using testing_support::expect_view;
 using Status = result::ComparisonRow::Status;
 
 /// tp 4 fits, tp 2 needs 90 GB of 80, tp 3 is refused.
@@ -137,14 +138,14 @@ result::Explanation explanation() {
 TEST(Views, OfAPredictionInColourOnANarrowTerminal) {
   expect_golden("predict_in_colour.txt", reports::summary(sample::too_large(), {72, true}));
 }
-TEST(Views, OfAComparison) { expect_golden("compare.txt", reports::text(comparison())); }
+TEST(Views, OfAComparison) { expect_view("compare.txt", [](const reports::Style& s) { return reports::text(comparison(), s); }); }
 TEST(Views, OfAComparisonInColour) { expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true})); }
-TEST(Views, OfASearch) { expect_golden("search.txt", reports::text(search())); }
+TEST(Views, OfASearch) { expect_view("search.txt", [](const reports::Style& s) { return reports::text(search(), s); }); }
 TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
-TEST(Views, OfScaling) { expect_golden("scale.txt", reports::text(scaling())); }
-TEST(Views, OfLimits) { expect_golden("fit.txt", reports::text(limits())); }
-TEST(Views, OfACollective) { expect_golden("collective.txt", reports::collective_text(collective())); }
-TEST(Views, OfAnExplanation) { expect_golden("explain.txt", reports::text(explanation())); }
+TEST(Views, OfScaling) { expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); }); }
+TEST(Views, OfLimits) { expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); }); }
+TEST(Views, OfACollective) { expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); }); }
+TEST(Views, OfAnExplanation) { expect_view("explain.txt", [](const reports::Style& s) { return reports::text(explanation(), s); }); }
 TEST(Views, OfAnExplanationInColourOnAWideTerminal) {
   expect_golden("explain_in_colour.txt", reports::text(explanation(), {120, true}));
 }
