@@ -68,6 +68,8 @@ void lay_over(config::Value& job, const Arguments& args) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos) {
       faults.push_back({kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}});
+    } else if (const auto fault = without_its_map(kSet, entry.substr(0, equals))) {
+      faults.push_back(*fault);
     } else {
       set(entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
     }
@@ -99,6 +101,14 @@ base::InputError told_as_flags(const base::InputError& error, const std::string&
     if (flag != kJobFlags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + otherwise;
   }
   return base::InputError(std::move(faults));
+}
+
+std::optional<base::Fault> without_its_map(const std::string& option, const std::string& path) {
+  for (const JobFlag& flag : kJobFlags) {
+    const std::string whole = flag.path;
+    if (whole.ends_with('.' + path)) return base::Fault{option, "there is no field '" + path + "'", "did you mean " + whole + "?", {}};
+  }
+  return {};
 }
 
 std::vector<std::string> job_settings(const Arguments& args) {

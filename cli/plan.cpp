@@ -176,7 +176,7 @@ int run(const Arguments& args) {
 
 std::vector<Option> plan_options() {
   std::vector<Option> out{
-      {kCandidates, "NODE:COUNTS", "clusters: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1", true}};
+      {kCandidates, "NODE:COUNTS", "clusters, by nodes: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1; a gb200-nvl72 is one of a rack's 18 trays of 4 GPUs", true}};
   for (const PlanFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
   out.insert(out.end(), {{kSet, "PATH=VALUE", "any field of the plan: failures.repair=4h", true},
                          {"--fix", "KEY=VALUE", "a key of the strategy that is not searched: tp=8", true},

@@ -17,6 +17,8 @@ namespace {
 using result::Search;
 using result::SearchRow;
 
+constexpr double kWorthShowing = 0.85;  // of the memory of the one above: the front has many that are hardly smaller
+
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
@@ -61,11 +63,20 @@ std::string ties_text(const Search& s, const Style& style) {
 std::string front_text(const Search& s, const Style& style) {
   if (s.pareto.size() < 2) return "";
   std::string out = "\nTime against memory: no strategy takes less of both\n";
+  std::size_t between = 0;
+  std::int64_t shown = 0;
   for (const result::SearchTrade& t : s.pareto) {
+    const bool last = &t == &s.pareto.back();
+    if (shown > 0 && !last && static_cast<double>(t.peak_bytes) > kWorthShowing * static_cast<double>(shown)) {
+      ++between;
+      continue;
+    }
+    shown = t.peak_bytes;
     out +=
         paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
                   strategy_words(t.strategy), style.columns);
   }
+  if (between > 0) out += fmt::format("      and {} between these, a little smaller than the one above (--json -)\n", between);
   return out;
 }
 

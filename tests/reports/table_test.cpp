@@ -68,7 +68,7 @@ TEST(Table, AColumnThatStaysGoesBelowWithTheOneBeforeIt) {
   using enum reports::Column::Kind;
   Table table(0, {{"name", text, 0}, {"cost", number, 6}, {"80 %", number, 6, 1, true}});
   table.add({"a name of 19 columns", "1 $", "2 $"});
-  EXPECT_EQ(table.text({26, false}),
+  EXPECT_EQ(table.text({25, false}),
             "name\n"
             "     cost 80 %\n"
             "a name of 19 columns\n"
