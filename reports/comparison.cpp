@@ -52,9 +52,10 @@ class View {
     }
     if (rank == 0) return inked("Nothing fits.", Ink::red, style_) + '\n';
     const bool by_time = c_.order == Comparison::Order::step_time;
-    return fmt::format("Best first, by {}\n\n",
-                       by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)") +
-           table.text(style_);
+    return paragraph("Best first, by ",
+                     by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)",
+                     style_.columns) +
+           '\n' + table.text(style_);
   }
 
   std::string too_large() const {
