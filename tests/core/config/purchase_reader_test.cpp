@@ -115,8 +115,9 @@ TEST(PurchaseMessages, SlipsAreToldWithTheirPlace) {
   EXPECT_EQ(message_of(kSound + "budget: 5M\n"),
             "plan.yaml:4:9: error: budget: '5M' has no currency\n"
             "  mend: write US dollars, such as $5M (in single quotes on a command line) or 5MUSD");
-  EXPECT_TRUE(message_of("model: llama3-8b\ntokens: 2\ncandidates: [{node: dgx-h100, nodes: 4}]\n")
-                  .starts_with("plan.yaml:2:1: error: tokens: 2 are fewer than one step takes, 4,194,304"));
+  EXPECT_EQ(message_of("model: llama3-8b\ntokens: 2\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
+            "plan.yaml:2:9: error: tokens: 2 are fewer than one step takes, 4,194,304\n"
+            "  mend: write how many tokens, such as 15e12 or 15T");
   EXPECT_EQ(message_of("model: llama3-8b\ntokens: lots\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
             "plan.yaml:2:9: error: tokens: 'lots' is not a number of tokens\n"
             "  mend: write how many tokens, such as 15e12 or 15T, or chinchilla");
