@@ -59,13 +59,14 @@ std::string help_of(const Command& command, int columns) {
   }
   std::size_t width = 0;
   for (const auto& [left, right] : rows) width = std::max(width, left.size());
-  for (const auto& [left, right] : rows) out += reports::paragraph(fmt::format("  {:<{}}  ", left, width), right, columns);
+  for (const auto& [left, right] : rows)
+    out += reports::paragraph(fmt::format("  {:<{}}  ", left, width), right, columns);
   if (!command.notes.empty()) out += '\n' + notes(command.notes, columns);
   if (!command.examples.empty()) out += "\nexamples:\n";
   for (const Example& example : command.examples) {
     out += shell_line(example.line, columns) +
-           reports::paragraph("      ",
-                              example.does + (example.needs.empty() ? "" : " (needs " + example.needs + ")"), columns);
+           reports::paragraph("      ", example.does + (example.needs.empty() ? "" : " (needs " + example.needs + ")"),
+                              columns);
   }
   return out;
 }

@@ -54,7 +54,8 @@ std::string report(const config::KinetoTrace& trace, const std::string& target) 
                        base::human(base::Seconds(trace::seconds(step.length))),
                        base::with_commas(static_cast<long long>(step.kernels)));
   }
-  for (const std::string& note : trace.recorded.notes) out += reports::paragraph("note: ", note, stdout_style().columns);
+  for (const std::string& note : trace.recorded.notes)
+    out += reports::paragraph("note: ", note, stdout_style().columns);
   return out + fmt::format("wrote the one marked * to {}\nforerun explain JOB --against {}\n", target, target);
 }
 

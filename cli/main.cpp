@@ -37,8 +37,8 @@ std::string help(int columns) {
                    "`forerun SUBCOMMAND --help` shows its options, `forerun help --man` all of it as a manual page; "
                    "`forerun --version` the version.",
                    columns) +
-         paragraph("exit codes: ",
-                   "0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed", columns);
+         paragraph("exit codes: ", "0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed",
+                   columns);
 }
 
 const Command& command_named(const std::string& name) {

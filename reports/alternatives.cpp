@@ -49,8 +49,12 @@ Cell memory(const Prediction& p) {
 
 std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
   using enum Column::Kind;
-  Table table(2, {{"", text, width}, {"step time", number, 11}, {"", number, 9, 1, true}, {"tokens/s", number, 13},
-                  {"MFU", number, 8}, {"memory", text, 0, 2}});
+  Table table(2, {{"", text, width},
+                  {"step time", number, 11},
+                  {"", number, 9, 1, true},
+                  {"tokens/s", number, 13},
+                  {"MFU", number, 8},
+                  {"memory", text, 0, 2}});
   const double before = rows.front().step->step_time_s;
   for (const Row& row : rows) {
     const Prediction& p = *row.step;

@@ -59,8 +59,13 @@ std::string signed_share(double value) { return fmt::format("{:+.1f} %", value *
 
 std::string collective_text(const result::CollectiveTable& t, const Style& style) {
   using enum Column::Kind;
-  Table table(0, {{"size", number, 12}, {"time us", number, 14}, {"algbw", number, 10}, {"busbw", number, 10},
-                  {"algorithm", text, 11, 2}, {"protocol", text, 11, 2}, {"curve", text, 0, 2}});
+  Table table(0, {{"size", number, 12},
+                  {"time us", number, 14},
+                  {"algbw", number, 10},
+                  {"busbw", number, 10},
+                  {"algorithm", text, 11, 2},
+                  {"protocol", text, 11, 2},
+                  {"curve", text, 0, 2}});
   for (const result::CollectiveRow& row : t.rows) {
     table.add({size_text(row.bytes), fmt::format("{:.2f}", row.time_s * kMicro),
                fmt::format("{:.2f}", row.algbw / kGiga), fmt::format("{:.2f}", row.busbw / kGiga), row.algorithm,
@@ -108,9 +113,15 @@ std::string collective_json(const result::CollectiveTable& t) {
 
 std::string collectives_text(const result::CollectiveValidation& v, const Style& style) {
   using enum Column::Kind;
-  Table table(0, {{"node", text, 16}, {"nodes", number, 6}, {"operation", text, 15, 2}, {"rows", number, 6},
-                  {"below", number, 9, 1, true}, {"signed", number, 9, 1, true}, {"rows", number, 7},
-                  {"from", number, 9, 1, true}, {"signed", number, 9, 1, true}});
+  Table table(0, {{"node", text, 16},
+                  {"nodes", number, 6},
+                  {"operation", text, 15, 2},
+                  {"rows", number, 6},
+                  {"below", number, 9, 1, true},
+                  {"signed", number, 9, 1, true},
+                  {"rows", number, 7},
+                  {"from", number, 9, 1, true},
+                  {"signed", number, 9, 1, true}});
   const auto add = [&](const std::string& node, const std::string& nodes, const std::string& op,
                        const result::CollectiveFigures& small, const result::CollectiveFigures& large) {
     std::vector<Cell> cells{node, nodes, op};

@@ -37,9 +37,16 @@ class View {
 
   std::string fitting() const {
     using enum Column::Kind;
-    Table table(0, {{"", number, 4}, {"", text, width_, 2}, {"step time", number, 10}, {"of best", number, 9},
-                    {"tokens/s/GPU", number, 14}, {"MFU", number, 9}, {"exposed", number, 9}, {"peak", number, 10},
-                    {"of GPU", number, 8, 1, true}, {"bubble", number, 9}});
+    Table table(0, {{"", number, 4},
+                    {"", text, width_, 2},
+                    {"step time", number, 10},
+                    {"of best", number, 9},
+                    {"tokens/s/GPU", number, 14},
+                    {"MFU", number, 9},
+                    {"exposed", number, 9},
+                    {"peak", number, 10},
+                    {"of GPU", number, 8, 1, true},
+                    {"bubble", number, 9}});
     int rank = 0;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       const Prediction& p = c_.rows[i].prediction;
@@ -53,8 +60,7 @@ class View {
     if (rank == 0) return inked("Nothing fits.", Ink::red, style_) + '\n';
     const bool by_time = c_.order == Comparison::Order::step_time;
     return paragraph("Best first, by ",
-                     by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)",
-                     style_.columns) +
+                     by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", style_.columns) +
            '\n' + table.text(style_);
   }
 

@@ -61,18 +61,19 @@ std::string head(const StepDifference& d, const Style& style) {
       static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
   const std::string off = fmt::format("{} ({:+.1f} %)", signed_seconds(d.difference_ps()), share * 100);
   return out + '\n' +
-         paragraph("",
-                   fmt::format("Step time {} predicted, {} measured: {}", seconds(d.predicted_ps),
-                               seconds(d.measured_ps),
-                               inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style)),
-                   style.columns);
+         paragraph(
+             "",
+             fmt::format("Step time {} predicted, {} measured: {}", seconds(d.predicted_ps), seconds(d.measured_ps),
+                         inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style)),
+             style.columns);
 }
 
 std::string sentences(const StepDifference& d, const Style& style) {
   const Findings found = findings(d);
   std::string out;
   for (const std::string& line : found.apart) out += paragraph("  ", line, style.columns);
-  if (!found.close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close, style.columns);
+  if (!found.close.empty())
+    out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close, style.columns);
   return out;
 }
 
@@ -89,9 +90,14 @@ std::string time_or_nothing(const OperatorTime& time, std::int64_t OperatorTime:
 
 std::string families(const StepDifference& d, const Style& style) {
   using enum Column::Kind;
-  Table table(2, {{"where the time goes", text, 30}, {"count", number, 8}, {"predicted", number, 10},
-                  {"measured", number, 10, 1, true}, {"ratio", number, 9, 1, true}, {"predicted", number, 10},
-                  {"measured", number, 10, 1, true}, {"difference", number, 11, 1, true}});
+  Table table(2, {{"where the time goes", text, 30},
+                  {"count", number, 8},
+                  {"predicted", number, 10},
+                  {"measured", number, 10, 1, true},
+                  {"ratio", number, 9, 1, true},
+                  {"predicted", number, 10},
+                  {"measured", number, 10, 1, true},
+                  {"difference", number, 11, 1, true}});
   table.add_above({"", "", "", "", "busy, hidden or not", "", "", "of the step"});
   for (const DifferencePart& part : d.families) {
     if (is_nothing(part)) continue;
@@ -101,7 +107,8 @@ std::string families(const StepDifference& d, const Style& style) {
                time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
                time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps())});
   }
-  table.add({"step", "", "", "", "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps())});
+  table.add(
+      {"step", "", "", "", "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps())});
   return '\n' + table.text(style);
 }
 
@@ -122,8 +129,14 @@ std::string rows(Table table, const std::vector<DifferencePart>& parts, std::siz
 /// The two tables of operators stand below one another.
 Table beside(const char* name, const char* count, const char* ratio) {
   using enum Column::Kind;
-  return {2, {{name, text, 36}, {"phase", text, 9}, {count, number, 8}, {"predicted", number, 11},
-              {"measured", number, 11, 1, true}, {ratio, number, 9}, {"difference", number, 12, 1, true}}};
+  return {2,
+          {{name, text, 36},
+           {"phase", text, 9},
+           {count, number, 8},
+           {"predicted", number, 11},
+           {"measured", number, 11, 1, true},
+           {ratio, number, 9},
+           {"difference", number, 12, 1, true}}};
 }
 
 std::string operators(const StepDifference& d, const Style& style) {
@@ -131,27 +144,36 @@ std::string operators(const StepDifference& d, const Style& style) {
       beside("operators, one of each", "count", "ratio"), d.parts, kMostParts, style,
       [](const DifferencePart& part) { return !is_gap(part) && !is_nothing(part); },
       [](const DifferencePart& part) {
-        return std::vector<Cell>{part.name,           part.phase,       count_text(part), each(part.predicted),
-                                 each(part.measured), ratio_text(part), signed_seconds(part.difference_ps())};
+        return std::vector<Cell>{part.name,
+                                 part.phase,
+                                 count_text(part),
+                                 each(part.predicted),
+                                 each(part.measured),
+                                 ratio_text(part),
+                                 signed_seconds(part.difference_ps())};
       });
 }
 
 std::string gaps(const StepDifference& d, const Style& style) {
-  return rows(beside("idle before, waiting in", "", ""), d.parts, kMostGaps, style, is_gap, [](const DifferencePart& part) {
-    return std::vector<Cell>{(part.kind == Kind::idle ? "before " : "in ") + part.name,
-                             part.phase,
-                             "",
-                             seconds(part.predicted.in_step_ps),
-                             seconds(part.measured.in_step_ps),
-                             "",
-                             signed_seconds(part.difference_ps())};
-  });
+  return rows(beside("idle before, waiting in", "", ""), d.parts, kMostGaps, style, is_gap,
+              [](const DifferencePart& part) {
+                return std::vector<Cell>{(part.kind == Kind::idle ? "before " : "in ") + part.name,
+                                         part.phase,
+                                         "",
+                                         seconds(part.predicted.in_step_ps),
+                                         seconds(part.measured.in_step_ps),
+                                         "",
+                                         signed_seconds(part.difference_ps())};
+              });
 }
 
 std::string kernels(const StepDifference& d, const Style& style) {
   using enum Column::Kind;
-  const Table table(2, {{"measured kernels", text, 20}, {"count", number, 8}, {"each", number, 11},
-                        {"all", number, 11}, {"name", text, 0, 2}});
+  const Table table(2, {{"measured kernels", text, 20},
+                        {"count", number, 8},
+                        {"each", number, 11},
+                        {"all", number, 11},
+                        {"name", text, 0, 2}});
   return rows(
       table, d.kernels, kMostParts, style, [](const DifferencePart&) { return true; },
       [](const DifferencePart& part) {
@@ -198,7 +220,8 @@ std::string summary(const StepDifference& d, const Style& style) {
 }
 
 std::string text(const StepDifference& d, const Style& style) {
-  return head(d, style) + sentences(d, style) + families(d, style) + operators(d, style) + gaps(d, style) + kernels(d, style) + notes(d, style);
+  return head(d, style) + sentences(d, style) + families(d, style) + operators(d, style) + gaps(d, style) +
+         kernels(d, style) + notes(d, style);
 }
 
 }  // namespace reports

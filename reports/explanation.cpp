@@ -22,7 +22,7 @@ using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
-constexpr double kLeastSaved = 0.0005;  // of the step: less shows as 0.0 %
+constexpr double kLeastSaved = 0.0005;     // of the step: less shows as 0.0 %
 constexpr int kBarAt = 49, kMostBar = 40;  // columns
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
@@ -64,8 +64,14 @@ std::string rate(const PathOperator& op) {
 
 std::string operators(const Explanation& e, const Style& style) {
   using enum Column::Kind;
-  Table table(2, {{"operators on it", text, 34}, {"phase", text, 9}, {"count", number, 7}, {"time", number, 9},
-                  {"share", number, 8}, {"mean", number, 9}, {"rate", number, 13}, {"of peak", number, 8, 1, true}});
+  Table table(2, {{"operators on it", text, 34},
+                  {"phase", text, 9},
+                  {"count", number, 7},
+                  {"time", number, 9},
+                  {"share", number, 8},
+                  {"mean", number, 9},
+                  {"rate", number, 13},
+                  {"of peak", number, 8, 1, true}});
   double shown = 0;
   std::size_t at = 0;
   for (; at < e.operators.size() && at < kMostOperators; ++at) {

@@ -58,16 +58,24 @@ void add(const HoldoutChoice& choice, Table& table, const Style& style) {
 
 std::string holdout_text(const Holdout& holdout, const Style& style) {
   using enum Column::Kind;
-  Table groups(0, {{"Left out, by " + holdout.key, text, 32}, {"rows", number, 6}, {"catalogue", number, 11},
-                   {"in-sample", number, 11}, {"held out", number, 10}, {"signed", number, 10}, {"in 80%", number, 9},
+  Table groups(0, {{"Left out, by " + holdout.key, text, 32},
+                   {"rows", number, 6},
+                   {"catalogue", number, 11},
+                   {"in-sample", number, 11},
+                   {"held out", number, 10},
+                   {"signed", number, 10},
+                   {"in 80%", number, 9},
                    {"without", number, 9}});
   for (const HoldoutGroup& group : holdout.groups) {
     groups.add(cells(group.name, std::to_string(group.rows), group));
     groups.add_lines(changes(holdout, group, style));
   }
   groups.add(cells(fmt::format("mean of {}", holdout.groups.size()), "", holdout));
-  Table choices(0, {{"Mean of medians by alternative", text, 32}, {"rows", number, 6}, {"catalogue", number, 11},
-                    {"in-sample", number, 11}, {"", text, 0, 3}});
+  Table choices(0, {{"Mean of medians by alternative", text, 32},
+                    {"rows", number, 6},
+                    {"catalogue", number, 11},
+                    {"in-sample", number, 11},
+                    {"", text, 0, 3}});
   for (const HoldoutChoice& choice : holdout.choices) add(choice, choices, style);
   std::string out = groups.text(style);
   out += fmt::format("\nHeld out over in-sample: {:.3f}\n\n", holdout.ratio);

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "core/result/holdout.h"
-#include "reports/style.h"
 #include "reports/json_object.h"
+#include "reports/style.h"
 
 namespace reports {
 

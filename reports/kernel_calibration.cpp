@@ -46,9 +46,18 @@ std::string listed(const std::vector<std::string>& lines, const Style& style) {
 
 std::string kernel_calibration_text(const result::KernelCalibration& report, const Style& style) {
   using enum Column::Kind;
-  Table table(0, {{"calibration", text, 13}, {"curve", text, 22}, {"rows of", text, 30}, {"rows", number, 7},
-                  {"", number, 8}, {"", number, 8, 1, true}, {"", number, 7, 1, true}, {"", number, 7, 1, true},
-                  {"", number, 10}, {"", number, 8, 1, true}, {"", number, 7, 1, true}, {"", number, 7, 1, true},
+  Table table(0, {{"calibration", text, 13},
+                  {"curve", text, 22},
+                  {"rows of", text, 30},
+                  {"rows", number, 7},
+                  {"", number, 8},
+                  {"", number, 8, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 10},
+                  {"", number, 8, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 7, 1, true},
                   {"", text, 0, 2}});
   table.add_above({"", "", "", "", "", "", "", "before", "", "", "", "after"});
   for (const result::CurveFit& one : report.curves) {
@@ -69,8 +78,7 @@ std::string kernel_calibration_text(const result::KernelCalibration& report, con
                 style.columns);
   if (!report.followed.empty())
     out += "\nassumed as another curve, and changed with it:\n" + listed(report.followed, style);
-  if (!report.assumed.empty())
-    out += "\nno row to fit to, assumed:\n" + listed(report.assumed, style);
+  if (!report.assumed.empty()) out += "\nno row to fit to, assumed:\n" + listed(report.assumed, style);
   if (!report.left_out.empty()) out += "\nrows left out:\n";
   for (const auto& [why, rows] : report.left_out) out += paragraph(fmt::format("{:>8}  ", rows), why, style.columns);
   return out;

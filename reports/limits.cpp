@@ -87,8 +87,14 @@ std::string text(const Limits& all, const Style& style) {
                    style.columns) +
          '\n';
   using enum Column::Kind;
-  Table table(2, {{"", text, 12}, {"given", number, 11}, {"fits", number, 11}, {"", text, 10}, {"params", number, 9},
-                  {"step time", number, 11}, {"MFU", number, 9}, {"memory", text, 0, 2}});
+  Table table(2, {{"", text, 12},
+                  {"given", number, 11},
+                  {"fits", number, 11},
+                  {"", text, 10},
+                  {"params", number, 9},
+                  {"step time", number, 11},
+                  {"MFU", number, 9},
+                  {"memory", text, 0, 2}});
   for (const Limit& limit : all.limits) add(limit, table, style);
   return out + table.text(style) + settings(all, style);
 }

@@ -12,8 +12,13 @@ namespace reports {
 std::string network_import_text(const result::NetworkImport& import, const Style& style) {
   const auto size = [](std::int64_t bytes) { return base::human(base::Bytes(static_cast<double>(bytes))); };
   using enum Column::Kind;
-  Table table(0, {{"collective", text, 16}, {"rows", number, 6}, {"from", number, 12}, {"to", number, 12},
-                  {"ranks", number, 10}, {"median", number, 12}, {"spread", number, 10}});
+  Table table(0, {{"collective", text, 16},
+                  {"rows", number, 6},
+                  {"from", number, 12},
+                  {"to", number, 12},
+                  {"ranks", number, 10},
+                  {"median", number, 12},
+                  {"spread", number, 10}});
   for (const result::ImportedCollective& one : import.fitted) {
     const std::string ranks = one.fewest_ranks == one.most_ranks
                                   ? std::to_string(one.most_ranks)

@@ -49,12 +49,13 @@ std::string verdict(const PurchaseRow& row) {
 
 void add(const Purchase& p, std::size_t i, int width, Table& table, const Style& style) {
   const PurchaseRow& row = p.rows[i];
-  const std::string name =
-      std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "* " : "  ") + row.candidate;
+  const std::string name = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "* " : "  ") + row.candidate;
   if (!row.refused.empty()) {
-    return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "refused: " + row.refused, style.columns));
+    return table.add_lines(
+        paragraph(fmt::format("{:<{}}  ", name, width + 3), "refused: " + row.refused, style.columns));
   }
-  if (!row.fits) return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits", style.columns));
+  if (!row.fits)
+    return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits", style.columns));
   const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
   std::vector<Cell> cells{name,
                           base::with_commas(row.gpus),
@@ -75,11 +76,19 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
 std::string table(const Purchase& p, const Style& style) {
   using enum Column::Kind;
   const int width = name_columns(p);
-  Table rows(0, {{"", text, width + 3}, {"GPUs", number, 6}, {"days", number, 9}, {"80 %", number, 16, 1, true}, {"cost", number, 9},
-                 {"80 %", number, 19, 1, true}, {"MWh", number, 8}, {"tokens/$", number, 9}, {"goodput", number, 9},
+  Table rows(0, {{"", text, width + 3},
+                 {"GPUs", number, 6},
+                 {"days", number, 9},
+                 {"80 %", number, 16, 1, true},
+                 {"cost", number, 9},
+                 {"80 %", number, 19, 1, true},
+                 {"MWh", number, 8},
+                 {"tokens/$", number, 9},
+                 {"goodput", number, 9},
                  {"", text, 0, 2}});
   for (std::size_t i = 0; i < p.rows.size(); ++i) add(p, i, width, rows, style);
-  return rows.text(style) + paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns);
+  return rows.text(style) +
+         paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns);
 }
 
 std::string strategies(const Purchase& p, const Style& style) {

@@ -26,8 +26,15 @@ constexpr int kGauge = 20;  // cells
 
 Table points() {
   using enum Column::Kind;
-  return {2, {{"GPUs", number, 7}, {"batch", number, 9}, {"step time", number, 11}, {"tokens/s", number, 14},
-              {"MFU", number, 9}, {"efficiency", number, 10}, {"", drawing, kGauge}, {"", text, 0, 2}}};
+  return {2,
+          {{"GPUs", number, 7},
+           {"batch", number, 9},
+           {"step time", number, 11},
+           {"tokens/s", number, 14},
+           {"MFU", number, 9},
+           {"efficiency", number, 10},
+           {"", drawing, kGauge},
+           {"", text, 0, 2}}};
 }
 
 void add(const ScalingPoint& point, Table& table, const Style& style) {

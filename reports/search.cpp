@@ -25,8 +25,13 @@ std::string counted(std::int64_t value) { return base::with_commas(value); }
 std::string results_text(const Search& s, const Style& style) {
   if (s.results.empty()) return inked("Nothing fits.", Ink::red, style) + '\n';
   using enum Column::Kind;
-  Table table(0, {{"", number, 5}, {"step time", number, 11}, {"of best", number, 9}, {"MFU", number, 9},
-                  {"peak", number, 10}, {"of GPU", number, 8}, {"", text, 0, 2}});
+  Table table(0, {{"", number, 5},
+                  {"step time", number, 11},
+                  {"of best", number, 9},
+                  {"MFU", number, 9},
+                  {"peak", number, 10},
+                  {"of GPU", number, 8},
+                  {"", text, 0, 2}});
   const double best = s.results.front().prediction.step_time_s;
   int rank = 0;
   for (const SearchRow& row : s.results) {
@@ -76,7 +81,8 @@ std::string front_text(const Search& s, const Style& style) {
         paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
                   strategy_words(t.strategy), style.columns);
   }
-  if (between > 0) out += fmt::format("      and {} between these, a little smaller than the one above (--json -)\n", between);
+  if (between > 0)
+    out += fmt::format("      and {} between these, a little smaller than the one above (--json -)\n", between);
   return out;
 }
 
@@ -128,8 +134,8 @@ std::string looked_at(const Search& s, const Style& style) {
 }  // namespace
 
 std::string text(const Search& s, const Style& style) {
-  std::string out = paragraph("", s.job, style.columns) + '\n' + results_text(s, style) + ties_text(s, style) + money_text(s, style) + front_text(s, style) +
-                    looked_at(s, style);
+  std::string out = paragraph("", s.job, style.columns) + '\n' + results_text(s, style) + ties_text(s, style) +
+                    money_text(s, style) + front_text(s, style) + looked_at(s, style);
   std::vector<std::string> warnings;
   for (const auto& row : s.results) {
     warnings.insert(warnings.end(), row.prediction.warnings.begin(), row.prediction.warnings.end());

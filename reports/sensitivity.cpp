@@ -55,8 +55,13 @@ std::string sentences(const Sensitivity& s) {
 
 Table inputs() {
   using enum Column::Kind;
-  return {2, {{"input", text, 34}, {"value", number, 13}, {"elasticity ", number, 12}, {"+10 % buys", number, 19},
-              {"doubt", number, 8}, {"from", text, 0, 2}}};
+  return {2,
+          {{"input", text, 34},
+           {"value", number, 13},
+           {"elasticity ", number, 12},
+           {"+10 % buys", number, 19},
+           {"doubt", number, 8},
+           {"from", text, 0, 2}}};
 }
 
 std::vector<Cell> row(const Sensitivity& s, const InputEffect& e) {
@@ -91,9 +96,9 @@ constexpr const char* kLegend =
 std::string text(const Sensitivity& s, const Style& style) {
   std::string out = paragraph("", s.job, style.columns) + fmt::format("\nStep time {}\n", seconds(s.step_time_s));
   if (!s.fits)
-    out += paragraph(
-        "", inked("It does not fit", Ink::red, style) + " into the GPUs' memory (forerun predict says why).",
-        style.columns);
+    out +=
+        paragraph("", inked("It does not fit", Ink::red, style) + " into the GPUs' memory (forerun predict says why).",
+                  style.columns);
   if (!(s.step_time_s > 0)) return out;
   out += sentences(s);
   Table table = inputs();

@@ -10,8 +10,8 @@ namespace {
 
 using Kind = Column::Kind;
 
-constexpr int kLeastText = 16;    // columns to which a text is broken before anything stands below
-constexpr int kBelowIndent = 4;   // of a row's further lines
+constexpr int kLeastText = 16;   // columns to which a text is broken before anything stands below
+constexpr int kBelowIndent = 4;  // of a row's further lines
 
 /// Widths with the room before them; those of columns that are not shown are 0.
 struct Shape {
@@ -86,7 +86,8 @@ class Shaper {
     const std::size_t to = line + 1 < shape_.begins.size() ? shape_.begins[line + 1] : columns_.size();
     for (std::size_t i = from; i < to; ++i) {
       const int left = room(line) - total(from, to);
-      if (columns_[i].kind == Kind::text) shape_.widths[i] += std::clamp(needed(i) - shape_.widths[i], 0, std::max(0, left));
+      if (columns_[i].kind == Kind::text)
+        shape_.widths[i] += std::clamp(needed(i) - shape_.widths[i], 0, std::max(0, left));
     }
   }
 

@@ -16,9 +16,9 @@ struct Column {
 
   std::string title;
   Kind kind = Kind::number;
-  int width = 0;        // wished; the room before a number counts
-  int gap = 1;          // least room before it; the first has none
-  bool stays = false;   // on the line of the column before it
+  int width = 0;       // wished; the room before a number counts
+  int gap = 1;         // least room before it; the first has none
+  bool stays = false;  // on the line of the column before it
 };
 
 struct Cell {

@@ -84,8 +84,8 @@ std::string headline(const Prediction& p, const Style& style) {
     model += fmt::format(" of the bf16 peak, {} of the precision's own", percent(p.mfu_of_precision));
   }
   out += field("Model FLOPs", model, style);
-  out += field("Hardware FLOPs", fmt::format("{:.1f} TFLOP/s per GPU, HFU {}", p.hardware_tflops_per_gpu, percent(p.hfu)),
-               style);
+  out += field("Hardware FLOPs",
+               fmt::format("{:.1f} TFLOP/s per GPU, HFU {}", p.hardware_tflops_per_gpu, percent(p.hfu)), style);
   return out + field("Pipeline bubble", percent(p.bubble_fraction), style);
 }
 
@@ -165,7 +165,10 @@ std::string memory(const Prediction& p, const Style& style) {
 
 std::string communication(const Prediction& p, const Style& style) {
   using enum Column::Kind;
-  Table table(2, {{"axis", text, 12}, {"calls", number, 10}, {"payload", number, 12}, {"time", number, 12},
+  Table table(2, {{"axis", text, 12},
+                  {"calls", number, 10},
+                  {"payload", number, 12},
+                  {"time", number, 12},
                   {"bus bandwidth", number, 16}});
   bool any = false;
   for (const result::Communication& axis : p.communication) {
@@ -216,9 +219,9 @@ std::string provenance(const Prediction& p, const Style& style) {
 }  // namespace
 
 std::string summary(const Prediction& p, const Style& style) {
-  return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p, style) + does_not_fit(p, style) +
-         listed("Warnings", p.warnings, style) + listed("Assumed where the job says nothing", p.assumptions, style) +
-         provenance(p, style);
+  return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p, style) +
+         does_not_fit(p, style) + listed("Warnings", p.warnings, style) +
+         listed("Assumed where the job says nothing", p.assumptions, style) + provenance(p, style);
 }
 
 }  // namespace reports

@@ -9,10 +9,10 @@
 namespace reports {
 
 std::string training_run_text(const result::TrainingRun& run, const Style& style) {
-  std::string out =
-      paragraph("", fmt::format("{} on {} rank{} of the CPU, in double: {} parameters, {} tokens", run.model, run.ranks,
-                                run.ranks == 1 ? "" : "s", run.parameters, run.tokens),
-                style.columns);
+  std::string out = paragraph("",
+                              fmt::format("{} on {} rank{} of the CPU, in double: {} parameters, {} tokens", run.model,
+                                          run.ranks, run.ranks == 1 ? "" : "s", run.parameters, run.tokens),
+                              style.columns);
   out += fmt::format("{:>6}{:>12}{:>16}\n", "step", "loss", "gradient norm");
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const result::TrainedStep& step = run.steps[i];

@@ -33,8 +33,17 @@ std::string stem(const std::string& file) { return std::filesystem::path(file).s
 
 Table figures_by(const std::string& title) {
   using enum Column::Kind;
-  return {0, {{title, text, 28}, {"rows", number, 5}, {"refused", number, 8}, {"median", number, 9}, {"signed", number, 9},
-              {"p90", number, 8}, {"MAPE", number, 8}, {"in 80%", number, 8}, {"memory", number, 8}, {"fits", number, 8}}};
+  return {0,
+          {{title, text, 28},
+           {"rows", number, 5},
+           {"refused", number, 8},
+           {"median", number, 9},
+           {"signed", number, 9},
+           {"p90", number, 8},
+           {"MAPE", number, 8},
+           {"in 80%", number, 8},
+           {"memory", number, 8},
+           {"fits", number, 8}}};
 }
 
 void add(Table& table, const std::string& name, const std::string& rows, const std::string& refused,

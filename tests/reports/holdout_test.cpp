@@ -30,7 +30,9 @@ result::Holdout sample() {
   return h;
 }
 
-TEST(HoldoutText, NamesWhatTheOthersWouldChange) { expect_view("holdout.txt", [](const reports::Style& s) { return reports::holdout_text(sample(), s); }); }
+TEST(HoldoutText, NamesWhatTheOthersWouldChange) {
+  expect_view("holdout.txt", [](const reports::Style& s) { return reports::holdout_text(sample(), s); });
+}
 
 TEST(HoldoutJson, StandsInTheValidation) {
   const result::Holdout h = sample();

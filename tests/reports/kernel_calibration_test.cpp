@@ -36,7 +36,8 @@ result::KernelCalibration sample() {
 }
 
 TEST(KernelCalibrationText, IsOneReadableTable) {
-  testing_support::expect_view("calibrate.txt", [](const reports::Style& s) { return reports::kernel_calibration_text(sample(), s); });
+  testing_support::expect_view("calibrate.txt",
+                               [](const reports::Style& s) { return reports::kernel_calibration_text(sample(), s); });
 }
 
 TEST(KernelCalibrationJson, HoldsTheSameFigures) {

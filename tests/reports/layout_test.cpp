@@ -51,8 +51,8 @@ TEST(Paragraph, AWordLongerThanTheLineIsBrokenBehindAMarkOrAnywhere) {
 TEST(Paragraph, BeginsBelowAFirstThatLeavesLessThanThirtyColumns) {
   // 30 beside 30 are 60; one column more does not leave enough, unless the text needs less.
   const std::string first(30, 'f'), text = "some words that need more than thirty columns";
-  EXPECT_EQ(reports::paragraph(first, text, 60), first + "some words that need more than\n" + std::string(30, ' ') +
-                                                     "thirty columns\n");
+  EXPECT_EQ(reports::paragraph(first, text, 60),
+            first + "some words that need more than\n" + std::string(30, ' ') + "thirty columns\n");
   EXPECT_EQ(reports::paragraph(first, text, 59), first + "\n      " + text + '\n');
   EXPECT_EQ(reports::paragraph(first, "short", 59), first + "short\n");
 }

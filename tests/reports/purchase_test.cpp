@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/money.h"
-#include "tests/reports/view.h"
 #include "tests/reports/purchase_sample.h"
+#include "tests/reports/view.h"
 
 namespace {
 

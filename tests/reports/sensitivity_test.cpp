@@ -27,7 +27,9 @@ result::Sensitivity sample() {
   return s;
 }
 
-TEST(SensitivityText, IsWhatIsPrinted) { testing_support::expect_view("sensitivity.txt", [](const reports::Style& s) { return reports::text(sample(), s); }); }
+TEST(SensitivityText, IsWhatIsPrinted) {
+  testing_support::expect_view("sensitivity.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
+}
 
 TEST(SensitivityText, WhatShowsAsNothingIsCounted) {
   const std::string text = reports::text(sample());

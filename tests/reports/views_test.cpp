@@ -9,8 +9,8 @@
 #include "reports/scaling.h"
 #include "reports/search.h"
 #include "reports/text.h"
-#include "tests/reports/view.h"
 #include "tests/reports/sample.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -138,14 +138,26 @@ result::Explanation explanation() {
 TEST(Views, OfAPredictionInColourOnANarrowTerminal) {
   expect_golden("predict_in_colour.txt", reports::summary(sample::too_large(), {72, true}));
 }
-TEST(Views, OfAComparison) { expect_view("compare.txt", [](const reports::Style& s) { return reports::text(comparison(), s); }); }
+TEST(Views, OfAComparison) {
+  expect_view("compare.txt", [](const reports::Style& s) { return reports::text(comparison(), s); });
+}
 TEST(Views, OfAComparisonInColour) { expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true})); }
-TEST(Views, OfASearch) { expect_view("search.txt", [](const reports::Style& s) { return reports::text(search(), s); }); }
+TEST(Views, OfASearch) {
+  expect_view("search.txt", [](const reports::Style& s) { return reports::text(search(), s); });
+}
 TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
-TEST(Views, OfScaling) { expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); }); }
-TEST(Views, OfLimits) { expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); }); }
-TEST(Views, OfACollective) { expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); }); }
-TEST(Views, OfAnExplanation) { expect_view("explain.txt", [](const reports::Style& s) { return reports::text(explanation(), s); }); }
+TEST(Views, OfScaling) {
+  expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
+}
+TEST(Views, OfLimits) {
+  expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); });
+}
+TEST(Views, OfACollective) {
+  expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); });
+}
+TEST(Views, OfAnExplanation) {
+  expect_view("explain.txt", [](const reports::Style& s) { return reports::text(explanation(), s); });
+}
 TEST(Views, OfAnExplanationInColourOnAWideTerminal) {
   expect_golden("explain_in_colour.txt", reports::text(explanation(), {120, true}));
 }

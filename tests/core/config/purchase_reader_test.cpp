@@ -110,8 +110,9 @@ TEST(PurchaseReader, EveryFigureOfTheCatalogueHasDateAndSource) {
 TEST(PurchaseMessages, SlipsAreToldWithTheirPlace) {
   EXPECT_EQ(message_of(kSound + "deadlin: 60d\n"),
             "plan.yaml:4:1: error: deadlin: unknown key\n  mend: did you mean deadline?");
-  EXPECT_EQ(message_of(kSound + "deadline: 60\n"),
-            "plan.yaml:4:11: error: deadline: '60' has no unit\n  mend: write a time with its unit, such as 1.5us or 60d");
+  EXPECT_EQ(
+      message_of(kSound + "deadline: 60\n"),
+      "plan.yaml:4:11: error: deadline: '60' has no unit\n  mend: write a time with its unit, such as 1.5us or 60d");
   EXPECT_EQ(message_of(kSound + "budget: 5M\n"),
             "plan.yaml:4:9: error: budget: '5M' has no currency\n"
             "  mend: write US dollars, such as $5M (in single quotes on a command line) or 5MUSD");

@@ -32,7 +32,9 @@ TEST(ShellWords, VariablesOfTheScriptAreFilledIn) {
 }
 
 TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
-  const auto count = [](const std::string& text) { return shell_words("A=\" --tp 2\n --bf16 \"\n" + text, "run.sh").size() - 1; };
+  const auto count = [](const std::string& text) {
+    return shell_words("A=\" --tp 2\n --bf16 \"\n" + text, "run.sh").size() - 1;
+  };
   EXPECT_EQ(count("run $A"), 4u);  // run, --tp, 2, --bf16
   EXPECT_EQ(count("run $A x"), 5u);
   EXPECT_EQ(count("run \"$A\""), 2u);
