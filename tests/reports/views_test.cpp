@@ -146,6 +146,18 @@ TEST(Views, OfASearch) {
   expect_view("search.txt", [](const reports::Style& s) { return reports::text(search(), s); });
 }
 TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
+TEST(Views, OfASearchShowWhatTakesClearlyLessMemoryAndTheLast) {
+  // Of 100 GB the next that is shown takes 85 or less: 80, and 79 because it is the last.
+  result::Search s = search();
+  s.pareto.assign(4, s.pareto.front());
+  const std::int64_t gigabytes[] = {100, 95, 80, 79};
+  for (std::size_t i = 0; i < s.pareto.size(); ++i) s.pareto[i].peak_bytes = gigabytes[i] * 1'000'000'000;
+  const std::string text = reports::text(s);
+  for (const char* shown : {"100 GB", "80.0 GB", "79.0 GB", "and 1 between these"}) {
+    EXPECT_NE(text.find(shown), std::string::npos) << shown << '\n' << text;
+  }
+  EXPECT_EQ(text.find("95.0 GB"), std::string::npos) << text;
+}
 TEST(Views, OfScaling) {
   expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
 }
