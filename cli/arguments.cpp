@@ -26,6 +26,13 @@ base::Fault unknown(const std::string& word, const std::vector<Option>& options)
   return {name, "there is no such option", near ? "did you mean " + *near + "?" : "--help shows all options", {}};
 }
 
+/// A value too few or one too many.
+base::Fault misused(const std::string& name, const std::vector<Option>& options) {
+  const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
+  if (option == options.end() || option->value.empty()) return {name, "takes no value", "write " + name + " alone", {}};
+  return {name, "has no value", "write " + name + ' ' + option->value, {}};
+}
+
 po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& words,
                                                const std::vector<Option>& options) {
   po::options_description description;
@@ -42,10 +49,7 @@ po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& w
   try {
     return po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
   } catch (const po::error_with_option_name& error) {
-    throw base::InputError({{dashed(error.get_option_name()),
-                             "is not written as it should be",
-                             "give it a value if it needs one, and none if not; --help shows which",
-                             {}}});
+    throw base::InputError({misused(dashed(error.get_option_name()), options)});
   } catch (const po::error& error) {
     throw base::InputError({{"", error.what(), "--help shows how it is written", {}}});
   }

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/text.h"
 #include "core/config/calibration_writer.h"
 #include "core/config/catalogue.h"
@@ -142,7 +143,7 @@ std::vector<spec::Framework> frameworks(const Catalogue& catalogue, Faults& faul
 void tell(const result::KernelCalibration& report, const Arguments& args) {
   if (args.has("--residuals")) write_residuals(report.residuals, args.get("--residuals"));
   write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(report); });
-  if (args.get("--json") != "-") print(reports::kernel_calibration_text(report));
+  if (args.get("--json") != "-") print(reports::kernel_calibration_text(report, stdout_style()));
 }
 
 int from_data(const Arguments& args) {
@@ -203,10 +204,10 @@ const Command calibrate{
                 {"--json", "FILE", "write errors before and after as JSON; - for stdout"}},
     .notes =
         "Without --from-data kernels, copies and collectives are timed on this machine's GPUs; exit code 3 where there "
-        "is\n"
-        "none. Every point is written as it is timed, so that --resume goes on with a run that was cut: "
+        "is none.\n"
+        "Every point is written as it is timed, so that --resume goes on with a run that was cut: "
         "docs/real-mode.md.\n"
-        "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of\n"
+        "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of "
         "collectives; topologies/collective_places.yaml says which rows ran on which cluster.\n",
     .examples = {{"forerun calibrate --minutes 5", "curves of this machine's GPU", "a GPU"},
                  {"forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out curves",

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/number.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/worker.h"
 #include "core/base/fault.h"
 #include "core/config/calibration_writer.h"
@@ -153,7 +154,7 @@ Written fit(const real::Points& points, const spec::Node& node, const std::strin
 void tell(const Written& written, const real::Figures& figures, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(written.report); });
   if (args.get("--json") == "-") return;
-  std::string text = reports::kernel_calibration_text(written.report) + '\n';
+  std::string text = reports::kernel_calibration_text(written.report, stdout_style()) + '\n';
   for (const std::string& line : real::lines(figures)) text += line + '\n';
   text += fmt::format("\nwritten: {}\n  forerun predict JOB --calibration {}\n", written.curves, written.curves);
   if (!written.links.empty()) {

@@ -4,8 +4,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+
+#include "reports/layout.h"
 
 namespace cli {
+namespace {
+
+/// What stands behind the last two spaces of a line goes on below itself.
+std::string notes(const std::string& text, int columns) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t gap = line.rfind("  ");
+    const std::size_t begin = gap == line.npos ? 0 : gap + 2;
+    out += reports::paragraph(line.substr(0, begin), line.substr(begin), columns);
+  }
+  return out;
+}
+
+/// A command that can be copied as it is shown.
+std::string shell_line(const std::string& command, int columns) {
+  const std::string margin = "  ";
+  if (reports::columns(margin + command) <= columns) return margin + command + '\n';
+  std::string out;
+  for (const std::string& part : reports::wrapped(command, columns - 6)) {
+    out += (out.empty() ? margin : " \\\n    ") + part;
+  }
+  return out + '\n';
+}
+
+}  // namespace
 
 std::string usage_of(const Command& command) {
   std::string usage = "forerun " + command.name;
@@ -19,8 +48,9 @@ std::string written(const Option& option) {
   return option.name + (option.value.empty() ? "" : " " + option.value) + (option.repeatable ? "..." : "");
 }
 
-std::string help_of(const Command& command) {
-  std::string out = fmt::format("{}\n\nusage: {}\n", command.summary, usage_of(command));
+std::string help_of(const Command& command, int columns) {
+  std::string out = reports::paragraph("", command.summary, columns) + '\n' +
+                    reports::paragraph("usage: ", usage_of(command), columns) + '\n';
 
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Operand& operand : command.operands) rows.emplace_back(operand.name, operand.help);
@@ -29,13 +59,14 @@ std::string help_of(const Command& command) {
   }
   std::size_t width = 0;
   for (const auto& [left, right] : rows) width = std::max(width, left.size());
-  out += '\n';
-  for (const auto& [left, right] : rows) out += fmt::format("  {:<{}}  {}\n", left, width, right);
-  if (!command.notes.empty()) out += '\n' + command.notes;
+  for (const auto& [left, right] : rows)
+    out += reports::paragraph(fmt::format("  {:<{}}  ", left, width), right, columns);
+  if (!command.notes.empty()) out += '\n' + notes(command.notes, columns);
   if (!command.examples.empty()) out += "\nexamples:\n";
   for (const Example& example : command.examples) {
-    out += fmt::format("  {}\n      {}{}\n", example.line, example.does,
-                       example.needs.empty() ? "" : " (needs " + example.needs + ")");
+    out += shell_line(example.line, columns) +
+           reports::paragraph("      ", example.does + (example.needs.empty() ? "" : " (needs " + example.needs + ")"),
+                              columns);
   }
   return out;
 }

@@ -21,7 +21,7 @@ struct Command {
   std::string summary;            // one line of `forerun --help`
   std::vector<Operand> operands;  // each may be left out
   std::vector<Option> options = {};
-  std::string notes = {};  // shown below the options; may be empty
+  std::string notes = {};  // shown below the options, wrapped line by line; may be empty
   std::vector<Example> examples = {};
   int (*run)(const Arguments&) = nullptr;  // the exit code; throws base::InputError
 };
@@ -37,7 +37,7 @@ std::string usage_of(const Command&);
 /// "--json FILE", "--set PATH=VALUE..."
 std::string written(const Option&);
 
-/// The text of `forerun NAME --help`.
-std::string help_of(const Command&);
+/// The text of `forerun NAME --help`, in lines of at most `columns`; an example that is longer goes on behind a "\".
+std::string help_of(const Command&, int columns);
 
 }  // namespace cli

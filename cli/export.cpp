@@ -8,8 +8,10 @@
 #include "cli/exit_code.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/launch/framework.h"
+#include "reports/layout.h"
 
 namespace cli {
 namespace {
@@ -57,7 +59,7 @@ int run(const Arguments& args) {
   } else {
     print(joined(launch.files));
   }
-  for (const std::string& note : launch.notes) std::cerr << "note: " << note << '\n';
+  for (const std::string& note : launch.notes) std::cerr << reports::paragraph("note: ", note, stderr_style().columns);
   return kAnswered;
 }
 

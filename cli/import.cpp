@@ -57,8 +57,7 @@ const Command import_logs{
     .options = options(),
     .notes =
         "Job flags give what a configuration lacks and override what it says; options that are not understood are told "
-        "by\n"
-        "name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "
+        "by name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "
         "(docs/network.md).\n",
     .examples = {{"forerun import megatron train.sh --node dgx-h100 --nodes 8 -o job.yaml",
                   "the Job of a launch script", "a script"},

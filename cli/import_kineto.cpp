@@ -11,9 +11,11 @@
 #include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/kineto.h"
+#include "reports/layout.h"
 #include "reports/perfetto.h"
 
 namespace cli {
@@ -52,7 +54,8 @@ std::string report(const config::KinetoTrace& trace, const std::string& target) 
                        base::human(base::Seconds(trace::seconds(step.length))),
                        base::with_commas(static_cast<long long>(step.kernels)));
   }
-  for (const std::string& note : trace.recorded.notes) out += "note: " + note + '\n';
+  for (const std::string& note : trace.recorded.notes)
+    out += reports::paragraph("note: ", note, stdout_style().columns);
   return out + fmt::format("wrote the one marked * to {}\nforerun explain JOB --against {}\n", target, target);
 }
 

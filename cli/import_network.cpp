@@ -7,6 +7,7 @@
 #include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/text.h"
 #include "core/config/nccl_log.h"
 #include "core/config/network_calibration_writer.h"
@@ -56,7 +57,7 @@ int import_network(const Arguments& args) {
                                found.report.path + ", fitted from " + found.report.base + ".");
   });
   if (target == "-") return kAnswered;
-  print(reports::network_import_text(found.report) + "wrote " + target + "; name it in " + key + '\n');
+  print(reports::network_import_text(found.report, stdout_style()) + "wrote " + target + "; name it in " + key + '\n');
   return kAnswered;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ base::InputError told_as_flags(const base::InputError&, const std::string& other
 
 /// What the job's flags and --set say, as PATH=VALUE in the order in which they are laid over the file.
 std::vector<std::string> job_settings(const Arguments&);
+
+/// The fault of a field of the Job that is named by its key alone ("tp"), where a flag tells which is meant
+/// ("strategy.tp"). `option` is the one that names it.
+std::optional<base::Fault> without_its_map(const std::string& option, const std::string& path);
 
 /// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order given; each
 /// lays itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every

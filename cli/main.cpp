@@ -16,6 +16,7 @@
 #include "core/base/fault.h"
 #include "core/base/heap.h"
 #include "core/base/text.h"
+#include "reports/layout.h"
 
 namespace cli {
 namespace {
@@ -23,15 +24,21 @@ namespace {
 const std::array kCommands{&predict,   &compare,  &search,     &purchase,    &scale,   &fit,  &explain, &plot,
                            &calibrate, &validate, &export_job, &import_logs, &measure, &list, &show,    &completion};
 
-std::string help() {
-  std::string out =
-      "forerun predicts the time and memory of a training step of a large model on a GPU cluster.\n\n"
-      "usage: forerun SUBCOMMAND [OPTIONS]\n\n";
-  for (const Command* command : kCommands) out += fmt::format("  {:<11}{}\n", command->name, command->summary);
-  return out +
-         "\n`forerun SUBCOMMAND --help` shows its options, `forerun help --man` all of it as a manual page; "
-         "`forerun --version` the version.\n"
-         "exit codes: 0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed\n";
+std::string help(int columns) {
+  using reports::paragraph;
+  std::string out = paragraph(
+      "", "forerun predicts the time and memory of a training step of a large model on a GPU cluster.", columns);
+  out += "\nusage: forerun SUBCOMMAND [OPTIONS]\n\n";
+  for (const Command* command : kCommands) {
+    out += paragraph(fmt::format("  {:<11}", command->name), command->summary, columns);
+  }
+  return out + '\n' +
+         paragraph("",
+                   "`forerun SUBCOMMAND --help` shows its options, `forerun help --man` all of it as a manual page; "
+                   "`forerun --version` the version.",
+                   columns) +
+         paragraph("exit codes: ", "0 answered, 1 answered \"does not fit\", 2 the input is wrong, 3 the device failed",
+                   columns);
 }
 
 const Command& command_named(const std::string& name) {
@@ -56,7 +63,7 @@ bool asks_for_help(const std::vector<std::string>& words) {
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    std::cerr << help();
+    std::cerr << help(stderr_style().columns);
     return kInputIsWrong;
   }
   const std::string& first = words.front();
@@ -64,15 +71,15 @@ int run(const std::vector<std::string>& words) {
   if (first == "--version") {
     print("forerun " FORERUN_VERSION "\n");
   } else if (first == "--help" || first == "-h" || (first == "help" && rest.empty())) {
-    print(help());
+    print(help(stdout_style().columns));
   } else if (first == "help" && rest.front() == "--man") {
     print(man_page(commands(), FORERUN_VERSION));
   } else if (first == "help") {
-    print(help_of(command_named(rest.front())));
+    print(help_of(command_named(rest.front()), stdout_style().columns));
   } else {
     const Command& command = command_named(first);
     if (!asks_for_help(rest)) return command.run(parse(rest, command.operands, command.options));
-    print(help_of(command));
+    print(help_of(command, stdout_style().columns));
   }
   return kAnswered;
 }

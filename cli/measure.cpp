@@ -95,14 +95,12 @@ const Command measure{
          {"--html", "FILE", "record one more step; write a page that holds it against the prediction (docs/html.md)"}}),
     .notes =
         "On GPUs: step time, tokens/s, MFU, loss by step, memory beside the Plan's, clocks. Without JOB memory, "
-        "recording\n"
-        "and NCCL are checked. Other launchers start the workers themselves:\n"
+        "recording and NCCL are checked. Other launchers start the workers themselves:\n"
         "  torchrun --nproc-per-node 8 --no-python forerun-worker run JOB\n"
         "What real mode does not compute is refused by name, with exit code 2, before a GPU is looked for.\n"
         "With --backend cpu a thread for each rank runs the job's Plan: real arithmetic, no measurement of a GPU.\n"
         "Exit code 3 where there is no GPU, no driver, or this build has no GPU part. More ranks than GPUs share "
-        "cards:\n"
-        "that shows that all works together, and its times mean nothing.\n",
+        "cards: that shows that all works together, and its times mean nothing.\n",
     .examples = {{"forerun measure llama3-8b-8xh100-torchtitan --steps 20", "a step on the GPUs here", "GPUs"},
                  {"forerun measure tiny.yaml --backend cpu --steps 2", "a tiny model, trained on the CPU",
                   "a job of a tiny model"},

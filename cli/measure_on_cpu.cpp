@@ -14,6 +14,7 @@
 #include "cli/measured_page.h"
 #include "cli/measured_run.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/plan/build.h"
@@ -104,7 +105,7 @@ int measure_on_cpu(const Arguments& arguments) {
     const result::MeasuredRun told = run_on_cpu(run, trained.memory);
     write_measured_page({&job, &told, &against, "measure"}, arguments);
   }
-  if (prints) print(reports::training_run_text(run));
+  if (prints) print(reports::training_run_text(run, stdout_style()));
   return kAnswered;
 }
 

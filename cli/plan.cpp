@@ -16,6 +16,7 @@
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
+#include "cli/path_flags.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
@@ -31,23 +32,19 @@
 namespace cli {
 namespace {
 
-struct PlanFlag {
-  const char *name, *path, *value, *help;
-};
-
 constexpr std::array kPlanFlags{
-    PlanFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json"},
-    PlanFlag{"--tokens", "tokens", "N", "to train on: 15e12, 15T, or chinchilla"},
-    PlanFlag{"--deadline", "deadline", "TIME", "60d"},
-    PlanFlag{"--budget", "budget", "MONEY", "5MUSD, or '$5M'"},
-    PlanFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
-    PlanFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
-    PlanFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
-    PlanFlag{"--prices", "prices", "FILE", "your prices, laid over topologies/prices.yaml"},
-    PlanFlag{"--failures", "failures", "FILE", "your failure rates, laid over topologies/failures.yaml"},
-    PlanFlag{"--seed", "seed", "N", "of the simulated runs"},
+    PathFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json"},
+    PathFlag{"--tokens", "tokens", "N", "to train on: 15e12, 15T, or chinchilla"},
+    PathFlag{"--deadline", "deadline", "TIME", "60d"},
+    PathFlag{"--budget", "budget", "MONEY", "5MUSD, or '$5M'"},
+    PathFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
+    PathFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
+    PathFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
+    PathFlag{"--prices", "prices", "FILE", "your prices, laid over topologies/prices.yaml"},
+    PathFlag{"--failures", "failures", "FILE", "your failure rates, laid over topologies/failures.yaml"},
+    PathFlag{"--seed", "seed", "N", "of the simulated runs"},
 };
-const char kCandidates[] = "--candidates", kSet[] = "--set";
+const char kCandidates[] = "--candidates";
 
 /// "dgx-h100:32,64": no file of ours has a colon in its name.
 bool names_nodes(const std::string& word) { return word.find(':') != word.npos && word.find('/') == word.npos; }
@@ -88,30 +85,17 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
 config::Value plan_tree(const Arguments& args) {
   config::Value tree = opened(args);
   lay_candidates_over(tree, args);
-  for (const PlanFlag& flag : kPlanFlags) {
-    if (args.has(flag.name)) {
-      config::set_path(tree, flag.path, args.get(flag.name), std::string(flag.name) + ' ' + args.get(flag.name));
-    }
-  }
-  for (const std::string& entry : args.all(kSet)) {
-    const std::size_t equals = entry.find('=');
-    if (equals == entry.npos) {
-      throw base::InputError({{kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}}});
-    }
-    config::set_path(tree, entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
-  }
+  lay_over(tree, args, kPlanFlags);
   return tree;
 }
 
 /// Without a file the flag mends what is missing, not the file's key.
 base::InputError told_as_flags(const base::InputError& error) {
-  std::vector<base::Fault> faults = error.faults;
+  const std::string otherwise = ", or name a PLAN file";
+  std::vector<base::Fault> faults = told_as_flags(error, kPlanFlags, otherwise).faults;
   for (base::Fault& fault : faults) {
-    if (fault.what != "is missing") continue;
-    if (fault.field == "candidates") fault.mend = "add --candidates dgx-h100:32,64, or name a PLAN file";
-    for (const PlanFlag& flag : kPlanFlags) {
-      if (flag.path == fault.field)
-        fault.mend = std::string("add ") + flag.name + ' ' + flag.value + ", or name a PLAN file";
+    if (fault.what == "is missing" && fault.field == "candidates") {
+      fault.mend = "add --candidates dgx-h100:32,64" + otherwise;
     }
   }
   return base::InputError(std::move(faults));
@@ -175,9 +159,11 @@ int run(const Arguments& args) {
 }
 
 std::vector<Option> plan_options() {
-  std::vector<Option> out{
-      {kCandidates, "NODE:COUNTS", "clusters: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1", true}};
-  for (const PlanFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
+  std::vector<Option> out{{kCandidates, "NODE:COUNTS",
+                           "clusters, by nodes: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1; a gb200-nvl72 is one of "
+                           "a rack's 18 trays of 4 GPUs",
+                           true}};
+  for (const PathFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
   out.insert(out.end(), {{kSet, "PATH=VALUE", "any field of the plan: failures.repair=4h", true},
                          {"--fix", "KEY=VALUE", "a key of the strategy that is not searched: tp=8", true},
                          {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},

@@ -109,7 +109,7 @@ const Command search{
     .notes =
         job_notes() +
         "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
-        "Started by mpirun, srun or torchrun (mpirun -n 64 forerun search job.yaml) the processes share the work, and\n"
+        "Started by mpirun, srun or torchrun (mpirun -n 64 forerun search job.yaml) the processes share the work, and "
         "the first tells the answer.\n"
         "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"
         "\nexit codes: 0 the best strategy fits, 1 none does, 2 the input is wrong, 130 interrupted\n",

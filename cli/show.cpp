@@ -16,12 +16,14 @@
 #include "cli/output.h"
 #include "cli/show_collective.h"
 #include "cli/show_schedule.h"
+#include "cli/terminal.h"
 #include "cli/tree.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/huggingface.h"
 #include "core/config/job_reader.h"
 #include "core/config/model_writer.h"
+#include "reports/layout.h"
 
 namespace cli {
 namespace {
@@ -177,8 +179,9 @@ Shown shown(const Catalogue& catalogue, const Entry& entry) {
 }
 
 std::string text_of(const Entry& entry, const Shown& shown) {
-  std::string out =
-      fmt::format("{} {}   {}\n{}", entry.kind.one, entry.name, entry.path, tree_text(shown.tree, entry.path, 2));
+  const int columns = stdout_style().columns;
+  std::string out = reports::paragraph(fmt::format("{} {}   ", entry.kind.one, entry.name), entry.path, columns) +
+                    tree_text(shown.tree, entry.path, 2, columns);
   if (!shown.parameters.empty()) out += "parameters\n";
   for (const auto& [part, count] : shown.parameters) {
     out += fmt::format("  {:<16}{:>24}\n", part, base::with_commas(count));

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/layout.h"
+
 namespace cli {
 namespace {
 
@@ -39,26 +41,31 @@ std::string line_text(const Value& list) {
   return '[' + out + ']';
 }
 
+/// "   # file:line", or nothing where `file` is where it was written.
 std::string place(const Value& value, const std::string& file) {
-  if (value.where.file == file || value.where.file.empty()) return "\n";
-  return "   # " + value.where.file + (value.where.line ? ':' + std::to_string(value.where.line) : "") + '\n';
+  if (value.where.file == file || value.where.file.empty()) return "";
+  return "   # " + value.where.file + (value.where.line ? ':' + std::to_string(value.where.line) : "");
+}
+
+std::string entry_text(const std::string& head, const std::string& value, const std::string& place, int columns) {
+  std::string out = head + (value.empty() ? "" : ' ' + value);
+  if (reports::columns(out + place) <= columns) return out + place + '\n';
+  out = value.empty() ? head + '\n' : reports::paragraph(head + ' ', value, columns);
+  const std::string margin(head.find_first_not_of(' ') + 2, ' ');
+  return place.empty() ? out : out + reports::paragraph(margin + "# ", place.substr(place.find('#') + 2), columns);
 }
 
 }  // namespace
 
-std::string tree_text(const Value& value, const std::string& file, int indent) {
+std::string tree_text(const Value& value, const std::string& file, int indent, int columns) {
   const std::string margin(indent, ' ');
   std::string out;
   const auto entry = [&](const std::string& head, const Value& content) {
-    out += margin + head;
-    if (is_leaf(content)) {
-      out += ' ' + scalar_text(content) + place(content, file);
-    } else if (content.kind == Value::Kind::list && fits_a_line(content)) {
-      out += ' ' + line_text(content) + place(content, file);
-    } else {
-      out +=
-          place(content, file) + tree_text(content, content.where.file.empty() ? file : content.where.file, indent + 2);
-    }
+    const bool list = content.kind == Value::Kind::list && fits_a_line(content);
+    const std::string shown = is_leaf(content) ? scalar_text(content) : list ? line_text(content) : "";
+    out += entry_text(margin + head, shown, place(content, file), columns);
+    if (!shown.empty() || is_leaf(content)) return;
+    out += tree_text(content, content.where.file.empty() ? file : content.where.file, indent + 2, columns);
   };
   for (const auto& [key, content] : value.entries) entry(key + ':', content);
   for (const Value& item : value.items) entry("-", item);

@@ -114,7 +114,8 @@ int run_collectives(const Arguments& args) {
   sim::summarise(validation);
   write_if_asked(args, "--json", [&] { return reports::collectives_json(validation); });
   if (args.get("--json") == "-" || args.has("--quiet")) return kAnswered;
-  print(args.has("--markdown") ? reports::collectives_markdown(validation) : reports::collectives_text(validation));
+  print(args.has("--markdown") ? reports::collectives_markdown(validation)
+                               : reports::collectives_text(validation, stdout_style()));
   return kAnswered;
 }
 
@@ -173,8 +174,9 @@ Answer answer_to(const Request& request, const Arguments& args) {
 std::string text_of(const Answer& answer, const Arguments& args) {
   if (args.has("--markdown")) return reports::validation_markdown(answer.validation);
   if (args.has("--ranking")) return reports::ranking_markdown(answer.validation);
-  if (args.has("--fit-interval")) return reports::interval_fit_text(sim::fit_interval(answer.validation.files));
-  if (answer.holdout) return reports::holdout_text(*answer.holdout);
+  if (args.has("--fit-interval"))
+    return reports::interval_fit_text(sim::fit_interval(answer.validation.files), stdout_style());
+  if (answer.holdout) return reports::holdout_text(*answer.holdout, stdout_style());
   std::string text = reports::validation_text(answer.validation, stdout_style());
   for (const result::ValidationGrouping& grouping : answer.groupings)
     text += reports::grouping_text(grouping, stdout_style());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "cli/job_flags.h"
 #include "core/base/fault.h"
 
 namespace cli {
@@ -62,6 +63,7 @@ std::vector<Variation> variations(const Arguments& args) {
           {kVary, "'" + entry + "' has no values", "write path=value,value, such as strategy.tp=1,2,4", {}});
       continue;
     }
+    if (const auto fault = without_its_map(kVary, path)) faults.push_back(*fault);
     if (std::any_of(out.begin(), out.end(), same)) {
       faults.push_back({kVary, path + " is varied twice", "put all its values behind one --vary", {}});
     }

@@ -13,6 +13,7 @@
 #include "reports/json_object.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -40,25 +41,33 @@ int width_of(const std::vector<Row>& rows) {
   return std::min(width, 34);
 }
 
-std::string memory(const Prediction& p, const Style& style) {
+Cell memory(const Prediction& p) {
   const auto bytes = [](std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); };
-  return fmt::format("{} of {}{}", bytes(p.peak_bytes), bytes(p.capacity_bytes),
-                     p.fits ? "" : ", " + inked("too much", Ink::red, style));
+  const std::string text = fmt::format("{} of {}", bytes(p.peak_bytes), bytes(p.capacity_bytes));
+  return p.fits ? Cell(text) : Cell(text + ", too much", Ink::red);
 }
 
 std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
-  std::string out = fmt::format("\n  {:<{}} {:>10} {:>8} {:>12} {:>7}  {}\n", "", width, "step time", "", "tokens/s",
-                                "MFU", "memory");
+  using enum Column::Kind;
+  Table table(2, {{"", text, width},
+                  {"step time", number, 11},
+                  {"", number, 9, 1, true},
+                  {"tokens/s", number, 13},
+                  {"MFU", number, 8},
+                  {"memory", text, 0, 2}});
   const double before = rows.front().step->step_time_s;
   for (const Row& row : rows) {
     const Prediction& p = *row.step;
     const std::string change =
-        fmt::format("{:>8}", &row == &rows.front() ? "" : fmt::format("{:+.1f} %", (p.step_time_s / before - 1) * 100));
-    out += fmt::format("  {:<{}} {:>10} {} {:>12} {:>7}  {}\n", row.name, width, seconds(p.step_time_s),
-                       inked(change, p.step_time_s > before ? Ink::red : Ink::green, style),
-                       base::with_commas(static_cast<long long>(p.tokens_per_s)), percent(p.mfu), memory(p, style));
+        &row == &rows.front() ? "" : fmt::format("{:+.1f} %", (p.step_time_s / before - 1) * 100);
+    table.add({row.name,
+               seconds(p.step_time_s),
+               {change, p.step_time_s > before ? Ink::red : Ink::green},
+               base::with_commas(static_cast<long long>(p.tokens_per_s)),
+               percent(p.mfu),
+               memory(p)});
   }
-  return out;
+  return '\n' + table.text(style);
 }
 
 std::string spaced(std::string name) {
@@ -66,50 +75,38 @@ std::string spaced(std::string name) {
   return name;
 }
 
-using Shown = std::vector<std::size_t>;  // indices into Prediction::breakdown_s
-
-/// Those that any of the rows has.
-Shown shown_shares(const std::vector<Row>& rows) {
-  Shown out;
-  for (std::size_t k = 0; k < rows.front().step->breakdown_s.size(); ++k) {
-    const auto has = [&](const Row& row) { return row.step->breakdown_s[k].second > 0; };
-    if (std::any_of(rows.begin(), rows.end(), has)) out.push_back(k);
-  }
-  return out;
-}
-
-/// One column a share, as many below one another as the screen is wide.
+/// One column for each share that any of the rows has.
 std::string shares(const std::vector<Row>& rows, int width, const Style& style) {
+  using enum Column::Kind;
   constexpr int kColumn = 11;
-  const Shown shown = shown_shares(rows);
-  const auto most = static_cast<std::size_t>(std::max(1, (style.columns - 2 - width) / kColumn));
-  std::string out;
-  for (std::size_t begin = 0; begin < shown.size(); begin += most) {
-    const Shown part(shown.begin() + static_cast<std::ptrdiff_t>(begin),
-                     shown.begin() + static_cast<std::ptrdiff_t>(std::min(begin + most, shown.size())));
-    out += fmt::format("\n  {:<{}}", "where the time goes", width);
-    for (const std::size_t k : part) {
-      out += fmt::format("{:>{}}", spaced(rows.front().step->breakdown_s[k].first), kColumn);
-    }
-    for (const Row& row : rows) {
-      out += fmt::format("\n  {:<{}}", row.name, width);
-      for (const std::size_t k : part) out += fmt::format("{:>{}}", seconds(row.step->breakdown_s[k].second), kColumn);
-    }
-    out += '\n';
+  const auto& names = rows.front().step->breakdown_s;
+  std::vector<Column> columns{{"where the time goes", text, width}};
+  std::vector<std::size_t> shown;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto has = [&](const Row& row) { return row.step->breakdown_s[k].second > 0; };
+    if (std::none_of(rows.begin(), rows.end(), has)) continue;
+    columns.push_back({spaced(names[k].first), number, kColumn});
+    shown.push_back(k);
   }
-  return out;
+  Table table(2, std::move(columns));
+  for (const Row& row : rows) {
+    std::vector<Cell> cells{row.name};
+    for (const std::size_t k : shown) cells.emplace_back(seconds(row.step->breakdown_s[k].second));
+    table.add(std::move(cells));
+  }
+  return '\n' + table.text(style);
 }
 
-std::string settings(const Alternatives& a) {
-  std::string out = "\nChanged\n";
+std::string settings(const Alternatives& a, const Style& style) {
+  using enum Column::Kind;
+  Table table(2, {{"", text, 34}, {"", number, 13}, {"", text, 0}});
   for (const Alternative& one : a.after) {
     if (&one == &a.after.back() && a.after.size() > 1) break;  // together: all that was told before
     for (const result::ChangedInput& input : one.inputs) {
-      out += fmt::format("  {:<34} {:>12} to {}\n", input.input, human(input.before, input.unit),
-                         human(input.after, input.unit));
+      table.add({input.input, human(input.before, input.unit), "to " + human(input.after, input.unit)});
     }
   }
-  return out;
+  return "\nChanged\n" + table.text(style);
 }
 
 Json step_json(const Prediction& p) {
@@ -129,7 +126,7 @@ std::string text(const Alternatives& a, const Style& style) {
   const std::vector<Row> rows = rows_of(a);
   const int width = std::max(width_of(rows), 19);
   return paragraph("", a.before.job, style.columns) + steps(rows, width, style) + shares(rows, width, style) +
-         settings(a);
+         settings(a, style);
 }
 
 std::string json(const Alternatives& a) {

@@ -9,6 +9,7 @@
 
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -29,7 +30,7 @@ std::string heading(const result::CollectiveTable& t) {
   if (!t.fabric.empty()) out += " over " + t.fabric;
   out += fmt::format(": {} ranks", t.ranks);
   if (t.domains > 1) out += fmt::format(" in {} domains", t.domains);
-  return out + (t.asked == "auto" ? "" : ", algorithm " + t.asked) + '\n';
+  return out + (t.asked == "auto" ? "" : ", algorithm " + t.asked);
 }
 
 /// Each curve once, in the order in which sizes need them.
@@ -57,13 +58,20 @@ std::string signed_share(double value) { return fmt::format("{:+.1f} %", value *
 }  // namespace
 
 std::string collective_text(const result::CollectiveTable& t, const Style& style) {
-  std::string out = heading(t) + fmt::format("{:>12}{:>14}{:>10}{:>10}  {:<13}{:<13}{}\n", "size", "time us", "algbw",
-                                             "busbw", "algorithm", "protocol", "curve");
+  using enum Column::Kind;
+  Table table(0, {{"size", number, 12},
+                  {"time us", number, 14},
+                  {"algbw", number, 10},
+                  {"busbw", number, 10},
+                  {"algorithm", text, 11, 2},
+                  {"protocol", text, 11, 2},
+                  {"curve", text, 0, 2}});
   for (const result::CollectiveRow& row : t.rows) {
-    out += fmt::format("{:>12}{:>14.2f}{:>10.2f}{:>10.2f}  {:<13}{:<13}{}{}\n", size_text(row.bytes),
-                       row.time_s * kMicro, row.algbw / kGiga, row.busbw / kGiga, row.algorithm, row.protocol,
-                       row.curve + (row.measured ? "" : ", guessed"), row.extrapolated ? " *" : "");
+    table.add({size_text(row.bytes), fmt::format("{:.2f}", row.time_s * kMicro),
+               fmt::format("{:.2f}", row.algbw / kGiga), fmt::format("{:.2f}", row.busbw / kGiga), row.algorithm,
+               row.protocol, row.curve + (row.measured ? "" : ", guessed") + (row.extrapolated ? " *" : "")});
   }
+  std::string out = paragraph("", heading(t), style.columns) + table.text(style);
   out += "bandwidths in GB/s, as nccl-tests defines them\ncurves\n" + curves(t, style.columns);
   for (const std::string& warning : t.warnings) out += paragraph("warning: ", warning, style.columns);
   return out;
@@ -103,18 +111,31 @@ std::string collective_json(const result::CollectiveTable& t) {
   return text_of(out);
 }
 
-std::string collectives_text(const result::CollectiveValidation& v) {
-  std::string out = fmt::format("{:<16}{:>6}  {:<15}{:>6}{:>9}{:>9}{:>7}{:>9}{:>9}\n", "node", "nodes", "operation",
-                                "rows", "below", "signed", "rows", "from", "signed");
-  const auto cells = [](const result::CollectiveFigures& f) {
-    if (f.rows == 0) return fmt::format("{:>6}{:>9}{:>9}", "-", "-", "-");
-    return fmt::format("{:>6}{:>9}{:>9}", f.rows, share(f.median_abs_error), signed_share(f.median_signed_error));
+std::string collectives_text(const result::CollectiveValidation& v, const Style& style) {
+  using enum Column::Kind;
+  Table table(0, {{"node", text, 16},
+                  {"nodes", number, 6},
+                  {"operation", text, 15, 2},
+                  {"rows", number, 6},
+                  {"below", number, 9, 1, true},
+                  {"signed", number, 9, 1, true},
+                  {"rows", number, 7},
+                  {"from", number, 9, 1, true},
+                  {"signed", number, 9, 1, true}});
+  const auto add = [&](const std::string& node, const std::string& nodes, const std::string& op,
+                       const result::CollectiveFigures& small, const result::CollectiveFigures& large) {
+    std::vector<Cell> cells{node, nodes, op};
+    for (const result::CollectiveFigures* f : {&small, &large}) {
+      cells.emplace_back(f->rows == 0 ? "-" : std::to_string(f->rows));
+      cells.emplace_back(f->rows == 0 ? "-" : share(f->median_abs_error));
+      cells.emplace_back(f->rows == 0 ? "-" : signed_share(f->median_signed_error));
+    }
+    table.add(std::move(cells));
   };
-  for (const result::CollectiveGroup& g : v.groups) {
-    out += fmt::format("{:<16}{:>6}  {:<15}{} {}\n", g.node, g.nodes, g.op, cells(g.small), cells(g.large));
-  }
-  out += fmt::format("{:<39}{} {}\n", "all", cells(v.small), cells(v.large));
-  return out + "medians of the error of bus bandwidth, below 1 MiB and from 1 MiB on\n";
+  for (const result::CollectiveGroup& g : v.groups) add(g.node, std::to_string(g.nodes), g.op, g.small, g.large);
+  add("all", "", "", v.small, v.large);
+  return table.text(style) +
+         paragraph("", "medians of the error of bus bandwidth, below 1 MiB and from 1 MiB on", style.columns);
 }
 
 std::string collectives_markdown(const result::CollectiveValidation& v) {

@@ -15,7 +15,7 @@ std::string collective_csv(const result::CollectiveTable&);
 std::string collective_json(const result::CollectiveTable&);
 
 /// Medians by node, nodes and op, for a terminal, for docs/network.md, and every row for scripts.
-std::string collectives_text(const result::CollectiveValidation&);
+std::string collectives_text(const result::CollectiveValidation&, const Style& = {});
 std::string collectives_markdown(const result::CollectiveValidation&);
 std::string collectives_json(const result::CollectiveValidation&);
 

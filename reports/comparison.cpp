@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/row_names.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -22,9 +23,9 @@ using Status = ComparisonRow::Status;
 
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 
-class Table {
+class View {
  public:
-  Table(const Comparison& c, const Style& style) : c_(c), style_(style) {
+  View(const Comparison& c, const Style& style) : c_(c), style_(style) {
     std::set<std::string> jobs;
     for (const ComparisonRow& row : c.rows) jobs.insert(row.job);
     for (const ComparisonRow& row : c.rows) {
@@ -35,24 +36,32 @@ class Table {
   }
 
   std::string fitting() const {
-    std::string out;
+    using enum Column::Kind;
+    Table table(0, {{"", number, 4},
+                    {"", text, width_, 2},
+                    {"step time", number, 10},
+                    {"of best", number, 9},
+                    {"tokens/s/GPU", number, 14},
+                    {"MFU", number, 9},
+                    {"exposed", number, 9},
+                    {"peak", number, 10},
+                    {"of GPU", number, 8, 1, true},
+                    {"bubble", number, 9}});
     int rank = 0;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       const Prediction& p = c_.rows[i].prediction;
       if (c_.rows[i].status != Status::fits) continue;
-      out += fmt::format("{:>4}  {}{:>10}{:>9}{:>14}{:>9}{:>9}{:>10}{:>8}{:>9}\n", ++rank, padded(labels_[i]),
-                         base::human(base::Seconds(p.step_time_s)),
-                         fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
-                         base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu),
-                         percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
-                         percent(p.bubble_fraction));
+      table.add({std::to_string(++rank), labels_[i], base::human(base::Seconds(p.step_time_s)),
+                 fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
+                 base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu),
+                 percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
+                 percent(p.bubble_fraction)});
     }
-    if (out.empty()) return inked("Nothing fits.", Ink::red, style_) + '\n';
+    if (rank == 0) return inked("Nothing fits.", Ink::red, style_) + '\n';
     const bool by_time = c_.order == Comparison::Order::step_time;
-    return fmt::format("Best first, by {}\n\n{:>4}  {}{:>10}{:>9}{:>14}{:>9}{:>9}{:>10}{:>8}{:>9}\n",
-                       by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", "", padded(""),
-                       "step time", "of best", "tokens/s/GPU", "MFU", "exposed", "peak", "of GPU", "bubble") +
-           out;
+    return paragraph("Best first, by ",
+                     by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", style_.columns) +
+           '\n' + table.text(style_);
   }
 
   std::string too_large() const {
@@ -101,8 +110,8 @@ class Table {
 }  // namespace
 
 std::string text(const Comparison& c, const Style& style) {
-  const Table table(c, style);
-  return table.fitting() + table.too_large() + table.refused() + table.notes();
+  const View view(c, style);
+  return view.fitting() + view.too_large() + view.refused() + view.notes();
 }
 
 }  // namespace reports

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -23,7 +23,7 @@ using Kind = DifferencePart::Kind;
 constexpr double kClose = 0.03;         // of the prediction: nothing to tell
 constexpr double kWorthTelling = 0.01;  // of the step
 constexpr std::size_t kMostSentences = 8, kMostParts = 15, kMostGaps = 6;
-constexpr int kNameColumns = 36, kFamilyColumns = 30;
+constexpr int kKernelColumns = 46;
 
 std::string seconds(std::int64_t ps) { return base::human(base::Seconds(static_cast<double>(ps) / 1e12)); }
 std::string signed_seconds(std::int64_t ps) { return (ps > 0 ? "+" : ps < 0 ? "-" : "") + seconds(std::abs(ps)); }
@@ -41,8 +41,9 @@ std::string ratio_text(const DifferencePart& part) {
   return is_gap(part) || ratio(part) == 0 ? "" : fmt::format("{:.2f} x", ratio(part));
 }
 
-std::string cut(const std::string& name, int most = kNameColumns) {
-  return columns(name) <= most ? name : name.substr(0, static_cast<std::size_t>(most) - 2) + "..";
+/// A kernel's name may be a page of template arguments.
+std::string shortened(const std::string& kernel) {
+  return columns(kernel) <= kKernelColumns ? kernel : kernel.substr(0, kKernelColumns - 2) + "..";
 }
 
 bool is_nothing(const DifferencePart& part) { return part.predicted.busy_ps == 0 && part.measured.busy_ps == 0; }
@@ -59,15 +60,20 @@ std::string head(const StepDifference& d, const Style& style) {
   const double share =
       static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
   const std::string off = fmt::format("{} ({:+.1f} %)", signed_seconds(d.difference_ps()), share * 100);
-  return out + fmt::format("\nStep time {} predicted, {} measured: {}\n", seconds(d.predicted_ps),
-                           seconds(d.measured_ps), inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style));
+  return out + '\n' +
+         paragraph(
+             "",
+             fmt::format("Step time {} predicted, {} measured: {}", seconds(d.predicted_ps), seconds(d.measured_ps),
+                         inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style)),
+             style.columns);
 }
 
 std::string sentences(const StepDifference& d, const Style& style) {
   const Findings found = findings(d);
   std::string out;
-  for (const std::string& line : found.apart) out += "  " + line + '\n';
-  if (!found.close.empty()) out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close, style.columns);
+  for (const std::string& line : found.apart) out += paragraph("  ", line, style.columns);
+  if (!found.close.empty())
+    out += paragraph(fmt::format("  within {:.0f} %: ", kClose * 100), found.close, style.columns);
   return out;
 }
 
@@ -82,78 +88,98 @@ std::string time_or_nothing(const OperatorTime& time, std::int64_t OperatorTime:
   return time.count == 0 ? "" : seconds(time.*what);
 }
 
-std::string families(const StepDifference& d) {
-  std::string out = fmt::format("\n{:>{}}{:>31}\n", "busy, hidden or not", kFamilyColumns + 39, "of the step");
-  out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "where the time goes", kFamilyColumns,
-                     "count", "predicted", "measured", "ratio", "predicted", "measured", "difference");
+std::string families(const StepDifference& d, const Style& style) {
+  using enum Column::Kind;
+  Table table(2, {{"where the time goes", text, 30},
+                  {"count", number, 8},
+                  {"predicted", number, 10},
+                  {"measured", number, 10, 1, true},
+                  {"ratio", number, 9, 1, true},
+                  {"predicted", number, 10},
+                  {"measured", number, 10, 1, true},
+                  {"difference", number, 11, 1, true}});
+  table.add_above({"", "", "", "", "busy, hidden or not", "", "", "of the step"});
   for (const DifferencePart& part : d.families) {
     if (is_nothing(part)) continue;
     const bool idle = is_gap(part);
-    out += fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", cut(title(part), kFamilyColumns),
-                       kFamilyColumns, count_text(part),
-                       idle ? "" : time_or_nothing(part.predicted, &OperatorTime::busy_ps),
-                       idle ? "" : time_or_nothing(part.measured, &OperatorTime::busy_ps), ratio_text(part),
-                       time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
-                       time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps()));
+    table.add({title(part), count_text(part), idle ? "" : time_or_nothing(part.predicted, &OperatorTime::busy_ps),
+               idle ? "" : time_or_nothing(part.measured, &OperatorTime::busy_ps), ratio_text(part),
+               time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
+               time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps())});
   }
-  return out + fmt::format("  {:<{}}{:>8}{:>10}{:>10}{:>9}{:>10}{:>10}{:>11}\n", "step", kFamilyColumns, "", "", "", "",
-                           seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps()));
+  table.add(
+      {"step", "", "", "", "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps())});
+  return '\n' + table.text(style);
 }
 
 std::string each(const OperatorTime& time) { return time.count == 0 ? "-" : seconds(time.busy_ps / time.count); }
 
-/// The first `most` of the parts that `shown` takes.
-template <class Line>
-std::string lines(const std::vector<DifferencePart>& parts, std::size_t most,
-                  const std::function<bool(const DifferencePart&)>& shown, const Line& line) {
-  std::string out;
-  std::size_t told = 0, left = 0;
+/// The first `most` of the parts that `shown` takes, as rows of `table`; nothing where there are none.
+template <class Shown, class Cells>
+std::string rows(Table table, const std::vector<DifferencePart>& parts, std::size_t most, const Style& style,
+                 const Shown& shown, const Cells& cells) {
+  std::size_t told = 0;
   for (const DifferencePart& part : parts) {
-    if (!shown(part)) continue;
-    if (told++ < most) {
-      out += line(part);
-    } else {
-      ++left;
-    }
+    if (shown(part) && told++ < most) table.add(cells(part));
   }
-  return left == 0 ? out : out + fmt::format("  and {} more (--json -)\n", left);
+  if (told > most) table.add_lines(fmt::format("  and {} more (--json -)\n", told - most));
+  return told == 0 ? "" : '\n' + table.text(style);
 }
 
-std::string operators(const StepDifference& d) {
-  const auto shown = [](const DifferencePart& part) { return !is_gap(part) && !is_nothing(part); };
-  const std::string all = lines(d.parts, kMostParts, shown, [](const DifferencePart& part) {
-    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(part.name), kNameColumns, part.phase,
-                       count_text(part), each(part.predicted), each(part.measured), ratio_text(part),
-                       signed_seconds(part.difference_ps()));
-  });
-  if (all.empty()) return "";
-  return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "operators, one of each", kNameColumns, "phase",
-                     "count", "predicted", "measured", "ratio", "difference") +
-         all;
+/// The two tables of operators stand below one another.
+Table beside(const char* name, const char* count, const char* ratio) {
+  using enum Column::Kind;
+  return {2,
+          {{name, text, 36},
+           {"phase", text, 9},
+           {count, number, 8},
+           {"predicted", number, 11},
+           {"measured", number, 11, 1, true},
+           {ratio, number, 9},
+           {"difference", number, 12, 1, true}}};
 }
 
-std::string gaps(const StepDifference& d) {
-  const std::string all = lines(d.parts, kMostGaps, is_gap, [](const DifferencePart& part) {
-    const std::string where = part.kind == Kind::idle ? "before " : "in ";
-    return fmt::format("  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", cut(where + part.name), kNameColumns, part.phase,
-                       "", seconds(part.predicted.in_step_ps), seconds(part.measured.in_step_ps), "",
-                       signed_seconds(part.difference_ps()));
-  });
-  if (all.empty()) return "";
-  return fmt::format("\n  {:<{}} {:<9}{:>8}{:>11}{:>11}{:>9}{:>12}\n", "idle before, waiting in", kNameColumns, "phase",
-                     "", "predicted", "measured", "", "difference") +
-         all;
-}
-
-std::string kernels(const StepDifference& d) {
-  const std::string all = lines(
-      d.kernels, kMostParts, [](const DifferencePart&) { return true; },
+std::string operators(const StepDifference& d, const Style& style) {
+  return rows(
+      beside("operators, one of each", "count", "ratio"), d.parts, kMostParts, style,
+      [](const DifferencePart& part) { return !is_gap(part) && !is_nothing(part); },
       [](const DifferencePart& part) {
-        return fmt::format("  {:<20}{:>8}{:>11}{:>11}  {}\n", part.family, base::with_commas(part.measured.count),
-                           each(part.measured), seconds(part.measured.busy_ps), cut(part.name, 46));
+        return std::vector<Cell>{part.name,
+                                 part.phase,
+                                 count_text(part),
+                                 each(part.predicted),
+                                 each(part.measured),
+                                 ratio_text(part),
+                                 signed_seconds(part.difference_ps())};
       });
-  if (all.empty()) return "";
-  return fmt::format("\n  {:<20}{:>8}{:>11}{:>11}  {}\n", "measured kernels", "count", "each", "all", "name") + all;
+}
+
+std::string gaps(const StepDifference& d, const Style& style) {
+  return rows(beside("idle before, waiting in", "", ""), d.parts, kMostGaps, style, is_gap,
+              [](const DifferencePart& part) {
+                return std::vector<Cell>{(part.kind == Kind::idle ? "before " : "in ") + part.name,
+                                         part.phase,
+                                         "",
+                                         seconds(part.predicted.in_step_ps),
+                                         seconds(part.measured.in_step_ps),
+                                         "",
+                                         signed_seconds(part.difference_ps())};
+              });
+}
+
+std::string kernels(const StepDifference& d, const Style& style) {
+  using enum Column::Kind;
+  const Table table(2, {{"measured kernels", text, 20},
+                        {"count", number, 8},
+                        {"each", number, 11},
+                        {"all", number, 11},
+                        {"name", text, 0, 2}});
+  return rows(
+      table, d.kernels, kMostParts, style, [](const DifferencePart&) { return true; },
+      [](const DifferencePart& part) {
+        return std::vector<Cell>{part.family, base::with_commas(part.measured.count), each(part.measured),
+                                 seconds(part.measured.busy_ps), shortened(part.name)};
+      });
 }
 
 std::string notes(const StepDifference& d, const Style& style) {
@@ -190,11 +216,12 @@ Findings findings(const StepDifference& d) {
 }
 
 std::string summary(const StepDifference& d, const Style& style) {
-  return head(d, style) + sentences(d, style) + families(d) + notes(d, style);
+  return head(d, style) + sentences(d, style) + families(d, style) + notes(d, style);
 }
 
 std::string text(const StepDifference& d, const Style& style) {
-  return head(d, style) + sentences(d, style) + families(d) + operators(d) + gaps(d) + kernels(d) + notes(d, style);
+  return head(d, style) + sentences(d, style) + families(d, style) + operators(d, style) + gaps(d, style) +
+         kernels(d, style) + notes(d, style);
 }
 
 }  // namespace reports

@@ -11,6 +11,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -21,22 +22,14 @@ using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
-constexpr double kLeastSaved = 0.0005;                                             // of the step: less shows as 0.0 %
-constexpr int kOtherColumns = 66, kFewestNameColumns = 20, kMostNameColumns = 60;  // of the table of operators
+constexpr double kLeastSaved = 0.0005;     // of the step: less shows as 0.0 %
+constexpr int kBarAt = 49, kMostBar = 40;  // columns
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
-}
-
-int name_columns(const Style& style) {
-  return std::clamp(style.columns - kOtherColumns, kFewestNameColumns, kMostNameColumns);
-}
-
-std::string cut(const std::string& name, int width) {
-  return columns(name) <= width ? name : name.substr(0, static_cast<std::size_t>(width) - 2) + "..";
 }
 
 /// Yellow: time in which nothing is worked out.
@@ -49,7 +42,7 @@ std::string shares(const Explanation& e, const Style& style) {
   std::string out = "\nThe critical path, by what it spends its time on\n";
   for (const PathShare& part : e.categories) {
     const double share = part.time_s / e.step_time_s;
-    const std::string length = bar(share, 40);
+    const std::string length = bar(share, std::min(kMostBar, style.columns - kBarAt));
     out += fmt::format("  {:<14}{:>10}{:>9}{:>12}{}{}\n", spaced(part.name), seconds(part.time_s), percent(share),
                        base::with_commas(part.count) + " x", length.empty() ? "" : "  ",
                        inked(length, ink_of(part.name), style));
@@ -65,16 +58,20 @@ std::string shares(const Explanation& e, const Style& style) {
 }
 
 std::string rate(const PathOperator& op) {
-  if (op.rate_unit.empty()) return fmt::format("{:>13}{:>8}", "", "");
-  const std::string number =
-      op.rate_unit == "FLOP/s" ? base::human(base::FlopRate(op.rate)) : base::human(base::ByteRate(op.rate));
-  return fmt::format("{:>13}{:>8}", number, op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : "");
+  if (op.rate_unit.empty()) return "";
+  return op.rate_unit == "FLOP/s" ? base::human(base::FlopRate(op.rate)) : base::human(base::ByteRate(op.rate));
 }
 
 std::string operators(const Explanation& e, const Style& style) {
-  const int width = name_columns(style);
-  std::string out = fmt::format("\n  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{:>13}{:>8}\n", "operators on it", width, "phase",
-                                "count", "time", "share", "mean", "rate", "of peak");
+  using enum Column::Kind;
+  Table table(2, {{"operators on it", text, 34},
+                  {"phase", text, 9},
+                  {"count", number, 7},
+                  {"time", number, 9},
+                  {"share", number, 8},
+                  {"mean", number, 9},
+                  {"rate", number, 13},
+                  {"of peak", number, 8, 1, true}});
   double shown = 0;
   std::size_t at = 0;
   for (; at < e.operators.size() && at < kMostOperators; ++at) {
@@ -82,18 +79,16 @@ std::string operators(const Explanation& e, const Style& style) {
     shown += op.time_s;
     // Host time is told by what it held up.
     const bool held = op.category == "host" || op.category == "waiting";
-    out +=
-        fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}{:>9}{}\n", cut(held ? op.category + ": " + op.name : op.name, width),
-                    width, op.phase, base::with_commas(op.count), seconds(op.time_s),
-                    percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op));
+    table.add({held ? op.category + ": " + op.name : op.name, op.phase, base::with_commas(op.count), seconds(op.time_s),
+               percent(op.time_s / e.step_time_s), seconds(op.mean_s), rate(op),
+               !op.rate_unit.empty() && op.of_peak > 0 ? fmt::format("{:.0f} %", op.of_peak * 100) : ""});
   }
   if (at < e.operators.size()) {
     const double rest = e.step_time_s - shown;
-    out +=
-        fmt::format("  {:<{}} {:<9}{:>7}{:>9}{:>8}\n", fmt::format("and {} more (--json -)", e.operators.size() - at),
-                    width, "", "", seconds(rest), percent(rest / e.step_time_s));
+    table.add({fmt::format("and {} more (--json -)", e.operators.size() - at), "", "", seconds(rest),
+               percent(rest / e.step_time_s)});
   }
-  return out;
+  return '\n' + table.text(style);
 }
 
 std::string what_if(const Explanation& e) {
@@ -125,8 +120,10 @@ Json shares_json(const std::vector<PathShare>& shares, const char* key) {
 std::string text(const Explanation& e, const Style& style) {
   std::string out = paragraph("", e.job, style.columns) + fmt::format("\nStep time {}\n", seconds(e.step_time_s));
   if (!e.fits)
-    out += inked("It does not fit", Ink::red, style) +
-           " into the GPUs' memory (forerun predict says why); this is the time it would take.\n";
+    out += paragraph("",
+                     inked("It does not fit", Ink::red, style) +
+                         " into the GPUs' memory (forerun predict says why); this is the time it would take.",
+                     style.columns);
   if (!(e.step_time_s > 0)) return out;
   return out + shares(e, style) + operators(e, style) + what_if(e) + warnings(e, style);
 }

@@ -10,11 +10,12 @@
 
 #include "core/result/holdout.h"
 #include "reports/json_object.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// A row for each group with what the others would change, the mean of groups; then each choice's alternatives alone.
-std::string holdout_text(const result::Holdout&);
+std::string holdout_text(const result::Holdout&, const Style& = {});
 
 /// The keys of docs/validation.md.
 Json holdout_json(const result::Holdout&);

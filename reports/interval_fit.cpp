@@ -4,21 +4,30 @@
 #include <fmt/format.h>
 
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 
-std::string interval_fit_text(const result::IntervalFit& fit) {
-  std::string out = fmt::format("{:<44}{:>8}{:>8}{:>9}{:>9}\n", "Spread of log(measured / predicted)", "sources",
-                                "rows", "faster", "slower");
+std::string interval_fit_text(const result::IntervalFit& fit, const Style& style) {
+  using enum Column::Kind;
+  Table spreads(0, {{"Spread of log(measured / predicted)", text, 44},
+                    {"sources", number, 8},
+                    {"rows", number, 8},
+                    {"faster", number, 9},
+                    {"slower", number, 9}});
   for (const result::FittedSpread& s : fit.spreads) {
-    out += fmt::format("{:<44}{:>8}{:>8}{:>9.3f}{:>9.3f}\n", s.cause, s.sources, s.rows, s.faster, s.slower);
+    spreads.add({s.cause, std::to_string(s.sources), std::to_string(s.rows), fmt::format("{:.3f}", s.faster),
+                 fmt::format("{:.3f}", s.slower)});
   }
-  out += fmt::format("\n{:<44}{:>8}{:>12}{:>12}\n", "In the 80 % interval, fitted", "rows", "with it", "without it");
+  Table files(0, {{"In the 80 % interval, fitted", text, 44},
+                  {"rows", number, 8},
+                  {"with it", number, 12},
+                  {"without it", number, 12}});
   for (const result::FittedFile& f : fit.files) {
-    out += fmt::format("{:<44}{:>8}{:>12}{:>12}\n", f.file, f.rows, percent(f.with), percent(f.without));
+    files.add({f.file, std::to_string(f.rows), percent(f.with), percent(f.without)});
   }
-  return out + fmt::format("{:<44}{:>8}{:>12}{:>12}\n", "mean of files of at least 5 rows", "", percent(fit.with),
-                           percent(fit.without));
+  files.add({"mean of files of at least 5 rows", "", percent(fit.with), percent(fit.without)});
+  return spreads.text(style) + '\n' + files.text(style);
 }
 
 }  // namespace reports

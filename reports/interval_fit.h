@@ -5,10 +5,11 @@
 #include <string>
 
 #include "core/result/interval_fit.h"
+#include "reports/style.h"
 
 namespace reports {
 
 /// A table of the constants and one of the share of rows inside, by file.
-std::string interval_fit_text(const result::IntervalFit&);
+std::string interval_fit_text(const result::IntervalFit&, const Style& = {});
 
 }  // namespace reports

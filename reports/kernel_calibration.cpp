@@ -8,6 +8,8 @@
 
 #include "core/base/text.h"
 #include "reports/json_object.h"
+#include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -22,8 +24,11 @@ const char* name(result::CurveFit::Verdict verdict) {
   return "";
 }
 
-std::string figures(const result::LogErrors& e) {
-  return fmt::format("{:>8.3f}{:>+8.3f}{:>7.3f}{:>7.3f}", e.median_abs, e.median, e.p90_abs, e.spread);
+void add(std::vector<Cell>& cells, const result::LogErrors& e) {
+  cells.emplace_back(fmt::format("{:.3f}", e.median_abs));
+  cells.emplace_back(fmt::format("{:+.3f}", e.median));
+  cells.emplace_back(fmt::format("{:.3f}", e.p90_abs));
+  cells.emplace_back(fmt::format("{:.3f}", e.spread));
 }
 
 std::string besides(const result::CurveFit& one) {
@@ -31,31 +36,51 @@ std::string besides(const result::CurveFit& one) {
   return one.host_s > 0 ? ", less " + base::human(base::Seconds(one.host_s)) + " of the host" : "";
 }
 
+std::string listed(const std::vector<std::string>& lines, const Style& style) {
+  std::string out;
+  for (const std::string& line : lines) out += paragraph("  ", line, style.columns);
+  return out;
+}
+
 }  // namespace
 
-std::string kernel_calibration_text(const result::KernelCalibration& report) {
-  std::string out =
-      "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square\n\n";
-  std::size_t names = 13;
-  for (const result::CurveFit& one : report.curves) names = std::max(names, one.calibration.size());
-  out += fmt::format("{:<{}} {:<22}{:<31}{:>6}  {:<28}  {:<28}\n", "calibration", names, "curve", "rows of", "rows",
-                     "   before", "   after");
+std::string kernel_calibration_text(const result::KernelCalibration& report, const Style& style) {
+  using enum Column::Kind;
+  Table table(0, {{"calibration", text, 13},
+                  {"curve", text, 22},
+                  {"rows of", text, 30},
+                  {"rows", number, 7},
+                  {"", number, 8},
+                  {"", number, 8, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 10},
+                  {"", number, 8, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", number, 7, 1, true},
+                  {"", text, 0, 2}});
+  table.add_above({"", "", "", "", "", "", "", "before", "", "", "", "after"});
   for (const result::CurveFit& one : report.curves) {
-    out += fmt::format("{:<{}} {:<22}{:<31}{:>6}{}  {}  {}{}\n", one.calibration, names, one.family,
-                       one.source.substr(0, 30), one.rows, figures(one.before), figures(one.after), name(one.verdict),
-                       besides(one));
+    std::vector<Cell> cells{one.calibration, one.family, one.source, std::to_string(one.rows)};
+    add(cells, one.before);
+    add(cells, one.after);
+    cells.emplace_back(name(one.verdict) + besides(one));
+    table.add(std::move(cells));
   }
-  out +=
-      "\nfitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: rows of "
-      "others,\n"
-      "not fitted; too few: fewer than 5, or 100 where two algorithms are drawn\n"
-      "together; but: constants that these rows do not tell, left as they were\n";
+  std::string out =
+      paragraph("", "log(predicted / measured): median absolute, median, 90th percentile absolute, root mean square",
+                style.columns) +
+      '\n' + table.text(style) + '\n' +
+      paragraph("",
+                "fitted: the curve was drawn to these rows; kept: the one that stood there meets them better; beside: "
+                "rows of others, not fitted; too few: fewer than 5, or 100 where two algorithms are drawn together; "
+                "but: constants that these rows do not tell, left as they were",
+                style.columns);
   if (!report.followed.empty())
-    out += fmt::format("\nassumed as another curve, and changed with it:\n  {}\n", fmt::join(report.followed, "\n  "));
-  if (!report.assumed.empty())
-    out += fmt::format("\nno row to fit to, assumed:\n  {}\n", fmt::join(report.assumed, "\n  "));
+    out += "\nassumed as another curve, and changed with it:\n" + listed(report.followed, style);
+  if (!report.assumed.empty()) out += "\nno row to fit to, assumed:\n" + listed(report.assumed, style);
   if (!report.left_out.empty()) out += "\nrows left out:\n";
-  for (const auto& [why, rows] : report.left_out) out += fmt::format("{:>8}  {}\n", rows, why);
+  for (const auto& [why, rows] : report.left_out) out += paragraph(fmt::format("{:>8}  ", rows), why, style.columns);
   return out;
 }
 

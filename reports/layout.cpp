@@ -5,12 +5,39 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace reports {
 namespace {
 
 constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+constexpr int kLeastRoom = 30, kBelow = 6;  // columns that a paragraph needs beside its first; its margin below
+
+/// How much of a word wider than `width` columns goes on the first line, in bytes.
+std::size_t break_of(std::string_view word, int width) {
+  std::size_t end = 0;
+  for (int at = 0; at <= width; ++end) at += (word[end] & 0xC0) != 0x80 ? 1 : 0;  // one code point beyond
+  for (std::size_t mark = --end; mark > 1; --mark) {
+    const bool in_number = std::isdigit(static_cast<unsigned char>(word[mark])) != 0;
+    if (std::string_view(in_number ? "/_=-" : "/_.,=-").find(word[mark - 1]) != word.npos) return mark;
+  }
+  return end;
+}
+
+/// The next word of `text`, which loses it and the space behind; "12.9 %" and "64 x" are one.
+std::string_view taken_word(std::string_view& text) {
+  constexpr std::size_t kLongestUnit = 3;
+  std::size_t end = std::min(text.find(' '), text.size());
+  const bool is_number = end > 0 && std::isdigit(static_cast<unsigned char>(text[end - 1])) != 0;
+  if (is_number && end < text.size()) {
+    const std::size_t unit = std::min(text.find(' ', end + 1), text.size());
+    if (unit - end - 1 <= kLongestUnit) end = unit;
+  }
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
 
 }  // namespace
 
@@ -31,32 +58,43 @@ std::string gauge(double share, int width) {
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
 int columns(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  int count = 0;
+  bool in_colour = false;  // from the escape to the "m"
+  for (const char c : text) {
+    if (c == '\033') in_colour = true;
+    if (!in_colour && (c & 0xC0) != 0x80) ++count;
+    if (c == 'm') in_colour = false;
+  }
+  return count;
+}
+
+std::vector<std::string> wrapped(std::string_view text, int width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    std::string_view word = taken_word(text);
+    if (word.empty()) continue;
+    if (!lines.back().empty() && columns(lines.back()) + 1 + columns(word) > width) lines.emplace_back();
+    for (; columns(word) > width; lines.emplace_back()) {  // on a line of its own
+      const std::size_t end = break_of(word, width);
+      lines.back() += word.substr(0, end);
+      word.remove_prefix(end);
+    }
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+  }
+  return lines;
 }
 
 std::string paragraph(std::string_view first, std::string_view text, int width) {
-  const int indent = columns(first);
+  int indent = columns(first);
   std::string out(first);
-  int at = indent;
-  bool line_is_empty = true;
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
-    text.remove_prefix(space == text.npos ? text.size() : space + 1);
-    if (word.empty()) continue;
-    if (!line_is_empty && at + 1 + columns(word) > width) {
-      out += '\n' + std::string(indent, ' ');
-      at = indent;
-      line_is_empty = true;
-    }
-    if (!line_is_empty) {
-      out += ' ';
-      ++at;
-    }
-    out += word;
-    at += columns(word);
-    line_is_empty = false;
+  if (indent > kBelow && indent + std::min(kLeastRoom, columns(text)) > width) {
+    indent = kBelow;
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n' + std::string(indent, ' ');
   }
+  const std::vector<std::string> lines = wrapped(text, std::max(1, width - indent));
+  for (std::size_t i = 0; i < lines.size(); ++i) out += (i ? '\n' + std::string(indent, ' ') : "") + lines[i];
   return out += '\n';
 }
 

@@ -20,11 +20,15 @@ std::string gauge(double share, int width);
 /// "74.1 %"
 std::string percent(double share);
 
-/// Columns that UTF-8 text takes on a terminal, one for each code point.
+/// Columns that UTF-8 text takes on a terminal, one for each code point; none for its colours (style.h).
 int columns(std::string_view text);
 
-/// `text` behind `first`, broken between words so that no line is wider than `width` unless one word is; lines after
-/// the first are indented as far as `first` is wide. Ends with a newline.
+/// `text` in lines of at most `width` columns, broken between words, and a word that is wider behind one of its
+/// "/_.,=-" or anywhere. One line, empty, where there is no text.
+std::vector<std::string> wrapped(std::string_view text, int width);
+
+/// `text` behind `first`, wrapped; lines after the first are indented as far as `first` is wide. Where `first` leaves
+/// little room the text begins on the line below it. Ends with a newline.
 std::string paragraph(std::string_view first, std::string_view text, int width = kColumns);
 
 /// "Warning: ..." for each, each once, with a line in front where there are any.

@@ -7,6 +7,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -30,26 +31,16 @@ std::string beyond(const Limit& limit) {
   return fmt::format("{} would take {}", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
 }
 
-/// Memory and what the next size would take, behind `used` columns as far as there is room, the rest below.
-std::string below_or_beside(int used, const std::string& memory, const std::string& beyond, const Style& style) {
-  const std::string below = '\n' + std::string(kIndent, ' ');
-  if (used + 2 + columns(memory) > style.columns) return below + memory + "; " + beyond + '\n';
-  const bool all = used + 4 + columns(memory) + columns(beyond) <= style.columns;
-  return "  " + memory + (all ? "; " : ";" + below) + beyond + '\n';
-}
-
-std::string line(const Limit& limit, const Style& style) {
-  const std::string name = fmt::format("  {:<12}", limit.size);
-  if (!limit.refusal.empty()) return paragraph(name + "not varied: ", limit.refusal, style.columns);
-  const std::string given = base::with_commas(limit.given);
-  if (!limit.reached) {
-    return fmt::format("{} {:>10} {:>10}  {}\n", name, given, "-", inked("no value fits", Ink::red, style));
+void add(const Limit& limit, Table& table, const Style& style) {
+  if (!limit.refusal.empty()) {
+    return table.add_lines(paragraph(fmt::format("  {:<12}not varied: ", limit.size), limit.refusal, style.columns));
   }
+  const std::string given = base::with_commas(limit.given);
+  if (!limit.reached) return table.add({limit.size, given, "-", "", "", "", "", {"no value fits", Ink::red}});
   const Prediction& p = limit.prediction;
-  const std::string figures =
-      fmt::format("{} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}", name, given, base::with_commas(*limit.reached),
-                  limit.unit, billions(limit.parameters), base::human(base::Seconds(p.step_time_s)), percent(p.mfu));
-  return figures + below_or_beside(columns(figures), memory(p), beyond(limit), style);
+  table.add({limit.size, given, base::with_commas(*limit.reached), limit.unit, billions(limit.parameters),
+             base::human(base::Seconds(p.step_time_s)), percent(p.mfu), memory(p)});
+  table.add_lines(paragraph(std::string(kIndent, ' '), beyond(limit), style.columns));
 }
 
 std::string settings(const Limits& all, const Style& style) {
@@ -90,12 +81,22 @@ Json limit_json(const Limit& limit) {
 
 std::string text(const Limits& all, const Style& style) {
   std::string out = paragraph("", all.given.job, style.columns);
-  out += fmt::format("The job as given {}: {}.\n\n", all.given.fits ? "fits" : inked("does not fit", Ink::red, style),
-                     memory(all.given));
-  out += fmt::format("  {:<12} {:>10} {:>10} {:<10} {:>8} {:>10} {:>8}  {}\n", "", "given", "fits", "", "params",
-                     "step time", "MFU", "memory");
-  for (const Limit& limit : all.limits) out += line(limit, style);
-  return out + settings(all, style);
+  out += paragraph("",
+                   fmt::format("The job as given {}: {}.",
+                               all.given.fits ? "fits" : inked("does not fit", Ink::red, style), memory(all.given)),
+                   style.columns) +
+         '\n';
+  using enum Column::Kind;
+  Table table(2, {{"", text, 12},
+                  {"given", number, 11},
+                  {"fits", number, 11},
+                  {"", text, 10},
+                  {"params", number, 9},
+                  {"step time", number, 11},
+                  {"MFU", number, 9},
+                  {"memory", text, 0, 2}});
+  for (const Limit& limit : all.limits) add(limit, table, style);
+  return out + table.text(style) + settings(all, style);
 }
 
 std::string json(const Limits& all) {

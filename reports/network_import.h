@@ -5,9 +5,10 @@
 #include <string>
 
 #include "core/result/network_import.h"
+#include "reports/style.h"
 
 namespace reports {
 
-std::string network_import_text(const result::NetworkImport&);
+std::string network_import_text(const result::NetworkImport&, const Style& = {});
 
 }  // namespace reports

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/strategy_words.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -28,11 +29,11 @@ std::string tokens_text(double tokens) {
   return fmt::format("{:.0f}k", tokens / 1e3);
 }
 
-std::string title(const Purchase& p) {
+std::string title(const Purchase& p, const Style& style) {
   std::string out = p.model + ", " + tokens_text(p.tokens) + " tokens";
   if (p.deadline_s) out += ", within " + days_text(*p.deadline_s);
   if (p.budget) out += ", for at most " + money(*p.budget);
-  return out + "\n\n";
+  return paragraph("", out, style.columns) + '\n';
 }
 
 int name_columns(const Purchase& p) {
@@ -43,30 +44,51 @@ int name_columns(const Purchase& p) {
 
 std::string verdict(const PurchaseRow& row) {
   if (row.in_time && row.in_budget) return "";
-  return row.in_time ? "  too dear" : row.in_budget ? "  too late" : "  too late, too dear";
+  return row.in_time ? "too dear" : row.in_budget ? "too late" : "too late, too dear";
 }
 
-std::string row_text(const Purchase& p, std::size_t i, int width, const Style& style) {
+void add(const Purchase& p, std::size_t i, int width, Table& table, const Style& style) {
   const PurchaseRow& row = p.rows[i];
-  const std::string marks = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "*" : " ");
-  std::string out = fmt::format("{} {:<{}}", marks, row.candidate, width);
-  if (!row.refused.empty()) return paragraph(out + "  ", "refused: " + row.refused, style.columns);
-  if (!row.fits) return out + "  no strategy fits\n";
+  const std::string name = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "* " : "  ") + row.candidate;
+  if (!row.refused.empty()) {
+    return table.add_lines(
+        paragraph(fmt::format("{:<{}}  ", name, width + 3), "refused: " + row.refused, style.columns));
+  }
+  if (!row.fits)
+    return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits", style.columns));
   const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
-  const std::string energy = row.energy_j > 0 ? fmt::format("{:.0f}", row.energy_j / base::kKilowattHour / 1e3) : "-";
-  out += fmt::format("{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}{}", days(row.time_s),
-                     days(row.time_low_s) + " to " + days(row.time_high_s), money(row.cost),
-                     money(row.cost_low) + " to " + money(row.cost_high), energy, tokens_text(row.tokens_per_dollar),
-                     percent(row.goodput.goodput), verdict(row));
-  return (p.recommended == i ? inked(out, Ink::green, style) : out) + '\n';
+  std::vector<Cell> cells{name,
+                          base::with_commas(row.gpus),
+                          days(row.time_s),
+                          days(row.time_low_s) + " to " + days(row.time_high_s),
+                          money(row.cost),
+                          money(row.cost_low) + " to " + money(row.cost_high),
+                          row.energy_j > 0 ? fmt::format("{:.0f}", row.energy_j / base::kKilowattHour / 1e3) : "-",
+                          tokens_text(row.tokens_per_dollar),
+                          percent(row.goodput.goodput),
+                          verdict(row)};
+  if (p.recommended == i) {
+    for (Cell& cell : cells) cell.ink = Ink::green;
+  }
+  table.add(std::move(cells));
 }
 
 std::string table(const Purchase& p, const Style& style) {
+  using enum Column::Kind;
   const int width = name_columns(p);
-  std::string out = fmt::format("   {:<{}}{:>9}{:>16}{:>9}{:>19}{:>8}{:>9}{:>9}\n", "", width, "days", "80 %", "cost",
-                                "80 %", "MWh", "tokens/$", "goodput");
-  for (std::size_t i = 0; i < p.rows.size(); ++i) out += row_text(p, i, width, style);
-  return out + "   > recommended   * on the front: none is faster and cheaper\n";
+  Table rows(0, {{"", text, width + 3},
+                 {"GPUs", number, 6},
+                 {"days", number, 9},
+                 {"80 %", number, 16, 1, true},
+                 {"cost", number, 9},
+                 {"80 %", number, 19, 1, true},
+                 {"MWh", number, 8},
+                 {"tokens/$", number, 9},
+                 {"goodput", number, 9},
+                 {"", text, 0, 2}});
+  for (std::size_t i = 0; i < p.rows.size(); ++i) add(p, i, width, rows, style);
+  return rows.text(style) +
+         paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns);
 }
 
 std::string strategies(const Purchase& p, const Style& style) {
@@ -141,7 +163,7 @@ std::string assumptions(const Purchase& p, const Style& style) {
 }  // namespace
 
 std::string text(const Purchase& p, const Style& style) {
-  std::string out = title(p) + table(p, style) + '\n' + recommendation(p, style.columns);
+  std::string out = title(p, style) + table(p, style) + '\n' + recommendation(p, style.columns);
   if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings, style.columns);
   if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
   if (const std::string flips = flips_text(p, style.columns); !flips.empty()) out += "\nWhat would change it\n" + flips;

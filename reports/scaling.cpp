@@ -10,6 +10,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -23,27 +24,46 @@ using Status = ComparisonRow::Status;
 
 constexpr int kGauge = 20;  // cells
 
-std::string line(const ScalingPoint& point, const Style& style) {
-  const std::string gpus = fmt::format("  {:>7}", base::with_commas(point.gpus));
-  if (point.row.status == Status::refused) return paragraph(gpus + "  refused: ", point.row.refusal, style.columns);
-  const Prediction& p = point.row.prediction;
-  std::string out =
-      fmt::format("{} {:>8} {:>10} {:>13} {:>8} {:>6.1f} % {}", gpus, base::with_commas(point.global_batch),
-                  base::human(base::Seconds(p.step_time_s)), base::with_commas(std::llround(p.tokens_per_s)),
-                  percent(p.mfu), point.efficiency * 100, inked(gauge(point.efficiency, kGauge), Ink::green, style));
-  if (point.row.status == Status::does_not_fit) out += "  " + inked("too large", Ink::red, style);
-  out += '\n';
-  std::string strategy;
-  for (const auto& [key, value] : point.row.varied) strategy += (strategy.empty() ? "" : " ") + key + "=" + value;
-  return strategy.empty() ? out : out + paragraph("           ", strategy, style.columns);
+Table points() {
+  using enum Column::Kind;
+  return {2,
+          {{"GPUs", number, 7},
+           {"batch", number, 9},
+           {"step time", number, 11},
+           {"tokens/s", number, 14},
+           {"MFU", number, 9},
+           {"efficiency", number, 10},
+           {"", drawing, kGauge},
+           {"", text, 0, 2}}};
 }
 
-std::string fall(const ScalingCurve& curve, double efficiency) {
+void add(const ScalingPoint& point, Table& table, const Style& style) {
+  const std::string gpus = base::with_commas(point.gpus);
+  if (point.row.status == Status::refused) {
+    return table.add_lines(paragraph(fmt::format("  {:>7}  refused: ", gpus), point.row.refusal, style.columns));
+  }
+  const Prediction& p = point.row.prediction;
+  table.add({gpus,
+             base::with_commas(point.global_batch),
+             base::human(base::Seconds(p.step_time_s)),
+             base::with_commas(std::llround(p.tokens_per_s)),
+             percent(p.mfu),
+             percent(point.efficiency),
+             {gauge(point.efficiency, kGauge), Ink::green},
+             {point.row.status == Status::does_not_fit ? "too large" : "", Ink::red}});
+  std::string strategy;
+  for (const auto& [key, value] : point.row.varied) strategy += (strategy.empty() ? "" : " ") + key + "=" + value;
+  if (!strategy.empty()) table.add_lines(paragraph("           ", strategy, style.columns));
+}
+
+std::string fall(const ScalingCurve& curve, double efficiency, const Style& style) {
   if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
   if (!curve.falls) return fmt::format("  Efficiency stays at {} or above.\n", percent(efficiency));
-  return fmt::format("  Efficiency falls under {} at about {} GPUs, between {} and {}.\n", percent(efficiency),
-                     base::with_commas(std::llround(curve.falls->gpus)), base::with_commas(curve.falls->above),
-                     base::with_commas(curve.falls->below));
+  return paragraph("  ",
+                   fmt::format("Efficiency falls under {} at about {} GPUs, between {} and {}.", percent(efficiency),
+                               base::with_commas(std::llround(curve.falls->gpus)),
+                               base::with_commas(curve.falls->above), base::with_commas(curve.falls->below)),
+                   style.columns);
 }
 
 std::string title(const ScalingCurve& curve) {
@@ -91,10 +111,9 @@ Json curve_json(const ScalingCurve& curve) {
 std::string text(const Scaling& s, const Style& style) {
   std::string out = paragraph("", s.job + (s.searched ? ", each point with its best strategy" : ""), style.columns);
   for (const ScalingCurve& curve : s.curves) {
-    out += fmt::format("\n{}\n  {:>7} {:>8} {:>10} {:>13} {:>8} {:>8}\n", title(curve), "GPUs", "batch", "step time",
-                       "tokens/s", "MFU", "efficiency");
-    for (const ScalingPoint& point : curve.points) out += line(point, style);
-    out += fall(curve, s.efficiency);
+    Table table = points();
+    for (const ScalingPoint& point : curve.points) add(point, table, style);
+    out += fmt::format("\n{}\n", title(curve)) + table.text(style) + fall(curve, s.efficiency, style);
   }
   return out + '\n' +
          paragraph("", "Efficiency: tokens a second and GPU, over those of the fewest GPUs that run it.",

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/strategy_words.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -16,73 +17,106 @@ namespace {
 using result::Search;
 using result::SearchRow;
 
+constexpr double kWorthShowing = 0.85;  // of the memory of the one above: the front has many that are hardly smaller
+
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
 std::string results_text(const Search& s, const Style& style) {
   if (s.results.empty()) return inked("Nothing fits.", Ink::red, style) + '\n';
-  std::string out = fmt::format("Best first, by {}\n\n{:>4}  {:>10}{:>9}{:>9}{:>10}{:>8}\n", s.by, "", "step time",
-                                "of best", "MFU", "peak", "of GPU");
+  using enum Column::Kind;
+  Table table(0, {{"", number, 5},
+                  {"step time", number, 11},
+                  {"of best", number, 9},
+                  {"MFU", number, 9},
+                  {"peak", number, 10},
+                  {"of GPU", number, 8},
+                  {"", text, 0, 2}});
   const double best = s.results.front().prediction.step_time_s;
   int rank = 0;
   for (const SearchRow& row : s.results) {
     const result::Prediction& p = row.prediction;
     ++rank;
-    std::string figures = fmt::format(
-        "{:>4}{} {:>10}{:>9}{:>9}{:>10}{:>7.0f}%  ", rank, row.tied || rank == 1 ? '=' : ' ',
-        base::human(base::Seconds(p.step_time_s)), fmt::format("x{:.3f}", p.step_time_s / best), percent(p.mfu),
-        bytes(p.peak_bytes), 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes));
-    if (row.tied || rank == 1) figures = inked(figures, Ink::green, style);
-    out += figures + strategy_words(row.strategy) + '\n';
+    const bool first = row.tied || rank == 1;
+    std::vector<Cell> cells{
+        fmt::format("{}{}", rank, first ? '=' : ' '),
+        base::human(base::Seconds(p.step_time_s)),
+        fmt::format("x{:.3f}", p.step_time_s / best),
+        percent(p.mfu),
+        bytes(p.peak_bytes),
+        fmt::format("{:.0f}%", 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes))};
+    if (first) {
+      for (Cell& cell : cells) cell.ink = Ink::green;
+    }
+    cells.emplace_back(strategy_words(row.strategy));
+    table.add(std::move(cells));
   }
-  return out;
+  return fmt::format("Best first, by {}\n\n", s.by) + table.text(style);
 }
 
-std::string ties_text(const Search& s) {
+std::string ties_text(const Search& s, const Style& style) {
   const auto ties = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
   if (s.results.size() < 2) return "";
   if (ties == 0) return "\nThe first leads by more than the error.\n";
   const bool all = static_cast<std::size_t>(ties) + 1 == s.results.size();
-  return fmt::format("\nThese {} (=) are within the error of one another{}.\n", ties + 1,
-                     all ? ", and so may be others: --top shows more" : "");
+  return '\n' + paragraph("",
+                          fmt::format("These {} (=) are within the error of one another{}.", ties + 1,
+                                      all ? ", and so may be others: --top shows more" : ""),
+                          style.columns);
 }
 
 std::string front_text(const Search& s, const Style& style) {
   if (s.pareto.size() < 2) return "";
   std::string out = "\nTime against memory: no strategy takes less of both\n";
+  std::size_t between = 0;
+  std::int64_t shown = 0;
   for (const result::SearchTrade& t : s.pareto) {
+    const bool last = &t == &s.pareto.back();
+    if (shown > 0 && !last && static_cast<double>(t.peak_bytes) > kWorthShowing * static_cast<double>(shown)) {
+      ++between;
+      continue;
+    }
+    shown = t.peak_bytes;
     out +=
         paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
                   strategy_words(t.strategy), style.columns);
   }
+  if (between > 0)
+    out += fmt::format("      and {} between these, a little smaller than the one above (--json -)\n", between);
   return out;
 }
 
-std::string money_text(const Search& s) {
+std::string money_text(const Search& s, const Style& style) {
   if (s.results.empty()) return "";
   const SearchRow& best = s.results.front();
   std::string out;
   if (best.cost_per_million_tokens > 0) {
-    out += fmt::format("\nThe first: {:.4g} for a million tokens at the given price of a GPU-hour.\n",
-                       best.cost_per_million_tokens);
+    out += '\n' + paragraph("",
+                            fmt::format("The first: {:.4g} for a million tokens at the given price of a GPU-hour.",
+                                        best.cost_per_million_tokens),
+                            style.columns);
   }
   if (s.by == "energy" && best.energy_per_step_j > 0) {
-    out += fmt::format("\nThe first: {:.4g} kWh a step, all nodes at their rated power throughout.\n",
-                       best.energy_per_step_j / 3.6e6);
+    out += '\n' + paragraph("",
+                            fmt::format("The first: {:.4g} kWh a step, all nodes at their rated power throughout.",
+                                        best.energy_per_step_j / 3.6e6),
+                            style.columns);
   }
   return out;
 }
 
 std::string looked_at(const Search& s, const Style& style) {
-  std::string out = fmt::format(
-      "\nLooked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} "
-      "were "
-      "priced.\n",
+  std::string told = fmt::format(
+      "Looked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} were "
+      "priced.",
       counted(s.evaluated), s.elapsed_s,
       counted(static_cast<std::int64_t>(static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9))),
       counted(s.evaluated - s.priced - s.bounded), counted(s.bounded), counted(s.priced));
+  std::string out = '\n' + paragraph("", told, style.columns);
   if (s.operator_level > 0)
-    out += fmt::format("Of these {} at operator level: two levels cannot tell them.\n", counted(s.operator_level));
+    out += paragraph(
+        "", fmt::format("Of these {} at operator level: two levels cannot tell them.", counted(s.operator_level)),
+        style.columns);
   if (!s.complete) out += "Interrupted: the best of what was looked at so far.\n";
   for (const result::SearchedKey& key : s.space) {
     if (key.given || key.values.size() < 2) continue;
@@ -100,8 +134,8 @@ std::string looked_at(const Search& s, const Style& style) {
 }  // namespace
 
 std::string text(const Search& s, const Style& style) {
-  std::string out = s.job + "\n\n" + results_text(s, style) + ties_text(s) + money_text(s) + front_text(s, style) +
-                    looked_at(s, style);
+  std::string out = paragraph("", s.job, style.columns) + '\n' + results_text(s, style) + ties_text(s, style) +
+                    money_text(s, style) + front_text(s, style) + looked_at(s, style);
   std::vector<std::string> warnings;
   for (const auto& row : s.results) {
     warnings.insert(warnings.end(), row.prediction.warnings.begin(), row.prediction.warnings.end());

@@ -12,6 +12,7 @@
 #include "reports/json_object.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -22,7 +23,6 @@ using result::Sensitivity;
 constexpr double kLeastShown = 0.0005;  // of the step, at 10 % more: less shows as 0.0 %
 constexpr double kLeastBend = 0.01;
 constexpr std::size_t kMostSentences = 3;
-constexpr int kOtherColumns = 66, kFewestNameColumns = 20, kMostNameColumns = 48;
 
 double saved_s(const Sensitivity& s, const InputEffect& e) { return s.step_time_s - e.step_with_more_s; }
 double saved(const Sensitivity& s, const InputEffect& e) { return saved_s(s, e) / s.step_time_s; }
@@ -42,10 +42,6 @@ char mark(const InputEffect& e) {
   return e.exact ? ' ' : '~';
 }
 
-int name_columns(const Style& style) {
-  return std::clamp(style.columns - kOtherColumns, kFewestNameColumns, kMostNameColumns);
-}
-
 std::string sentences(const Sensitivity& s) {
   std::string out;
   for (std::size_t i = 0; i < std::min(kMostSentences, s.effects.size()); ++i) {
@@ -57,12 +53,25 @@ std::string sentences(const Sensitivity& s) {
   return out;
 }
 
-std::string row(const Sensitivity& s, const InputEffect& e, const Style& style) {
-  const std::string share = e.cause.empty() ? "" : fmt::format("{:.0f} %", e.interval_share * 100);
-  const std::string buys = fmt::format("{:>6.1f} % {:>9}", saved(s, e) * 100, signed_seconds(saved_s(s, e)));
-  return fmt::format("  {:<{}} {:>12} {:>10.3f}{} {} {:>7}  {}\n", e.input, name_columns(style), human(e.value, e.unit),
-                     e.elasticity, mark(e), inked(buys, saved_s(s, e) < 0 ? Ink::red : Ink::green, style), share,
-                     origin(e));
+Table inputs() {
+  using enum Column::Kind;
+  return {2,
+          {{"input", text, 34},
+           {"value", number, 13},
+           {"elasticity ", number, 12},
+           {"+10 % buys", number, 19},
+           {"doubt", number, 8},
+           {"from", text, 0, 2}}};
+}
+
+std::vector<Cell> row(const Sensitivity& s, const InputEffect& e) {
+  const std::string buys = fmt::format("{:.1f} % {:>8}", saved(s, e) * 100, signed_seconds(saved_s(s, e)));
+  return {e.input,
+          human(e.value, e.unit),
+          fmt::format("{:.3f}{}", e.elasticity, mark(e)),
+          {buys, saved_s(s, e) < 0 ? Ink::red : Ink::green},
+          e.cause.empty() ? "" : fmt::format("{:.0f} %", e.interval_share * 100),
+          origin(e)};
 }
 
 std::string counted(const Sensitivity& s, int small) {
@@ -87,21 +96,23 @@ constexpr const char* kLegend =
 std::string text(const Sensitivity& s, const Style& style) {
   std::string out = paragraph("", s.job, style.columns) + fmt::format("\nStep time {}\n", seconds(s.step_time_s));
   if (!s.fits)
-    out += inked("It does not fit", Ink::red, style) + " into the GPUs' memory (forerun predict says why).\n";
+    out +=
+        paragraph("", inked("It does not fit", Ink::red, style) + " into the GPUs' memory (forerun predict says why).",
+                  style.columns);
   if (!(s.step_time_s > 0)) return out;
   out += sentences(s);
-  out += fmt::format("\n  {:<{}} {:>12} {:>10}  {:>18} {:>7}  {}\n", "input", name_columns(style), "value",
-                     "elasticity", "+10 % buys", "doubt", "from");
+  Table table = inputs();
   int small = 0, exact = 0;
   for (const InputEffect& e : s.effects) {
     exact += e.exact;
     if (shows(s, e)) {
-      out += row(s, e, style);
+      table.add(row(s, e));
     } else {
       ++small;
     }
   }
   const int all = static_cast<int>(s.effects.size());
+  out += '\n' + table.text(style);
   out += '\n' + paragraph("  Others: ", counted(s, small), style.columns);
   out += paragraph("  ",
                    fmt::format("Elasticities of {} inputs are exact, along the critical path; of {} (~) by "

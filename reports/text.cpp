@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::size_t kMostStages = 12;  // more than that are shown by the full
 constexpr std::size_t kMostCauses = 3;   // of the interval's width
 constexpr int kGauge = 10;               // cells
 constexpr int kLargestAt = 43;           // column in which a stage's largest categories begin
+constexpr int kLargest = kColumns - kLargestAt;
+constexpr int kBarAt = 40, kMostBar = 40;  // columns
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
@@ -43,35 +46,47 @@ std::string sides(const result::IntervalContribution& c) {
   return out + percent(c.slower) + " slower";
 }
 
+/// One of the figures on top; what is behind the name stays as it is where it fits.
+std::string field(const char* name, const std::string& text, const Style& style) {
+  const std::string first = fmt::format("{:<18}", name);
+  const bool fits = columns(first) + columns(text) <= style.columns;
+  return fits ? first + text + '\n' : paragraph(first, text, style.columns);
+}
+
 /// The largest reasons for the interval, as standard deviations of the step.
-std::string why_so_wide(const Prediction& p) {
+std::string why_so_wide(const Prediction& p, const Style& style) {
   std::string out;
   const std::size_t shown = std::min(p.interval_contributions.size(), kMostCauses);
   for (std::size_t i = 0; i < shown; ++i) {
     const result::IntervalContribution& c = p.interval_contributions[i];
-    out += fmt::format("{:<18}{}: {}\n", i == 0 ? "Spread" : "", sides(c), c.cause);
+    out += field(i == 0 ? "Spread" : "", sides(c) + ": " + c.cause, style);
   }
   return out;
 }
 
 std::string headline(const Prediction& p, const Style& style) {
   std::string out = paragraph("", p.job, style.columns) + '\n';
-  out += fmt::format("Step time         {}    80 % interval {} to {}\n", of_step(p, p.step_time_s),
-                     of_step(p, p.step_time_low_s), of_step(p, p.step_time_high_s));
-  out += why_so_wide(p);
+  out += field("Step time",
+               fmt::format("{}    80 % interval {} to {}", of_step(p, p.step_time_s), of_step(p, p.step_time_low_s),
+                           of_step(p, p.step_time_high_s)),
+               style);
+  out += why_so_wide(p, style);
   const char* unit = p.samples_per_s ? "samples" : "tokens";
-  if (p.time_to_first_token_s) out += fmt::format("First token       {}\n", of_step(p, *p.time_to_first_token_s));
-  if (p.time_per_output_token_s) out += fmt::format("Each token        {}\n", of_step(p, *p.time_per_output_token_s));
-  out += fmt::format("Throughput        {} {}/s, {} {}/s per GPU\n", base::with_commas(std::llround(p.tokens_per_s)),
-                     unit, base::with_commas(std::llround(p.tokens_per_s_per_gpu)), unit);
-  out += fmt::format("Model FLOPs       {:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
+  if (p.time_to_first_token_s) out += field("First token", of_step(p, *p.time_to_first_token_s), style);
+  if (p.time_per_output_token_s) out += field("Each token", of_step(p, *p.time_per_output_token_s), style);
+  out += field("Throughput",
+               fmt::format("{} {}/s, {} {}/s per GPU", base::with_commas(std::llround(p.tokens_per_s)), unit,
+                           base::with_commas(std::llround(p.tokens_per_s_per_gpu)), unit),
+               style);
+  std::string model = fmt::format("{:.1f} TFLOP/s per GPU, MFU {}", p.model_tflops_per_gpu, percent(p.mfu));
   // The second figure says something only where the step's precision has another peak than bf16.
   if (p.mfu_of_precision != p.mfu) {
-    out += fmt::format(" of the bf16 peak, {} of the precision's own", percent(p.mfu_of_precision));
+    model += fmt::format(" of the bf16 peak, {} of the precision's own", percent(p.mfu_of_precision));
   }
-  out += fmt::format("\nHardware FLOPs    {:.1f} TFLOP/s per GPU, HFU {}\n", p.hardware_tflops_per_gpu, percent(p.hfu));
-  out += fmt::format("Pipeline bubble   {}\n", percent(p.bubble_fraction));
-  return out;
+  out += field("Model FLOPs", model, style);
+  out += field("Hardware FLOPs",
+               fmt::format("{:.1f} TFLOP/s per GPU, HFU {}", p.hardware_tflops_per_gpu, percent(p.hfu)), style);
+  return out + field("Pipeline bubble", percent(p.bubble_fraction), style);
 }
 
 std::string breakdown(const Prediction& p, const Style& style) {
@@ -82,7 +97,7 @@ std::string breakdown(const Prediction& p, const Style& style) {
   for (const auto& [name, time] : p.breakdown_s) {
     if (time == 0) continue;
     const double share = time / p.step_time_s;
-    const std::string length = bar(share, 40);
+    const std::string length = bar(share, std::min(kMostBar, style.columns - kBarAt));
     out += fmt::format("  {:<14}{:>12}{:>10}{}{}\n", spaced(name), of_step(p, time), percent(share),
                        length.empty() ? "" : "  ", inked(length, name == "bubble" ? Ink::yellow : Ink::cyan, style));
   }
@@ -122,9 +137,9 @@ std::string memory(const Prediction& p, const Style& style) {
     const std::string row =
         fmt::format("  stage {:<3}{:>9}{:>9}  ", stage->stage, bytes(stage->peak_bytes), percent(share));
     const std::string cells = gauge(share, kGauge);
-    const int used = std::max(kLargestAt, columns(row) + columns(cells) + 1);
-    out += row + inked(cells, share > 1 ? Ink::red : Ink::green, style) +
-           std::string(used - columns(row) - columns(cells), ' ') + largest(*stage, style.columns - used) + '\n';
+    const int spaces = std::max(kLargestAt - columns(row) - columns(cells), 1);
+    out += paragraph(row + inked(cells, share > 1 ? Ink::red : Ink::green, style) + std::string(spaces, ' '),
+                     largest(*stage, std::max(kLargest, style.columns - kLargestAt)), style.columns);
   }
   if (stages.size() < p.stages.size()) {
     out += fmt::format("  and {} stages that hold less\n", p.stages.size() - stages.size());
@@ -138,28 +153,31 @@ std::string memory(const Prediction& p, const Style& style) {
         style.columns);
   }
   if (p.host_capacity_bytes > 0) {
-    out += fmt::format("  host of a node: {} of {}", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
+    std::string host = fmt::format("{} of {}", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
     if (p.nvme_bytes > 0) {
-      out += fmt::format("; its drives: {}", bytes(p.nvme_bytes));
-      if (p.nvme_capacity_bytes > 0) out += fmt::format(" of {}", bytes(p.nvme_capacity_bytes));
+      host += fmt::format("; its drives: {}", bytes(p.nvme_bytes));
+      if (p.nvme_capacity_bytes > 0) host += fmt::format(" of {}", bytes(p.nvme_capacity_bytes));
     }
-    out += '\n';
+    out += paragraph("  host of a node: ", host, style.columns);
   }
   return out;
 }
 
-std::string communication(const Prediction& p) {
-  std::string rows;
+std::string communication(const Prediction& p, const Style& style) {
+  using enum Column::Kind;
+  Table table(2, {{"axis", text, 12},
+                  {"calls", number, 10},
+                  {"payload", number, 12},
+                  {"time", number, 12},
+                  {"bus bandwidth", number, 16}});
+  bool any = false;
   for (const result::Communication& axis : p.communication) {
     if (axis.calls == 0) continue;
-    rows += fmt::format("  {:<12}{:>10}{:>12}{:>12}{:>16}\n", axis.axis, base::with_commas(axis.calls),
-                        bytes(axis.bytes), seconds(axis.time_s),
-                        axis.bus_bandwidth > 0 ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-");
+    any = true;
+    table.add({axis.axis, base::with_commas(axis.calls), bytes(axis.bytes), seconds(axis.time_s),
+               axis.bus_bandwidth > 0 ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-"});
   }
-  if (rows.empty()) return "";
-  return fmt::format("\nCommunication of one rank in a step, hidden or not\n  {:<12}{:>10}{:>12}{:>12}{:>16}\n", "axis",
-                     "calls", "payload", "time", "bus bandwidth") +
-         rows;
+  return any ? "\nCommunication of one rank in a step, hidden or not\n" + table.text(style) : "";
 }
 
 std::string does_not_fit(const Prediction& p, const Style& style) {
@@ -167,9 +185,11 @@ std::string does_not_fit(const Prediction& p, const Style& style) {
   const bool host = p.attack == "host_memory", drives = p.attack == "nvme";
   const std::int64_t needed = host ? p.host_bytes : drives ? p.nvme_bytes : p.peak_bytes;
   const std::int64_t there = host ? p.host_capacity_bytes : drives ? p.nvme_capacity_bytes : p.capacity_bytes;
-  std::string out = fmt::format("\n{}: {} needed, {} there ({} too much)\n", inked("DOES NOT FIT", Ink::red, style),
-                                bytes(needed), bytes(there), bytes(needed - there));
-  if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack));
+  std::string out = '\n' + paragraph(inked("DOES NOT FIT", Ink::red, style) + ": ",
+                                     fmt::format("{} needed, {} there ({} too much)", bytes(needed), bytes(there),
+                                                 bytes(needed - there)),
+                                     style.columns);
+  if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack), style.columns);
   for (std::size_t i = 0; i < p.mends.size(); ++i) {
     out += paragraph(i ? "    or   " : "    with ", p.mends[i], style.columns);
   }
@@ -184,7 +204,7 @@ std::string listed(const char* title, const std::vector<std::string>& lines, con
 }
 
 /// One line: what people must know is how much of it was measured. The JSON names every source.
-std::string provenance(const Prediction& p) {
+std::string provenance(const Prediction& p, const Style& style) {
   if (p.provenance.empty()) return "";
   std::vector<std::pair<std::string, int>> kinds;
   for (const result::Provenance& number : p.provenance) {
@@ -193,15 +213,15 @@ std::string provenance(const Prediction& p) {
   }
   std::string text;
   for (const auto& [kind, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
-  return '\n' + paragraph("Calibrated numbers: ", text + " (sources: --json -)");
+  return '\n' + paragraph("Calibrated numbers: ", text + " (sources: --json -)", style.columns);
 }
 
 }  // namespace
 
 std::string summary(const Prediction& p, const Style& style) {
-  return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p) + does_not_fit(p, style) +
-         listed("Warnings", p.warnings, style) + listed("Assumed where the job says nothing", p.assumptions, style) +
-         provenance(p);
+  return headline(p, style) + breakdown(p, style) + memory(p, style) + communication(p, style) +
+         does_not_fit(p, style) + listed("Warnings", p.warnings, style) +
+         listed("Assumed where the job says nothing", p.assumptions, style) + provenance(p, style);
 }
 
 }  // namespace reports

@@ -9,10 +9,11 @@
 #include <string>
 
 #include "core/result/training_run.h"
+#include "reports/style.h"
 
 namespace reports {
 
-std::string training_run_text(const result::TrainingRun&);
+std::string training_run_text(const result::TrainingRun&, const Style& = {});
 std::string training_run_json(const result::TrainingRun&);
 
 }  // namespace reports

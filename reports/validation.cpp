@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/layout.h"
+#include "reports/table.h"
 
 namespace reports {
 namespace {
@@ -22,9 +23,6 @@ using result::ValidationFile;
 using result::ValidationSummary;
 
 constexpr std::size_t kMostReasons = 10, kFarthest = 5;
-constexpr int kFigures = 72;  // columns of a row behind its name
-constexpr int kShortestName = 16, kLongestName = 48;
-constexpr int kBeforeId = 52;  // columns before the id of a row that is far off
 
 std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 std::string with_sign(const std::optional<double>& value) {
@@ -33,40 +31,29 @@ std::string with_sign(const std::optional<double>& value) {
 
 std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
-/// `text`, its end cut off where it is wider than `width` columns.
-std::string cut(std::string text, int width) {
-  if (columns(text) <= width) return text;
-  while (columns(text) > width - 1) {
-    while ((text.back() & 0xC0) == 0x80) text.pop_back();  // a code point goes as a whole
-    text.pop_back();
-  }
-  return text + "…";
+Table figures_by(const std::string& title) {
+  using enum Column::Kind;
+  return {0,
+          {{title, text, 28},
+           {"rows", number, 5},
+           {"refused", number, 8},
+           {"median", number, 9},
+           {"signed", number, 9},
+           {"p90", number, 8},
+           {"MAPE", number, 8},
+           {"in 80%", number, 8},
+           {"memory", number, 8},
+           {"fits", number, 8}}};
 }
 
-/// The same, filled up to `width`.
-std::string cell(const std::string& text, int width) {
-  const std::string shown = cut(text, width);
-  return shown + std::string(width - columns(shown), ' ');
+void add(Table& table, const std::string& name, const std::string& rows, const std::string& refused,
+         const ValidationFigures& f) {
+  table.add({name, rows, refused, share(f.median_abs_error), with_sign(f.mean_signed_error), share(f.p90_abs_error),
+             share(f.mape), share(f.coverage_80), share(f.memory_mape), share(f.fits_right)});
 }
 
-int name_width(const Style& style) { return std::clamp(style.columns - kFigures, kShortestName, kLongestName); }
-
-std::string head(const std::string& title, const Style& style) {
-  return cell(title, name_width(style)) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "rows",
-                                                      "refused", "median", "signed", "p90", "MAPE", "in 80%", "memory",
-                                                      "fits");
-}
-
-std::string line(const std::string& name, const std::string& rows, const std::string& refused,
-                 const ValidationFigures& f, const Style& style) {
-  return cell(name, name_width(style)) + fmt::format("{:>5}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}\n", rows, refused,
-                                                     share(f.median_abs_error), with_sign(f.mean_signed_error),
-                                                     share(f.p90_abs_error), share(f.mape), share(f.coverage_80),
-                                                     share(f.memory_mape), share(f.fits_right));
-}
-
-std::string line(const std::string& name, const ValidationSummary& s, const Style& style) {
-  return line(name, std::to_string(s.rows), std::to_string(s.refused), s, style);
+void add(Table& table, const std::string& name, const ValidationSummary& s) {
+  add(table, name, std::to_string(s.rows), std::to_string(s.refused), s);
 }
 
 /// The first fault without its place and its mend: "strategy.ep: 8 is not supported by this version".
@@ -109,15 +96,16 @@ std::string farthest(const Validation& v, const Style& style) {
   const auto farther = [](auto* a, auto* b) { return std::abs(*a->error) > std::abs(*b->error); };
   std::stable_sort(rows.begin(), rows.end(), farther);
   rows.resize(std::min(rows.size(), kFarthest));
-  std::string out = "\nFarthest off\n";
+  using enum Column::Kind;
+  Table table(0, {{"", number, 9}, {"", number, 21}, {"", number, 20}, {"", text, 0, 2}});
   for (const ValidationCase* row : rows) {
-    const std::string error = fmt::format("{:>9}", with_sign(row->error));
-    out += fmt::format("{}  {:>9} predicted, {:>9} measured  {}\n",
-                       row->inside.value_or(true) ? error : inked(error, Ink::red, style),
-                       base::human(base::Seconds(*row->predicted_s)), base::human(base::Seconds(*row->measured_s)),
-                       cut(row->id, std::max(kShortestName, style.columns - kBeforeId)));
+    const auto ink = row->inside.value_or(true) ? std::nullopt : std::optional(Ink::red);
+    table.add({{with_sign(row->error), ink},
+               base::human(base::Seconds(*row->predicted_s)) + " predicted,",
+               base::human(base::Seconds(*row->measured_s)) + " measured",
+               row->id});
   }
-  return out;
+  return "\nFarthest off\n" + table.text(style);
 }
 
 std::string fits_and_ranks(const ValidationSummary& s, const Style& style) {
@@ -170,17 +158,17 @@ std::string ran(const ValidationSummary& s) {
 }  // namespace
 
 std::string validation_text(const Validation& v, const Style& style) {
-  std::string out = head("Measurements", style);
-  for (const ValidationFile& file : v.files) out += line(stem(file.file), file.summary, style);
-  out += line("all rows", v.summary, style);
-  if (v.macro.files > 0) out += line(fmt::format("mean of {} files", v.macro.files), "", "", v.macro, style);
-  return out + fits_and_ranks(v.summary, style) + refusals(v, style) + farthest(v, style);
+  Table table = figures_by("Measurements");
+  for (const ValidationFile& file : v.files) add(table, stem(file.file), file.summary);
+  add(table, "all rows", v.summary);
+  if (v.macro.files > 0) add(table, fmt::format("mean of {} files", v.macro.files), "", "", v.macro);
+  return table.text(style) + fits_and_ranks(v.summary, style) + refusals(v, style) + farthest(v, style);
 }
 
 std::string grouping_text(const result::ValidationGrouping& grouping, const Style& style) {
-  std::string out = '\n' + head("By " + grouping.key, style);
-  for (const result::ValidationGroup& group : grouping.groups) out += line(group.label, group.summary, style);
-  return out;
+  Table table = figures_by("By " + grouping.key);
+  for (const result::ValidationGroup& group : grouping.groups) add(table, group.label, group.summary);
+  return '\n' + table.text(style);
 }
 
 std::string validation_markdown(const Validation& v) {

@@ -99,7 +99,7 @@ std::string scaled(double value, std::span<const Unit> units) {
 
 }  // namespace
 
-Parsed<Seconds> parse_seconds(std::string_view text) { return parse<Seconds>(text, kTime, "a time", "1.5us"); }
+Parsed<Seconds> parse_seconds(std::string_view text) { return parse<Seconds>(text, kTime, "a time", "1.5us or 60d"); }
 
 Parsed<Bytes> parse_bytes(std::string_view text) {
   const NumberAndUnit parts = split(text);
@@ -192,6 +192,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known) {
   std::optional<std::string> best;
+  for (const std::string& candidate : known) {  // h100 is the beginning of h100-sxm before it is a misspelt h800
+    const bool begins = !name.empty() && candidate.starts_with(name) && candidate.substr(name.size()).starts_with('-');
+    if (begins && (!best || candidate.size() < best->size())) best = candidate;
+  }
+  if (best) return best;
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);

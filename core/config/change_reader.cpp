@@ -66,9 +66,13 @@ Amount read_amount(std::string_view text, InputUnit unit) {
 
 /// In the unit's own digits: "4e+12 B/s".
 std::string text_of(const spec::Input& input) {
+  const std::string_view unit = spec::symbol(input.unit);
+  if (unit == "s") return base::human(base::Seconds(input.value));
+  if (unit == "B") return base::human(base::Bytes(input.value));
+  if (unit == "B/s") return base::human(base::ByteRate(input.value));
+  if (unit == "FLOP/s") return base::human(base::FlopRate(input.value));
   char number[32];
   std::snprintf(number, sizeof number, "%.6g", input.value);
-  const std::string_view unit = spec::symbol(input.unit);
   return unit.empty() ? number : number + (' ' + std::string(unit));
 }
 

@@ -54,6 +54,8 @@ std::string model_name(MapReader& map, const std::string& file_stem) {
   std::string name;
   map.read("_name_or_path", name);
   name = name.substr(name.rfind('/') + 1);
+  if (!name.empty()) return name;
+  if (file_stem == "config") map.read("model_type", name);  // which every one of these files is called
   return name.empty() ? file_stem : name;
 }
 

@@ -228,7 +228,8 @@ bool MapReader::read(std::string_view key, std::vector<int>& out, std::int64_t m
 }
 
 bool MapReader::read(std::string_view key, base::Seconds& out) {
-  return take(scalar(key, "a time with its unit, such as 1.5us"), path_of(key), base::parse_seconds, out, faults_);
+  return take(scalar(key, "a time with its unit, such as 1.5us or 60d"), path_of(key), base::parse_seconds, out,
+              faults_);
 }
 bool MapReader::read(std::string_view key, base::Bytes& out) {
   return take(scalar(key, "a size with its unit, such as 80GB"), path_of(key), base::parse_bytes, out, faults_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/config/candidate_reader.h"
 #include "core/config/figure_reader.h"
 #include "core/spec/parameters.h"
@@ -102,7 +103,14 @@ void read_wishes(MapReader& map, spec::Purchase& out, Faults& faults) {
   out.seed = static_cast<std::uint64_t>(seed);
 }
 
-void refuse_what_has_no_run(const spec::Job& job, MapReader& map) {
+void refuse_what_has_no_run(const spec::Job& job, double tokens, MapReader& map) {
+  const double step = static_cast<double>(job.training.global_batch) * static_cast<double>(job.training.sequence);
+  if (tokens > 0 && tokens < step) {
+    map.fault("tokens",
+              base::with_commas(std::llround(tokens)) + " are fewer than one step takes, " +
+                  base::with_commas(std::llround(step)),
+              "write how many tokens, such as 15e12 or 15T");
+  }
   if (job.training.serves()) {
     map.fault("training", "serves: a plan is of training", "remove training.mode");
   }
@@ -158,7 +166,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
     out.candidates = read_candidates(*candidates, job, prices, catalogue, faults);
     refuse_strangers(prices, out.candidates, catalogue, faults);
   }
-  if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, map);
+  if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, out.tokens, map);
   map.ignore("tokens");
   map.finish();
   if (!faults.empty()) throw base::InputError(std::move(faults));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "reports/layout.h"
 #include "tests/cli/run_forerun.h"
 
 namespace {
@@ -16,9 +17,26 @@ using testing_support::content_of;
 using testing_support::forerun;
 using testing_support::ScratchFolder;
 
+std::string on_columns(int columns, const std::string& arguments) {
+  setenv("COLUMNS", std::to_string(columns).c_str(), 1);
+  const std::string out = forerun(arguments).out;
+  unsetenv("COLUMNS");
+  return out;
+}
+
+/// An option a line, whatever the terminal.
+std::string help(const std::string& subcommand) { return on_columns(1000, subcommand + " --help"); }
+
+int widest(const std::string& text) {
+  std::istringstream lines(text);
+  int out = 0;
+  for (std::string line; std::getline(lines, line);) out = std::max(out, reports::columns(line));
+  return out;
+}
+
 /// As `forerun --help` lists them.
 std::vector<std::string> subcommands() {
-  std::istringstream lines(forerun("--help").out);
+  std::istringstream lines(help(""));
   std::vector<std::string> out;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("  ")) out.push_back(line.substr(2, line.find(' ', 2) - 2));
@@ -31,7 +49,7 @@ struct Example {
 };
 
 std::vector<Example> examples(const std::string& subcommand) {
-  std::istringstream lines(forerun(subcommand + " --help").out);
+  std::istringstream lines(help(subcommand));
   std::vector<Example> out;
   bool begun = false;
   for (std::string line; std::getline(lines, line);) {
@@ -56,6 +74,26 @@ TEST(Help, EverySubcommandHasExamples) {
   const auto all = subcommands();
   EXPECT_GE(all.size(), 13u);
   for (const std::string& subcommand : all) EXPECT_FALSE(examples(subcommand).empty()) << subcommand;
+}
+
+TEST(Help, FitsANarrowTerminal) {
+  std::vector<std::string> all = subcommands();
+  all.push_back("");
+  for (const std::string& subcommand : all) {
+    for (const int columns : {80, 60}) {
+      const std::string text = on_columns(columns, subcommand + " --help");
+      EXPECT_LE(widest(text), columns) << text;
+      EXPECT_GT(text.size(), 300u) << subcommand;
+    }
+  }
+}
+
+TEST(Help, AnEntryOfTheCatalogueFitsANarrowTerminal) {
+  for (const int columns : {80, 60}) {
+    for (const char* entry : {"show dgx-h100", "show megatron", "show calibrations/h100-sxm"}) {
+      EXPECT_LE(widest(on_columns(columns, entry)), columns) << entry;
+    }
+  }
 }
 
 TEST(Help, ExamplesAreAnswered) {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -31,7 +31,9 @@ result::Alternatives sample() {
            {"together", {nic, memory}, step(9, 8, 1, true)}}};
 }
 
-TEST(AlternativesText, IsWhatIsPrinted) { testing_support::expect_golden("alternatives.txt", reports::text(sample())); }
+TEST(AlternativesText, IsWhatIsPrinted) {
+  testing_support::expect_view("alternatives.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
+}
 
 TEST(AlternativesText, LeavesOutSharesThatNobodyHas) {
   const std::string text = reports::text(sample());

@@ -46,7 +46,7 @@ TEST(ComparisonText, PathsThatEndAlikeAreToldWhole) {
   result::Comparison c = three();
   c.rows.resize(1);
   c.rows[0].varied = {{"strategy.overlap.tp", "wgrad"}, {"strategy.tp", "4"}, {"strategy.pp", "2"}};
-  const std::string text = reports::text(c);
+  const std::string text = reports::text(c, {120, false});
   EXPECT_TRUE(contains(text, "strategy.overlap.tp wgrad, strategy.tp 4, pp 2")) << text;
 }
 

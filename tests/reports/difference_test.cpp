@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -60,7 +60,9 @@ StepDifference sample() {
   return d;
 }
 
-TEST(DifferenceText, IsGolden) { testing_support::expect_golden("difference.txt", reports::text(sample())); }
+TEST(DifferenceText, IsGolden) {
+  testing_support::expect_view("difference.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
+}
 TEST(DifferenceJson, IsGolden) { testing_support::expect_golden("difference.json", reports::json(sample())); }
 
 TEST(DifferenceText, SaysWhatIsSlowAndWhatIsAsPredicted) {

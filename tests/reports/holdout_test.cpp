@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "reports/validation.h"
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
-using testing_support::expect_golden;
+using testing_support::expect_view;
 
 /// Two sources, of which one wants the second alternative of the only choice.
 result::Holdout sample() {
@@ -30,7 +30,9 @@ result::Holdout sample() {
   return h;
 }
 
-TEST(HoldoutText, NamesWhatTheOthersWouldChange) { expect_golden("holdout.txt", reports::holdout_text(sample())); }
+TEST(HoldoutText, NamesWhatTheOthersWouldChange) {
+  expect_view("holdout.txt", [](const reports::Style& s) { return reports::holdout_text(sample(), s); });
+}
 
 TEST(HoldoutJson, StandsInTheValidation) {
   const result::Holdout h = sample();

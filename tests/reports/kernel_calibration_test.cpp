@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -36,7 +36,8 @@ result::KernelCalibration sample() {
 }
 
 TEST(KernelCalibrationText, IsOneReadableTable) {
-  testing_support::expect_golden("calibrate.txt", reports::kernel_calibration_text(sample()));
+  testing_support::expect_view("calibrate.txt",
+                               [](const reports::Style& s) { return reports::kernel_calibration_text(sample(), s); });
 }
 
 TEST(KernelCalibrationJson, HoldsTheSameFigures) {

@@ -39,9 +39,22 @@ TEST(Paragraph, BreaksBetweenWordsAtTheHundredthColumn) {
   EXPECT_EQ(reports::paragraph("  - ", fits + 'y'), "  - " + std::string(90, 'x') + "\n    yyyyyy\n");
 }
 
-TEST(Paragraph, AWordLongerThanTheLineStandsAlone) {
+TEST(Columns, ColoursTakeNone) { EXPECT_EQ(reports::columns("\033[31mred\033[0m"), 3); }
+
+TEST(Paragraph, AWordLongerThanTheLineIsBrokenBehindAMarkOrAnywhere) {
+  const std::string path(60, 'x'), name(50, 'y');
+  EXPECT_EQ(reports::paragraph("- ", "a " + path + '/' + name), "- a\n  " + path + "/\n  " + name + '\n');
   const std::string word(150, 'x');
-  EXPECT_EQ(reports::paragraph("- ", "a " + word), "- a\n  " + word + '\n');
+  EXPECT_EQ(reports::paragraph("- ", word), "- " + std::string(98, 'x') + "\n  " + std::string(52, 'x') + '\n');
+}
+
+TEST(Paragraph, BeginsBelowAFirstThatLeavesLessThanThirtyColumns) {
+  // 30 beside 30 are 60; one column more does not leave enough, unless the text needs less.
+  const std::string first(30, 'f'), text = "some words that need more than thirty columns";
+  EXPECT_EQ(reports::paragraph(first, text, 60),
+            first + "some words that need more than\n" + std::string(30, ' ') + "thirty columns\n");
+  EXPECT_EQ(reports::paragraph(first, text, 59), first + "\n      " + text + '\n');
+  EXPECT_EQ(reports::paragraph(first, "short", 59), first + "short\n");
 }
 
 }  // namespace

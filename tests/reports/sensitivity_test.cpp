@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -27,7 +27,9 @@ result::Sensitivity sample() {
   return s;
 }
 
-TEST(SensitivityText, IsWhatIsPrinted) { testing_support::expect_golden("sensitivity.txt", reports::text(sample())); }
+TEST(SensitivityText, IsWhatIsPrinted) {
+  testing_support::expect_view("sensitivity.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
+}
 
 TEST(SensitivityText, WhatShowsAsNothingIsCounted) {
   const std::string text = reports::text(sample());

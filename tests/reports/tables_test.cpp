@@ -6,11 +6,11 @@
 #include "reports/interval_fit.h"
 #include "reports/network_import.h"
 #include "reports/training_run.h"
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
-using testing_support::expect_golden;
+using testing_support::expect_view;
 
 TEST(CollectivesText, TellsRowsAndErrorsOfEachGroup) {
   result::CollectiveValidation v;
@@ -25,7 +25,7 @@ TEST(CollectivesText, TellsRowsAndErrorsOfEachGroup) {
   v.groups = {{"dgx-h100", "all_reduce", 4, {1, 0.05, -0.05}, {2, 0.062, -0.028}}};
   v.small = v.groups[0].small;
   v.large = v.groups[0].large;
-  expect_golden("collectives.txt", reports::collectives_text(v));
+  expect_view("collectives.txt", [&](const reports::Style& s) { return reports::collectives_text(v, s); });
 }
 
 TEST(IntervalFitText, TellsSpreadsAndFiles) {
@@ -34,7 +34,7 @@ TEST(IntervalFitText, TellsSpreadsAndFiles) {
       .files = {{"validation/published/nemo.yaml", 28, 0.61, 0.54}, {"validation/published/megascale.yaml", 4, 1, 1}},
       .with = 0.86,
       .without = 0.815};
-  expect_golden("interval_fit.txt", reports::interval_fit_text(fit));
+  expect_view("interval_fit.txt", [&](const reports::Style& s) { return reports::interval_fit_text(fit, s); });
 }
 
 TEST(NetworkImportText, TellsWhatWasFittedGuessedAndLeftOut) {
@@ -43,7 +43,7 @@ TEST(NetworkImportText, TellsWhatWasFittedGuessedAndLeftOut) {
                                     .fitted = {{"all_reduce", 27, 8, 8'589'934'592, 8, 8, 0.042, 0.031}},
                                     .guessed = {"all_gather", "all_to_all"},
                                     .warnings = {"reduce_perf.log: reduce has no price here"}};
-  expect_golden("network_import.txt", reports::network_import_text(found));
+  expect_view("network_import.txt", [&](const reports::Style& s) { return reports::network_import_text(found, s); });
 }
 
 TEST(TrainingRunText, TellsLossesAndNormsOfEachStep) {
@@ -53,7 +53,7 @@ TEST(TrainingRunText, TellsLossesAndNormsOfEachStep) {
                                 .ranks = 4,
                                 .parameters = 7360,
                                 .steps = {{3.4657, 1.25}, {3.4021, 1.125}, {3.3398, {}}}};
-  expect_golden("training_run.txt", reports::training_run_text(run));
+  expect_view("training_run.txt", [&](const reports::Style& s) { return reports::training_run_text(run, s); });
 }
 
 }  // namespace

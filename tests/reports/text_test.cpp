@@ -6,17 +6,20 @@
 #include <sstream>
 
 #include "reports/layout.h"
-#include "tests/golden.h"
 #include "tests/reports/sample.h"
+#include "tests/reports/view.h"
 
 namespace {
 
-using testing_support::expect_golden;
+using testing_support::expect_view;
 
-TEST(Summary, OfAStepThatFitsIsGolden) { expect_golden("predict_fits.txt", reports::summary(sample::prediction())); }
+TEST(Summary, OfAStepThatFitsIsGolden) {
+  expect_view("predict_fits.txt", [](const reports::Style& s) { return reports::summary(sample::prediction(), s); });
+}
 
 TEST(Summary, OfAStepThatDoesNotFitIsGolden) {
-  expect_golden("predict_too_large.txt", reports::summary(sample::too_large()));
+  expect_view("predict_too_large.txt",
+              [](const reports::Style& s) { return reports::summary(sample::too_large(), s); });
 }
 
 TEST(Summary, NoLineIsWiderThanAHundredColumns) {

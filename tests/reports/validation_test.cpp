@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "reports/layout.h"
-#include "tests/golden.h"
+#include "tests/reports/view.h"
 
 namespace {
 
@@ -73,7 +73,10 @@ Validation sample() {
   return v;
 }
 
-TEST(ValidationText, IsGolden) { expect_golden("validation.txt", reports::validation_text(sample())); }
+TEST(ValidationText, IsGolden) {
+  testing_support::expect_view("validation.txt",
+                               [](const reports::Style& s) { return reports::validation_text(sample(), s); });
+}
 
 TEST(ValidationText, InColourOnAWideTerminalIsGolden) {
   expect_golden("validation_in_colour.txt", reports::validation_text(sample(), {120, true}));

@@ -9,12 +9,13 @@
 #include "reports/scaling.h"
 #include "reports/search.h"
 #include "reports/text.h"
-#include "tests/golden.h"
 #include "tests/reports/sample.h"
+#include "tests/reports/view.h"
 
 namespace {
 
 using testing_support::expect_golden;
+using testing_support::expect_view;
 using Status = result::ComparisonRow::Status;
 
 /// tp 4 fits, tp 2 needs 90 GB of 80, tp 3 is refused.
@@ -137,14 +138,38 @@ result::Explanation explanation() {
 TEST(Views, OfAPredictionInColourOnANarrowTerminal) {
   expect_golden("predict_in_colour.txt", reports::summary(sample::too_large(), {72, true}));
 }
-TEST(Views, OfAComparison) { expect_golden("compare.txt", reports::text(comparison())); }
+TEST(Views, OfAComparison) {
+  expect_view("compare.txt", [](const reports::Style& s) { return reports::text(comparison(), s); });
+}
 TEST(Views, OfAComparisonInColour) { expect_golden("compare_in_colour.txt", reports::text(comparison(), {100, true})); }
-TEST(Views, OfASearch) { expect_golden("search.txt", reports::text(search())); }
+TEST(Views, OfASearch) {
+  expect_view("search.txt", [](const reports::Style& s) { return reports::text(search(), s); });
+}
 TEST(Views, OfASearchInColour) { expect_golden("search_in_colour.txt", reports::text(search(), {100, true})); }
-TEST(Views, OfScaling) { expect_golden("scale.txt", reports::text(scaling())); }
-TEST(Views, OfLimits) { expect_golden("fit.txt", reports::text(limits())); }
-TEST(Views, OfACollective) { expect_golden("collective.txt", reports::collective_text(collective())); }
-TEST(Views, OfAnExplanation) { expect_golden("explain.txt", reports::text(explanation())); }
+TEST(Views, OfASearchShowWhatTakesClearlyLessMemoryAndTheLast) {
+  // Of 100 GB the next that is shown takes 85 or less: 80, and 79 because it is the last.
+  result::Search s = search();
+  s.pareto.assign(4, s.pareto.front());
+  const std::int64_t gigabytes[] = {100, 95, 80, 79};
+  for (std::size_t i = 0; i < s.pareto.size(); ++i) s.pareto[i].peak_bytes = gigabytes[i] * 1'000'000'000;
+  const std::string text = reports::text(s);
+  for (const char* shown : {"100 GB", "80.0 GB", "79.0 GB", "and 1 between these"}) {
+    EXPECT_NE(text.find(shown), std::string::npos) << shown << '\n' << text;
+  }
+  EXPECT_EQ(text.find("95.0 GB"), std::string::npos) << text;
+}
+TEST(Views, OfScaling) {
+  expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
+}
+TEST(Views, OfLimits) {
+  expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); });
+}
+TEST(Views, OfACollective) {
+  expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); });
+}
+TEST(Views, OfAnExplanation) {
+  expect_view("explain.txt", [](const reports::Style& s) { return reports::text(explanation(), s); });
+}
 TEST(Views, OfAnExplanationInColourOnAWideTerminal) {
   expect_golden("explain_in_colour.txt", reports::text(explanation(), {120, true}));
 }

@@ -74,7 +74,7 @@ class Lexer {
     if (c == '\'' || c == '"') {
       quoted(c);
     } else if (c == '$') {
-      variable();
+      fields(variable());
     } else {
       if (c == '\\' && pos_ + 1 < text_.size()) next();
       word_.text += next();
@@ -86,7 +86,7 @@ class Lexer {
     next();
     while (pos_ < text_.size() && peek() != quote) {
       if (quote == '"' && peek() == '$') {
-        variable();
+        word_.text += variable();
       } else {
         if (quote == '"' && peek() == '\\' && pos_ + 1 < text_.size()) next();
         word_.text += next();
@@ -98,8 +98,25 @@ class Lexer {
     next();
   }
 
-  /// $NAME, ${NAME}, ${NAME:-otherwise}; anything else stays as it is.
-  void variable() {
+  /// What an expansion outside of quotes becomes: $ARGS is as many words as it holds, but not behind NAME=.
+  void fields(const std::string& value) {
+    if (assignment() != std::string::npos) {
+      word_.text += value;
+      return;
+    }
+    for (const char c : value) {
+      if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+        begin_word();
+        word_.text += c;
+      } else if (!word_.text.empty()) {
+        end_word();
+      }
+    }
+    if (word_.text.empty()) in_word_ = false;
+  }
+
+  /// The value of $NAME, ${NAME}, ${NAME:-otherwise}; anything else stays as it is.
+  std::string variable() {
     std::string as_written(1, next());
     std::string name, otherwise;
     const bool braced = peek() == '{';
@@ -117,7 +134,7 @@ class Lexer {
       name = as_written.substr(1);
     }
     const auto known = variables_.find(name);
-    word_.text += known != variables_.end() ? known->second : otherwise.empty() ? as_written : otherwise;
+    return known != variables_.end() ? known->second : otherwise.empty() ? as_written : otherwise;
   }
 
   void begin_word() {

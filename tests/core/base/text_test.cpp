@@ -68,5 +68,11 @@ TEST(Nearest, IsOfferedOnlyWhenItCouldBeMeant) {
   EXPECT_EQ(nearest("xy", known), std::nullopt);  // every letter of tp wrong
 }
 
+TEST(Nearest, IsTheShortestThatBeginsSoBeforeAMisspeltOne) {
+  const std::vector<std::string> known{"h800", "h100-pcie", "h100-sxm", "h100x"};
+  EXPECT_EQ(nearest("h100", known), "h100-sxm");
+  EXPECT_EQ(nearest("h80", known), "h800");  // nothing begins with h80-
+}
+
 }  // namespace
 }  // namespace base

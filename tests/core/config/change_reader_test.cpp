@@ -49,6 +49,7 @@ TEST(ChangeReader, ALatencyMayBeNothingAndARateNot) {
   EXPECT_EQ(read("framework.launch=0us", job).at(0).settings.at(0).after, 0);
   EXPECT_NE(refusal("hbm=0GB/s").find("zero or less"), std::string::npos);
   EXPECT_NE(refusal("hbm=-100%").find("zero or less"), std::string::npos);
+  EXPECT_NE(refusal("hbm=0GB/s").find("nearer to that of today, 1.00 TB/s"), std::string::npos) << refusal("hbm=0GB/s");
 }
 
 TEST(ChangeReader, ChangesEveryKindOfNodeUnlessOneIsNamed) {

@@ -111,7 +111,7 @@ TEST(HuggingFace, NullKvHeadsAreAsManyAsHeadsAndAbsentOnesTheLibrarys) {
 
 TEST(HuggingFace, TheNameIsTheLastPartOfThePathOrElseTheFiles) {
   EXPECT_EQ(read_sound(R"({"model_type": "gpt2", "_name_or_path": "someone/my-gpt"})").name, "my-gpt");
-  EXPECT_EQ(read_sound(R"({"model_type": "gpt2"})").name, "config");
+  EXPECT_EQ(read_sound(R"({"model_type": "gpt2"})").name, "gpt2");
 }
 
 TEST(HuggingFace, PhisFirstFilesHaveTheKeysOfGpt2) {

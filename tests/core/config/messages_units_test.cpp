@@ -26,7 +26,7 @@ TEST_F(UnitsMessages, ASpeedNeedsItsUnit) {
 TEST_F(UnitsMessages, ATimeNeedsItsUnit) {
   EXPECT_EQ(of_cluster("node: box-8, nodes: 2, fabric: {base: flat, hop_latency: 5}"),
             "job.yaml:2:68: error: cluster.fabric.hop_latency: '5' has no unit\n"
-            "  mend: write a time with its unit, such as 1.5us");
+            "  mend: write a time with its unit, such as 1.5us or 60d");
 }
 
 TEST_F(UnitsMessages, AnAmountOfBitsIsNoBandwidth) {

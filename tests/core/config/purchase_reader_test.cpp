@@ -110,11 +110,15 @@ TEST(PurchaseReader, EveryFigureOfTheCatalogueHasDateAndSource) {
 TEST(PurchaseMessages, SlipsAreToldWithTheirPlace) {
   EXPECT_EQ(message_of(kSound + "deadlin: 60d\n"),
             "plan.yaml:4:1: error: deadlin: unknown key\n  mend: did you mean deadline?");
-  EXPECT_EQ(message_of(kSound + "deadline: 60\n"),
-            "plan.yaml:4:11: error: deadline: '60' has no unit\n  mend: write a time with its unit, such as 1.5us");
+  EXPECT_EQ(
+      message_of(kSound + "deadline: 60\n"),
+      "plan.yaml:4:11: error: deadline: '60' has no unit\n  mend: write a time with its unit, such as 1.5us or 60d");
   EXPECT_EQ(message_of(kSound + "budget: 5M\n"),
             "plan.yaml:4:9: error: budget: '5M' has no currency\n"
             "  mend: write US dollars, such as $5M (in single quotes on a command line) or 5MUSD");
+  EXPECT_EQ(message_of("model: llama3-8b\ntokens: 2\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
+            "plan.yaml:2:9: error: tokens: 2 are fewer than one step takes, 4,194,304\n"
+            "  mend: write how many tokens, such as 15e12 or 15T");
   EXPECT_EQ(message_of("model: llama3-8b\ntokens: lots\ncandidates: [{node: dgx-h100, nodes: 4}]\n"),
             "plan.yaml:2:9: error: tokens: 'lots' is not a number of tokens\n"
             "  mend: write how many tokens, such as 15e12 or 15T, or chinchilla");
@@ -156,7 +160,7 @@ TEST(PurchaseMessages, AFigureOfAFileNeedsItsDateAndSource) {
       "  mend: add `source:` to prices.rent.h100-sxm");
   EXPECT_EQ(message_of(kSound + "failures: {repair: 24}\n"),
             "plan.yaml:4:20: error: failures.repair: '24' has no unit\n"
-            "  mend: write a time with its unit, such as 1.5us");
+            "  mend: write a time with its unit, such as 1.5us or 60d");
   EXPECT_EQ(message_of(kSound + "prices: my-prices.yaml\n"),
             "plan.yaml:4:9: error: prices: there is no file 'my-prices.yaml'\n"
             "  mend: write the path from here or from the plan");

@@ -31,6 +31,17 @@ TEST(ShellWords, VariablesOfTheScriptAreFilledIn) {
   EXPECT_EQ(words("run $DATA ${A[@]}"), "run $DATA ${A[@]} ;");  // not set here
 }
 
+TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
+  const auto count = [](const std::string& text) {
+    return shell_words("A=\" --tp 2\n --bf16 \"\n" + text, "run.sh").size() - 1;
+  };
+  EXPECT_EQ(count("run $A"), 4u);  // run, --tp, 2, --bf16
+  EXPECT_EQ(count("run $A x"), 5u);
+  EXPECT_EQ(count("run \"$A\""), 2u);
+  EXPECT_EQ(count("B=$A\nrun $B"), 4u);
+  EXPECT_EQ(words("A=' '\nrun $A x"), "run x ;");
+}
+
 TEST(ShellWords, PlacesAreThoseOfTheFile) {
   const auto found = shell_words("run \\\n  --tp 2", "run.sh");
   ASSERT_EQ(found.size(), 4u);

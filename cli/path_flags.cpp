@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/path_flags.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace cli {
+
+void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFlag> flags) {
+  std::vector<base::Fault> faults;
+  const auto set = [&](const std::string& path, const std::string& value, const std::string& origin) {
+    try {
+      config::set_path(tree, path, value, origin);
+    } catch (const base::InputError& error) {
+      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    }
+  };
+  for (const PathFlag& flag : flags) {
+    if (!args.has(flag.name)) continue;
+    const bool switches = *flag.value == '\0';
+    set(flag.path, switches ? "true" : args.get(flag.name), flag.name + (switches ? "" : ' ' + args.get(flag.name)));
+  }
+  for (const std::string& entry : args.all(kSet)) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) {
+      faults.push_back({kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}});
+    } else if (const auto fault = without_its_map(flags, kSet, entry.substr(0, equals))) {
+      faults.push_back(*fault);
+    } else {
+      set(entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
+    }
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+std::optional<base::Fault> without_its_map(std::span<const PathFlag> flags, const std::string& option,
+                                           const std::string& path) {
+  for (const PathFlag& flag : flags) {
+    const std::string whole = flag.path;
+    if (whole.ends_with('.' + path)) {
+      return base::Fault{option, "there is no field '" + path + "'", "did you mean " + whole + "?", {}};
+    }
+  }
+  return {};
+}
+
+base::InputError told_as_flags(const base::InputError& error, std::span<const PathFlag> flags,
+                               const std::string& otherwise) {
+  std::vector<base::Fault> faults = error.faults;
+  for (base::Fault& fault : faults) {
+    if (fault.what != "is missing") continue;
+    const auto flag =
+        std::find_if(flags.begin(), flags.end(), [&](const PathFlag& f) { return f.path == fault.field; });
+    if (flag != flags.end()) fault.mend = std::string("add ") + flag->name + ' ' + flag->value + otherwise;
+  }
+  return base::InputError(std::move(faults));
+}
+
+}  // namespace cli

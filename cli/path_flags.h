@@ -1,0 +1,33 @@
+// cli/path_flags.h -- flags that stand for fields of a file, and --set for all of them: laid over the file's tree.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cli/arguments.h"
+#include "core/base/fault.h"
+#include "core/config/document.h"
+
+namespace cli {
+
+inline constexpr char kSet[] = "--set";
+
+struct PathFlag {
+  const char *name, *path, *value, *help;  // an empty value: the flag alone means true
+  const char* offers = "";
+};
+
+/// The flags that are given, then every --set PATH=VALUE in its order. Throws base::InputError with every fault.
+void lay_over(config::Value& tree, const Arguments&, std::span<const PathFlag>);
+
+/// The fault of a field that is named by its key alone ("tp"), where a flag tells which is meant ("strategy.tp").
+/// `option` is the one that names it.
+std::optional<base::Fault> without_its_map(std::span<const PathFlag>, const std::string& option,
+                                           const std::string& path);
+
+/// The same faults, each of a missing key with the flag that gives it, and what else may.
+base::InputError told_as_flags(const base::InputError&, std::span<const PathFlag>, const std::string& otherwise);
+
+}  // namespace cli
