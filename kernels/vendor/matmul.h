@@ -12,11 +12,14 @@ namespace kernels::vendor {
 
 enum class Number { bf16, f32, e4m3, e5m2 };
 
+constexpr std::int64_t bytes_of(Number number) { return number == Number::f32 ? 4 : number == Number::bf16 ? 2 : 1; }
+
 /// What a matmul is computed in; sums are fp32. Both operands are bf16, or both fp8 (not both e5m2, which hold
 /// gradients).
 struct MatmulTypes {
   Number a = Number::bf16, b = Number::bf16, c = Number::bf16;
-  int sms = 0;  // SMs that the kernel may count on; 0: all. Others may be held by communication.
+  int sms = 0;             // SMs that the kernel may count on; 0: all. Others may be held by communication.
+  bool fast_sums = false;  // of fp8 operands: partial sums stay in the tensor cores, with fewer bits
 };
 
 /// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a

@@ -12,9 +12,11 @@
 #include "core/plan/plan.h"
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
+#include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
+#include "kernels/grouped_matmul.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
 #include "kernels/permute.h"
@@ -37,6 +39,12 @@ struct Group {
 };
 
 enum class Sum { add, maximum };
+
+/// A matrix in fp8: a code times the scale, one number, is the value.
+struct Narrow {
+  Tensor codes, scale;
+  kernels::Fp8 format = kernels::Fp8::e4m3;
+};
 
 class Backend {
  public:
@@ -91,6 +99,17 @@ class Backend {
                                   const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
                                   const Tensor& dk, const Tensor& dv) = 0;
 
+  // Formats of 8 bits. A scale and a magnitude are one number each.
+  virtual void largest_magnitude(const Tensor& x, const Tensor& magnitude) = 0;
+  virtual void scale_for(kernels::Fp8, const Tensor& magnitude, const Tensor& scale) = 0;
+  /// `codes`, `turned`, `magnitude`: none where it is not wanted.
+  virtual void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes,
+                    const Tensor& turned, const Tensor& magnitude) = 0;
+  virtual void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) = 0;
+  /// `promotes`: partial sums are added up in fp32 as they are made.
+  virtual void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c,
+                             bool promotes) = 0;
+
   // Both ends of the model.
   virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,
                                  const Tensor& y) = 0;
@@ -105,6 +124,7 @@ class Backend {
                                       const Tensor& total, const Tensor& logits) = 0;
 
   // Experts.
+  virtual void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
   virtual void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities,
                               const Tensor& experts, const Tensor& weights) = 0;
   virtual void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/vendor/attention.h"
+#include "kernels/vendor/grouped_matmul.h"
 #include "kernels/vendor/matmul.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
@@ -54,6 +55,8 @@ class GpuBackend final : public Backend {
   Pool& pool() { return pool_; }
   /// Why the plain kernel computed attention, once for each reason.
   const std::set<std::string>& plain_attention() const { return plain_attention_; }
+  /// Why matmuls of experts ran one by one, once for each reason.
+  const std::set<std::string>& experts_one_by_one() const { return experts_one_by_one_; }
 
   void begin(plan::Stream, std::span<const plan::EventId> waits) override;
   void record(plan::EventId) override;
@@ -94,6 +97,13 @@ class GpuBackend final : public Backend {
                           const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
                           const Tensor& dv) override;
 
+  void largest_magnitude(const Tensor& x, const Tensor& magnitude) override;
+  void scale_for(kernels::Fp8, const Tensor& magnitude, const Tensor& scale) override;
+  void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes, const Tensor& turned,
+            const Tensor& magnitude) override;
+  void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
+  void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
                           const Tensor& dtable) override;
@@ -105,6 +115,7 @@ class GpuBackend final : public Backend {
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
 
+  void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
                       const Tensor& weights) override;
   void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
@@ -164,6 +175,9 @@ class GpuBackend final : public Backend {
 
   // Libraries (matrices.cpp).
   kernels::vendor::MatmulLibrary& matmuls();
+  /// Whether cuBLAS has given them to the device by one kernel (grouped.cpp).
+  bool run_grouped(const std::vector<kernels::ExpertMatmul>&, const kernels::vendor::MatmulTypes&, const Tensor& a,
+                   const Tensor& b, const Tensor& c);
   bool cudnn_takes(const kernels::Attention&, kernels::vendor::Pass);
   DeviceBuffer lend(std::size_t bytes) {
     return pool_.take(plan::Category::workspace, static_cast<std::int64_t>(bytes), stream());
@@ -192,6 +206,8 @@ class GpuBackend final : public Backend {
   std::optional<kernels::vendor::AttentionLibrary> attention_;
   std::map<AttentionShape, bool> taken_;
   std::set<std::string> plain_attention_;
+  std::optional<kernels::vendor::GroupedMatmulLibrary> grouped_;
+  std::set<std::string> experts_one_by_one_;
   Observer* observer_ = nullptr;
 
   plan::Stream current_ = plan::Stream::compute;

@@ -40,6 +40,7 @@ struct Measurement {
   std::vector<Condition> conditions;  // by rank
   std::string driver;
   std::vector<std::string> plain_attention;  // why cuDNN's was not used, once each
+  std::vector<std::string> experts_one_by_one;  // why one kernel did not compute them all, once each
   bool shares_cards = false;                 // then no time means anything
 
   double tokens_per_second() const { return tokens / time.median.si(); }
