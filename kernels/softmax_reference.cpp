@@ -1,0 +1,37 @@
+// kernels/softmax_reference.cpp -- see softmax.h. SPDX-License-Identifier: Apache-2.0
+#include "kernels/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kernels::reference {
+
+void softmax_forward(const Softmax& s, Input scores, Output probabilities) {
+  for (std::int64_t row = 0; row < s.matrices * s.queries; ++row) {
+    const std::int64_t query = row % s.queries;
+    const Input in = scores.subspan(row * s.keys, s.keys);
+    const Output out = probabilities.subspan(row * s.keys, s.keys);
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t key = 0; key < s.keys; ++key) {
+      if (s.sees(query, key)) most = std::max(most, in[key]);
+    }
+    for (std::int64_t key = 0; key < s.keys; ++key) {
+      out[key] = s.sees(query, key) ? std::exp(in[key] - most) : 0;
+      sum += out[key];
+    }
+    for (double& p : out) p /= sum;
+  }
+}
+
+void softmax_backward(const Softmax& s, Input probabilities, Input dprobabilities, Output dscores) {
+  for (std::int64_t row = 0; row < s.matrices * s.queries; ++row) {
+    const Input p = probabilities.subspan(row * s.keys, s.keys), dp = dprobabilities.subspan(row * s.keys, s.keys);
+    const Output ds = dscores.subspan(row * s.keys, s.keys);
+    double along = 0;
+    for (std::int64_t key = 0; key < s.keys; ++key) along += p[key] * dp[key];
+    for (std::int64_t key = 0; key < s.keys; ++key) ds[key] = p[key] * (dp[key] - along);
+  }
+}
+
+}  // namespace kernels::reference
