@@ -11,10 +11,10 @@ namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add : {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions,
-                         add_attention_actions, add_latent_actions, add_end_actions, add_edge_actions,
-                         add_data_parallel_actions, add_step_actions, add_context_parallel_actions, add_expert_actions,
-                         add_activation_offload_actions, add_optimizer_offload_actions}) {
+  for (const auto add : {add_linear_actions, add_narrow_actions, add_adapter_actions, add_norm_actions,
+                         add_block_actions, add_attention_actions, add_latent_actions, add_end_actions,
+                         add_edge_actions, add_data_parallel_actions, add_step_actions, add_context_parallel_actions,
+                         add_expert_actions, add_activation_offload_actions, add_optimizer_offload_actions}) {
     add(actions);
   }
   return actions;
@@ -91,6 +91,7 @@ void Executor::begin_step() {
   rank_.covered.clear();
   rank_.gathered.clear();
   rank_.routings.clear();
+  for (auto& [operand, magnitudes] : rank_.magnitudes) magnitudes = {{}, magnitudes.now};
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
   rank_.backend.fill(rank_.loss.tensor, 0);
