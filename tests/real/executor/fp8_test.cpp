@@ -163,8 +163,8 @@ TEST(Fp8, TensorParallelRanksScaleTheirPartsAndLearnTheSame) {
 }
 
 TEST(Fp8, TheLossFollowsThatInSixteenBitsAndGoesDown) {
-  // e4m3 keeps 4 bits: a factor is off by a sixteenth at most, and a sum of 16 to 24 products of any sign by a part of that. A
-  // loss, over all tokens, is off by less still; training is as fast, though no step is the same.
+  // e4m3 keeps 4 bits: a factor is off by a sixteenth at most, and a sum of 16 to 24 products of any sign by a part of
+  // that. A loss, over all tokens, is off by less still; training is as fast, though no step is the same.
   const tiny::Run wide = tiny::run(toy::resolved(tiny::draft(tiny::llama(), {}, 8)), 25);
   for (const char* recipe : {"tensorwise", "delayed"}) {
     const tiny::Run narrow = tiny::run(job_of(
