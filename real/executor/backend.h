@@ -18,6 +18,7 @@
 #include "kernels/gelu.h"
 #include "kernels/grouped_matmul.h"
 #include "kernels/matmul.h"
+#include "kernels/mx_cast.h"
 #include "kernels/norm.h"
 #include "kernels/permute.h"
 #include "kernels/rotary.h"
@@ -40,10 +41,11 @@ struct Group {
 
 enum class Sum { add, maximum };
 
-/// A matrix in fp8: a code times the scale, one number, is the value.
+/// A matrix in fp8: a code times its scale is the value. There is one scale, or, in MXFP8, one for each block of a row.
 struct Narrow {
   Tensor codes, scale;
   kernels::Fp8 format = kernels::Fp8::e4m3;
+  bool blocks = false;
 };
 
 class Backend {
@@ -106,7 +108,11 @@ class Backend {
   virtual void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes,
                     const Tensor& turned, const Tensor& magnitude) = 0;
   virtual void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) = 0;
-  /// `promotes`: partial sums are added up in fp32 as they are made.
+  /// Scales: of Meaning::code.
+  virtual void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                       const Tensor& turned, const Tensor& turned_scales) = 0;
+  /// In MXFP8 b alone is transposed: scales run along what is summed. `promotes`: partial sums are added up in fp32 as
+  /// they are made.
   virtual void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c,
                              bool promotes) = 0;
 

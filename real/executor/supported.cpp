@@ -27,8 +27,9 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {narrow && t.precision != spec::Dtype::fp8, "training.precision", "matmuls in mxfp8 and nvfp4",
-       "write precision: fp8"},
+      {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
+      {t.precision == spec::Dtype::mxfp8 && job.framework.separate_linears, "training.precision",
+       "parts of a layer that are multiplied one by one in mxfp8", "write precision: fp8"},
       {t.precision == spec::Dtype::fp8 && t.fp8_recipe != "tensorwise" && t.fp8_recipe != "delayed",
        "training.fp8_recipe", "fp8 with a scale for each row or block", "write fp8_recipe: tensorwise or delayed"},
       {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",

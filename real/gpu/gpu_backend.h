@@ -102,6 +102,8 @@ class GpuBackend final : public Backend {
   void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes, const Tensor& turned,
             const Tensor& magnitude) override;
   void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
+  void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
+               const Tensor& turned_scales) override;
   void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;

@@ -36,6 +36,14 @@ void GpuBackend::turn(std::int64_t rows, std::int64_t columns, const Tensor& cod
   launch([&] { gpu::turn(rows, columns, as<std::uint8_t>(codes), as<std::uint8_t>(turned), raw()); });
 }
 
+void GpuBackend::mx_cast(const kernels::MxCast& c, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                         const Tensor& turned, const Tensor& turned_scales) {
+  launch([&] {
+    gpu::mx_cast(c, element_of(x.meaning), at(x), as<std::uint8_t>(codes), as<std::uint8_t>(scales),
+                 as<std::uint8_t>(turned), as<std::uint8_t>(turned_scales), raw());
+  });
+}
+
 void GpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const Narrow& b, const Tensor& c,
                                bool promotes) {
   if (m.m == 0 || m.n == 0) return;
@@ -43,12 +51,12 @@ void GpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const 
   const vendor::MatmulTypes types{.a = number(a.format),
                                   .b = number(b.format),
                                   .c = exact ? vendor::Number::f32 : vendor::Number::bf16,
-                                  .fast_sums = !promotes};
+                                  .fast_sums = !promotes && !a.blocks,
+                                  .mx = a.blocks};
   launch([&] {
-    matmuls().run(
-        m, types,
-        {.a = at(a.codes), .b = at(b.codes), .c = at(c), .scale_a = as<float>(a.scale), .scale_b = as<float>(b.scale)},
-        raw());
+    matmuls().run(m, types,
+                  {.a = at(a.codes), .b = at(b.codes), .c = at(c), .scale_a = at(a.scale), .scale_b = at(b.scale)},
+                  raw());
   });
 }
 

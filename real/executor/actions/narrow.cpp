@@ -26,8 +26,10 @@ class Casts {
   Casts(Task& task, const Linear& l, Operand operand) : task_(task), of_weight_(operand == Operand::weight) {
     constexpr std::array<const char*, 3> kNames{" input", " weight", " gradient"};
     name_ = l.layer() + kNames[static_cast<std::size_t>(operand)];
-    format_ = operand == Operand::gradient ? Fp8::e5m2 : Fp8::e4m3;
+    mx_ = task.c.dtype == spec::Dtype::mxfp8;
+    format_ = operand == Operand::gradient && !mx_ ? Fp8::e5m2 : Fp8::e4m3;
   }
+  bool mx() const { return mx_; }
   Fp8 format() const { return format_; }
   /// Of all steps: the same for each microbatch.
   std::string history() const { return std::to_string(task_.op.layer) + ' ' + name_; }
@@ -49,7 +51,7 @@ class Casts {
     of_weight_ ? void(task_.rank.narrow_weights.erase(history() + what)) : task_.erase(name_ + what);
   }
   Narrow operand(const std::string& layout, std::int64_t begin, std::int64_t count) {
-    return {read(layout).part(begin, count), read(" scale"), format_};
+    return {read(layout).part(begin, count), read(mx_ ? layout + " scales" : " scale"), format_, mx_};
   }
 
  private:
@@ -57,6 +59,7 @@ class Casts {
   bool of_weight_;
   std::string name_;
   Fp8 format_;
+  bool mx_;
 };
 
 /// Where casts are not kept each pass makes the layout that it multiplies; a gradient's serve one pass in any case.
@@ -101,9 +104,22 @@ Tensor scale(Task& task, Casts& casts, const Tensor& x) {
   return task.write(seen.now, "largest magnitude");
 }
 
+/// x [rows, columns], whose layouts have scales of their own.
+void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts) {
+  const std::int64_t columns = x.count / rows;
+  const auto make = [&](bool wanted, const char* what, std::int64_t count) {
+    return wanted ? casts.make(what, count, kCodes) : Tensor{};
+  };
+  const Tensor codes = make(layouts.codes, " codes", x.count), turned = make(layouts.turned, " turned", x.count);
+  const Tensor scales = make(layouts.codes, " codes scales", kernels::mx_scales(rows, columns));
+  const Tensor turned_scales = make(layouts.turned, " turned scales", kernels::mx_scales(columns, rows));
+  backend.mx_cast({rows, columns}, x, codes, scales, turned, turned_scales);
+}
+
 /// x [rows, columns], cut into parts of `widths` rows (weights) or columns (others).
 void cast(Task& task, const Linear& l, Operand operand, const Tensor& x, std::int64_t rows, Layouts layouts) {
   Casts casts(task, l, operand);
+  if (casts.mx()) return cast_blocks(casts, task.backend, x, rows, layouts);
   const std::int64_t columns = x.count / rows;
   const bool by_rows = operand == Operand::weight;
   const Tensor magnitude = scale(task, casts, x), by = casts.read(" scale");

@@ -70,6 +70,30 @@ double nearest(const Format& f, double x) {
   return std::nearbyint(x / unit) * unit;
 }
 
+/// All in e4m3 under the least power of two that keeps them within it.
+void to_block(const std::vector<double*>& numbers) {
+  double largest = 0, scale = 1;
+  for (const double* v : numbers) largest = std::max(largest, std::abs(*v));
+  while (largest / scale > kE4m3.largest) scale *= 2;
+  while (largest > 0 && largest / (scale / 2) <= kE4m3.largest) scale /= 2;
+  for (double* v : numbers) *v = nearest(kE4m3, *v / scale) * scale;
+}
+
+/// [rows, columns] in blocks of 32 along a row (`across`) or a column.
+Vector in_blocks(Vector x, std::size_t columns, bool across) {
+  const std::size_t rows = x.size() / columns, lines = across ? rows : columns, length = across ? columns : rows;
+  for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t begin = 0; begin < length; begin += 32) {
+      std::vector<double*> block;
+      for (std::size_t i = begin; i < std::min(begin + 32, length); ++i) {
+        block.push_back(across ? &x[line * columns + i] : &x[i * columns + line]);
+      }
+      to_block(block);
+    }
+  }
+  return x;
+}
+
 class Llama {
  public:
   Llama(const spec::Model& m, const reference_model::Parameters& p, const Recipe& r, Step& out)
@@ -138,7 +162,6 @@ class Llama {
 
   /// What the tensor is when its numbers have been to fp8 and back.
   Vector quantised(const std::string& operand, const Vector& x, const Format& format) {
-    if (layer_ < recipe_.first_wide || layer_ >= m_.layers - recipe_.last_wide) return x;
     const std::string name = std::to_string(layer_) + ' ' + operand;
     double largest = 0;
     for (const double v : x) largest = std::max(largest, std::abs(v));
@@ -155,30 +178,41 @@ class Llama {
     return out;
   }
 
+  struct Operands {
+    Vector summed_across, summed_down;  // for the matmuls that sum along a row and along a column
+  };
+  Operands operands(const std::string& name, const Vector& x, std::size_t columns, const Format& format) {
+    const bool wide = layer_ < recipe_.first_wide || layer_ >= m_.layers - recipe_.last_wide;
+    if (layer_ < 0 || wide) return {x, x};
+    if (recipe_.blocks) return {in_blocks(x, columns, true), in_blocks(x, columns, false)};
+    const Vector all = quantised(name, x, format);
+    return {all, all};
+  }
+
   /// y = x W^T for all tokens; on the way back dx = dy W and dW = dy^T x, of what the operands are in fp8.
   Vars linear(const std::string& name, const Vars& x) {
     const Vars& w = leaves_.at({layer_, name + ".weight"});
     const std::size_t in = x.size() / length_, out = w.size() / in;
-    const Vector a = layer_ < 0 ? values(x) : quantised(name + " input", values(x), kE4m3);
-    const Vector b = layer_ < 0 ? values(w) : quantised(name + " weight", values(w), kE4m3);
+    const Operands a = operands(name + " input", values(x), in, kE4m3);
+    const Operands b = operands(name + " weight", values(w), in, kE4m3);
     Vars y;
     for (std::size_t t = 0; t < length_; ++t) {
       for (std::size_t o = 0; o < out; ++o) {
         double sum = 0;
-        for (std::size_t i = 0; i < in; ++i) sum += a[t * in + i] * b[o * in + i];
+        for (std::size_t i = 0; i < in; ++i) sum += a.summed_across[t * in + i] * b.summed_across[o * in + i];
         y.push_back(t_.leaf(sum));
       }
     }
     t_.then([this, name, layer = layer_, x, y, &w, a, b, in, out] {
       layer_ = layer;
-      Vector dy;
-      for (const Var v : y) dy.push_back(t_.slope(v));
-      if (layer >= 0) dy = quantised(name + " gradient", dy, kE5m2);
+      Vector slopes;
+      for (const Var v : y) slopes.push_back(t_.slope(v));
+      const Operands dy = operands(name + " gradient", slopes, out, kE5m2);
       for (std::size_t t = 0; t < length_; ++t) {
         for (std::size_t o = 0; o < out; ++o) {
           for (std::size_t i = 0; i < in; ++i) {
-            t_.slope(x[t * in + i]) += dy[t * out + o] * b[o * in + i];
-            t_.slope(w[o * in + i]) += dy[t * out + o] * a[t * in + i];
+            t_.slope(x[t * in + i]) += dy.summed_across[t * out + o] * b.summed_down[o * in + i];
+            t_.slope(w[o * in + i]) += dy.summed_down[t * out + o] * a.summed_down[t * in + i];
           }
         }
       }

@@ -18,6 +18,7 @@ struct Recipe {
   int first_wide = 0, last_wide = 0;  // layers that stay in 16 bits
   /// Delayed scaling: the largest magnitudes of the step before; 0 where nothing was seen. None: each tensor's own.
   std::optional<Magnitudes> before = {};
+  bool blocks = false;  // mxfp8: a power of two for every 32 numbers along what a matmul sums
 };
 
 struct Step {

@@ -15,7 +15,7 @@ spec::Job job_of(const char* recipe, const toy::Cut& cut, Change change, std::in
   draft.training.precision = spec::Dtype::fp8;
   draft.training.fp8_recipe = recipe;
   draft.framework.keeps_casts = true;
-  for (const auto narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8}) {
+  for (const auto narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8, spec::Dtype::nvfp4}) {
     draft.cluster.node.gpu.peak[static_cast<int>(narrow)] = base::TFLOPps(2000);
   }
   change(draft);
@@ -122,6 +122,18 @@ TEST(Fp8, DelayedScalesAreThoseOfTheStepBefore) {
   }
 }
 
+TEST(Fp8, BlocksAreScaledAlongWhatEachMatmulSums) {
+  for (const bool kept : {true, false}) {
+    const auto blocks = [&](spec::Job& job) {
+      job.training.precision = spec::Dtype::mxfp8;
+      job.framework.keeps_casts = kept;
+    };
+    const spec::Job job = job_of("", {}, blocks);
+    const fp8_model::Recipe recipe{.blocks = true};
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
+  }
+}
+
 TEST(Fp8, CutsThatLeaveTensorsWholeChangeNothing) {
   // Microbatches of one sequence are the same tensors on however many ranks, so they have the same scales.
   const tiny::Run one = tiny::run(job_of("tensorwise", {.microbatches = 4}), 2);
@@ -168,10 +180,12 @@ TEST(Fp8, TheLossFollowsThatInSixteenBitsAndGoesDown) {
   // e4m3 keeps 4 bits: a factor is off by a sixteenth at most, and a sum of 16 to 24 products of any sign by a part of
   // that. A loss, over all tokens, is off by less still; training is as fast, though no step is the same.
   const tiny::Run wide = tiny::run(toy::resolved(tiny::draft(tiny::llama(), {}, 8)), 25);
-  for (const char* recipe : {"tensorwise", "delayed"}) {
-    const tiny::Run narrow = tiny::run(job_of(
-                                           recipe, {}, [](spec::Job&) {}, 8),
-                                       25);
+  for (const std::string recipe : {"tensorwise", "delayed", "mxfp8"}) {
+    const bool blocks = recipe == "mxfp8";
+    const auto precision = [&](spec::Job& job) {
+      if (blocks) job.training.precision = spec::Dtype::mxfp8;
+    };
+    const tiny::Run narrow = tiny::run(job_of(blocks ? "" : recipe.c_str(), {}, precision, 8), 25);
     const auto [first, all] = losses_apart(narrow, wide);
     EXPECT_LT(first, 0.01) << recipe;
     EXPECT_LT(all, 0.03) << recipe;
@@ -206,7 +220,8 @@ TEST(Fp8, OtherScalesAndWhatIsNotCastYetAreRefused) {
   EXPECT_EQ(refused("delayed", nothing), Fields{});
   EXPECT_EQ(refused("rowwise", nothing), Fields{"training.fp8_recipe"});
   EXPECT_EQ(refused("blockwise", nothing), Fields{"training.fp8_recipe"});
-  EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }),
+  EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }), Fields{});
+  EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::nvfp4; }),
             Fields{"training.precision"});
   EXPECT_EQ(refused("tensorwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
 }
