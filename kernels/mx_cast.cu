@@ -11,6 +11,8 @@ namespace {
 constexpr int kTile = static_cast<int>(kMxBlock);
 static_assert(kTile == kWarp);
 
+__device__ std::int64_t blocks_along(std::int64_t columns) { return (columns + kTile - 1) / kTile; }
+
 /// The least power of two, as its exponent with 127 added, that takes `magnitude` to at most 448.
 __device__ int exponent_for(float magnitude) {
   if (magnitude == 0) return 127;
@@ -32,14 +34,14 @@ __device__ void encode(float x, std::int64_t row, std::int64_t block, std::int64
   if (column < columns) {
     codes[row * columns + column] = __nv_cvt_float_to_fp8(ldexpf(x, 127 - exponent), __NV_SATFINITE, __NV_E4M3);
   }
-  if (lane == 0) scales[place_of(row, block, mx_blocks(columns))] = static_cast<std::uint8_t>(exponent);
+  if (lane == 0) scales[place_of(row, block, blocks_along(columns))] = static_cast<std::uint8_t>(exponent);
 }
 
 template <class T>
 __global__ void tiles(MxCast c, const T* x, std::uint8_t* codes, std::uint8_t* scales, std::uint8_t* turned,
                       std::uint8_t* turned_scales) {
   __shared__ float tile[kTile][kTile + 1];
-  const std::int64_t across = mx_blocks(c.columns), count = mx_blocks(c.rows) * across;
+  const std::int64_t across = blocks_along(c.columns), count = blocks_along(c.rows) * across;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   for (std::int64_t number = blockIdx.x; number < count; number += gridDim.x) {
     const std::int64_t down = number / across, right = number % across, top = down * kTile, left = right * kTile;
