@@ -67,6 +67,9 @@ result::MeasuredRun read(const Json& in) {
     out.notes.push_back("attention was computed by the plain kernel, whose time says nothing of a real run: " +
                         why.get<std::string>());
   }
+  for (const Json& why : in.value("experts_one_by_one", Json::array())) {
+    out.notes.push_back("experts were multiplied one by one: " + why.get<std::string>());
+  }
   if (out.time->shares_cards) out.notes.push_back("ranks share a card: no time here means anything");
   return out;
 }

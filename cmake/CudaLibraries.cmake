@@ -1,5 +1,6 @@
-# Looks for cuBLASLt and cuDNN: in the toolkit, in the system, and in a Python environment's nvidia-* wheels, which carry
-# versioned names only. Sets FORERUN_HAVE_CUDA_LIBRARIES and the targets forerun::cublasLt and forerun::cudnn.
+# Looks for cuBLAS, cuBLASLt and cuDNN: in the toolkit, in the system, and in a Python environment's nvidia-* wheels, which carry
+# versioned names only. Sets FORERUN_HAVE_CUDA_LIBRARIES and the targets forerun::cublas, forerun::cublasLt and
+# forerun::cudnn.
 # SPDX-License-Identifier: Apache-2.0
 
 set(FORERUN_HAVE_CUDA_LIBRARIES OFF)
@@ -20,12 +21,13 @@ function(forerun_cuda_library name header folder)
   endif()
 endfunction()
 
+forerun_cuda_library(cublas cublas_v2.h cu13 libcublas.so.13 libcublas.so.12)
 forerun_cuda_library(cublasLt cublasLt.h cu13 libcublasLt.so.13 libcublasLt.so.12)
 forerun_cuda_library(cudnn cudnn.h cudnn libcudnn.so.9)
-if(TARGET forerun::cublasLt AND TARGET forerun::cudnn)
+if(TARGET forerun::cublas AND TARGET forerun::cublasLt AND TARGET forerun::cudnn)
   set(FORERUN_HAVE_CUDA_LIBRARIES ON)
 else()
-  foreach(name cublasLt cudnn)
+  foreach(name cublas cublasLt cudnn)
     if(NOT TARGET forerun::${name})
       message(STATUS "CUDA: ${name} not found, matmul and attention by NVIDIA's libraries are left out")
     endif()

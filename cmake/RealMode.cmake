@@ -41,7 +41,7 @@ forerun_sources(worker_sources real/worker)
 forerun_floor(real_gpu real/gpu real_calibrate real_measure real_cupti real_cuda kernels_cuda kernels_vendor CUDA::nvtx3)
 
 add_executable(forerun-worker ${worker_sources})
-target_link_libraries(forerun-worker PRIVATE real_gpu real_cupti real_cuda real_launch core_config nvidia::cudnn nvidia::cublasLt)
+target_link_libraries(forerun-worker PRIVATE real_gpu real_cupti real_cuda real_launch core_config nvidia::cudnn nvidia::cublas nvidia::cublasLt)
 set_target_properties(forerun-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                       INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS forerun-worker)

@@ -4,7 +4,8 @@
 add_executable(forerun_test_rank ${CMAKE_CURRENT_SOURCE_DIR}/real/launch/rank_main.cpp)
 target_link_libraries(forerun_test_rank PRIVATE real_launch)
 target_link_libraries(forerun_tests PRIVATE real_memory real_trace real_measure real_calibrate)
-target_sources(forerun_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/real/executor/reference_model.cpp)
+target_sources(forerun_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/real/executor/reference_model.cpp
+               ${CMAKE_CURRENT_SOURCE_DIR}/real/executor/fp8_model.cpp)
 target_compile_definitions(forerun_tests PRIVATE FORERUN_TEST_RANK="$<TARGET_FILE:forerun_test_rank>")
 add_dependencies(forerun_tests forerun_test_rank)
 

@@ -31,6 +31,12 @@ struct Plan {
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (types.sms > 0) set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(types.sms));
+    if (types.fast_sums) set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    if (types.mx) {
+      for (const auto side : {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_DESC_B_SCALE_MODE}) {
+        set(description, side, CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0);
+      }
+    }
     describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
     describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
     describe(c, types.c, p.m, p.n);
@@ -57,7 +63,7 @@ struct Plan {
   }
 };
 
-using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int>;
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, bool>;
 
 }  // namespace
 
@@ -68,7 +74,7 @@ struct MatmulLibrary::State {
   std::map<Key, Plan> plans;
 
   Plan& plan(const Matmul& p, const MatmulTypes& t) {
-    const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, t.a, t.b, t.c, t.sms};
+    const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, t.a, t.b, t.c, t.sms, t.fast_sums, t.mx};
     return plans.try_emplace(key, handle, p, t, workspace_bytes).first->second;
   }
   ~State() {

@@ -12,11 +12,15 @@ namespace kernels::vendor {
 
 enum class Number { bf16, f32, e4m3, e5m2 };
 
+constexpr std::int64_t bytes_of(Number number) { return number == Number::f32 ? 4 : number == Number::bf16 ? 2 : 1; }
+
 /// What a matmul is computed in; sums are fp32. Both operands are bf16, or both fp8 (not both e5m2, which hold
 /// gradients).
 struct MatmulTypes {
   Number a = Number::bf16, b = Number::bf16, c = Number::bf16;
-  int sms = 0;  // SMs that the kernel may count on; 0: all. Others may be held by communication.
+  int sms = 0;             // SMs that the kernel may count on; 0: all. Others may be held by communication.
+  bool fast_sums = false;  // of fp8 operands: partial sums stay in the tensor cores, with fewer bits
+  bool mx = false;         // of fp8 operands: a scale for every 32 numbers of what is summed (mx_cast.h)
 };
 
 /// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a
@@ -24,7 +28,8 @@ struct MatmulTypes {
 struct MatmulOperands {
   const void *a = nullptr, *b = nullptr, *addend = nullptr;
   void* c = nullptr;
-  const float *scale_a = nullptr, *scale_b = nullptr;  // of fp8 operands, on the device
+  const void *scale_a = nullptr,
+             *scale_b = nullptr;  // of fp8 operands, on the device: an fp32 number, or as mx has them
 };
 
 /// cuBLASLt on the current device, and its workspace. The plan of a shape is made when it is first met, and kept.

@@ -23,8 +23,9 @@ base::Bytes bytes(double count) { return base::Bytes(count); }
 struct Repetition {
   Seconds operator()(const MatmulRow& s) const {
     const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-    const double moved = (m * k + k * n) * spec::bytes_of(s.dtype) + m * n * spec::bytes_of(s.out);
-    return kLaunch + std::max(base::Flops(2 * m * n * k) / kPace, bytes(moved) / kMemory);
+    const double each = (m * k + k * n) * spec::bytes_of(s.dtype) + m * n * spec::bytes_of(s.out);
+    const double experts = static_cast<double>(s.batch);
+    return kLaunch + std::max(base::Flops(2 * m * n * k * experts) / kPace, bytes(each * experts) / kMemory);
   }
   Seconds operator()(const AttentionRow& s) const {
     const double scores = static_cast<double>(s.batch * s.heads) * std::pow(static_cast<double>(s.q_len), 2);

@@ -23,7 +23,8 @@ struct MemoryOperator {
     embedding,
     cross_entropy,
     adamw,
-    quantize
+    quantize,
+    softmax
   };
   What what = What::copy;
   std::int64_t rows = 0, width = 0;
@@ -36,7 +37,7 @@ struct MemoryOperatorKind {
 };
 
 /// In the order of MemoryOperator::What.
-inline constexpr std::array<MemoryOperatorKind, 11> kMemoryOperators{{
+inline constexpr std::array<MemoryOperatorKind, 12> kMemoryOperators{{
     {"copy", plan::MemoryBound::Kind::copy, 4},
     {"squared_norm", plan::MemoryBound::Kind::reduce, 4},           // fp32
     {"norm_forward", plan::MemoryBound::Kind::norm, 8},             // x and residual; their sum and y
@@ -48,6 +49,7 @@ inline constexpr std::array<MemoryOperatorKind, 11> kMemoryOperators{{
     {"cross_entropy", plan::MemoryBound::Kind::loss, 4},            // logits; their gradient in place
     {"adamw", plan::MemoryBound::Kind::optimizer, 30},              // fp32 gradient, w, m, v; w, m, v and a bf16 copy
     {"quantize", plan::MemoryBound::Kind::cast, 3},                 // bf16; fp8 with a scale for 128 numbers of a row
+    {"softmax", plan::MemoryBound::Kind::softmax, 4},               // scores of a query; their probabilities
 }};
 
 inline constexpr std::int64_t kWidth = 4096, kVocabulary = 32768;  // of a row; cross entropy's are a vocabulary

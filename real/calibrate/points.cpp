@@ -2,6 +2,7 @@
 #include "real/calibrate/points.h"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
@@ -34,6 +35,22 @@ Shapes matmul_anchors(const Offered& offered) {
   if (!offered.fp8) return out;
   for (const std::int64_t side : {8192, 1024, 2048, 4096, 16384}) {
     out.push_back(of_dtype({.m = side, .n = side, .k = side}, spec::Dtype::fp8));
+  }
+  return out;
+}
+
+/// Few large experts and many small ones: the first tell the pace, the last what each group costs.
+Shapes grouped_anchors() {
+  Shapes out;
+  for (const auto& [experts, rows, width] : {std::array<std::int64_t, 3>{8, 1024, 4096},
+                                             {128, 128, 1024},
+                                             {2, 8192, 4096},
+                                             {32, 512, 2048},
+                                             {64, 64, 512},
+                                             {256, 32, 512},
+                                             {16, 1024, 2048}}) {
+    out.push_back(MatmulRow{.m = rows, .n = 2 * width, .k = width, .batch = experts, .grouped = true});
+    out.push_back(MatmulRow{.m = rows, .n = width, .k = 2 * width, .batch = experts, .grouped = true});
   }
   return out;
 }
@@ -117,8 +134,8 @@ Shapes collectives(const Offered& offered, int first_doubling) {
 
 Shapes anchors(const Offered& offered) {
   Shapes out = matmul_anchors(offered);
-  for (const Shapes& more : {memory_anchors(offered), attention_anchors(), host_anchors(), interference_anchors(),
-                             collectives(offered, 10)}) {
+  for (const Shapes& more : {memory_anchors(offered), grouped_anchors(), attention_anchors(), host_anchors(),
+                             interference_anchors(), collectives(offered, 10)}) {
     append(out, more);
   }
   return out;
@@ -130,7 +147,9 @@ Shapes by_worth(const std::vector<Used>& used, const Offered& offered) {
   for (const Used& one : used) {
     worth.emplace_back(one.share / cost(one.shape).si(), one.shape);
     const auto* matmul = std::get_if<MatmulRow>(&one.shape);
-    if (!matmul || !offered.fp8 || matmul->accumulates || (matmul->m | matmul->n | matmul->k) % 16 != 0) continue;
+    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->grouped ||
+        (matmul->m | matmul->n | matmul->k) % 16 != 0)
+      continue;
     const Shape narrow = of_dtype(*matmul, spec::Dtype::fp8);
     worth.emplace_back(one.share / 2 / cost(narrow).si(), narrow);
   }

@@ -46,13 +46,15 @@ std::int64_t size(const Json& map, const char* key) { return positive<std::int64
 
 struct Writer {
   Json operator()(const MatmulRow& s) const {
-    return {{"kind", "matmul"},
-            {"m", s.m},
-            {"n", s.n},
-            {"k", s.k},
-            {"dtype", spec::name(s.dtype)},
-            {"out", spec::name(s.out)},
-            {"accumulates", s.accumulates}};
+    Json out{{"kind", "matmul"},
+             {"m", s.m},
+             {"n", s.n},
+             {"k", s.k},
+             {"dtype", spec::name(s.dtype)},
+             {"out", spec::name(s.out)},
+             {"accumulates", s.accumulates}};
+    if (s.grouped) out["experts"] = s.batch;
+    return out;
   }
   Json operator()(const AttentionRow& s) const {
     return {{"kind", "attention"},    {"pass", name_in(kPasses, s.passes)},
@@ -81,12 +83,15 @@ struct Writer {
 };
 
 Shape matmul_from(const Json& map) {
+  const bool grouped = map.contains("experts");
   return MatmulRow{.m = size(map, "m"),
                    .n = size(map, "n"),
                    .k = size(map, "k"),
+                   .batch = grouped ? size(map, "experts") : 1,
                    .dtype = value_in<spec::Dtype>(spec::kDtypeNames, map.at("dtype")),
                    .out = value_in<spec::Dtype>(spec::kDtypeNames, map.at("out")),
-                   .accumulates = map.at("accumulates").get<bool>()};
+                   .accumulates = map.at("accumulates").get<bool>(),
+                   .grouped = grouped};
 }
 
 Shape attention_from(const Json& map) {
@@ -120,8 +125,8 @@ Shape host_copy_from(const Json& map) {
 
 struct Words {
   std::string operator()(const MatmulRow& s) const {
-    return fmt::format("matmul {} {} x {} x {}{}", spec::name(s.dtype), s.m, s.n, s.k,
-                       s.accumulates ? ", added to fp32" : "");
+    return fmt::format("matmul {} {} x {} x {}{}{}", spec::name(s.dtype), s.m, s.n, s.k,
+                       s.accumulates ? ", added to fp32" : "", s.grouped ? fmt::format(", {} experts", s.batch) : "");
   }
   std::string operator()(const AttentionRow& s) const {
     return fmt::format("attention {} {} x {} tokens, {} heads over {}, {} wide{}", name_in(kPasses, s.passes), s.batch,

@@ -56,6 +56,7 @@ inline constexpr std::array<std::string_view, 6> kCollectiveOps{"all_reduce", "a
                                                                 "all_to_all", "broadcast",  "send"};
 constexpr std::string_view name(CollectiveShape::Op op) { return kCollectiveOps[static_cast<std::size_t>(op)]; }
 
+/// A matmul is one, or, where it is `grouped`, one for each of `batch` experts on rows of its own, by one kernel.
 using Shape = std::variant<config::MatmulRow, config::AttentionRow, MemoryOperator, HostCopy, Launch, Beside, Sustained,
                            CollectiveShape>;
 

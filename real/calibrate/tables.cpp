@@ -15,7 +15,8 @@ using config::MatmulRow;
 constexpr double kAbovePeak = 1.1, kAboveMemory = 1.05;
 
 double flops_of(const MatmulRow& s) {
-  return 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  return 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+         static_cast<double>(s.batch);
 }
 
 double flops_of(const AttentionRow& s) {

@@ -18,10 +18,19 @@ using What = MemoryOperator::What;
 using Kind = plan::MemoryBound::Kind;
 
 constexpr std::int64_t kLeastSide = 256;  // shorter sides are left out of fits
-constexpr int kWidest = 256;              // heads that cuDNN takes
+constexpr std::int64_t kLeastOfExperts = 16;
+constexpr int kWidest = 256;  // heads that cuDNN takes
+
+/// Those of experts; no library adds their weight gradients to fp32 sums by one kernel.
+std::optional<Shape> grouped_shape(const plan::Matmul& w) {
+  if (w.accumulates || std::min({w.m, w.n, w.k}) < kLeastOfExperts) return {};
+  return config::MatmulRow{
+      .m = w.m, .n = w.n, .k = w.k, .batch = w.batch, .dtype = w.dtype, .out = w.out, .grouped = true};
+}
 
 std::optional<Shape> shape_of(const plan::Matmul& w) {
-  if (w.batch != 1 || w.grouped || std::min({w.m, w.n, w.k}) < kLeastSide) return {};
+  if (w.grouped) return grouped_shape(w);
+  if (w.batch != 1 || std::min({w.m, w.n, w.k}) < kLeastSide) return {};
   return config::MatmulRow{.m = w.m, .n = w.n, .k = w.k, .dtype = w.dtype, .out = w.out, .accumulates = w.accumulates};
 }
 
@@ -52,7 +61,7 @@ std::optional<What> operator_of(Kind kind) {
     case Kind::copy: return What::copy;
     case Kind::reduce: return What::squared_norm;
     case Kind::cast: return What::quantize;
-    case Kind::softmax: break;  // attention's own, unfused
+    case Kind::softmax: return What::softmax;
   }
   return {};
 }

@@ -180,6 +180,10 @@ void CpuBackend::cross_entropy_gradient(const kernels::CrossEntropy& c, const Te
   reference::cross_entropy_gradient(c, indices(targets), numbers(maximum), numbers(total), numbers(logits));
 }
 
+void CpuBackend::grouped_matmul(const kernels::GroupedMatmul& g, const Tensor& a, const Tensor& b, const Tensor& c) {
+  reference::grouped_matmul(g, numbers(a), numbers(b), numbers(c));
+}
+
 void CpuBackend::router_forward(const kernels::Router& r, const Tensor& logits, const Tensor& probabilities,
                                 const Tensor& experts, const Tensor& weights) {
   reference::router_forward(r, numbers(logits), numbers(probabilities), indices(experts), numbers(weights));

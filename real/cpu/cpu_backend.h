@@ -59,6 +59,15 @@ class CpuBackend final : public Backend {
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 
+  void largest_magnitude(const Tensor& x, const Tensor& magnitude) override;
+  void scale_for(kernels::Fp8, const Tensor& magnitude, const Tensor& scale) override;
+  void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes, const Tensor& turned,
+            const Tensor& magnitude) override;
+  void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
+  void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
+               const Tensor& turned_scales) override;
+  void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
                           const Tensor& dtable) override;
@@ -70,6 +79,7 @@ class CpuBackend final : public Backend {
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
 
+  void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
                       const Tensor& weights) override;
   void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,

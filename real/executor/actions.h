@@ -15,6 +15,7 @@ using Action = std::function<void(Task&)>;
 using Actions = std::map<std::string, Action, std::less<>>;
 
 void add_linear_actions(Actions&);              // matmuls with their collectives
+void add_narrow_actions(Actions&);              // casts of their operands to fp8
 void add_adapter_actions(Actions&);             // low-rank adapters beside them
 void add_norm_actions(Actions&);                // norms
 void add_block_actions(Actions&);               // activations, rotary embedding, residual adds

@@ -13,10 +13,13 @@
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
 #include "kernels/batched_matmul.h"
+#include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
+#include "kernels/grouped_matmul.h"
 #include "kernels/matmul.h"
+#include "kernels/mx_cast.h"
 #include "kernels/norm.h"
 #include "kernels/permute.h"
 #include "kernels/rotary.h"
@@ -39,6 +42,13 @@ struct Group {
 };
 
 enum class Sum { add, maximum };
+
+/// A matrix in fp8: a code times its scale is the value. There is one scale, or, in MXFP8, one for each block of a row.
+struct Narrow {
+  Tensor codes, scale;
+  kernels::Fp8 format = kernels::Fp8::e4m3;
+  bool blocks = false;
+};
 
 class Backend {
  public:
@@ -97,6 +107,21 @@ class Backend {
   virtual void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                                 const Tensor& dscores) = 0;
 
+  // Formats of 8 bits. A scale and a magnitude are one number each.
+  virtual void largest_magnitude(const Tensor& x, const Tensor& magnitude) = 0;
+  virtual void scale_for(kernels::Fp8, const Tensor& magnitude, const Tensor& scale) = 0;
+  /// `codes`, `turned`, `magnitude`: none where it is not wanted.
+  virtual void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes,
+                    const Tensor& turned, const Tensor& magnitude) = 0;
+  virtual void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) = 0;
+  /// Scales: of Meaning::code.
+  virtual void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                       const Tensor& turned, const Tensor& turned_scales) = 0;
+  /// In MXFP8 b alone is transposed: scales run along what is summed. `promotes`: partial sums are added up in fp32 as
+  /// they are made.
+  virtual void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c,
+                             bool promotes) = 0;
+
   // Both ends of the model.
   virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,
                                  const Tensor& y) = 0;
@@ -111,6 +136,7 @@ class Backend {
                                       const Tensor& total, const Tensor& logits) = 0;
 
   // Experts.
+  virtual void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
   virtual void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities,
                               const Tensor& experts, const Tensor& weights) = 0;
   virtual void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,

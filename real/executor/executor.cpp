@@ -12,10 +12,10 @@ namespace real {
 Actions all_actions() {
   Actions actions;
   for (const auto add :
-       {add_linear_actions, add_adapter_actions, add_norm_actions, add_block_actions, add_attention_actions,
-        add_written_scores_actions, add_latent_actions, add_end_actions, add_edge_actions, add_data_parallel_actions,
-        add_step_actions, add_context_parallel_actions, add_expert_actions, add_activation_offload_actions,
-        add_optimizer_offload_actions, add_parameter_offload_actions, add_drive_actions}) {
+       {add_linear_actions, add_narrow_actions, add_adapter_actions, add_norm_actions, add_block_actions,
+        add_attention_actions, add_written_scores_actions, add_latent_actions, add_end_actions, add_edge_actions,
+        add_data_parallel_actions, add_step_actions, add_context_parallel_actions, add_expert_actions,
+        add_activation_offload_actions, add_optimizer_offload_actions, add_parameter_offload_actions, add_drive_actions}) {
     add(actions);
   }
   return actions;
@@ -36,6 +36,7 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
 void Executor::begin_step() {
   if (!rank_.plan.rolling) rank_.order.wait_for_all();
   if (rank_.has_flush()) forget_all();
+  for (auto& [operand, magnitudes] : rank_.magnitudes) magnitudes = {{}, magnitudes.now};
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
   rank_.backend.fill(rank_.loss.tensor, 0);

@@ -44,6 +44,11 @@ struct GatheredUnit {
   std::vector<Parameter*> parameters;
 };
 
+/// The largest magnitudes of an operand that is scaled by them: of this step's microbatches, of the step before.
+struct Magnitudes {
+  Value now, before;
+};
+
 struct RankState {
   RankState(const spec::Job& j, const plan::Plan& p, int rank, Backend& b, const Tokens& t, const Settings& s)
       : job(j),
@@ -80,6 +85,8 @@ struct RankState {
 
   std::set<std::pair<std::int16_t, std::int32_t>> remade;  // layer and name of what is computed again
   std::map<Site, Routing> routings;                        // of the layers of experts under way
+  Named narrow_weights;                                    // codes and scales, by layer and operand
+  std::map<std::string, Magnitudes> magnitudes;            // by layer and operand, under delayed scaling
 
   std::int64_t step = 0;  // from 0
   Stash stash;            // without a flush

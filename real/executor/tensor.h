@@ -15,7 +15,8 @@ enum class Meaning : std::uint8_t {
   activation,  // computed with in the job's precision: activations, weights, what collectives carry of them
   exact,       // kept or summed in fp32: master weights, moments, gradients, statistics of norms and of softmax
   sum,         // over all gradients, in fp64
-  index        // token ids, places, experts, counts
+  index,       // token ids, places, experts, counts
+  code         // in fp8, behind a scale
 };
 
 /// The type of fresh memory, and what the ledger counts it as.
@@ -26,6 +27,8 @@ struct Purpose {
 inline constexpr Purpose kActivation{};
 inline constexpr Purpose kStatistic{Meaning::exact, plan::Category::activations};
 inline constexpr Purpose kIndices{Meaning::index, plan::Category::activations};
+inline constexpr Purpose kCodes{Meaning::code, plan::Category::activations};
+inline constexpr Purpose kWeightCodes{Meaning::code, plan::Category::parameters};
 inline constexpr Purpose kLogits{Meaning::activation, plan::Category::logits};
 inline constexpr Purpose kWeight{Meaning::activation, plan::Category::parameters};
 inline constexpr Purpose kGradient{Meaning::exact, plan::Category::gradients};

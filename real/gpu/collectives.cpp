@@ -14,6 +14,7 @@ ncclDataType_t type_of(Meaning meaning) {
     case Meaning::exact: return ncclFloat;
     case Meaning::sum: return ncclDouble;
     case Meaning::index: return ncclInt32;
+    case Meaning::code: return ncclUint8;
   }
   return ncclFloat;
 }

@@ -16,6 +16,7 @@
 
 #include "kernels/vendor/attention.h"
 #include "kernels/vendor/batched_matmul.h"
+#include "kernels/vendor/grouped_matmul.h"
 #include "kernels/vendor/matmul.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
@@ -61,6 +62,8 @@ class GpuBackend final : public Backend {
   Pool& pool() { return pool_; }
   /// Why the plain kernel computed attention, once for each reason.
   const std::set<std::string>& plain_attention() const { return plain_attention_; }
+  /// Why matmuls of experts ran one by one, once for each reason.
+  const std::set<std::string>& experts_one_by_one() const { return experts_one_by_one_; }
 
   void begin(plan::Stream, std::span<const plan::EventId> waits) override;
   void record(plan::EventId) override;
@@ -105,6 +108,15 @@ class GpuBackend final : public Backend {
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 
+  void largest_magnitude(const Tensor& x, const Tensor& magnitude) override;
+  void scale_for(kernels::Fp8, const Tensor& magnitude, const Tensor& scale) override;
+  void cast(const kernels::Cast&, const Tensor& x, const Tensor& scale, const Tensor& codes, const Tensor& turned,
+            const Tensor& magnitude) override;
+  void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
+  void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
+               const Tensor& turned_scales) override;
+  void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
                           const Tensor& dtable) override;
@@ -116,6 +128,7 @@ class GpuBackend final : public Backend {
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
 
+  void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
                       const Tensor& weights) override;
   void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
@@ -183,6 +196,9 @@ class GpuBackend final : public Backend {
 
   // Libraries (matrices.cpp).
   kernels::vendor::MatmulLibrary& matmuls();
+  /// Whether cuBLAS has given them to the device by one kernel (grouped.cpp).
+  bool run_grouped(const std::vector<kernels::ExpertMatmul>&, const kernels::vendor::MatmulTypes&, const Tensor& a,
+                   const Tensor& b, const Tensor& c);
   bool cudnn_takes(const kernels::Attention&, kernels::vendor::Pass);
   DeviceBuffer lend(std::size_t bytes) {
     return pool_.take(plan::Category::workspace, static_cast<std::int64_t>(bytes), stream());
@@ -214,6 +230,8 @@ class GpuBackend final : public Backend {
   std::set<std::string> plain_attention_;
   std::optional<StepGraph> graph_;
   bool capturing_ = false;
+  std::optional<kernels::vendor::GroupedMatmulLibrary> grouped_;
+  std::set<std::string> experts_one_by_one_;
   Observer* observer_ = nullptr;
 
   plan::Stream current_ = plan::Stream::compute;

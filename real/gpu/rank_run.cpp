@@ -83,6 +83,7 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
     throw;
   }
   out.plain_attention.assign(backend.plain_attention().begin(), backend.plain_attention().end());
+  out.experts_one_by_one.assign(backend.experts_one_by_one().begin(), backend.experts_one_by_one().end());
   return out;
 }
 

@@ -26,7 +26,7 @@ struct RankRun {
   std::vector<double> losses, gradient_norms;  // of those and of the warm-up; captured: of that and the captured one
   Ledger::ByCategory peak{};                   // of the timed steps
   std::int64_t reserved = 0;
-  std::vector<std::string> plain_attention;
+  std::vector<std::string> plain_attention, experts_one_by_one;
   std::optional<RankTrace> trace;
 };
 

@@ -70,6 +70,7 @@ std::string text(const Measurement& m) {
                      to_string(m.memory.planned), human(m.memory.reserved), m.memory.rank);
   for (std::size_t rank = 0; rank < m.conditions.size(); ++rank) out += condition_line(rank, m.conditions[rank]);
   for (const std::string& why : m.plain_attention) out += fmt::format("attention   by the plain kernel: {}\n", why);
+  for (const std::string& why : m.experts_one_by_one) out += fmt::format("experts     one matmul each: {}\n", why);
   return out;
 }
 
@@ -95,6 +96,7 @@ std::string json(const Measurement& m) {
                     {"driver", m.driver},
                     {"conditions", conditions},
                     {"plain_attention", m.plain_attention},
+                    {"experts_one_by_one", m.experts_one_by_one},
                     {"shares_cards", m.shares_cards}};
   return out.dump(2) + "\n";
 }

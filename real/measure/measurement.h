@@ -39,8 +39,9 @@ struct Measurement {
   MemoryUse memory;
   std::vector<Condition> conditions;  // by rank
   std::string driver;
-  std::vector<std::string> plain_attention;  // why cuDNN's was not used, once each
-  bool shares_cards = false;                 // then no time means anything
+  std::vector<std::string> plain_attention;     // why cuDNN's was not used, once each
+  std::vector<std::string> experts_one_by_one;  // why one kernel did not compute them all, once each
+  bool shares_cards = false;                    // then no time means anything
 
   double tokens_per_second() const { return tokens / time.median.si(); }
   double model_flops_per_second_per_gpu() const { return model_flops / time.median.si() / gpus; }

@@ -72,6 +72,7 @@ std::string told(const real::RankRun& run, const real::Condition& c) {
               {"peak", run.peak},
               {"reserved", run.reserved},
               {"plain", run.plain_attention},
+              {"one_by_one", run.experts_one_by_one},
               {"condition", {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by}}}
       .dump();
 }
@@ -100,6 +101,13 @@ void take_memory(int rank, const Json& of_rank, const plan::Plan& plan, real::Me
   use = {rank, peak, real::planned(plan, role).at_peak(), of_rank.at("reserved").get<std::int64_t>()};
 }
 
+/// Reasons that no rank before this one had.
+void add_new(const Json& reasons, std::vector<std::string>& known) {
+  for (const auto& why : reasons.get<std::vector<std::string>>()) {
+    if (std::ranges::find(known, why) == known.end()) known.push_back(why);
+  }
+}
+
 real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, const std::vector<std::string>& ranks) {
   real::Measurement m;
   const spec::Strategy& s = job.strategy;
@@ -116,9 +124,8 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
     add_losses(rank, m);
     take_memory(static_cast<int>(i), rank, plan, m.memory);
     m.conditions.push_back(condition_of(rank.at("condition")));
-    for (const auto& why : rank.at("plain").get<std::vector<std::string>>()) {
-      if (std::ranges::find(m.plain_attention, why) == m.plain_attention.end()) m.plain_attention.push_back(why);
-    }
+    add_new(rank.at("plain"), m.plain_attention);
+    add_new(rank.at("one_by_one"), m.experts_one_by_one);
   }
   m.steps = real::slowest(times);
   m.time = real::spread_of(m.steps);

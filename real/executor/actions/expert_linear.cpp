@@ -1,6 +1,6 @@
-// real/executor/actions/expert_linear.cpp -- the matmuls of a rank's experts: grouped in the Plan, here one for each
-// expert on the rows that came for it. Cut over Axis::etp by outputs (up) and inputs (down); a bias of "expert down" is
-// added by the first rank alone. SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/expert_linear.cpp -- the grouped matmuls of a rank's experts, each on the rows that came for
+// it. Cut over Axis::etp by outputs (up) and inputs (down); a bias of "expert down" is added by the first rank alone.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@
 namespace real {
 namespace {
 
-using kernels::Matmul;
+using Pass = kernels::GroupedMatmul::Pass;
 
 struct Linear {
   std::string name, input;  // and what it reads
@@ -20,41 +20,35 @@ struct Linear {
   std::string bias() const { return name + ".bias"; }
 };
 
-/// One expert's rows and its part of the weights, which lie one expert behind the other.
-struct Expert {
-  std::int64_t index, begin, rows, in, out;
-  Tensor inputs(const Tensor& x) const { return x.part(begin * in, rows * in); }
-  Tensor outputs(const Tensor& y) const { return y.part(begin * out, rows * out); }
-  Tensor of_weight(const Tensor& w) const { return w.part(index * out * in, out * in); }
-  Tensor of_bias(const Tensor& b) const { return b.part(index * out, out); }
-};
-
-std::vector<Expert> experts_of(Task& task, const Linear& l) {
+/// Rows of this rank's experts and their part of the weights, which lie one expert behind the other.
+kernels::GroupedMatmul grouped(Task& task, const Linear& l, Pass pass) {
   const Part& part = task.parameter(l.weight()).part;
   const Routing& routing = routing_of(task);
-  const std::int64_t in = part.columns.length, out = part.row_count() / routing.local;
-  std::vector<Expert> experts;
-  std::int64_t begin = 0;
-  for (const std::int64_t rows : routing.of_experts()) {
-    experts.push_back({static_cast<std::int64_t>(experts.size()), begin, rows, in, out});
-    begin += rows;
-  }
-  std::erase_if(experts, [](const Expert& e) { return e.rows == 0; });
-  return experts;
+  return {pass, part.columns.length, part.row_count() / routing.local, routing.of_experts()};
 }
 
-std::int64_t output_count(Task& task, const Linear& l) {
-  return routing_of(task).rows_gathered() * task.parameter(l.weight()).part.row_count() / routing_of(task).local;
+/// Calls body(rows, of_y, of_bias) for each expert that has rows, with its part of y and of its bias.
+template <class Body>
+void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor& bias, Body body) {
+  const kernels::GroupedMatmul g = grouped(task, l, Pass::forward);
+  std::int64_t begin = 0, number = 0;
+  for (const std::int64_t rows : g.rows) {
+    if (rows > 0) body(rows, y.part(begin * g.out, rows * g.out), bias.part(number * g.out, g.out));
+    begin += rows;
+    ++number;
+  }
 }
 
 void forward(Task& task, const Linear& l) {
   if (l.first) task.alias(l.input, "rows");
   const Tensor x = task.read(l.input), w = task.weight(l.weight()), bias = task.weight(l.bias());
-  const Tensor y = task.make(l.name, output_count(task, l));
-  const bool adds_bias = bias && (l.first || task.rank.place.coordinate(plan::Axis::etp) == 0);
-  for (const Expert& e : experts_of(task, l)) {
-    task.backend.matmul(Matmul{e.rows, e.out, e.in, false, true}, e.inputs(x), e.of_weight(w), e.outputs(y));
-    if (adds_bias) task.backend.add_rows(e.rows, e.of_bias(bias), e.outputs(y));
+  const kernels::GroupedMatmul g = grouped(task, l, Pass::forward);
+  const Tensor y = task.make(l.name, routing_of(task).rows_gathered() * g.out);
+  task.backend.grouped_matmul(g, x, w, y);
+  if (bias && (l.first || task.rank.place.coordinate(plan::Axis::etp) == 0)) {
+    for_each_expert(task, l, y, bias, [&](std::int64_t rows, const Tensor& of_y, const Tensor& of_bias) {
+      task.backend.add_rows(rows, of_bias, of_y);
+    });
   }
   if (!l.first) task.alias("rows", l.name);
 }
@@ -68,9 +62,7 @@ Tensor output_gradient(Task& task, const Linear& l) {
 void input_gradient(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l), w = task.weight(l.weight()), x = task.read(l.input);
   const Tensor dx = task.make(l.first ? "d rows" : gradient_name(l.input, l.name), x.count);
-  for (const Expert& e : experts_of(task, l)) {
-    task.backend.matmul(Matmul{e.rows, e.in, e.out}, e.outputs(dy), e.of_weight(w), e.inputs(dx));
-  }
+  task.backend.grouped_matmul(grouped(task, l, Pass::input_gradient), dy, w, dx);
 }
 
 bool added_apart(const Task& task, const Linear& l) {
@@ -83,10 +75,9 @@ void weight_gradient(Task& task, const Linear& l) {
   const bool apart = added_apart(task, l);
   Parameter& weight = task.parameter(l.weight());
   const Tensor dw = apart ? task.make(l.name + " weight gradient", weight.count()) : task.gradient(weight);
-  if (apart) task.backend.fill(dw, 0);
-  for (const Expert& e : experts_of(task, l)) {
-    task.backend.matmul(Matmul{e.out, e.in, e.rows, true, false, 1, 1}, e.outputs(dy), e.inputs(x), e.of_weight(dw));
-  }
+  kernels::GroupedMatmul g = grouped(task, l, Pass::weight_gradient);
+  g.adds = !apart;
+  task.backend.grouped_matmul(g, dy, x, dw);
 }
 
 void accumulate_gradient(Task& task, const Linear& l) {
@@ -95,7 +86,9 @@ void accumulate_gradient(Task& task, const Linear& l) {
 
 void bias_gradient(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l), db = task.gradient(l.bias());
-  for (const Expert& e : experts_of(task, l)) task.backend.sum_rows(e.rows, e.outputs(dy), e.of_bias(db));
+  for_each_expert(task, l, dy, db, [&](std::int64_t rows, const Tensor& of_dy, const Tensor& of_db) {
+    task.backend.sum_rows(rows, of_dy, of_db);
+  });
 }
 
 std::int64_t inner_width(Task& task) { return task.parameter("expert down.weight").part.columns.length; }

@@ -2,6 +2,7 @@
 #include "real/executor/actions/linear.h"
 
 #include "core/plan/adapters.h"
+#include "real/executor/actions/narrow.h"
 #include "real/executor/actions/row_blocks.h"
 #include "real/executor/gradients.h"
 
@@ -35,7 +36,11 @@ std::int64_t part_made_again(const Task& task, const Linear& l) {
 void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& block, const Tensor& y) {
   const Tensor w = task.weight(l.weight(task)), bias = task.weight(l.bias());
   const Tensor result = piece.whole() ? y : task.backend.allocate(block.rows * piece.width);
-  task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
+  if (is_narrow(task)) {
+    narrow_forward(task, l, piece, result);
+  } else {
+    task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
+  }
   if (bias && (l.side != Side::row || task.rank.place.tp() == 0)) {
     task.backend.add_rows(block.rows, bias.part(piece.begin, piece.width), result);
   }

@@ -37,6 +37,8 @@ struct Piece {
   Tensor of_weight(const Tensor& w) const { return w.part(begin * in, width * in); }
 };
 Piece next_piece(Task&, const Linear&, std::int64_t width);
+/// Columns of y [rows, piece.of] as a matrix of their own.
+Tensor cut_out(Task&, const Piece&, std::int64_t rows, const Tensor& y);
 
 /// Both branches of a parallel block read one norm, whose result is gathered once.
 bool shares_input(const Task&, const Linear&);

@@ -4,21 +4,13 @@
 
 #include "real/executor/actions/latent.h"
 #include "real/executor/actions/linear.h"
+#include "real/executor/actions/narrow.h"
 #include "real/executor/gradients.h"
 
 namespace real {
 namespace {
 
 using kernels::Matmul;
-
-/// Columns of y [rows, piece.of] as a matrix of their own.
-Tensor cut_out(Task& task, const Piece& piece, std::int64_t rows, const Tensor& y) {
-  if (piece.whole()) return y;
-  const Tensor out = task.backend.allocate(rows * piece.width);
-  task.backend.strided_copy(kernels::row_pieces(rows, piece.width, piece.of, piece.width),
-                            y.part(piece.begin, y.count - piece.begin), out);
-  return out;
-}
 
 void gather_output_gradient(Task& task, const Linear& l) {
   task.keep_gradient_stream("d branch piece");
@@ -34,6 +26,7 @@ void input_gradient(Task& task, const Linear& l) {
   expect(task, "inputs", work.n, piece.in);
   const std::string part = piece.whole() ? "" : " at " + std::to_string(piece.begin);
   const Tensor dx = task.make(gradient_name(l.input(task), l.name + part), rows * piece.in);
+  if (is_narrow(task)) return narrow_input_gradient(task, l, piece, dx);
   task.backend.matmul(Matmul{rows, piece.in, piece.width}, cut_out(task, piece, rows, dy), piece.of_weight(w), dx);
 }
 
@@ -71,6 +64,7 @@ void weight_gradient(Task& task, const Linear& l) {
   } else {
     dw = task.read(l.separate_gradient());
   }
+  if (is_narrow(task)) return narrow_weight_gradient(task, l, piece, piece.of_weight(dw), !apart);
   task.backend.matmul(Matmul{piece.width, piece.in, rows, true, false, 1, apart ? 0.0 : 1.0},
                       cut_out(task, piece, rows, dy), x, piece.of_weight(dw));
 }
@@ -87,6 +81,14 @@ void bias_gradient(Task& task, const Linear& l) {
 }
 
 }  // namespace
+
+Tensor cut_out(Task& task, const Piece& piece, std::int64_t rows, const Tensor& y) {
+  if (piece.whole()) return y;
+  const Tensor out = task.backend.allocate(rows * piece.width);
+  task.backend.strided_copy(kernels::row_pieces(rows, piece.width, piece.of, piece.width),
+                            y.part(piece.begin, y.count - piece.begin), out);
+  return out;
+}
 
 /// The gradient of a row-parallel layer's output, where no collective has brought it, is what flows back; that of a
 /// parallel block's other branch is the same.

@@ -1,6 +1,6 @@
 // real/executor/actions/norm.cpp -- norms of the blocks, behind the embedding, in front of the head.
 // SPDX-License-Identifier: Apache-2.0
-#include "real/executor/actions.h"
+#include "real/executor/actions/narrow.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 
@@ -22,6 +22,7 @@ void forward(Task& task, const std::string& name) {
   const Tensor y = task.make(name, x.count), mean = task.make(name + " mean", norm.rows, kStatistic);
   const Tensor rstd = task.make(name + " rstd", norm.rows, kStatistic);
   task.backend.norm_forward(norm, x, task.weight(name + ".weight"), task.weight(name + ".bias"), y, mean, rstd);
+  cast_behind_norm(task, name);
 }
 
 Tensor backward(Task& task, const std::string& name, const Tensor& dy) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/vendor/attention.h"
+#include "kernels/vendor/grouped_matmul.h"
 #include "kernels/vendor/matmul.h"
 #include "real/calibrate/shape.h"
 #include "real/gpu/bench/arena.h"
@@ -20,6 +21,7 @@ struct Kit {
   Stream stream, other{-1};  // other: what stands beside; of higher priority, as NCCL's streams have it
   Arena arena;
   kernels::vendor::MatmulLibrary matmuls;  // its runs share a workspace: one of them at a time
+  std::optional<kernels::vendor::GroupedMatmulLibrary> grouped;
   std::optional<kernels::vendor::AttentionLibrary> attention;
 
   explicit Kit(base::Bytes most) : arena(most, stream) {}

@@ -1,5 +1,7 @@
 // real/gpu/bench/matmul.cpp -- matmuls by cuBLASLt: forward of a linear layer, or where they add to C its weights'
-// gradient. SPDX-License-Identifier: Apache-2.0
+// gradient; those of experts, with as many rows each, by cuBLAS. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/base/fault.h"
 #include "real/gpu/bench/kit.h"
 
@@ -28,10 +30,31 @@ kernels::Matmul matmul_of(const config::MatmulRow& s) {
   return out;
 }
 
+/// The forward of `batch` experts.
+Work grouped(const config::MatmulRow& s, const MatmulTypes& types, Kit& kit) {
+  if (const std::string why = kernels::vendor::refused_as_grouped(types); !why.empty() || s.accumulates) {
+    throw base::DeviceError("cuBLAS has no grouped matmul for " + (why.empty() ? "sums" : why));
+  }
+  if (!kit.grouped) kit.grouped.emplace();
+  const kernels::GroupedMatmul shape{.in = s.k, .out = s.n, .rows = std::vector(s.batch, s.m)};
+  const auto numbers = [&](std::int64_t count) { return kit.arena.numbers(s.batch * count, Filling::bf16); };
+  const auto groups = kernels::vendor::groups_of(kernels::of_experts(shape), types, numbers(s.m * s.k),
+                                                 numbers(s.k * s.n), numbers(s.m * s.n));
+  const std::size_t bytes = groups.addresses.size() * sizeof(void*);
+  void* const addresses = kit.arena.room(static_cast<std::int64_t>(bytes));
+  void* const workspace = kit.arena.room(kernels::vendor::GroupedMatmulLibrary::kWorkspace);
+  check(cudaMemcpy(addresses, groups.addresses.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  return [&library = *kit.grouped, groups, types, addresses, workspace](const Stream& stream) {
+    const std::string refused = library.run(groups, types, addresses, workspace, stream.get());
+    if (!refused.empty()) throw base::DeviceError(refused);
+  };
+}
+
 }  // namespace
 
 Work prepared(const config::MatmulRow& s, Kit& kit) {
   const MatmulTypes types = types_of(s);
+  if (s.grouped) return grouped(s, types, kit);
   const Filling in = narrow(s) ? Filling::fp8 : Filling::bf16;
   MatmulOperands operands{.a = kit.arena.numbers(s.m * s.k, in), .b = kit.arena.numbers(s.k * s.n, in)};
   operands.c = kit.arena.numbers(s.m * s.n, types.c == Number::f32 ? Filling::f32 : Filling::bf16);

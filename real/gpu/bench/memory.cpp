@@ -9,6 +9,7 @@
 #include "kernels/norm.h"
 #include "kernels/quantize.h"
 #include "kernels/rotary.h"
+#include "kernels/softmax.h"
 #include "kernels/swiglu.h"
 #include "real/gpu/bench/kit.h"
 
@@ -114,9 +115,16 @@ Work quantize(const Matrices& m) {
   };
 }
 
+Work softmax(const Matrices& m) {
+  const kernels::Softmax shape{.matrices = 1, .queries = m.rows, .keys = m.width};
+  return [=, scores = m.filled(), probabilities = m.room()](const Stream& s) {
+    gpu::softmax_forward(shape, kBf16, scores, probabilities, s.get());
+  };
+}
+
 /// In the order of MemoryOperator::What.
 constexpr std::array kWorks{copy,   squared_norm, norm_forward,  norm_backward, swiglu_forward, swiglu_backward,
-                            rotary, embedding,    cross_entropy, adamw,         quantize};
+                            rotary, embedding,    cross_entropy, adamw,         quantize,       softmax};
 static_assert(kWorks.size() == kMemoryOperators.size());
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "real/calibrate/cost.h"
 
 namespace {
@@ -36,19 +38,46 @@ TEST(CalibrationUsage, SharesAreOfTheTimeOfAllThatCanBeTimed) {
 }
 
 TEST(CalibrationUsage, WhatNoPointCanTimeIsLeftOut) {
-  plan::Matmul grouped = kMatmul, batched = kMatmul, thin = kMatmul;
-  grouped.grouped = true;
+  plan::Matmul added = kMatmul, batched = kMatmul, thin = kMatmul;
+  added.grouped = added.accumulates = true;  // no library has it as one kernel
   batched.batch = 8;
   thin.n = 255;  // 256 is the least side that fits take
   plan::Attention window{.batch = 1, .q_len = 512, .kv_len = 512, .heads = 8, .kv_heads = 8, .head_dim = 64};
   window.window = 128;
   const plan::MemoryBound small{plan::MemoryBound::Kind::norm, real::kSmallestMemory - 2, 1, 1};
-  const plan::MemoryBound softmax{plan::MemoryBound::Kind::softmax, real::kSmallestMemory, 0, 1};
-  const auto used =
-      real::usage_of(plan_of({grouped, batched, thin, window, small, softmax, plan::HostSync{}, kMatmul}, 1));
+  const auto used = real::usage_of(plan_of({added, batched, thin, window, small, plan::HostSync{}, kMatmul}, 1));
   ASSERT_EQ(used.size(), 1u);
   EXPECT_EQ(std::get<config::MatmulRow>(used[0].shape).m, 4096);
   EXPECT_EQ(used[0].share, 1);
+}
+
+TEST(CalibrationUsage, MatmulsOfExpertsAreTimedTogetherHoweverFewRowsEachHas) {
+  plan::Matmul experts = kMatmul, alone = kMatmul;
+  experts.m = alone.m = 64;
+  experts.batch = 8;
+  experts.grouped = true;
+  const auto used = real::usage_of(plan_of({experts, alone}, 1));  // alone its side is below the 256 of fits
+  ASSERT_EQ(used.size(), 1u);
+  const auto row = std::get<config::MatmulRow>(used[0].shape);
+  EXPECT_TRUE(row.grouped);
+  EXPECT_EQ(row.batch, 8);
+  EXPECT_EQ(row.m, 64);
+}
+
+TEST(CalibrationUsage, ModelsOfExpertsUseGroupedMatmuls) {
+  const auto used = real::usage_of_models(config::Catalogue(FORERUN_SOURCE_DIR), {"mixtral-8x7b"});
+  const auto grouped = [](const real::Used& one) {
+    const auto* row = std::get_if<config::MatmulRow>(&one.shape);
+    return row != nullptr && row->grouped;
+  };
+  EXPECT_TRUE(std::any_of(used.begin(), used.end(), grouped));
+}
+
+TEST(CalibrationUsage, SoftmaxOfScoresThatAreWrittenIsTimed) {
+  const plan::MemoryBound softmax{plan::MemoryBound::Kind::softmax, real::kSmallestMemory, real::kSmallestMemory, 1};
+  const auto used = real::usage_of(plan_of({softmax}, 1));
+  ASSERT_EQ(used.size(), 1u);
+  EXPECT_EQ(std::get<real::MemoryOperator>(used[0].shape).what, real::MemoryOperator::What::softmax);
 }
 
 TEST(CalibrationUsage, MemoryBoundWorksBecomeOperatorsOfTheNextPowerOfTwo) {

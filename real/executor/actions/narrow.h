@@ -1,0 +1,28 @@
+// real/executor/actions/narrow.h -- linear layers whose matmuls run in fp8 (core/plan/low_precision.h): inputs and
+// weights in e4m3, gradients in e5m2, results in 16 bits. An operand has one scale, taken from its own largest
+// magnitude (tensorwise) or from the one of the step before (delayed; 1 in the first step, which has none before it).
+// In mxfp8 all are e4m3, with a scale for every 32 numbers of a row of either layout.
+//
+// Matmuls multiply along the rows of both operands, so most are cast to two layouts: codes [rows, columns] and turned
+// [columns, rows]. Where a framework has a matmul for each part of the outputs, weights and gradients are cast part by
+// part under one scale, one part behind the other in both layouts. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real/executor/actions/linear.h"
+
+namespace real {
+
+/// Whether the matmul under way has operands of 8 bits.
+bool is_narrow(const Task&);
+
+/// y [tokens, width] = x W^T of a piece of the outputs.
+void narrow_forward(Task&, const Linear&, const Piece&, const Tensor& y);
+/// dx [tokens, in] = dy W, from a piece of the outputs.
+void narrow_input_gradient(Task&, const Linear&, const Piece&, const Tensor& dx);
+/// dW [width, in] = dy^T x, or added to what is there.
+void narrow_weight_gradient(Task&, const Linear&, const Piece&, const Tensor& dw, bool adds);
+
+/// Behind a norm that writes fp8 itself, which the Plan shows by having no cast of the input: casts for its readers.
+void cast_behind_norm(Task&, const std::string& norm);
+
+}  // namespace real

@@ -1,0 +1,34 @@
+// tests/real/executor/fp8_model.h -- a Llama's step with matmuls in fp8, forward and backward straight from the
+// formulas: numbers on a tape, no kernel, Plan or executor, and a rounding of its own. What the executor's gradients
+// are checked against, for those of a quantised model are no derivatives.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tests/real/executor/reference_model.h"
+
+namespace fp8_model {
+
+using Magnitudes = std::map<std::string, double>;  // by operand: "0 qkv input"
+
+struct Recipe {
+  int first_wide = 0, last_wide = 0;  // layers that stay in 16 bits
+  /// Delayed scaling: the largest magnitudes of the step before; 0 where nothing was seen. None: each tensor's own.
+  std::optional<Magnitudes> before = {};
+  bool blocks = false;  // mxfp8: a power of two for every 32 numbers along what a matmul sums
+};
+
+struct Step {
+  double loss = 0;  // mean over all tokens
+  reference_model::Parameters gradients;
+  Magnitudes largest;  // of all sequences
+};
+
+/// Each sequence is a microbatch of its own. REQUIRES: RMSNorm, rotary embedding, SwiGLU, no biases, a head of its own.
+Step step(const spec::Model&, const reference_model::Parameters&,
+          const std::vector<std::vector<std::int32_t>>& sequences, const Recipe&);
+
+}  // namespace fp8_model
