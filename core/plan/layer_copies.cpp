@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "core/plan/builder.h"
+#include "core/plan/context.h"
+#include "core/plan/low_precision.h"
 
 namespace plan {
 namespace {
@@ -20,6 +22,15 @@ Passage behind(const Segment& segment, std::size_t operators, std::size_t memory
 }
 
 }  // namespace
+
+LayerKind kind_of(const Context& c, int layer, spec::Recompute::Kind recompute, bool backward) {
+  return {backward,
+          recompute,
+          c.model.limited_in(layer),
+          c.experts_in(layer),
+          c.model.ropes_in(layer),
+          narrow(c, layer)};
+}
 
 PensState SegmentBuilder::state() const {
   const auto of = [](const SegmentBuilder& pen) {
@@ -61,6 +72,7 @@ void SegmentBuilder::append(const Passage& passage, std::int16_t written_layer) 
 }
 
 void SegmentBuilder::layer_of(const LayerKind& kind, const std::function<void()>& write) {
+  if (delays_ && !weights_->empty()) return write();  // it may run what others delayed in its own midst
   const auto [known, fresh] = pool_.layers().try_emplace({kind, state()});
   LayerCopy& copy = known->second;
   if (fresh) {

@@ -13,6 +13,8 @@
 
 namespace plan {
 
+struct Context;
+
 /// All that a layer's operators depend on besides the Context: what block.cpp and the files that it calls ask of the
 /// layer's number.
 struct LayerKind {
@@ -21,6 +23,8 @@ struct LayerKind {
   bool limited = false, experts = false, ropes = false, narrow = false;
   auto operator<=>(const LayerKind&) const = default;
 };
+
+LayerKind kind_of(const Context&, int layer, spec::Recompute::Kind, bool backward);
 
 /// What the pen itself hands to the operators that it writes (SegmentBuilder).
 struct PenState {

@@ -7,7 +7,6 @@
 #include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
-#include "core/plan/low_precision.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/serving.h"
 #include "core/plan/units.h"
@@ -48,12 +47,7 @@ void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
 }
 
 void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, bool backward) {
-  const LayerKind kind{.backward = backward,
-                       .recompute = recompute,
-                       .limited = c_.model.limited_in(out.layer),
-                       .experts = c_.experts_in(out.layer),
-                       .ropes = c_.model.ropes_in(out.layer),
-                       .narrow = narrow(c_, out.layer)};
+  const LayerKind kind = kind_of(c_, out.layer, recompute, backward);
   out.layer_of(kind, [&] {
     Block block(c_, out);
     backward ? block.backward(recompute, kind.limited) : block.forward(recompute, kind.limited);
