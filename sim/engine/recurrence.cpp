@@ -48,14 +48,20 @@ std::int64_t wait_of(const Machine& m, int stream, std::int32_t sequence) {
 /// What has passed is past: a host that was free earlier and an operator that was issued earlier are so now.
 Ticks ahead(Ticks instant, Ticks now) { return std::max<Ticks>(instant - now, 0); }
 
+/// In few numbers, for thousands may be queued.
 template <class Note>
 bool tell(const Machine& m, const Entry& e, Ticks now, Note& note) {
-  if (!note(e.step) || !note(e.call - m.call) || !note(ahead(e.issued, now))) return false;
+  int pending = 0;
+  for (int w = 0; w < e.waits; ++w) pending += is_pending(m, e.stream[w], e.sequence[w]) ? 1 : 0;
+  constexpr std::int64_t kSteps = std::int64_t{1} << 32;
+  if (!note((m.call - e.call) * kSteps + e.step) || !note(ahead(e.issued, now) * (plan::kMaxWaits + 1) + pending)) {
+    return false;
+  }
   for (int w = 0; w < e.waits; ++w) {
     const std::int64_t wait = wait_of(m, e.stream[w], e.sequence[w]);
     if (wait >= 0 && !note(wait)) return false;
   }
-  return note(-1);
+  return true;
 }
 
 template <class Note>
@@ -95,11 +101,10 @@ bool tell(const Machine& m, Ticks now, Note& note) {
   return true;
 }
 
+/// Its latest instant is that of the last to come, which is still to come.
 template <class Note>
-bool tell(const Meeting& meeting, const Machine* first, Ticks now, Note& note) {
+bool tell(const Meeting& meeting, const Machine* first, Note& note) {
   if (!note(meeting.arrived) || !note(meeting.ended)) return false;
-  if (meeting.members.empty()) return true;
-  if (!note(meeting.latest - now)) return false;
   return std::all_of(meeting.members.begin(), meeting.members.end(),
                      [&](const Member& member) { return note(member.machine - first) && note(member.stream); });
 }
@@ -112,9 +117,9 @@ bool tell(const std::vector<Machine>& machines, const std::vector<Meeting>& meet
     const std::int64_t next = next_event(m);
     if (!note(next == kNever ? -1 : next - event_at(now, 0))) return false;
   }
-  const auto noted = [&](const auto&... what) { return tell(what..., now, note); };
-  return std::all_of(machines.begin(), machines.end(), [&](const Machine& m) { return noted(m); }) &&
-         std::all_of(meetings.begin(), meetings.end(), [&](const Meeting& m) { return noted(m, machines.data()); });
+  return std::all_of(machines.begin(), machines.end(), [&](const Machine& m) { return tell(m, now, note); }) &&
+         std::all_of(meetings.begin(), meetings.end(),
+                     [&](const Meeting& m) { return tell(m, machines.data(), note); });
 }
 
 void shift(Machine& m, Ticks later, std::int32_t calls, const std::array<std::int32_t, kStreams>& operators) {
@@ -210,7 +215,6 @@ void Recurrence::copy(const Snapshot& before, std::int32_t times, Ticks period) 
     }
     shift(m, times * period, times * calls, operators);
   }
-  for (Meeting& meeting : meetings_) meeting.latest += times * period;
 }
 
 bool Recurrence::leap(Ticks& now, EngineOutput& out) {
@@ -231,11 +235,14 @@ bool Recurrence::leap(Ticks& now, EngineOutput& out) {
     due_ = 1;
     return true;
   }
-  if (looks_ < due_) return false;
   // A snapshot has to lie behind the transient and a period before now. At distances that grow by a quarter few are
   // taken, and a rhythm is found soon after its second repetition, wherever it begins (after Brent, BIT 20, 1980).
+  // Where long queues make them large, they wait until as much was run as they take to write.
+  if (looks_ < due_ || out.completed < rested_) return false;
   due_ = looks_ + looks_ / 4 + 1;
   take(snapshots_[next_], now, out);
+  rested_ = out.completed;
+  for (const Machine& m : machines_) rested_ += 2 * m.outstanding;
   next_ = (next_ + 1) % snapshots_.size();
   return false;
 }

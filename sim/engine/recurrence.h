@@ -19,7 +19,7 @@ namespace sim {
 /// REQUIRES: all instances run together, by no carrier's clock and without jitter.
 class Recurrence {
  public:
-  Recurrence(std::vector<machine::Machine>& machines, std::vector<machine::Meeting>& meetings)
+  Recurrence(std::vector<machine::Machine>& machines, const std::vector<machine::Meeting>& meetings)
       : machines_(machines), meetings_(meetings) {}
 
   /// Looks for an earlier state like this one; where there is one, copies into the output what repeats, sets the state
@@ -48,8 +48,9 @@ class Recurrence {
   void copy(const Snapshot&, std::int32_t times, Ticks later);
 
   std::vector<machine::Machine>& machines_;
-  std::vector<machine::Meeting>& meetings_;
+  const std::vector<machine::Meeting>& meetings_;
   std::int64_t looks_ = 0, due_ = 1;     // due: the look at which the next snapshot is taken
+  std::int64_t rested_ = 0;              // so many operators have to have completed by then
   std::array<Snapshot, 4> snapshots_{};  // the latest ones
   std::size_t next_ = 0;                 // that is taken anew
 };

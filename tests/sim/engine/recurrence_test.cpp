@@ -134,7 +134,9 @@ void fill(Programs& p, std::mt19937& random, bool shares) {
       const bool meets = pick(3) == 0;
       for (int i = 0; i < instances; ++i) {
         if (!meets && pick(2) == 0) continue;
-        Step step = op(meets ? Stream::tp : pick(2) == 0 ? Stream::compute : static_cast<Stream>(pick(plan::kStreams)),
+        Step step = op(meets          ? Stream::tp
+                       : pick(2) == 0 ? Stream::compute
+                                      : static_cast<Stream>(pick(plan::kStreams)),
                        pick(100));
         if (meets) step.channel = 0;
         step.host = pick(3) == 0 ? pick(20) : 0;
