@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/plan/layer_copies.h"
 #include "core/plan/plan.h"
 
 namespace plan {
@@ -36,6 +38,7 @@ class Pool {
   std::int32_t work(const Work&);
   std::int32_t name(std::string_view);
   std::int16_t channel(const Channel&);
+  LayerCopies& layers() { return layers_; }
 
  private:
   Plan& plan_;
@@ -45,6 +48,7 @@ class Pool {
   std::map<Work, std::int32_t> works_;
   std::map<std::string, std::int32_t, std::less<>> names_;
   Habit work_habit_, name_habit_;
+  LayerCopies layers_;
 };
 
 /// Appends to one segment. Operators keep the order of the calls; memory changes stick to the operator before or after.
@@ -102,6 +106,10 @@ class SegmentBuilder {
   /// give(), less what was retained since the last time: it was part of `bytes` and is released with the weights.
   void give_unretained(Category, std::int64_t bytes);
 
+  /// `write` appends a layer of that kind to this pen. Where one was written from the same state before, what it wrote
+  /// is appended instead. REQUIRES: what it writes depends on the kind, the state and the Context alone.
+  void layer_of(const LayerKind&, const std::function<void()>& write);
+
   Pool& pool() { return pool_; }
   bool empty() const { return segment_.operators.empty(); }
   const std::vector<Operator>& written() const { return segment_.operators; }
@@ -111,6 +119,9 @@ class SegmentBuilder {
   Operator& append(const Work&, std::string_view name, Stream stream, int launches);
   /// Leaves no more than `most` joined events to the next operator; the compute stream waits for the others now.
   void await_joined(int most);
+  PensState state() const;
+  LayerCopy write_layer(const std::function<void()>& write);
+  void append(const Passage&, std::int16_t written_layer);
 
   Pool& pool_;
   Segment segment_;

@@ -47,6 +47,14 @@ void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
   gather_parameters(c_, out, chunk_parameters(c_, chunk), c_.rolling);
 }
 
+void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, bool backward) {
+  const LayerKind kind = kind_of(c_, out.layer, recompute, backward);
+  out.layer_of(kind, [&] {
+    Block block(c_, out);
+    backward ? block.backward(recompute, kind.limited) : block.forward(recompute, kind.limited);
+  });
+}
+
 Segment Passes::forward(int index, bool gathers, bool first) {
   const Chunk& chunk = chunks_[index];
   SegmentBuilder out(pool_, first ? "first forward" : "forward");
@@ -75,7 +83,7 @@ Segment Passes::forward(int index, bool gathers, bool first) {
     out.layer = static_cast<std::int16_t>(layer);
     activations.enter(i);
     units.enter(i);
-    Block(c_, out).forward(recompute_of(c_, chunk.index_in_stage + i), c_.model.limited_in(layer));
+    write_layer(out, recompute_of(c_, chunk.index_in_stage + i), false);
     units.leave(i);
     activations.leave(i);
   }
@@ -123,7 +131,7 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
     out.layer = static_cast<std::int16_t>(layer);
     activations.enter(i);
     units.enter(i);
-    Block(c_, out).backward(recompute_of(c_, chunk.index_in_stage + i), c_.model.limited_in(layer));
+    write_layer(out, recompute_of(c_, chunk.index_in_stage + i), true);
     if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));

@@ -37,6 +37,8 @@ class Passes {
  private:
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   void gather_ahead(SegmentBuilder&, const Chunk&);
+  /// The layer that the pen stands at.
+  void write_layer(SegmentBuilder&, spec::Recompute::Kind, bool backward);
   std::int64_t sent_and_kept() const;
 
   const Context& c_;

@@ -6,12 +6,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/engine/islands.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/machine.h"
+#include "sim/engine/recurrence.h"
 #include "sim/engine/tournament.h"
 
 namespace sim {
@@ -19,23 +21,11 @@ namespace {
 
 using namespace machine;
 
-struct Member {
-  Machine* machine;
-  int stream;
-};
-
-struct Meeting {
-  std::int32_t size = 0, arrived = 0, ended = 0;
-  bool abroad = false;  // its members are on several islands
-  Ticks latest = 0;     // that any of them arrived or ended
-  std::vector<Member> members;
-};
-
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
 class Run final : private Rider {
  public:
-  Run(const EngineInput& in, Islands islands);
+  Run(const EngineInput& in, Islands islands, Repeats);
   EngineOutput run();
 
  private:
@@ -47,6 +37,7 @@ class Run final : private Rider {
   void prepare(Machine&, std::int32_t instance);
   void issue_all();
   void visit(std::int32_t island);
+  [[gnu::noinline]] void leap();
   void issue(Machine&);
   void push(Machine&, std::int32_t index);
   void consider(Machine&, int s, std::int8_t cause);
@@ -74,9 +65,11 @@ class Run final : private Rider {
   Ship ship_;                              // of the carrier
   std::vector<Ticks> tail_;                // [instance * streams + stream]: of its load under way
   EngineOutput out_;
+  std::optional<Recurrence> recurrence_;
+  std::int32_t paced_ = -1;  // the call of the first instance at which it was last asked
 };
 
-Run::Run(const EngineInput& in, Islands islands)
+Run::Run(const EngineInput& in, Islands islands, Repeats repeats)
     : in_(in),
       islands_(std::move(islands)),
       machines_(in.instances.size()),
@@ -94,6 +87,8 @@ Run::Run(const EngineInput& in, Islands islands)
     if (home[meeting] < 0) home[meeting] = island;
     meetings_[meeting].abroad |= home[meeting] != island;
   }
+  const bool may_repeat = islands_.count() == 1 && !in.carrier && in.jitter == 0;
+  if (may_repeat && repeats == Repeats::copied) recurrence_.emplace(machines_, meetings_);
   if (in.jitter == 0 || !in.folded) return;
   for (const Step& step : in.steps) {
     if (const auto [it, fresh] = maxima_.try_emplace(step.members); fresh) it->second = expected_maximum(step.members);
@@ -394,9 +389,18 @@ void Run::visit(std::int32_t island) {
   do {
     now_ = instant_of(clocks.earliest());
     advance(machines[clocks.winner()], stream_of(clocks.earliest()));
+    if (recurrence_ && machines->call != paced_) leap();
   } while (clocks.earliest() < kNever && (open_[island] == 0 || clocks.earliest() < horizon_.earliest()));
   visited_ = -1;
   horizon_.set(island, clocks.earliest());
+}
+
+/// Copies what repeats, if anything does.
+void Run::leap() {
+  if (recurrence_->leap(now_, out_)) {
+    for (Machine& m : machines_) clocks_.front().set(m.seat, next_event(m));
+  }
+  paced_ = machines_.front().call;
 }
 
 void Run::issue_all() {
@@ -464,9 +468,9 @@ const Instance& EngineInput::instance_of(int rank) const {
   return *std::find_if(instances.begin(), instances.end(), [rank](const Instance& i) { return i.rank == rank; });
 }
 
-EngineOutput run(const EngineInput& in, int island) {
+EngineOutput run(const EngineInput& in, int island, Repeats repeats) {
   constexpr int kAll = std::numeric_limits<int>::max();  // beside a carrier all ranks keep to its clock
-  return Run(in, islands_of(in, in.carrier ? kAll : island)).run();
+  return Run(in, islands_of(in, in.carrier ? kAll : island), repeats).run();
 }
 
 }  // namespace sim

@@ -88,13 +88,17 @@ struct EngineOutput {
   std::vector<std::vector<trace::Span>> spans;  // [instance * streams + stream]
   Ticks end = 0;                                // of the last operator
   std::int64_t completed = 0;                   // operators
+  std::int64_t copied = 0;                      // of them, those whose spans were copied from an earlier repetition
   bool deadlocked = false;                      // operators were left that nothing could start: a fault of the plan
 };
 
 /// Instances whose state, some 16 KiB each, fits into a second-level cache.
 inline constexpr int kLargestIsland = 128;
 
+/// Whether what a run does once more is copied (recurrence.h) or run again: the same spans either way.
+enum class Repeats : std::uint8_t { copied, run };
+
 /// Instances that meet often are run together, as many as `island` (islands.h): the same run whatever it is.
-EngineOutput run(const EngineInput&, int island = kLargestIsland);
+EngineOutput run(const EngineInput&, int island = kLargestIsland, Repeats = Repeats::copied);
 
 }  // namespace sim

@@ -1,4 +1,5 @@
-// sim/engine/machine.h -- the engine's state of one rank: a host that issues, streams with their queues, events.
+// sim/engine/machine.h -- the engine's state of one rank: a host that issues, streams with their queues, events; and
+// where ranks meet.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -92,6 +93,19 @@ struct Machine {
 
   std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
   std::uint64_t samples = 0;
+};
+
+struct Member {
+  Machine* machine;
+  int stream;
+};
+
+/// Where the members of a collective come together, and end it together.
+struct Meeting {
+  std::int32_t size = 0, arrived = 0, ended = 0;
+  bool abroad = false;  // its members are on several islands
+  Ticks latest = 0;     // that any of them arrived or ended
+  std::vector<Member> members;
 };
 
 /// Without branches, for none could be foreseen.

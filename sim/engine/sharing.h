@@ -53,6 +53,10 @@ class Progress {
     return stretch == 1 ? now + alone : end();
   }
   double stretch() const { return stretch_; }
+  double left() const { return left_; }
+  Ticks since() const { return since_; }
+  /// The same at another time.
+  void shift(Ticks later) { since_ += later; }
   /// The new end.
   Ticks change(Ticks now, double stretch) {
     left_ -= static_cast<double>(now - since_) / stretch_;
