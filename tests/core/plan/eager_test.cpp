@@ -67,7 +67,8 @@ TEST(EagerLinears, GateAndUpLeaveAnInputGradientEach) {
     });
   };
   const auto workspace = [&](bool apart, bool gated) {
-    const Context c(widest(apart, gated));
+    const spec::Job job = widest(apart, gated);
+    const Context c(job);
     walk::Pen pen;
     plan::Block(c, pen.out).backward(spec::Recompute::Kind::none, false);
     std::int64_t now = 0, most = 0;
