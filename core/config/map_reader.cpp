@@ -120,6 +120,7 @@ bool MapReader::require_present(std::string_view key) {
 }
 
 void MapReader::fault(std::string_view key, std::string what, std::string mend) {
+  if (!value_) return;
   faults_.push_back({path_of(key), std::move(what), std::move(mend), where_of(key)});
 }
 

@@ -86,6 +86,7 @@ class MapReader {
     return require_present(key) && read(key, out, names);
   }
 
+  /// Of a value that is no map only that is told: nothing inside it has a place.
   void fault(std::string_view key, std::string what, std::string mend);
   void ignore(std::string_view key);  // known, and nothing of ours
   void finish();                      // REQUIRES: called once, after all reads
