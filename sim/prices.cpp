@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "sim/conditions.h"
+#include "sim/cost/power.h"
 #include "sim/cost/price.h"
 #include "sim/couple.h"
 #include "sim/engine/flatten.h"
@@ -37,7 +38,7 @@ base::Seconds price_of(const plan::Work& work, Network& network, const Device& d
 Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
                  const spec::Outages& outages, std::vector<Crossing>* crossings) {
   const std::unique_ptr<Network> network = make_network(cluster, how, outages);
-  const Device device{cluster.node.gpu, cluster.node.calibration, plan.axes.ranks * plan.pp};
+  const Device device = slowest_of(cluster.node, plan.axes.ranks * plan.pp);
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) {
@@ -50,8 +51,7 @@ Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spe
 }  // namespace
 
 PriceList::PriceList(const spec::Cluster& cluster, const spec::Network& how, const spec::Outages& outages)
-    : network_(make_network(cluster, how, outages)),
-      device_{cluster.node.gpu, cluster.node.calibration, cluster.gpus()} {}
+    : network_(make_network(cluster, how, outages)), device_(slowest_of(cluster.node, cluster.gpus())) {}
 
 base::Seconds PriceList::of(const plan::Work& work) {
   const auto known = known_.find(work);

@@ -8,7 +8,6 @@
 #include "sim/engine/jitter.h"
 
 namespace sim {
-
 namespace {
 
 constexpr double kWhisker = 2.698;  // of a normal distribution: the upper quartile and 1.5 interquartile ranges
@@ -22,8 +21,12 @@ double sustained_pace(const Device& device) {
   return std::min(1.0, state.sustained * moved);
 }
 
-double slowest_board(const Device& device) {
-  return 1 + device.calibration.power.spread * std::min(kWhisker, expected_maximum(device.boards));
+double slowest_board(const spec::PowerState& state, int boards) {
+  return 1 + state.spread * std::min(kWhisker, expected_maximum(boards));
+}
+
+Device slowest_of(const spec::Node& node, int boards) {
+  return {node.gpu, node.calibration, slowest_board(node.calibration.power, boards)};
 }
 
 }  // namespace sim

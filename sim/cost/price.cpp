@@ -6,14 +6,12 @@
 #include "sim/cost/convolution.h"
 #include "sim/cost/matmul.h"
 #include "sim/cost/memory_bound.h"
-#include "sim/cost/power.h"
 
 namespace sim {
-
 namespace {
 
 Price on_slowest_board(Price price, const Device& device) {
-  price.time = price.time * slowest_board(device);
+  price.time = price.time * device.slowest;
   return price;
 }
 

@@ -14,7 +14,7 @@ namespace sim {
 struct Device {
   spec::Gpu gpu;
   spec::Calibration calibration;
-  int boards = 1;  // boards that wait for one another in a step: the slowest of them sets the pace
+  double slowest = 1;  // time on the slowest board of a step over that on the usual one, at least 1
 };
 
 struct Price {

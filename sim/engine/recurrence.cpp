@@ -172,7 +172,7 @@ bool Recurrence::same(const Snapshot& before, Ticks now) const {
 }
 
 void Recurrence::take(Snapshot& out, Ticks now, const EngineOutput& so_far) const {
-  out.look = looks_;
+  out.taken = true;
   out.at = now;
   out.completed = so_far.completed;
   out.places.resize(machines_.size());
@@ -220,7 +220,7 @@ void Recurrence::copy(const Snapshot& before, std::int32_t times, Ticks period) 
 bool Recurrence::leap(Ticks& now, EngineOutput& out) {
   ++looks_;
   for (Snapshot& before : snapshots_) {
-    if (before.look == 0 || !same(before, now)) continue;
+    if (!before.taken || !same(before, now)) continue;
     const std::int32_t times = repetitions(before);
     if (times == 0) continue;
     const Ticks period = now - before.at;
@@ -230,7 +230,7 @@ bool Recurrence::leap(Ticks& now, EngineOutput& out) {
     out.copied += copied;
     out.end += times * period;
     now += times * period;
-    for (Snapshot& old : snapshots_) old.look = 0;
+    for (Snapshot& old : snapshots_) old.taken = false;
     looks_ = 0;
     due_ = 1;
     return true;

@@ -35,7 +35,7 @@ class Recurrence {
     std::array<std::size_t, machine::kStreams> spans{};
   };
   struct Snapshot {
-    std::int64_t look = 0;  // at which it was taken; 0: none
+    bool taken = false;
     Ticks at = 0;
     std::int64_t completed = 0;
     std::vector<Place> places;        // of each machine

@@ -28,10 +28,12 @@ TEST(Power, TheSameChipAtALowerLimitIsSlowerAtMathAndTheSameAtMemory) {
   EXPECT_EQ(sim::price(copy, powered(300)).time, sim::price(copy, powered(400)).time);
 }
 TEST(Power, OneClockHoldsForAllThatIsCalculated) {
-  // At pace 0.8 a matmul that computes takes 1 / 0.8 of its time, and so does attention at a third of the peak: the clock
-  // that the matmuls around it brought down is its own. Neither overheads nor memory are in the way: 8192^3 on the toy.
+  // At pace 0.8 a matmul that computes takes 1 / 0.8 of its time, and so does attention at a third of the peak: the
+  // clock that the matmuls around it brought down is its own. Neither overheads nor memory are in the way: 8192^3 on
+  // the toy.
   const plan::Matmul matmul{.m = 8192, .n = 8192, .k = 8192};
-  const plan::Attention attention{.batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
+  const plan::Attention attention{
+      .batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
   sim::Device cool = powered(400), limited = powered(400);
   cool.calibration.power.sustained = 1;
   for (sim::Device* d : {&cool, &limited}) {
@@ -40,6 +42,23 @@ TEST(Power, OneClockHoldsForAllThatIsCalculated) {
   }
   EXPECT_NEAR(sim::price(matmul, limited).time / sim::price(matmul, cool).time, 1 / 0.8, 0.01);
   EXPECT_NEAR(sim::price(attention, limited).time / sim::price(attention, cool).time, 1 / 0.8, 0.01);
+}
+
+TEST(Power, AStepWaitsForItsSlowestBoardWhateverTheKernel) {
+  // The expected maximum of two standard normals is 1/sqrt(pi) = 0.5642: at a spread of 0.1, 1 + 0.05642. Of a hundred
+  // thousand it would be 4.4, and no board beyond the whisker of 2.698 is waited for: 1.2698.
+  spec::Node node;
+  node.gpu = powered(400).gpu;
+  node.calibration = powered(400).calibration;
+  node.calibration.power.spread = 0.1;
+  const sim::Device one = sim::slowest_of(node, 1), two = sim::slowest_of(node, 2),
+                    many = sim::slowest_of(node, 100'000);
+  const plan::Matmul matmul{.m = 8192, .n = 8192, .k = 8192};
+  const plan::MemoryBound copy{.kind = plan::MemoryBound::Kind::copy, .read = 1000000, .written = 0};
+  EXPECT_EQ(sim::price(matmul, one).time, sim::price(matmul, powered(400)).time);
+  EXPECT_NEAR(sim::price(matmul, two).time / sim::price(matmul, one).time, 1.05642, 1e-5);
+  EXPECT_NEAR(sim::price(copy, two).time / sim::price(copy, one).time, 1.05642, 1e-5);
+  EXPECT_NEAR(sim::price(matmul, many).time / sim::price(matmul, one).time, 1.2698, 1e-4);
 }
 
 }  // namespace
