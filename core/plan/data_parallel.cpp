@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/plan/low_precision.h"
 #include "core/plan/offload.h"
 
 namespace plan {
@@ -107,8 +108,8 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const int ranks = c.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
-    const Collective work{CollectiveKind::all_gather, (padded(count, ranks) - narrow) * c.element + narrow,
-                          c.group(axis)};
+    const std::int64_t bytes = (padded(count, ranks) - narrow) * c.element + narrow;
+    const Collective work{CollectiveKind::all_gather, bytes, c.group(axis)};
     if (waits_for_optimizer && c.strategy.offload.updates_on_host()) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});
     } else if (waits_for_optimizer) {
@@ -118,8 +119,10 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     }
     out.pad(padded(count, ranks) - count);
   };
-  gather(c.shard_axis, parameters.dense, parameters.narrow_dense, "parameter all-gather");
-  gather(c.expert_shard_axis, parameters.experts, parameters.narrow_experts, "expert parameter all-gather");
+  const bool narrow = gathers_narrow(c);
+  gather(c.shard_axis, parameters.dense, narrow ? parameters.narrow_dense : 0, "parameter all-gather");
+  gather(c.expert_shard_axis, parameters.experts, narrow ? parameters.narrow_experts : 0,
+         "expert parameter all-gather");
 }
 
 }  // namespace plan

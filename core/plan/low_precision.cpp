@@ -74,6 +74,8 @@ bool narrow_alone(const Context& c) {
   return spec::bytes_of(c.dtype) < 2 && keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
 }
 
+bool gathers_narrow(const Context& c) { return narrow_alone(c) && scales_of(c) != Scales::mx; }
+
 double gathered_bytes(const Context& c, bool gradient) {
   return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
 }
@@ -125,7 +127,7 @@ void Casts::weight(std::int64_t elements) {
   if (!narrow_) return;
   if (!keeps_weight_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
   if (!out_.first_microbatch || out_.phase != Phase::forward) return;
-  if (!narrow_alone(c_)) {
+  if (!gathers_narrow(c_)) {
     write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
   } else if (weight_layouts(c_) == 2) {
     write(chain(static_cast<double>(elements), 1, 1, 1), "weight transpose");

@@ -38,8 +38,12 @@ bool keeps_casts(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
 /// expanded and cast for each use.
 bool keeps_weight_casts(const Context&);
-/// Whether the weights of narrow layers exist in the narrow format alone: gathered so, never cast.
+/// Whether the weights of narrow layers exist in the narrow format alone.
 bool narrow_alone(const Context&);
+/// Whether such weights are gathered as they are, never cast. Those of mxfp8 are not: two layouts of tiled scales have
+/// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there
+/// (Megatron Core's --reuse-grad-buf-for-mxfp8-param-ag, 2025).
+bool gathers_narrow(const Context&);
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
 /// first and gathered narrow. A gradient scaled in blocks travels in both layouts.
 double gathered_bytes(const Context&, bool gradient);

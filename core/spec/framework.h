@@ -42,7 +42,8 @@ struct Framework {
   base::Bytes communicator;  // buffers of one NCCL communicator
   double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
   bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
-  bool fp8_parameters = false;  // under fp8 with one scale a tensor: Training::fp8_parameters where the job is silent
+  bool fp8_parameters =
+      false;  // Training::fp8_parameters where the job is silent, under mxfp8 and fp8 of one scale a tensor
   bool experts_follow_tp = false;                       // etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
   // Of eager PyTorch, by what its modules allocate.

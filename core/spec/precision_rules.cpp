@@ -38,10 +38,17 @@ class Precision : Rules {
             "write fewer, or precision: bf16");
     }
     if (t_.fp8_parameters.value_or(false)) {
-      if (t_.precision != Dtype::fp8 || t_.fp8_recipe == "rowwise") {  // TE's cast_master_weights_to_fp8, 2025
+      const bool fp8 =
+          t_.precision == Dtype::fp8 && t_.fp8_recipe != "rowwise";  // TE's cast_master_weights_to_fp8, 2025
+      if (!fp8 && t_.precision != Dtype::mxfp8) {
         fault("training.fp8_parameters",
-              "weights are kept in fp8 alone under precision fp8 with one scale a tensor or a block",
-              "write precision: fp8 and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
+              "weights are kept in fp8 alone under mxfp8, and under fp8 with one scale a tensor or a block",
+              "write precision: mxfp8, or fp8 and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: "
+              "false");
+      } else if (t_.precision == Dtype::mxfp8 && s_.zero >= 2) {
+        fault("training.fp8_parameters",
+              "weights in mxfp8 alone are gathered into whole gradients, which zero 2 and 3 do not keep",
+              "write zero: 1, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");

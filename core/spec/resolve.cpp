@@ -297,10 +297,10 @@ Job resolve(Job job) {
     of_framework.tell("fp8_recipe", t.fp8_recipe, framework);
   }
   if (!t.fp8_parameters) {
-    const bool one_scale = t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise";
+    const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise");
+    const bool into_gradients = t.precision == Dtype::mxfp8 && s.zero < 2;
     const bool kept_below = s.lora && s.lora->base != LoraBase::bf16;
-    t.fp8_parameters =
-        job.framework.fp8_parameters && t.precision == Dtype::fp8 && one_scale && t.keeps_master() && !kept_below;
+    t.fp8_parameters = job.framework.fp8_parameters && (one_scale || into_gradients) && t.keeps_master() && !kept_below;
     if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
   }
   const bool trains = !t.serves();

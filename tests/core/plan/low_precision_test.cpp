@@ -168,6 +168,24 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
+TEST(LowPrecision, WeightsInMxfp8AloneAreGatheredIn16BitsAndCastFromThere) {
+  const toy::Cut cut{.dp = 2, .zero = 1};
+  const auto plan = [&](bool alone) {
+    return plan::build(job(cut, Dtype::mxfp8, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
+  };
+  const plan::Plan alone = plan(true), copies = plan(false);
+  const auto gathered = [](const plan::Plan& p) {
+    return walk::collective_bytes(p, p.roles[0], "parameter all-gather");
+  };
+  const auto held = [](const plan::Plan& p) {
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  // The buffer of the gradients takes what is gathered, so that two bytes of each of a layer's 12 h^2 + 13 h are gone.
+  EXPECT_EQ(held(copies) - held(alone), 2 * 4 * (12 * 256 * 256 + 13 * 256));
+  EXPECT_EQ(gathered(copies), gathered(alone));
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), walk::count(copies, copies.roles[0], "weight cast"));
+}
+
 TEST(LowPrecision, AGpuWithoutTheFormatIsRefusedByName) {
   spec::Job j = toy::draft();
   j.training.precision = Dtype::nvfp4;
