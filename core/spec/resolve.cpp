@@ -147,10 +147,12 @@ void fill_overlap(Job& job, Filler& of_framework) {
   if (s.schedule == Schedule::dualpipe) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   if (!s.overlap.tp) {
-    // Transformer Engine's userbuffers: sequence parallel, NVLink, and no experts between the linears.
+    // Transformer Engine's userbuffers: sequence parallel, NVLink, no experts between the linears, operands of 8 bits
+    // and more.
     const Node& node = job.cluster.node;
     const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
-                         node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain;
+                         node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain &&
+                         job.training.precision != Dtype::nvfp4;
     s.overlap.tp =
         offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
     if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);

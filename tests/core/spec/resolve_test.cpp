@@ -199,6 +199,7 @@ TEST(Resolve, UserbuffersComeWithFp8GpusNvlinkSequenceParallelAndDenseModels) {
   EXPECT_EQ(overlap([](Job& j) { j.cluster.node.nvlink.domain = 1; }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {}; }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.model.moe = Moe{}; }), TpOverlap::none);
+  EXPECT_EQ(overlap([](Job& j) { j.training.precision = Dtype::nvfp4; }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.framework.tp_of_fp8_gpus.reset(); }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.tp = TpOverlap::wgrad; }), TpOverlap::wgrad);  // as written
 }
