@@ -6,6 +6,7 @@
 
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
+#include "core/spec/layer_cuts.h"
 
 namespace spec {
 namespace {
@@ -87,13 +88,13 @@ void fill_kernels(Job& job, Filler& of_framework) {
   // has no fused norm has neither.
   if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm");
   const bool fp8 = job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
-  if (job.framework.loss_of_fp8_gpus && !fp8) fill_older_code(job);
+  if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
-  const bool recipe = job.framework.loss_of_fp8_gpus && fp8;
+  const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
 }
