@@ -8,7 +8,6 @@
 #include "sim/engine/jitter.h"
 
 namespace sim {
-
 namespace {
 
 constexpr double kWhisker = 2.698;  // of a normal distribution: the upper quartile and 1.5 interquartile ranges

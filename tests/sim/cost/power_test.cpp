@@ -28,10 +28,12 @@ TEST(Power, TheSameChipAtALowerLimitIsSlowerAtMathAndTheSameAtMemory) {
   EXPECT_EQ(sim::price(copy, powered(300)).time, sim::price(copy, powered(400)).time);
 }
 TEST(Power, OneClockHoldsForAllThatIsCalculated) {
-  // At pace 0.8 a matmul that computes takes 1 / 0.8 of its time, and so does attention at a third of the peak: the clock
-  // that the matmuls around it brought down is its own. Neither overheads nor memory are in the way: 8192^3 on the toy.
+  // At pace 0.8 a matmul that computes takes 1 / 0.8 of its time, and so does attention at a third of the peak: the
+  // clock that the matmuls around it brought down is its own. Neither overheads nor memory are in the way: 8192^3 on
+  // the toy.
   const plan::Matmul matmul{.m = 8192, .n = 8192, .k = 8192};
-  const plan::Attention attention{.batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
+  const plan::Attention attention{
+      .batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
   sim::Device cool = powered(400), limited = powered(400);
   cool.calibration.power.sustained = 1;
   for (sim::Device* d : {&cool, &limited}) {
