@@ -15,6 +15,7 @@
 #include "cli/html.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/stated_dp.h"
 #include "cli/terminal.h"
 #include "cli/vary.h"
 #include "core/base/fault.h"
@@ -39,22 +40,12 @@ void throw_unless_known(const base::InputError& error) {
 
 std::string in_short(const base::Fault& fault) { return (fault.field.empty() ? "" : fault.field + ": ") + fault.what; }
 
-/// A dp that the job's file states goes with the file's own degrees. Where others are asked for and dp is not, it is
-/// what they leave of the GPUs.
-bool let_dp_follow(config::Value& tree, const base::InputError& error) {
-  config::Value* strategy = tree.find("strategy");
-  const config::Value* dp = strategy ? strategy->find("dp") : nullptr;
-  if (!dp || dp->where.file.starts_with("--") || error.faults.front().field != kDp) return false;
-  std::erase_if(strategy->entries, [](const auto& entry) { return entry.first == "dp"; });
-  return true;
-}
-
-void read(sim::Candidate& candidate, config::Value tree, const Arguments& args, const config::Catalogue& catalogue) {
+void read(sim::Candidate& candidate, const config::Value& tree, const Arguments& args,
+          const config::Catalogue& catalogue) {
   try {
     candidate.sound = job_of(tree, args, catalogue);
   } catch (const base::InputError& error) {
     throw_unless_known(error);
-    if (let_dp_follow(tree, error)) return read(candidate, std::move(tree), args, catalogue);
     candidate.refusal = in_short(error.faults.front());
   }
 }
@@ -86,7 +77,8 @@ std::vector<sim::Candidate> candidates(const Arguments& args, const config::Cata
     candidate.varied = combination;
     config::Value tree = base;
     lay_over(tree, combination);
-    read(candidate, std::move(tree), args, catalogue);
+    let_dp_follow(tree, catalogue);
+    read(candidate, tree, args, catalogue);
   }
   tell_dp(out);
   if (std::none_of(out.begin(), out.end(), [](const auto& c) { return c.sound.has_value(); })) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cli/path_flags.h"
+#include "cli/stated_dp.h"
 #include "core/config/job_file.h"
 #include "core/config/job_reader.h"
 
@@ -49,7 +50,8 @@ constexpr std::array kJobFlags{
 Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`", false, "<jobs> <files>"}; }
 
 std::string job_notes() {
-  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job.\n";
+  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job. A dp of the "
+         "file gives way to other degrees, or GPUs, of the command line.\n";
 }
 
 std::vector<Option> with_job_flags(std::vector<Option> own) {
@@ -82,6 +84,7 @@ config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue
   tree.kind = config::Value::Kind::map;
   if (operand < args.operands().size()) tree = config::load_job(args.operands()[operand], catalogue);
   lay_over(tree, args, kJobFlags);
+  let_dp_follow(tree, catalogue);
   return tree;
 }
 

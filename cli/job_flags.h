@@ -21,6 +21,7 @@ Operand job_operand();
 std::string job_notes();
 
 /// The Job's tree before it is read: the operand of this number (none when there are fewer) below the flags and --set.
+/// A dp of the file gives way to them (stated_dp.h).
 config::Value job_tree(const Arguments&, const config::Catalogue&, std::size_t operand);
 /// Reads such a tree; a fault of a Job made of flags alone names the flag that mends it.
 spec::Job job_of(const config::Value& tree, const Arguments&, const config::Catalogue&);

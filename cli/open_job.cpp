@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/open_job.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
+#include "cli/stated_dp.h"
 #include "core/base/fault.h"
 
 namespace cli {
@@ -19,6 +21,11 @@ void refuse_keys_twice(const Arguments& args, const std::string& option) {
           {{option, key + " is given twice", "keep one of the two, or --allow " + key + "=V1,V2", {}}});
     }
   }
+}
+
+bool says_dp(const Arguments& args) {
+  const auto of_dp = [](const std::string& entry) { return entry.starts_with("dp="); };
+  return std::ranges::any_of(args.all("--fix"), of_dp) || std::ranges::any_of(args.all("--allow"), of_dp);
 }
 
 }  // namespace
@@ -45,6 +52,7 @@ config::OpenJob open_job(const config::Value& tree, const Arguments& args, const
     for (const spec::SearchKey key : config::read_keys(keys, "--free")) out.space[key].reset();
   }
   read_chosen_values(args, out.space);
+  if (!says_dp(args)) let_dp_follow(tree, out);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/open_job.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/stated_dp.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
@@ -94,9 +95,7 @@ config::Value sized(const Base& base, ScalingKind kind, ScalingPoint& point) {
     point.global_batch = static_cast<int>(std::int64_t{base.global_batch} * point.gpus / base.gpus);
     set(tree, "training.global_batch", point.global_batch);
   }
-  if (config::Value* strategy = tree.find("strategy")) {
-    std::erase_if(strategy->entries, [](const auto& entry) { return entry.first == "dp"; });
-  }
+  drop_dp(tree);
   return tree;
 }
 

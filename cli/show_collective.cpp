@@ -16,7 +16,6 @@ namespace {
 
 using Faults = std::vector<base::Fault>;
 
-constexpr const char* kAlgorithms = "auto ring tree nvls nvls_tree collnet pat direct hierarchical";
 constexpr const char* kUsage = "write forerun show collective all_reduce --node dgx-h100 --nodes 4";
 
 plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
@@ -37,13 +36,17 @@ plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
   return {};
 }
 
+std::string known_algorithms() {
+  std::string known;
+  for (const std::string_view one : spec::kAlgorithmNames) known += (known.empty() ? "" : " ") + std::string(one);
+  return known;
+}
+
 spec::Algorithm algorithm_from(const Arguments& args, Faults& faults) {
   if (!args.has("--algorithm")) return spec::Algorithm::automatic;
   const std::string word = args.get("--algorithm");
   if (const auto found = spec::algorithm_named(word)) return *found;
-  std::string known;
-  for (const std::string_view one : spec::kAlgorithmNames) known += (known.empty() ? "" : " ") + std::string(one);
-  faults.push_back({"--algorithm", "'" + word + "' is not known", "write one of " + known, {}});
+  faults.push_back({"--algorithm", "'" + word + "' is not known", "write one of " + known_algorithms(), {}});
   return spec::Algorithm::automatic;
 }
 
@@ -79,7 +82,7 @@ std::vector<std::int64_t> sizes_from(const Arguments& args, Faults& faults) {
 
 std::vector<Option> collective_options() {
   std::vector<Option> options = cluster_options();
-  options.push_back({"--algorithm", "NAME", kAlgorithms, false, kAlgorithms});
+  options.push_back({"--algorithm", "NAME", known_algorithms(), false, known_algorithms()});
   options.push_back({"--min", "SIZE", "smallest message; 8 bytes unless given"});
   options.push_back({"--max", "SIZE", "largest message; 8GiB unless given"});
   options.push_back({"--csv", "", "print the rows as CSV instead"});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -56,9 +57,20 @@ void add(const ScalingPoint& point, Table& table, const Style& style) {
   if (!strategy.empty()) table.add_lines(paragraph("           ", strategy, style.columns));
 }
 
+/// The most GPUs that run it. REQUIRES: some do
+int most_gpus(const ScalingCurve& curve) {
+  const auto runs = [](const ScalingPoint& point) { return point.row.status != Status::refused; };
+  return std::find_if(curve.points.rbegin(), curve.points.rend(), runs)->gpus;
+}
+
 std::string fall(const ScalingCurve& curve, double efficiency, const Style& style) {
   if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
-  if (!curve.falls) return fmt::format("  Efficiency stays at {} or above.\n", percent(efficiency));
+  if (!curve.falls) {
+    const int most = most_gpus(curve);
+    const bool all = most == curve.points.back().gpus;
+    return fmt::format("  Efficiency stays at {} or above{}.\n", percent(efficiency),
+                       all ? "" : ", up to the " + base::with_commas(most) + " GPUs that run it");
+  }
   return paragraph("  ",
                    fmt::format("Efficiency falls under {} at about {} GPUs, between {} and {}.", percent(efficiency),
                                base::with_commas(std::llround(curve.falls->gpus)),

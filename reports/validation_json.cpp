@@ -62,10 +62,8 @@ Json summary_json(const result::ValidationSummary& s) {
 Json file_json(const result::ValidationFile& file) {
   Json rankings = Json::array();
   for (const result::Ranking& ranking : file.rankings) {
-    rankings.push_back({{"of", ranking.of},
-                        {"rows", ranking.rows},
-                        {"kendall_tau", ranking.kendall_tau},
-                        {"regret", ranking.regret}});
+    rankings.push_back(
+        {{"of", ranking.of}, {"rows", ranking.rows}, {"kendall_tau", ranking.kendall_tau}, {"regret", ranking.regret}});
   }
   Json cases = Json::array();
   for (const result::ValidationCase& row : file.cases) cases.push_back(case_json(row));

@@ -7,6 +7,7 @@
 #include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/ledger.h"
+#include "sim/memory/mends.h"
 #include "sim/prices.h"
 #include "sim/serving.h"
 

@@ -201,7 +201,9 @@ std::string usual_calibration(const spec::Gpu& gpu) {
 /// What a model without a name is called: its file, or the folder of a bare config.json.
 std::string stem_of(const Value& tree) {
   const fs::path file = tree.where.file;
-  return file.stem() == "config" && file.has_parent_path() ? file.parent_path().filename() : file.stem();
+  const fs::path folder = file.parent_path().filename();
+  const bool named = !folder.empty() && folder != "." && folder != "..";
+  return file.stem() == "config" && named ? folder : file.stem();
 }
 
 }  // namespace

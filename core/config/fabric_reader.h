@@ -9,10 +9,10 @@
 
 namespace config {
 
-/// Reads name, kind, hop_latency, nic_kind, in_switch_reduction and what the kind has: oversubscription and leaf_nodes of
-/// its leaves; upper_tiers (rail_optimized, fat_tree, nvl_rack); group, groups and routing (dragonfly); shape and link
-/// (torus). `calibration` names a file and is left to the catalogue. `path` is the map's own ("cluster.fabric"). The map
-/// has no `base:` left.
+/// Reads name, kind, hop_latency, nic_kind, in_switch_reduction and what the kind has: oversubscription and leaf_nodes
+/// of its leaves; upper_tiers (rail_optimized, fat_tree, nvl_rack); group, groups and routing (dragonfly); shape and
+/// link (torus). `calibration` names a file and is left to the catalogue. `path` is the map's own ("cluster.fabric").
+/// The map has no `base:` left.
 spec::Fabric read_fabric(const Value& map, const std::string& path, Faults&);
 
 }  // namespace config

@@ -105,7 +105,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
     framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
   }
   map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
-  map.read("loss_of_fp8_gpus", framework.loss_of_fp8_gpus);
+  map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus, kTpOverlaps);
   map.finish();
   return framework;

@@ -201,6 +201,47 @@ void Block::forward(Kind kind, bool windowed) {
   out_.give(Category::workspace, passing);
 }
 
+void Block::residual_dropout_gradient() {
+  const Chain dropout = dropout_backward(c_, c_.shard_tokens * c_.hidden);
+  out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
+}
+
+void Block::residual_gradient() {
+  const Chain joined = residual_backward(c_);
+  out_.compute(joined.work, "residual gradient", joined.launches);
+}
+
+void Block::branches_backward(Kind kind, bool windowed) {
+  if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
+  if (kind == Kind::selective) feed_forward_modules_again();
+  mlp_backward(true, true);
+  norm("feed-forward norm gradient", true);
+  residual_gradient();
+  if (c_.dropout) residual_dropout_gradient();
+  if (c_.model.post_norms) norm("attention post norm gradient", true);
+  TensorParallel(c_, out_).row_backward(proj_linear(c_));
+  if (kind == Kind::selective) attention_modules_again(windowed);
+  attention_backward(windowed);
+  qkv_backward();
+  norm("attention norm gradient", true);
+  residual_gradient();
+}
+
+/// With one norm the branches' gradients meet before they are reduced.
+void Block::parallel_branches_backward(Kind kind, bool windowed) {
+  TensorParallel linear(c_, out_);
+  const bool two_norms = c_.model.norms_in_parallel > 1;
+  mlp_backward(true, two_norms);
+  linear.row_backward(proj_linear(c_), false);
+  if (kind == Kind::selective) attention_modules_again(windowed);
+  attention_backward(windowed);
+  linear.column_backward(qkv_linear(c_), two_norms, true);
+  if (two_norms) norm("feed-forward norm gradient", true);
+  norm("attention norm gradient", true);
+  residual_gradient();
+  residual_gradient();
+}
+
 void Block::backward(Kind kind, bool windowed) {
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
@@ -218,40 +259,11 @@ void Block::backward(Kind kind, bool windowed) {
   // Gradients in flight at the widest point, the first feed-forward matmul's output or the scores, and beside it.
   const std::int64_t flowing = std::max(widest_gradient_bytes(), score_gradient_bytes()) + shard * c_.element;
   out_.take(Category::workspace, flowing);
-  TensorParallel linear(c_, out_);
-  const Chain joined = residual_backward(c_);
-  if (c_.dropout) {
-    const Chain dropout = dropout_backward(c_, shard);
-    out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
-  }
-  if (c_.model.parallel_block) {  // with one norm the branches' gradients meet before they are reduced
-    const bool two_norms = c_.model.norms_in_parallel > 1;
-    mlp_backward(true, two_norms);
-    linear.row_backward(proj_linear(c_), false);
-    if (kind == Kind::selective) attention_modules_again(windowed);
-    attention_backward(windowed);
-    linear.column_backward(qkv_linear(c_), two_norms, true);
-    if (two_norms) norm("feed-forward norm gradient", true);
-    norm("attention norm gradient", true);
-    out_.compute(joined.work, "residual gradient", joined.launches);
-    out_.compute(joined.work, "residual gradient", joined.launches);
+  if (c_.dropout) residual_dropout_gradient();
+  if (c_.model.parallel_block) {
+    parallel_branches_backward(kind, windowed);
   } else {
-    if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
-    if (kind == Kind::selective) feed_forward_modules_again();
-    mlp_backward(true, true);
-    norm("feed-forward norm gradient", true);
-    out_.compute(joined.work, "residual gradient", joined.launches);
-    if (c_.dropout) {
-      const Chain dropout = dropout_backward(c_, shard);
-      out_.compute(dropout.work, "residual dropout gradient", dropout.launches);
-    }
-    if (c_.model.post_norms) norm("attention post norm gradient", true);
-    linear.row_backward(proj_linear(c_));
-    if (kind == Kind::selective) attention_modules_again(windowed);
-    attention_backward(windowed);
-    qkv_backward();
-    norm("attention norm gradient", true);
-    out_.compute(joined.work, "residual gradient", joined.launches);
+    branches_backward(kind, windowed);
   }
   out_.give(Category::workspace, flowing);
   out_.give_unretained(Category::activations, whole);

@@ -67,6 +67,10 @@ class Block {
   void mlp_forward(bool gathers, bool reduces);
   void mlp_backward(bool gathers, bool reduces);
   void norm(const char* name, bool backward);
+  void residual_gradient();
+  void residual_dropout_gradient();
+  void branches_backward(spec::Recompute::Kind, bool windowed);  // the feed-forward's, then the attention's behind it
+  void parallel_branches_backward(spec::Recompute::Kind, bool windowed);
   bool experts() const { return c_.experts_in(out_.layer); }
   std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
   std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul

@@ -92,8 +92,8 @@ void SegmentBuilder::communicate(const Work& work, std::string_view name, Stream
                                  std::initializer_list<Stream> waits, int launches) {
   // What the compute stream waits for comes before a collective that waits for the compute stream. Exchanges between
   // stages are posted together: a receive that waited for a send could wait for ever.
-  const bool behind_compute = std::holds_alternative<Collective>(work) &&
-                              std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
+  const bool behind_compute =
+      std::holds_alternative<Collective>(work) && std::find(waits.begin(), waits.end(), Stream::compute) != waits.end();
   if (behind_compute) await_joined(kMaxWaits - static_cast<int>(waits.size()));
   Operator& op = append(work, name, stream, launches);
   op.channel = channel;

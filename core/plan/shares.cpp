@@ -6,6 +6,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/multi_token.h"
+#include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
 
 namespace plan {

@@ -73,7 +73,7 @@ struct Ranking {
   std::string of;  // "gpt3-175b on 12 x dgx-a100-80gb"
   int rows = 0;
   double kendall_tau = 0;  // tau-b of time per token: 1 the same order, -1 the reverse
-  double regret = 0;       // measured time per token of the strategy predicted best over that of the best measured, less 1
+  double regret = 0;  // measured time per token of the strategy predicted best over that of the best measured, less 1
 };
 
 struct ValidationFile {

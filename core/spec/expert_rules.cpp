@@ -9,23 +9,32 @@ class Experts : Rules {
  public:
   using Rules::Rules;
   std::vector<base::Fault> run() {
-    experts();
+    if (!model_.moe) {
+      none_to_spread();
+    } else {
+      shape(*model_.moe);
+      degrees(*model_.moe);
+      load(*model_.moe);
+      size(*model_.moe);
+    }
     return std::move(faults_);
   }
 
  private:
-  void experts() {
-    if (!model_.moe) {
-      if (s_.ep > 1)
-        fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
-      if (s_.etp > 1)
-        fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
-      return;
-    }
-    const Moe& moe = *model_.moe;
+  void none_to_spread() {
+    if (s_.ep > 1)
+      fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
+    if (s_.etp > 1)
+      fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
+  }
+
+  void shape(const Moe& moe) {
     range("model.moe.experts", moe.experts, 1, kDegree);
     range("model.moe.top_k", moe.top_k, 1, moe.experts);
     range("model.moe.ffn", moe.ffn, 1, kWidth);
+  }
+
+  void degrees(const Moe& moe) {
     if (s_.tp > 1 && !s_.sp) {
       fault("strategy.sp", "with tp " + text(s_.tp) + " every rank would send the same tokens to the experts",
             "write sp: true, as Megatron demands for mixture of experts");
@@ -45,6 +54,9 @@ class Experts : Rules {
                 text(ranks) + " ranks of a stage (tp x cp x dp)",
             "choose degrees whose product divides " + text(ranks));
     }
+  }
+
+  void load(const Moe& moe) {
     if (!s_.moe_routing.empty() && static_cast<std::int64_t>(s_.moe_routing.size()) != moe.experts) {
       fault("strategy.moe_routing",
             text(static_cast<std::int64_t>(s_.moe_routing.size())) + " counts for " + text(moe.experts) + " experts",
@@ -59,6 +71,9 @@ class Experts : Rules {
       fault("strategy.moe_imbalance", "the hottest of ep " + text(s_.ep) + " ranks cannot have more than all tokens",
             "write a number from 1 to " + text(s_.ep));
     }
+  }
+
+  void size(const Moe& moe) {
     constexpr double most_parameters = 1e16;
     const double parameters = 3.0 * static_cast<double>(model_.hidden) * static_cast<double>(moe.ffn) * moe.experts;
     if (parameters * model_.layers > most_parameters) {

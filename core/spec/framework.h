@@ -69,8 +69,10 @@ struct Framework {
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
-  bool placeholders_of_fp8_gpus = false;    // fused accumulation leaves a 16-bit gradient a shape of a linear
-  bool loss_of_fp8_gpus = false;            // fused_kernels.cross_entropy on GPUs with fp8, whatever `fused` says
+  bool placeholders_of_fp8_gpus = false;  // fused accumulation leaves a 16-bit gradient a shape of a linear
+  // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says; others run code of before 2024: see
+  // fill_older_code in resolve.cpp.
+  bool recipes_of_fp8_gpus = false;
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;                       // of the figures above
 };

@@ -90,22 +90,4 @@ inline std::int64_t microbatches(const Job& job) {
   return job.training.global_batch / (job.training.micro_batch * job.strategy.data());
 }
 
-/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters
-/// and the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the
-/// head.
-std::vector<int> balanced_layers(const Model&, int stages);
-
-/// Layers of each of `chunks` chunks in model order, as even as can be with the embedding and the output head counted as
-/// a layer each, the first ones taking what is left over: torchtitan's rule (generate_llm_fqn_per_model_part). Empty
-/// where a chunk would hold nothing.
-std::vector<int> spread_layers(const Model&, std::int64_t chunks);
-
-/// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,
-/// head and loss with the very last. In model order chunk c of stage s is the (c * pp + s)-th.
-struct ChunkLayers {
-  int first = 0, count = 0;
-};
-/// Empty when the layers cannot be split so; check() then says why. REQUIRES: pp, vpp >= 1.
-std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);  // model_chunks() of them, in model order
-
 }  // namespace spec

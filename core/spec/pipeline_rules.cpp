@@ -1,5 +1,6 @@
 // core/spec/pipeline_rules.cpp -- schedules, chunks and layers of a pipeline (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "core/spec/layer_cuts.h"
 #include "core/spec/rules.h"
 
 namespace spec {

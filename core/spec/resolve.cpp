@@ -6,6 +6,7 @@
 
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
+#include "core/spec/layer_cuts.h"
 
 namespace spec {
 namespace {
@@ -87,13 +88,13 @@ void fill_kernels(Job& job, Filler& of_framework) {
   // has no fused norm has neither.
   if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm");
   const bool fp8 = job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
-  if (job.framework.loss_of_fp8_gpus && !fp8) fill_older_code(job);
+  if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.position == Position::rope);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
-  const bool recipe = job.framework.loss_of_fp8_gpus && fp8;
+  const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
 }
@@ -128,6 +129,19 @@ void fill_dropout(Job& job, Filler& of_framework) {
   of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
 }
 
+/// Transformer Engine's userbuffers ask for sequence parallel, NVLink, and no experts between the linears.
+void fill_tp_overlap(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.overlap.tp) return;
+  const Node& node = job.cluster.node;
+  const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
+                       node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain &&
+                       job.training.precision != Dtype::nvfp4;
+  s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
+                                                         : job.framework.overlap.tp.value_or(TpOverlap::none);
+  if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
+}
+
 void fill_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const Overlap& usual = job.framework.overlap;
@@ -146,17 +160,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
   of_schedule.fill(s.optimizer_barrier, !zero_bubble, "optimizer_barrier", zero_bubble);
   if (s.schedule == Schedule::dualpipe) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
-  if (!s.overlap.tp) {
-    // Transformer Engine's userbuffers: sequence parallel, NVLink, no experts between the linears, operands of 8 bits
-    // and more.
-    const Node& node = job.cluster.node;
-    const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
-                         node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain &&
-                         job.training.precision != Dtype::nvfp4;
-    s.overlap.tp =
-        offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus : usual.tp.value_or(TpOverlap::none);
-    if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
-  }
+  fill_tp_overlap(job, of_framework);
 }
 
 void tell_ulysses(const Job& job, Filler& of_framework) {
@@ -185,46 +189,11 @@ double routed_imbalance(const std::vector<double>& tokens, int ep) {
   return all > 0 ? hottest * ep / all : 1;
 }
 
-}  // namespace
-
-bool attention_runs(AttentionKernel kernel, const Job& job) {
-  if (kernel == AttentionKernel::unfused) return true;
-  const Generation g = job.cluster.node.gpu.generation;
-  const bool half = bytes_of(storage(job.training.precision)) == 2;
-  const bool tensor_generation = g != Generation::volta && g != Generation::turing;
-  switch (kernel) {
-    case AttentionKernel::unfused: return true;
-    case AttentionKernel::fused_softmax: return half;
-    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.query_head_dim() <= 128;
-    case AttentionKernel::flash2: return half && tensor_generation && job.model.query_head_dim() <= 256;
-    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.query_head_dim() <= 256;
-    case AttentionKernel::cudnn:
-      return half && tensor_generation && g != Generation::cdna3 && job.model.query_head_dim() <= 256;
-  }
-  return false;
-}
-
-AttentionKernel best_attention(const Job& job) {
-  const Generation g = job.cluster.node.gpu.generation;
-  // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN; others install
-  // FlashAttention 3. On Blackwell only cuDNN's kernels use the new tensor cores.
-  const bool megatron = job.strategy.framework == "megatron";
-  const bool cudnn = g == Generation::blackwell || (g == Generation::hopper && megatron);
-  const AttentionKernel first = cudnn                     ? AttentionKernel::cudnn
-                                : g == Generation::hopper ? AttentionKernel::flash3
-                                                          : AttentionKernel::flash2;
-  for (const AttentionKernel kernel : {first, AttentionKernel::fused_softmax}) {
-    if (attention_runs(kernel, job)) return kernel;
-  }
-  return AttentionKernel::unfused;
-}
-
-namespace {
-
 /// What a framework does with layers where the Job says nothing: one chunk a stage is cut by cost, and several, or
 /// embedding and head counted as layers, are spread where they do not divide.
 void balance_stages(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
+  if (!job.framework.balances_stages || s.pp == 1 || !s.stage_layers.empty() || s.spreads_vocab()) return;
   const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
   if (!by_cost && !split_layers(job.model, s).empty()) return;
   s.stage_layers = by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks());
@@ -249,12 +218,9 @@ int placed_domain(const Cluster& cluster) {
   return node.nvlink.domain;
 }
 
-}  // namespace
-
-Job resolve(Job job) {
+/// dp, chunks a stage, expert tensor parallel.
+void fill_degrees(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
-  const std::string framework = "default of " + job.framework.name;
-  Filler of_framework(job, framework);
   if (!s.dp) {
     s.dp = job.cluster.gpus() / (s.tp * s.cp * s.pp);
     of_framework.tell("dp", std::to_string(*s.dp), "ranks / (tp cp pp)");
@@ -265,67 +231,102 @@ Job resolve(Job job) {
   if (job.framework.experts_follow_tp && job.model.moe && !s.etp_given && s.tp > 1 && job.model.moe->ffn % s.tp == 0 &&
       ranks % (std::int64_t{s.ep} * s.tp) == 0) {
     s.etp = s.tp;
-    of_framework.tell("etp", std::to_string(s.etp), framework + ", tp where etp is left out");
+    of_framework.tell("etp", std::to_string(s.etp), "default of " + job.framework.name + ", tp where etp is left out");
   }
-  if (job.framework.balances_stages && s.pp > 1 && s.stage_layers.empty() && !s.spreads_vocab()) {
-    balance_stages(job, of_framework);
-  }
-  if (!s.attention_kernel) {
-    s.attention_kernel = best_attention(job);
-    if (!job.model.is_list())
-      of_framework.tell("attention_kernel", std::string(name(*s.attention_kernel)),
-                        std::string("best of ") + name(job.cluster.node.gpu.generation));
-  }
-  if (const int domain = placed_domain(job.cluster); domain != job.cluster.node.nvlink.domain) {
-    job.cluster.node.nvlink.domain = domain;
-    of_framework.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
-  }
-  fill_kernels(job, of_framework);
-  fill_dropout(job, of_framework);
-  fill_model_code(job, of_framework);
-  if (s.zero == 3 && s.pp > 1 && !s.fsdp_given && job.framework.keeps_pipeline_units) {
-    s.fsdp.reshard = s.fsdp.sync_each_microbatch = false;
-    of_framework.tell("fsdp", "{reshard: false, sync_each_microbatch: false}", framework + " with pp");
-  }
-  fill_overlap(job, of_framework);
-  tell_ulysses(job, of_framework);
-  if (!s.moe_routing.empty()) {
-    s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
-    of_framework.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
-  }
+}
+
+void fill_attention(Job& job, Filler& filler) {
+  if (job.strategy.attention_kernel) return;
+  job.strategy.attention_kernel = best_attention(job);
+  if (job.model.is_list()) return;
+  filler.tell("attention_kernel", std::string(name(*job.strategy.attention_kernel)),
+              std::string("best of ") + name(job.cluster.node.gpu.generation));
+}
+
+void place_domain(Job& job, Filler& filler) {
+  const int domain = placed_domain(job.cluster);
+  if (domain == job.cluster.node.nvlink.domain) return;
+  job.cluster.node.nvlink.domain = domain;
+  filler.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
+}
+
+void fill_pipeline_units(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.zero != 3 || s.pp == 1 || s.fsdp_given || !job.framework.keeps_pipeline_units) return;
+  s.fsdp.reshard = s.fsdp.sync_each_microbatch = false;
+  of_framework.tell("fsdp", "{reshard: false, sync_each_microbatch: false}",
+                    "default of " + job.framework.name + " with pp");
+}
+
+void fill_imbalance(Job& job, Filler& filler) {
+  Strategy& s = job.strategy;
+  if (s.moe_routing.empty()) return;
+  s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
+  filler.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
+}
+
+void fill_fp8(Job& job, Filler& of_framework) {
   Training& t = job.training;
+  const std::string framework = "default of " + job.framework.name;
   if (t.precision == Dtype::fp8 && t.fp8_recipe.empty()) {
     t.fp8_recipe = job.framework.keeps_casts ? "delayed" : "tensorwise";
     of_framework.tell("fp8_recipe", t.fp8_recipe, framework);
   }
-  if (!t.fp8_parameters) {
-    const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise");
-    const bool into_gradients = t.precision == Dtype::mxfp8 && s.zero < 2;
-    const bool kept_below = s.lora && s.lora->base != LoraBase::bf16;
-    t.fp8_parameters = job.framework.fp8_parameters && (one_scale || into_gradients) && t.keeps_master() && !kept_below;
-    if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
-  }
-  const bool trains = !t.serves();
-  if (trains && !t.gradient_dtype) {
+  if (t.fp8_parameters) return;
+  const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise");
+  const bool into_gradients = t.precision == Dtype::mxfp8 && job.strategy.zero < 2;
+  const bool kept_below = job.strategy.lora && job.strategy.lora->base != LoraBase::bf16;
+  t.fp8_parameters = job.framework.fp8_parameters && (one_scale || into_gradients) && t.keeps_master() && !kept_below;
+  if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
+}
+
+void fill_gradients(Job& job, Filler& filler) {
+  const Strategy& s = job.strategy;
+  Training& t = job.training;
+  if (t.serves()) return;
+  if (!t.gradient_dtype) {
     const bool sharded = s.zero > 0 && s.pp == 1;
     const bool halves = (job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
                         (job.framework.sharded_gradients_in_16_bits && t.precision == Dtype::bf16 && sharded);
     t.gradient_dtype = halves ? t.precision : t.gradients();
-    of_framework.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
-                      halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
+    filler.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
+                halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
   }
-  if (trains && !t.master_weights) {
+  if (!t.master_weights) {
     t.master_weights = t.keeps_master();
-    of_framework.tell("master_weights", *t.master_weights ? "true" : "false",
-                      "precision " + std::string(name(t.precision)));
+    filler.tell("master_weights", *t.master_weights ? "true" : "false", "precision " + std::string(name(t.precision)));
   }
+}
+
+/// To the next multiple of the ranks that hold a share of it.
+void pad_vocabulary(Job& job, Filler& filler) {
+  const Strategy& s = job.strategy;
   const int shares = s.tp * (s.spreads_vocab() ? s.pp : 1);
-  if (const std::int64_t over = job.model.vocab % shares) {
-    const std::int64_t padded = job.model.vocab + shares - over;
-    of_framework.tell("vocab", std::to_string(padded),
-                      "padded from " + std::to_string(job.model.vocab) + (shares > s.tp ? " for tp x pp" : " for tp"));
-    job.model.vocab = padded;
-  }
+  const std::int64_t given = job.model.vocab, over = given % shares;
+  if (over == 0) return;
+  job.model.vocab = given + shares - over;
+  filler.tell("vocab", std::to_string(job.model.vocab),
+              "padded from " + std::to_string(given) + (shares > s.tp ? " for tp x pp" : " for tp"));
+}
+
+}  // namespace
+
+Job resolve(Job job) {
+  Filler of_framework(job, "default of " + job.framework.name);
+  fill_degrees(job, of_framework);
+  balance_stages(job, of_framework);
+  fill_attention(job, of_framework);
+  place_domain(job, of_framework);
+  fill_kernels(job, of_framework);
+  fill_dropout(job, of_framework);
+  fill_model_code(job, of_framework);
+  fill_pipeline_units(job, of_framework);
+  fill_overlap(job, of_framework);
+  tell_ulysses(job, of_framework);
+  fill_imbalance(job, of_framework);
+  fill_fp8(job, of_framework);
+  fill_gradients(job, of_framework);
+  pad_vocabulary(job, of_framework);
   return job;
 }
 

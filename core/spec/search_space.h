@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/spec/job.h"
-#include "core/spec/uneven_layers.h"
+#include "core/spec/layer_cuts.h"
 
 namespace spec {
 

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "core/spec/uneven_layers.h"
-
+// core/spec/uneven_layers.cpp -- the cuts that a search tries: layers move from the busiest stage to the least busy
+// one. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 
+#include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
 
 namespace spec {

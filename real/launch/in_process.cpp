@@ -47,15 +47,11 @@ class MemoryStore final : public Store {
     if (!wait_for(is_set, patience)) throw base::DeviceError(nobody_set(key, patience));
     return value;
   }
-  void barrier(const std::string& name, base::Seconds patience) override {
-    pass(name, false, patience);
-  }
+  void barrier(const std::string& name, base::Seconds patience) override { pass(name, false, patience); }
   void abort(const std::string& reason) noexcept override {
     change([&](Board& board) { board.fail(gave_up(rank_, reason)); });
   }
-  void leave(base::Seconds patience) override {
-    pass(kLeave, true, patience);
-  }
+  void leave(base::Seconds patience) override { pass(kLeave, true, patience); }
   void check() override {
     const std::lock_guard lock(shared_->guard);
     if (shared_->board.failure()) throw base::DeviceError(*shared_->board.failure());

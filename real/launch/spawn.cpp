@@ -27,7 +27,7 @@ extern char** environ;
 namespace real {
 namespace {
 
-constexpr base::Seconds kGrace = base::s(5);  // between asking a rank to end and ending it
+constexpr base::Seconds kGrace = base::s(5);      // between asking a rank to end and ending it
 constexpr base::Seconds kLastWords = base::s(2);  // for the others to say why they end too, before they are asked to
 constexpr std::chrono::milliseconds kLook{2};
 

@@ -1,9 +1,8 @@
-// sim/memory/footprint.h -- what every stage needs at its fullest moment, and what would make it fit.
+// sim/memory/footprint.h -- what every stage needs at its fullest moment.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -39,9 +38,5 @@ Footprint footprint(const MemoryPeak&, const plan::Plan&, const spec::Job&, std:
 
 /// Of each role, in the plan's order.
 std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);
-
-/// Single changes of the job that make it fit, as flags ("--recompute full"), those that cost least time first. Each
-/// one is planned and measured, none is guessed. Empty when none helps alone. REQUIRES: resolved.
-std::vector<std::string> changes_that_fit(const spec::Job&);
 
 }  // namespace sim

@@ -40,6 +40,7 @@ TEST(Show, AHuggingFaceConfigIsAModelToo) {
   const Answer run = forerun("show " + (folder / "config.json") + " --json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(json::parse(run.out)["parameters"]["total"], 4 * 64 + 3 * 128 + 2 * 8 + 2 * 800 + 8);
+  EXPECT_EQ(shown(folder / "./config.json")["values"]["name"], "llama");  // a folder called "." is no name
 }
 
 TEST(Show, ADefaultOfAModelSaysThatItIsOne) {

@@ -29,8 +29,8 @@
 
 namespace fuzz {
 
-/// Seconds of processor time that one input may take. The slowest of the corpus takes 0.4 s under the sanitizers, and twice that where
-/// neighbours share the core and its caches; what is stuck takes any number.
+/// Seconds of processor time that one input may take. The slowest of the corpus takes 0.4 s under the sanitizers, and
+/// twice that where neighbours share the core and its caches; what is stuck takes any number.
 inline constexpr double kSlowest = 5;
 
 /// Ends the process, so that the fuzzer keeps the input and a test run shows which it was.

@@ -161,6 +161,15 @@ TEST(Views, OfASearchShowWhatTakesClearlyLessMemoryAndTheLast) {
 TEST(Views, OfScaling) {
   expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
 }
+TEST(Views, OfScalingSaysUpToWhereEfficiencyIsKnown) {
+  // 8 and 16 GPUs run it, 24 are refused, 32 run it.
+  result::Scaling s = scaling();
+  s.curves.front().falls.reset();
+  EXPECT_NE(reports::text(s).find("stays at 80.0 % or above.\n"), std::string::npos) << reports::text(s);
+  s.curves.front().points.pop_back();
+  EXPECT_NE(reports::text(s).find("stays at 80.0 % or above, up to the 16 GPUs that run it.\n"), std::string::npos)
+      << reports::text(s);
+}
 TEST(Views, OfLimits) {
   expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); });
 }

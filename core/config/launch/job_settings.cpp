@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/config/model_writer.h"
+#include "core/spec/layer_cuts.h"
 #include "core/spec/recompute_modules.h"
 
 namespace config::launch {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/config/launch/framework.h"
+#include "core/spec/layer_cuts.h"
 
 namespace config::launch {
 namespace {

@@ -42,7 +42,8 @@ struct Pipeline {
   int stage = 0, stages = 1, chunks = 1;
   int microbatches = 1;
   bool beside = false;  // 1F1B and interleaved: a forward and the backward behind it are one overlapped pass
-  int lead = 0;  // 1F1B and interleaved: forwards that each stage runs ahead of the first backward beyond its usual ones
+  // 1F1B and interleaved: forwards that each stage runs ahead of the first backward beyond its usual ones
+  int lead = 0;
 };
 
 /// Shares of the vocabulary's work on every stage, in units of one forward of one chunk.

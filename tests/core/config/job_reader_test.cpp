@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/spec/layer_cuts.h"
 #include "tests/core/config/small_catalogue.h"
 
 namespace config::testing {

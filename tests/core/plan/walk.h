@@ -16,6 +16,7 @@
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
+#include "core/spec/layer_cuts.h"
 #include "tests/support/toy.h"
 
 namespace walk {

@@ -131,7 +131,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "own_models",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
-                                               "loss_of_fp8_gpus",
+                                               "recipes_of_fp8_gpus",
                                                "synchronizes_p2p",
                                                "balances_stages",
                                                "fp32_shards",

@@ -234,7 +234,7 @@ TEST(Resolve, ALossIsFusedByRecipesOfFp8GpusWhereTheFrameworkSaysSo) {
   const auto loss = [](bool recipes, double fp8) {
     Job job = small_job();
     job.framework.fused.cross_entropy = false;
-    job.framework.loss_of_fp8_gpus = recipes;
+    job.framework.recipes_of_fp8_gpus = recipes;
     job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(fp8);
     return *resolve(job).strategy.fused_kernels.cross_entropy;
   };
@@ -249,7 +249,7 @@ TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
     job.model.position = Position::rope;
     job.model.gated_mlp = true;
     job.framework.fused.norm = job.framework.fused.rope = job.framework.fused.activation = true;
-    job.framework.loss_of_fp8_gpus = recipes;
+    job.framework.recipes_of_fp8_gpus = recipes;
     job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(fp8);
     with(job);
     return resolve(job);

@@ -1,6 +1,6 @@
 // tests/core/spec/uneven_layers_test.cpp -- cuts of layers that do not divide, against every cut there is.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/spec/uneven_layers.h"
+#include "core/spec/layer_cuts.h"
 
 #include <gtest/gtest.h>
 

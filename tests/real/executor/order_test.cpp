@@ -147,8 +147,8 @@ TEST(Order, ARankThatIsNotAnsweredTellsItsOperator) {
   const spec::Job job = toy::resolved(tiny::draft(tiny::llama(), {.pp = 2}));
   plan::Plan plan = plan::build(job);
   change_first(plan, "send gradient", turn_into_nothing);
-  // Without its first gradient rank 0 sends no third microbatch, and rank 1 waits for that one: whose patience ends first
-  // is the machine's choice, and each says what it waits for.
+  // Without its first gradient rank 0 sends no third microbatch, and rank 1 waits for that one: whose patience ends
+  // first is the machine's choice, and each says what it waits for.
   try {
     tiny::run(job, plan, 1, 5);  // no message that does come takes 5 s
     FAIL() << "a step without its gradients has ended";

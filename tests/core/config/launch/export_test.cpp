@@ -90,7 +90,8 @@ TEST(ExportedJob, MegatronHasNoZeroBubble) {
 TEST(ExportedJob, ABlockOfParallelBranchesIsNotMadeSequential) {
   const std::string model = "{base: llama3-8b, parallel_block: true}";
   for (const char* to : {"megatron", "megatron-bridge", "nemo"}) {
-    EXPECT_NE(refusal(job("zero: 1", model), to).find("attention and feed-forward follow one another"), std::string::npos)
+    EXPECT_NE(refusal(job("zero: 1", model), to).find("attention and feed-forward follow one another"),
+              std::string::npos)
         << to;
   }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/spec/layer_cuts.h"
+
 #include <gtest/gtest.h>
 
 #include "core/spec/job.h"

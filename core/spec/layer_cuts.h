@@ -1,0 +1,42 @@
+// core/spec/layer_cuts.h -- how the layers of a model are cut over the chunks of its pipeline: as the strategy says,
+// and the cuts that frameworks and the search make where it says nothing. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/spec/model.h"
+#include "core/spec/strategy.h"
+
+namespace spec {
+
+/// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,
+/// head and loss with the very last. In model order chunk c of stage s is the (c * pp + s)-th.
+struct ChunkLayers {
+  int first = 0, count = 0;
+};
+/// As Strategy::stage_layers says, else evenly: model_chunks() of them, in model order. Empty when the layers cannot be
+/// split so; check() then says why. REQUIRES: pp, vpp >= 1.
+std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);
+
+/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters
+/// and the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the
+/// head. REQUIRES: stages > 1
+std::vector<int> balanced_layers(const Model&, int stages);
+
+/// Layers of each of `chunks` chunks in model order, as even as can be with the embedding and the output head counted
+/// as a layer each, the first ones taking what is left over: torchtitan's rule (generate_llm_fqn_per_model_part). Empty
+/// where a chunk would hold nothing.
+std::vector<int> spread_layers(const Model&, std::int64_t chunks);
+
+/// by_work: the busiest stage computes as little as it can, the head, layers of multi-token prediction and dense layers
+/// among experts counted by the weights that a token meets; among equals the first stages, which hold most
+/// microbatches, have fewer layers. light_front: one layer less on each of the first stages, whatever else they do.
+enum class LayerCut { by_work, light_front };
+
+/// What the search tries where layers do not divide, or the ends do more than a layer's work: Strategy::stage_layers of
+/// that cut, layers of each of model_chunks(), in model order. Empty where that is the even cut, where a chunk in the
+/// middle would hold none, and for a model that is a list of layers. REQUIRES: pp, vpp >= 1.
+std::vector<int> uneven_layers(const Model&, const Strategy&, LayerCut);
+
+}  // namespace spec

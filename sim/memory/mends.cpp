@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/mends.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+
+#include "core/plan/build.h"
+#include "sim/memory/footprint.h"
+#include "sim/memory/host_footprint.h"
+
+namespace sim {
+namespace {
+
+using spec::Recompute;
+
+constexpr std::size_t kMost = 4;  // single changes told
+
+bool fits(const spec::Job& changed) {
+  if (!spec::check(changed).empty()) return false;
+  const spec::Job job = spec::resolve(changed);  // other stages may hold other layers
+  const plan::Plan plan = plan::build(job);
+  if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
+  const std::vector<Footprint> all = footprints(plan, job);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].total() > capacity_of(plan, plan.roles[r], job.cluster)) return false;
+  }
+  return true;
+}
+
+/// One change of a job. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
+/// say less than one of the thrifty.
+struct Change {
+  std::string flags;
+  bool thrifty;
+  std::function<void(spec::Job&)> apply;
+};
+
+std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
+
+/// Zero 3 with the overlap that resolve() gives it: units gathered ahead take their room.
+void fully_shard(spec::Job& job) {
+  job.strategy.zero = 3;
+  if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
+}
+
+/// Parameters and states kept on the host. False where that is no change.
+bool offload(spec::Job& job) {
+  if (job.training.serves() || job.strategy.offload.any()) return false;
+  fully_shard(job);
+  job.strategy.offload = {spec::Offload::To::cpu, spec::Offload::To::cpu, false};
+  return true;
+}
+
+/// Wider tensor parallelism or more stages instead of replicas. Tensor parallelism over the fabric fits as well, and
+/// nobody wants its step time.
+void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
+  const spec::Strategy& s = job.strategy;
+  const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
+  for (const int factor : {2, 4, 8}) {
+    if (s.data() % factor != 0) continue;
+    const int dp = s.data() / factor;
+    if (s.tp * factor <= reach) {
+      changes.push_back({flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
+                           j.strategy.tp *= factor;
+                           j.strategy.dp = dp;
+                         }});
+    }
+    if (s.vpp == 1 && s.stage_layers.empty()) {
+      changes.push_back({flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
+                           j.strategy.pp *= factor;
+                           j.strategy.dp = dp;
+                         }});
+    }
+  }
+}
+
+void add_smaller_microbatches(const spec::Job& job, std::vector<Change>& changes) {
+  const auto given = job.training.micro_batch;
+  if (given > 3) {
+    changes.push_back({flag("--micro-batch", given / 2), false, [](spec::Job& j) { j.training.micro_batch /= 2; }});
+  }
+  if (given > 1) changes.push_back({"--micro-batch 1", true, [](spec::Job& j) { j.training.micro_batch = 1; }});
+}
+
+/// All that the job does not do yet, those that cost least time first.
+std::vector<Change> changes_of(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  std::vector<Change> changes;
+  const bool trains = !job.training.serves();
+  if (trains && s.zero == 0 && s.data() * s.cp > 1)
+    changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
+  if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
+  if (trains && s.recompute.kind == Recompute::Kind::none) {
+    changes.push_back({"--recompute selective", false, [](spec::Job& j) {
+                         j.strategy.recompute = {Recompute::Kind::selective, 0};
+                       }});
+  }
+  add_smaller_microbatches(job, changes);
+  if (trains && (s.recompute.kind != Recompute::Kind::full || s.recompute.layers > 0)) {
+    changes.push_back({"--recompute full", true, [](spec::Job& j) {
+                         j.strategy.recompute = {Recompute::Kind::full, 0};
+                       }});
+  }
+  if (s.zero < 3 && s.data() > 1) changes.push_back({"--zero 3", false, fully_shard});
+  add_other_cuts(job, changes);
+  return changes;
+}
+
+/// The thrifty changes together; where that is not enough, parameters and gradients sharded besides; and behind all
+/// else kept on the host.
+std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
+  spec::Job thrifty = job;
+  std::string flags;
+  for (const Change& change : changes) {
+    if (!change.thrifty) continue;
+    change.apply(thrifty);
+    flags += (flags.empty() ? "" : " ") + change.flags;
+  }
+  if (!flags.empty() && fits(thrifty)) return {flags};
+  const spec::Strategy& s = job.strategy;
+  const std::string shards = "--zero 1";
+  std::string others = flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
+  if (s.zero < 3) others = "--zero 3" + others;
+  if (s.zero < 3 && s.data() > 1) {
+    fully_shard(thrifty);
+    if (fits(thrifty)) return {others};
+  }
+  if (!offload(thrifty) || !fits(thrifty)) return {};
+  if (others.starts_with(' ')) others.erase(0, 1);
+  return {others + " --set strategy.offload.optimizer=cpu --set strategy.offload.parameters=cpu"};
+}
+
+}  // namespace
+
+std::vector<std::string> changes_that_fit(const spec::Job& job) {
+  const std::vector<Change> changes = changes_of(job);
+  std::vector<std::string> out;
+  for (const Change& change : changes) {
+    spec::Job changed = job;
+    change.apply(changed);
+    if (fits(changed)) out.push_back(change.flags);
+    if (out.size() == kMost) break;
+  }
+  return out.empty() ? all_thrift(job, changes) : out;
+}
+
+}  // namespace sim

@@ -1,0 +1,91 @@
+// tests/sim/memory/mends_test.cpp -- advice that keeps its word.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/mends.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/plan/build.h"
+#include "sim/memory/footprint.h"
+#include "tests/support/toy.h"
+
+namespace {
+
+using spec::Recompute;
+
+/// Applies one line of advice as the command line would.
+spec::Job advised(spec::Job job, const std::string& flags) {
+  std::istringstream in(flags);
+  for (std::string flag, value; in >> flag;) {
+    spec::Strategy& s = job.strategy;
+    if (flag == "--sp") {  // a switch
+      s.sp = true;
+      continue;
+    }
+    in >> value;
+    if (flag == "--zero") {
+      s.zero = std::stoi(value);
+    } else if (flag == "--recompute") {
+      s.recompute = {value == "full" ? Recompute::Kind::full : Recompute::Kind::selective, 0};
+    } else if (flag == "--micro-batch") {
+      job.training.micro_batch = std::stoi(value);
+    } else if (flag == "--tp") {
+      s.tp = std::stoi(value);
+    } else if (flag == "--pp") {
+      s.pp = std::stoi(value);
+    } else if (flag == "--dp") {
+      s.dp = std::stoi(value);
+    } else if (flag == "--set" && value == "strategy.offload.optimizer=cpu") {
+      s.offload.optimizer = spec::Offload::To::cpu;
+    } else if (flag == "--set" && value == "strategy.offload.parameters=cpu") {
+      s.offload.parameters = spec::Offload::To::cpu;
+    } else {
+      ADD_FAILURE() << "unknown flag " << flag;
+    }
+  }
+  return job;
+}
+
+bool fits(const spec::Job& job) {
+  for (const sim::Footprint& f : sim::footprints(plan::build(job), job)) {
+    if (static_cast<double>(f.total()) > job.cluster.node.gpu.memory.si()) return false;
+  }
+  return true;
+}
+
+TEST(Mends, ShardedParametersAreAdvisedWhenTheyFit) {
+  // Room for half of the parameters, gradients and states of zero 1: zero 3 over 8 ranks holds an eighth of them.
+  spec::Job job = toy::job({.dp = 8, .zero = 1}, [](spec::Job& j) { j.model.layers = 32; });
+  job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(sim::footprints(plan::build(job), job)[0].total()) / 2);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
+}
+
+TEST(Mends, EveryOneMakesTheJobFit) {
+  // From a little too small to far too small: there is always less advice, and what is given holds.
+  const auto job_with = [](double memory) {
+    return toy::job({.tp = 2, .pp = 2, .dp = 8, .microbatches = 4, .micro_batch = 4},
+                    [&](spec::Job& j) { j.cluster.node.gpu.memory = base::Bytes(memory); });
+  };
+  const spec::Job roomy = job_with(1e12);
+  double need = 0;
+  for (const sim::Footprint& f : sim::footprints(plan::build(roomy), roomy))
+    need = std::max(need, static_cast<double>(f.total()));
+  int told = 0;
+  for (const double share : {0.99, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2}) {
+    const spec::Job job = job_with(need * share);
+    ASSERT_FALSE(fits(job));
+    for (const std::string& flags : sim::changes_that_fit(job)) {
+      ++told;
+      const spec::Job changed = advised(job, flags);
+      EXPECT_TRUE(spec::check(changed).empty()) << flags;
+      EXPECT_TRUE(fits(changed)) << flags << " at " << share;
+    }
+  }
+  EXPECT_GT(told, 5);
+  EXPECT_TRUE(sim::changes_that_fit(job_with(1000)).empty());
+}
+
+}  // namespace
