@@ -23,11 +23,12 @@ using spec::Schedule;
 constexpr std::array kSplit{Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v};
 constexpr std::array kAll{Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::dualpipe};
 
-/// 8 layers on 2 stages, bf16 throughout, so that a parameter and its gradient are two bytes each.
-spec::Job job(Schedule schedule, int zero, std::int64_t microbatches, spec::Fsdp fsdp = {}, bool tied = false) {
+/// On 2 stages, bf16 throughout, so that a parameter and its gradient are two bytes each.
+spec::Job job(Schedule schedule, int zero, std::int64_t microbatches, spec::Fsdp fsdp = {}, bool tied = false,
+              int layers = 8) {
   return toy::job({.pp = 2, .dp = 2, .zero = zero, .microbatches = microbatches, .schedule = schedule},
                   [&](spec::Job& j) {
-                    j.model.layers = 8;
+                    j.model.layers = layers;
                     j.model.tied_embeddings = tied;
                     j.strategy.fsdp = fsdp;
                     j.strategy.fsdp_given = zero == 3;
@@ -129,7 +130,7 @@ TEST(SplitUnits, LeaveATableToWhichTwoChunksAddForTheEndOfTheStep) {
 TEST(SplitUnits, HaveArrivedWhenTheirLayerComputesAndAreCompleteWhenTheyAreScattered) {
   for (const Schedule schedule : kAll) {
     for (const int prefetch : {0, 1, 3, 8}) {
-      const Plan p = plan::build(job(schedule, 3, 6, {.prefetch = prefetch}));
+      const Plan p = plan::build(job(schedule, 3, 6, {.prefetch = prefetch}, false, 48));
       for (const Role& role : p.roles) {
         walk::HappensBefore order(p);
         std::map<std::pair<int, bool>, int> gather, weight;  // of a layer: in forwards, in backwards; of a chunk and layer

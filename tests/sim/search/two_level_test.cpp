@@ -78,7 +78,7 @@ TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
   spec::SearchSpace space;
   space[spec::SearchKey::zero] = {2, 3};
   space[spec::SearchKey::pp] = {2, 4};
-  const Drawn drawn = draw(80, 12, space);
+  const Drawn drawn = draw(100, 12, space);
   sim::JobMaker jobs(drawn.base, space);
   sim::Books books;
   sim::PriceList prices(drawn.base.cluster, drawn.base.network);
