@@ -14,6 +14,7 @@
 #include "core/plan/flops.h"
 #include "core/plan/layer_list.h"
 #include "core/plan/low_precision.h"
+#include "core/plan/offload.h"
 #include "core/plan/overlap.h"
 #include "core/plan/passes.h"
 #include "core/plan/receives.h"
@@ -205,8 +206,9 @@ Role StageBuilder::build() {
   if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
-  if (c_.rolling) {  // the next one begins; nothing but this wait is between it and weights that are still gathered
+  if (c_.rolling) {  // the next one begins; nothing but these waits is between it and weights that are on their way
     if (gathers_at_end(c_)) end.join(Stream::dp);
+    await_updates(c_, end);
     begin_step(c_, end, zeroed);
   }
   end_storage(c_, end, checkpoint);
