@@ -183,6 +183,7 @@ void BackwardUnits::hold_gradients(const Held& held) {
   }
 }
 
+/// Behind the latest operator, which is one of the inputs' pass where that has made them all and no copy follows.
 void BackwardUnits::release_gradients(const Held& held) {
   SegmentBuilder& pen = weights_.empty() ? out_ : weights_;
   pen.give(Category::gradients, held.total() * made());
@@ -221,8 +222,8 @@ void BackwardUnits::head() {
 
 void BackwardUnits::finish() {
   if (!c_.scatters_gradients) return;
-  out_.phase = Phase::backward;
-  out_.layer = -1;
+  out_.phase = weights_.phase = Phase::backward;
+  out_.layer = weights_.layer = -1;
   if (c_.fully_sharded && releases_kept_) gathers_.release(cut_.root());
   if (!bucketed_) {
     reduce(root_gradients());

@@ -75,7 +75,8 @@ void Executor::release_units(const plan::Call& call, const plan::Segment& segmen
     auto unit = rank_.gathered.end();
     for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {
       if (i->first.first != site.chunk || i->second.bytes != -change.bytes) continue;
-      if (unit == rank_.gathered.end() || i->first.second <= site.layer) unit = i;  // the nearest at or before this layer
+      const bool before = i->first.second <= site.layer;
+      if (unit == rank_.gathered.end() || before) unit = i;  // the nearest at or before this layer
     }
     if (unit == rank_.gathered.end()) throw std::logic_error("the Plan releases parameters that it did not gather");
     for (Parameter* p : unit->second.parameters) p->weight = {};

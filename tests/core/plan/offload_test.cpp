@@ -134,8 +134,8 @@ TEST(Offload, DrivesHoldStatesAndAreReadAndWrittenOnce) {
 TEST(Offload, ActivationsLeaveAndComeBackAndNothingIsLost) {
   // zb-h1 runs its input gradients, which bring them back, when 1F1B does.
   using spec::Schedule;
-  for (const auto& [pp, schedule] : {std::pair(1, Schedule::one_f_one_b), std::pair(2, Schedule::one_f_one_b),
-                                     std::pair(2, Schedule::zb_h1)}) {
+  for (const auto& [pp, schedule] :
+       {std::pair(1, Schedule::one_f_one_b), std::pair(2, Schedule::one_f_one_b), std::pair(2, Schedule::zb_h1)}) {
     const spec::Job j = toy::job({.pp = pp, .microbatches = 3, .schedule = schedule},
                                  [](spec::Job& j) { j.strategy.offload.activations = true; });
     const plan::Context c(j);
@@ -183,7 +183,8 @@ TEST(Offload, MemoryReturnsInEveryCombination) {
             j.strategy.schedule = schedule;
             if (schedule != Schedule::one_f_one_b) j.strategy.pp = 2;
             const plan::Plan p = plan::build(j);
-            for (const plan::Role& role : p.roles) EXPECT_EQ(left(p, role), 0) << dp << ' ' << zero << ' ' << activations;
+            for (const plan::Role& role : p.roles)
+              EXPECT_EQ(left(p, role), 0) << dp << ' ' << zero << ' ' << activations;
           }
         }
       }

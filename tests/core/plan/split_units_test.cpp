@@ -1,5 +1,5 @@
-// tests/core/plan/split_units_test.cpp -- zero 2 and 3 where weight gradients run apart or the pipeline is fed from both
-// ends: the pass of the inputs gathers, that of the weights scatters. SPDX-License-Identifier: Apache-2.0
+// tests/core/plan/split_units_test.cpp -- zero 2 and 3 where weight gradients run apart or the pipeline is fed from
+// both ends: the pass of the inputs gathers, that of the weights scatters. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,7 +46,9 @@ std::int64_t root(const spec::Job& j, const Role& role) {
   return sum;
 }
 
-bool ends_with(const Plan& p, const Call& call, const char* what) { return p.segments[call.segment].name.ends_with(what); }
+bool ends_with(const Plan& p, const Call& call, const char* what) {
+  return p.segments[call.segment].name.ends_with(what);
+}
 
 /// A call's pass of weight gradients reads no parameters, its pass of inputs completes no gradient.
 void expect_passes_apart(const Plan& p) {
@@ -133,22 +135,23 @@ TEST(SplitUnits, HaveArrivedWhenTheirLayerComputesAndAreCompleteWhenTheyAreScatt
       const Plan p = plan::build(job(schedule, 3, 6, {.prefetch = prefetch}, false, 48));
       for (const Role& role : p.roles) {
         walk::HappensBefore order(p);
-        std::map<std::pair<int, bool>, int> gather, weight;  // of a layer: in forwards, in backwards; of a chunk and layer
+        std::map<std::pair<int, bool>, int> gather;  // of a layer, for a forward or not: the latest one
+        std::map<int, int> weight;                   // of a layer: the latest kernel of its weight gradients
         walk::operators(p, role, [&](const Call& call, const Operator& op) {
           const int at = order.issue(op);
           const bool forward = op.phase == plan::Phase::forward;
           if (op.stream == Stream::gather) gather[{op.layer, forward}] = at;
           const std::string& name = p.names[op.name];
           const bool weighs = name.find("weight gradient") != std::string::npos;
-          if (weighs) weight[{op.layer, false}] = at;
+          if (weighs) weight[op.layer] = at;
           if (op.layer < 0) return;
           if (op.stream == Stream::compute && !ends_with(p, call, "of weights")) {
             ASSERT_TRUE(gather.contains({op.layer, forward})) << name;
             EXPECT_TRUE(order.before(gather[{op.layer, forward}], at)) << name << ' ' << prefetch;
           }
           if (name == "gradient reduce-scatter") {
-            ASSERT_TRUE(weight.contains({op.layer, false}));
-            EXPECT_TRUE(order.before(weight[{op.layer, false}], at)) << prefetch;
+            ASSERT_TRUE(weight.contains(op.layer));
+            EXPECT_TRUE(order.before(weight[op.layer], at)) << prefetch;
           }
         });
       }
@@ -157,8 +160,8 @@ TEST(SplitUnits, HaveArrivedWhenTheirLayerComputesAndAreCompleteWhenTheyAreScatt
 }
 
 TEST(SplitUnits, AreNotHeldByPassesOfWeights) {
-  // Gathered are the roots, from the first forward on, and, with one ahead, two blocks; where a pass of weights begins
-  // and where it ends, the roots alone, or what is on its way to the pass behind it: nothing, for each asks for its own.
+  // Gathered are the roots, from the first forward on, and, with one ahead, two blocks; the roots alone where a pass of
+  // weights begins, for each pass asks for its own blocks.
   for (const Schedule schedule : kSplit) {
     const spec::Job j = job(schedule, 3, 6);
     const plan::Context c(j);

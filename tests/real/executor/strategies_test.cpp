@@ -284,34 +284,35 @@ TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
       j.framework.gradient_bucket = base::Bytes(1000);
     };
   };
-  const auto experts_of = [&](auto change) {
-    return [=](spec::Job& j) { experts(2, 1)(j), change(j); };
-  };
+  const auto experts_of = [&](auto change) { return [=](spec::Job& j) { experts(2, 1)(j), change(j); }; };
   const auto batch_of_16 = [&](auto change) {  // 4 microbatches of 4 replicas
     return [=](spec::Job& j) { change(j), j.training.global_batch = 16; };
   };
-  expect_the_same({tiny::llama(8), tiny::gpt(8)},
-                  {{"zb-h1, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_h1}, barrier},
-                   {"zb-h1, zero 3", {.pp = 4, .dp = 2, .zero = 3, .schedule = zb_h1}, fsdp({})},
-                   {"zb-h2, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h2}, fsdp({.prefetch = 3})},
-                   {"zb-v, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_v}, copied(false)},
-                   {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, fsdp({.unit = 2})},
-                   {"zb-v, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = zb_v}, fsdp({.prefetch = 0}, 2)},
-                   {"zb-v as torchtitan has it",
-                    {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v},
-                    fsdp({.reshard = false, .sync_each_microbatch = false})},
-                   {"zb-h1, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h1}, copied(true)},
-                   {"zb-v, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, copied(false)},
-                   {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}},
-                   {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe}, fsdp({.unit = 2})},
-                   {"dualpipe, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe}, batch_of_16(fsdp({.prefetch = 8}, 2))},
-                   {"dualpipe, kept",
-                    {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe},
-                    fsdp({.reshard = false, .sync_each_microbatch = false})}});
+  expect_the_same(
+      {tiny::llama(8), tiny::gpt(8)},
+      {{"zb-h1, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_h1}, barrier},
+       {"zb-h1, zero 3", {.pp = 4, .dp = 2, .zero = 3, .schedule = zb_h1}, fsdp({})},
+       {"zb-h2, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h2}, fsdp({.prefetch = 3})},
+       {"zb-v, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_v}, copied(false)},
+       {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, fsdp({.unit = 2})},
+       {"zb-v, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = zb_v}, fsdp({.prefetch = 0}, 2)},
+       {"zb-v as torchtitan has it",
+        {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v},
+        fsdp({.reshard = false, .sync_each_microbatch = false})},
+       {"zb-h1, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h1}, copied(true)},
+       {"zb-v, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, copied(false)},
+       {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}},
+       {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe}, fsdp({.unit = 2})},
+       {"dualpipe, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe}, batch_of_16(fsdp({.prefetch = 8}, 2))},
+       {"dualpipe, kept",
+        {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe},
+        fsdp({.reshard = false, .sync_each_microbatch = false})}});
   expect_the_same({tiny::moe(8)},
                   {{"zb-v, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, experts_of(fsdp({}))},
                    {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}, experts(2, 1)},
-                   {"dualpipe, zero 3", {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe}, batch_of_16(experts_of(fsdp({.prefetch = 8})))}});
+                   {"dualpipe, zero 3",
+                    {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe},
+                    batch_of_16(experts_of(fsdp({.prefetch = 8})))}});
 }
 
 /// Where no stage waits for the others, the next step gathers what the optimizer of this one has written: the check of
