@@ -14,6 +14,7 @@
 #include "core/plan/flops.h"
 #include "core/plan/layer_list.h"
 #include "core/plan/low_precision.h"
+#include "core/plan/offload.h"
 #include "core/plan/overlap.h"
 #include "core/plan/passes.h"
 #include "core/plan/receives.h"
@@ -79,13 +80,14 @@ std::int32_t StageBuilder::add(Segment segment) {
 std::int32_t StageBuilder::segment(const Written& w) {
   if (const auto known = written_.find(w); known != written_.end()) return known->second;
   const bool split = w.pass == Pass::input_gradient || w.pass == Pass::weight_gradient;
+  const bool fills_buckets = w.reduces && !c_.scatters_gradients;  // layer by layer, as its gradients come
   if (w.pass == Pass::forward) {
     written_[w] = add(passes_.forward(w.chunk, w.gathers, w.first));
   } else if (w.pass == Pass::overlapped) {
     written_[w] = add(overlap(passes_.forward(w.chunk, w.gathers, w.first),
                               passes_
                                   .backward(w.other_chunk, w.reduces, w.releases,
-                                            w.reduces ? Passes::Weights::at_once : Passes::Weights::late, false)
+                                            fills_buckets ? Passes::Weights::at_once : Passes::Weights::late, false)
                                   .input));
   } else {
     Passes::Backward parts = passes_.backward(
@@ -96,8 +98,7 @@ std::int32_t StageBuilder::segment(const Written& w) {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, -1, false, w.reduces, w.releases, false}] =
-          add(std::move(parts.weights));
+      written_[{Pass::weight_gradient, w.chunk, -1, false, w.reduces, false, false}] = add(std::move(parts.weights));
     }
   }
   return written_[w];
@@ -123,7 +124,7 @@ void StageBuilder::run_slots(Role& role) {
   const bool ends = reduces || keeps || (c_.scatters_gradients && !syncs);
   const bool casts = spec::bytes_of(c_.dtype) < 2 && keeps_casts(c_);                          // weights, once a step
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
-  std::vector<int> forwarded(chunks_.size()), completed(chunks_.size());
+  std::vector<int> forwarded(chunks_.size()), returned(chunks_.size()), completed(chunks_.size());
   for (const Slot& slot : slots_) {
     if (of_vocabulary(slot.pass)) {
       call_vocabulary(role, slot, gathers, reduces);
@@ -131,16 +132,19 @@ void StageBuilder::run_slots(Role& role) {
     }
     const bool overlapped = slot.pass == Pass::overlapped;
     const bool forwards = slot.pass == Pass::forward || overlapped;
+    const bool returns = slot.pass != Pass::forward && slot.pass != Pass::weight_gradient;
     const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
+    const int back = overlapped ? slot.other_chunk : slot.chunk;
     const bool first = forwards && forwarded[slot.chunk]++ == 0;
-    const bool last = completes && ++completed[overlapped ? slot.other_chunk : slot.chunk] == passes;
+    const bool last_returns = returns && ++returned[back] == passes;
+    const bool last = completes && ++completed[back] == passes;
     const bool meets_vocabulary =
         c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last);
     const std::int32_t called =
         segment({slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-                 completes && (syncs || (last && ends)), slot.pass != Pass::forward && (!keeps || last),
+                 (slot.pass != Pass::forward && syncs) || (last && ends), returns && (!keeps || last_returns),
                  (first && (gathers || keeps || casts || c_.spread_vocab)) ||
-                     (offloads && syncs && completes && completed[slot.chunk] > 1),
+                     (offloads && syncs && completes && completed[back] > 1),
                  meets_vocabulary && slot.microbatch % 2 == 1});
     role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other,
                           static_cast<std::int16_t>(slot.other_chunk)});
@@ -202,8 +206,9 @@ Role StageBuilder::build() {
   if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
-  if (c_.rolling) {  // the next one begins; nothing but this wait is between it and weights that are still gathered
+  if (c_.rolling) {  // the next one begins; nothing but these waits is between it and weights that are on their way
     if (gathers_at_end(c_)) end.join(Stream::dp);
+    await_updates(c_, end);
     begin_step(c_, end, zeroed);
   }
   end_storage(c_, end, checkpoint);

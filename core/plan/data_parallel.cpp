@@ -25,8 +25,8 @@ bool has_buckets(const Context& c, int stage, int chunk) {
 }
 
 std::int64_t late_table(const Context& c) {
-  const bool late = c.model.tied_embeddings && c.placement.crossing() && c.overlap_grad_reduce && !c.strategy.lora;
-  return late ? c.vocab * c.hidden : 0;
+  const bool shared = c.model.tied_embeddings && c.placement.crossing() && !c.strategy.lora;
+  return shared && (c.overlap_grad_reduce || c.scatters_gradients) ? c.vocab * c.hidden : 0;
 }
 
 int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {

@@ -164,6 +164,15 @@ void updated_to_host(const Context& c, SegmentBuilder& out, std::int64_t owned) 
   out.beside(RatedCopy{bytes, rates.write}, "write parameters", Stream::storage, {Stream::to_host});
 }
 
+void await_updates(const Context& c, SegmentBuilder& out) {
+  if (offload(c).updates_on_host()) {
+    out.join(Stream::cpu);
+    out.join(Stream::to_device);
+  }
+  if (offload(c).fetches_parameters()) out.join(Stream::to_host);
+  if (offload(c).uses_nvme()) out.join(Stream::storage);
+}
+
 void hold_on_host(const Context& c, const Held& held, Role& role) {
   const std::int64_t share = optimizer_share(c, held).total();
   if (offload(c).updates_on_host()) {

@@ -48,6 +48,9 @@ void update_on_host(const Context&, SegmentBuilder&, std::int64_t owned);
 /// An update on the GPU of parameters that are kept on the host.
 void updated_to_host(const Context&, SegmentBuilder&, std::int64_t owned);
 
+/// The next compute operator waits until all weights are where the next step looks for them.
+void await_updates(const Context&, SegmentBuilder&);
+
 /// Fills Role::host_bytes and nvme_bytes for `held` parameters: pinned copies, buffers of what is on drives.
 void hold_on_host(const Context&, const Held& held, Role& role);
 

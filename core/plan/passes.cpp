@@ -111,9 +111,9 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
   if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
   if (when == Weights::late) out.delay_weights(&weights);
   edges_.finish_sends(out);
-  out.adds_gradients = adds;
+  weights.adds_gradients = out.adds_gradients = adds;
   BackwardOffload activations(c_, out, chunk);
-  BackwardUnits units(c_, out, chunk, reduces, releases);
+  BackwardUnits units(c_, out, split ? weights : out, chunk, reduces, releases);
   if (c_.scatters_gradients) reduces = false;
   GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
   if (chunk.last) {
@@ -134,6 +134,7 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
     write_layer(out, recompute_of(c_, chunk.index_in_stage + i), true);
     if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
+    if (i > 0 || when != Weights::late) units.complete(i);
     if (reduces) buckets.add(layer_parameters(c_, layer));
   }
   if (chunk.first) {
@@ -146,6 +147,10 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();
+  if (chunk.layers > 0 && when == Weights::late) {
+    out.layer = static_cast<std::int16_t>(chunk.first_layer);
+    units.complete(0);
+  }
   if (reduces) buckets.flush();
   units.finish();
   return {out.finish(), weights.finish()};

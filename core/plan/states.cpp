@@ -25,6 +25,24 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   return parameters * c.element;
 }
 
+/// Of `all` parameters under zero 2 and 3: gradients that no reduction has taken yet.
+template <class Hold>
+void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chunk>& chunks, Hold hold) {
+  // Not scattered before the last microbatch, whole gradients stay for the sum.
+  if (!c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1) {
+    return hold(Category::gradients, all * c.gradient_element);
+  }
+  for (const Chunk& chunk : chunks) {  // a table to whose gradient two chunks add
+    if (chunk.first) hold(Category::gradients, late_table(c) * c.gradient_element);
+  }
+  if (c.fully_sharded && !c.job.framework.bucketed_units) return;
+  // Buckets on their way: one, or two in turns where compute goes on beside the reduction.
+  const std::int64_t bucket = bucket_elements(c, c.job.framework.gradient_bucket, 1);
+  const std::int64_t most = all * c.gradient_element;
+  const std::int64_t one = bucket == 0 ? most : std::min(bucket, most);
+  hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);
+}
+
 }  // namespace
 
 bool has_placeholders(const Context& c) {
@@ -60,16 +78,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   }
   // A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was reduced in.
   if (!offload.updates_on_host()) hold(Category::gradients, share * (masters ? 4 : c.gradient_element));
-  // Not scattered before the last microbatch, whole gradients stay for the sum.
-  if (!c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1) {
-    hold(Category::gradients, all * c.gradient_element);
-  } else if (!c.fully_sharded || c.job.framework.bucketed_units) {
-    // Buckets on their way: one, or two in turns where compute goes on beside the reduction.
-    const std::int64_t bucket = bucket_elements(c, c.job.framework.gradient_bucket, 1);
-    const std::int64_t most = all * c.gradient_element;
-    const std::int64_t one = bucket == 0 ? most : std::min(bucket, most);
-    hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);
-  }
+  hold_unscattered(c, all, chunks, hold);
 }
 
 }  // namespace plan

@@ -116,8 +116,9 @@ ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& c
   if (!c.fully_sharded) return;
   const Phase phase = out.phase;
   out.phase = Phase::forward;
-  if (gathers_kept) gathers_.start(cut_.root(), kRoot, -1, false);
-  for (int unit = 0; unit < std::min(ahead(c), cut_.count()); ++unit) start(unit, false);
+  const bool behind_optimizer = gathers_kept && c.rolling;  // of the step before
+  if (gathers_kept) gathers_.start(cut_.root(), kRoot, -1, behind_optimizer);
+  for (int unit = 0; unit < std::min(ahead(c), cut_.count()); ++unit) start(unit, behind_optimizer);
   if (gathers_kept && chunk.first) gathers_.arrive(cut_.root(), kRoot);
   out.phase = phase;
 }
@@ -147,14 +148,15 @@ void ForwardUnits::head() {
   if (c_.fully_sharded && gathers_kept_ && !chunk_.first) gathers_.arrive(cut_.root(), kRoot);
 }
 
-BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, const Chunk& chunk, bool reduces,
-                             bool releases_kept)
+BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuilder& weights, const Chunk& chunk,
+                             bool reduces, bool releases_kept)
     : c_(c),
       out_(out),
+      weights_(weights),
       chunk_(chunk),
       cut_(c, chunk),
       gathers_(c, out),
-      buckets_(c, out),
+      buckets_(c, weights),
       reduces_(reduces),
       releases_kept_(releases_kept),
       bucketed_(!c.fully_sharded || c.job.framework.bucketed_units) {
@@ -162,7 +164,7 @@ BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, const Chunk&
   if (c.fully_sharded) {
     for (int i = 0; i < std::min(ahead(c), cut_.count()); ++i) start(cut_.count() - 1 - i, false);
   }
-  hold_gradients(cut_.root());
+  hold_gradients(root_gradients());
 }
 
 bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kept(unit); }
@@ -171,11 +173,27 @@ void BackwardUnits::start(int unit, bool behind_compute) {
   if (unit >= 0 && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
 }
 
+/// A chunk without layers has no input gradient to go first (passes.cpp).
+SegmentBuilder& BackwardUnits::makes_gradients() { return chunk_.layers > 0 ? weights_ : out_; }
+
 /// Gradients live from their making to their copy into the reduction, unless they stay for the sum (states.h).
 void BackwardUnits::hold_gradients(const Held& held) {
   if (c_.strategy.fsdp.sync_each_microbatch || c_.microbatches == 1) {
-    out_.take(Category::gradients, held.total() * made());
+    makes_gradients().take(Category::gradients, held.total() * made());
   }
+}
+
+/// Behind the latest operator, which is one of the inputs' pass where that has made them all and no copy follows.
+void BackwardUnits::release_gradients(const Held& held) {
+  SegmentBuilder& pen = weights_.empty() ? out_ : weights_;
+  pen.give(Category::gradients, held.total() * made());
+}
+
+/// Of the ends of the model that the chunk holds, but for a table that waits for another chunk's (states.h).
+Held BackwardUnits::root_gradients() const {
+  Held root = cut_.root();
+  if (chunk_.first) root.dense -= late_table(c_);
+  return root;
 }
 
 void BackwardUnits::enter(int layer) {
@@ -192,7 +210,10 @@ void BackwardUnits::leave(int layer) {
   if (!c_.scatters_gradients || !cut_.opens(layer)) return;
   const int unit = cut_.of(layer);
   if (c_.fully_sharded && (!cut_.kept(unit) || releases_kept_)) gathers_.release(cut_.held(unit));
-  reduce(cut_.held(unit));
+}
+
+void BackwardUnits::complete(int layer) {
+  if (c_.scatters_gradients && cut_.opens(layer)) reduce(cut_.held(cut_.of(layer)));
 }
 
 void BackwardUnits::head() {
@@ -201,37 +222,39 @@ void BackwardUnits::head() {
 
 void BackwardUnits::finish() {
   if (!c_.scatters_gradients) return;
-  out_.phase = Phase::backward;
-  out_.layer = -1;
+  out_.phase = weights_.phase = Phase::backward;
+  out_.layer = weights_.layer = -1;
   if (c_.fully_sharded && releases_kept_) gathers_.release(cut_.root());
   if (!bucketed_) {
-    reduce(cut_.root());
+    reduce(root_gradients());
   } else if (chunk_.first) {
-    reduce({embedding_parameters(c_), 0});
+    reduce({embedding_parameters(c_) - late_table(c_), 0});
   }
   if (reduces_) buckets_.flush();
   let_go();
 }
 
 void BackwardUnits::let_go() {
-  out_.give(Category::communication, in_flight_);
+  weights_.give(Category::communication, in_flight_);
   in_flight_ = 0;
 }
 
 void BackwardUnits::reduce(const Held& held) {
   if (!reduces_ || held.total() == 0) return;
+  weights_.phase = Phase::backward;
+  weights_.layer = out_.layer;
   if (!bucketed_) {  // one reduction flies while the next unit computes
     let_go();
-    out_.join(Stream::dp);
-    if (c_.strategy.offload.updates_on_host()) out_.join(Stream::to_host);
+    weights_.join(Stream::dp);
+    if (c_.strategy.offload.updates_on_host()) weights_.join(Stream::to_host);
   }
   const bool copies = !c_.fused_accumulation;
   const bool resident = !c_.strategy.fsdp.sync_each_microbatch && c_.microbatches > 1;
   const std::int64_t buffer = held.total() * c_.gradient_element;
   if (copies) {
-    if (!bucketed_) out_.take(Category::communication, buffer);
+    if (!bucketed_) weights_.take(Category::communication, buffer);
     const std::int64_t read = held.total() * (resident ? c_.gradient_element : c_.element);
-    out_.compute(MemoryBound{MemoryBound::Kind::copy, read, buffer, 1}, "unit gradient copy-in", 1);
+    weights_.compute(MemoryBound{MemoryBound::Kind::copy, read, buffer, 1}, "unit gradient copy-in", 1);
     if (!bucketed_) in_flight_ = buffer;
   }
   if (bucketed_) {
@@ -239,7 +262,7 @@ void BackwardUnits::reduce(const Held& held) {
   } else {
     buckets_.send_whole(held);
   }
-  if (!resident) out_.give(Category::gradients, held.total() * made());
+  if (!resident) release_gradients(held);
 }
 
 }  // namespace plan

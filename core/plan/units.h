@@ -5,9 +5,12 @@
 // reaches a unit it waits for the unit's gather, copies the buffer out (where the framework does) and asks for the
 // unit `prefetch` further on, so that one flies while the other computes: PyTorch's fully_shard with one unit ahead.
 // Gathers and reductions of a group share one communicator, hence wait for one another in issue order.
+// Where weight gradients run apart, the pass of the inputs gathers and releases, for it alone reads parameters, and the
+// pass of the weights holds their gradients and scatters them.
 // Frozen weights beside adapters travel with their unit in the format they are kept in (bitsandbytes' packed int8 and
 // nf4 under FSDP, too) and have no gradients: what is scattered is the adapters' alone.
-// Leaves out: casting the rank's own shard before a gather and adding to its gradient (1/n of a unit's bytes).
+// Leaves out: casting the rank's own shard before a gather and adding to its gradient (1/n of a unit's bytes); that
+// gradients of norms, which the pass of the inputs makes, live until that of the weights scatters them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -81,26 +84,31 @@ class ForwardUnits {
   bool gathers_kept_;
 };
 
-/// Around the layers of a backward. Without effect below zero 2. `reduces`: gradients are scattered in this one;
-/// `releases_kept`: units that stayed gathered go.
+/// Around the layers of a backward, with `weights` the pen of weight gradients that run apart, or the same one. Without
+/// effect below zero 2. `reduces`: gradients are scattered in this one; `releases_kept`: units that stayed gathered go.
 class BackwardUnits {
  public:
-  BackwardUnits(const Context&, SegmentBuilder&, const Chunk&, bool reduces, bool releases_kept);
+  BackwardUnits(const Context&, SegmentBuilder&, SegmentBuilder& weights, const Chunk&, bool reduces,
+                bool releases_kept);
   void enter(int layer_of_chunk);
-  void leave(int layer_of_chunk);
-  void head();    // the head's gradients are there
-  void finish();  // so are the embedding's
+  void leave(int layer_of_chunk);     // the layer's parameters are not read again
+  void complete(int layer_of_chunk);  // its gradients are there
+  void head();                        // so are the head's
+  void finish();                      // and the embedding's
 
  private:
   bool needs(int unit) const;
   void start(int unit, bool behind_compute);
   void hold_gradients(const Held&);
+  SegmentBuilder& makes_gradients();
   void reduce(const Held&);
+  void release_gradients(const Held&);
   void let_go();  // of the buffer of the reduction before
+  Held root_gradients() const;
   std::int64_t made() const { return c_.fused_accumulation ? c_.gradient_element : c_.element; }
 
   const Context& c_;
-  SegmentBuilder& out_;
+  SegmentBuilder &out_, &weights_;
   const Chunk& chunk_;
   UnitCut cut_;
   Gathers gathers_;

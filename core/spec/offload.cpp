@@ -33,10 +33,9 @@ std::vector<base::Fault> offload_faults(const Job& job) {
          o.fetches_parameters() ? optimizer : parameters,
          "the optimizer of torch updates its shards where they are, so both leave the GPU or none",
          "write offload: {optimizer: cpu, parameters: cpu}");
-  refuse(
-      s.zero_bubble() || s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream, "strategy.offload",
-      "offloading in a schedule with weight gradients apart, two copies or no flush is not supported by this version",
-      "write schedule: 1f1b or interleaved");
+  refuse(s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream, "strategy.offload",
+         "offloading in a schedule with two copies of the model or without a flush is not supported by this version",
+         "write another schedule");
   refuse(o.updates_on_host() && job.training.optimizer == Optimizer::adamw8bit, optimizer,
          "8-bit states are updated on the GPU alone", "write training.optimizer: adamw");
   const Node& node = job.cluster.node;

@@ -71,11 +71,12 @@ void Executor::release_units(const plan::Call& call, const plan::Segment& segmen
   for (const plan::MemoryChange& change : segment.memory) {
     if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0)
       continue;
-    const std::int16_t layer = segment.operators[at].layer;
+    const Site site = site_of(call, segment.operators[at]);
     auto unit = rank_.gathered.end();
     for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {
-      if (i->first.first != call.chunk || i->second.bytes != -change.bytes) continue;
-      if (unit == rank_.gathered.end() || i->first.second <= layer) unit = i;  // the nearest at or before this layer
+      if (i->first.first != site.chunk || i->second.bytes != -change.bytes) continue;
+      const bool before = i->first.second <= site.layer;
+      if (unit == rank_.gathered.end() || before) unit = i;  // the nearest at or before this layer
     }
     if (unit == rank_.gathered.end()) throw std::logic_error("the Plan releases parameters that it did not gather");
     for (Parameter* p : unit->second.parameters) p->weight = {};

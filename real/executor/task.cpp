@@ -20,12 +20,12 @@ std::int32_t microbatch_of(const RankState& rank, const plan::Operator& op) {
   return op.stream == plan::Stream::recv_prev ? rank.stash.next_received() : rank.stash.next_forward();
 }
 
+}  // namespace
+
 Site site_of(const plan::Call& call, const plan::Operator& op) {
   const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
   return other ? Site{call.other_chunk, call.other, op.layer} : Site{call.chunk, call.microbatch, op.layer};
 }
-
-}  // namespace
 
 /// A core that is computed again for its own backward leaves its result to the projection behind it. By operators, a
 /// part of a layer's outputs is made again beside the rest.

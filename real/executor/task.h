@@ -103,6 +103,9 @@ class Task {
   std::string_view made_stream_name() const { return streams_apart() ? "stream again" : "stream"; }
 };
 
+/// The microbatch, chunk and layer that an operator belongs to.
+Site site_of(const plan::Call&, const plan::Operator&);
+
 /// Whether the backward makes this value of a forward again, so that it need not be kept.
 bool made_again(const RankState&, const Site&, std::string_view name, const Value&);
 

@@ -73,6 +73,8 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   EXPECT_LT(time("hsdp"), time("fsdp"));
   EXPECT_GT(memory("hsdp"), memory("fsdp"));
   EXPECT_GT(time("fsdp-no-prefetch"), time("fsdp"));
+  EXPECT_LT(time("pp4-zb-v-fsdp"), time("fsdp"));
+  EXPECT_LT(memory("pp4-zb-v-fsdp"), memory("pp4-zb-v"));
 
   EXPECT_NEAR(bubble("pp4-layer-split"), 0.67, 0.05);
   // Later stages gather parameters while they wait for their first input: that part of 3/19 is exposed communication.

@@ -42,10 +42,16 @@ void has_left(Task& task, Parameter& p) {
   if (task.c.scatters_gradients && !p.reduced_apart) p.gradient = {};
 }
 
+/// Zero, where it has left already: a norm's, which the pass of the inputs makes, goes with the weight gradients of an
+/// earlier microbatch that run behind it.
+Tensor gradient_of(Task& task, Parameter& p) {
+  return p.final_gradient() ? task.read(p.final_gradient(), p.name) : task.gradient(p);
+}
+
 void gradients_to_host(Task& task) {
   const bool joins = joins_sum(task);
   for (Parameter* p : leaving(task)) {
-    const Tensor gradient = task.read(p->final_gradient(), p->name);
+    const Tensor gradient = gradient_of(task, *p);
     if (!joins) norm_as_it_leaves(task, *p, gradient);
     const Tensor host = task.backend.to_host(gradient);
     task.set(joins ? p->arrived : p->host_gradient, host);
@@ -72,7 +78,7 @@ void sum_to_device(Task& task) {
 
 void add_to_sum(Task& task) {
   for (Parameter* p : *task.rank.summed) {
-    task.backend.add(task.read(p->final_gradient(), p->name), task.write(p->arrived, p->name));
+    task.backend.add(gradient_of(task, *p), task.write(p->arrived, p->name));
     has_left(task, *p);
   }
 }

@@ -162,10 +162,10 @@ TEST_F(Messages, AKeyOfOursIsNoKeyOfAHuggingFaceConfig) {
 
 TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(
-      small_.message(job("zero: 3, pp: 2, schedule: zb-h1")),
-      "job.yaml:4:38: error: strategy.schedule: a schedule with weight gradients apart, two copies or no flush under "
-      "zero 2 and 3 is not supported by this version\n"
-      "  mend: write schedule: 1f1b or interleaved, or zero: 1");
+      small_.message(job("zero: 3, pp: 2, schedule: pipedream")),
+      "job.yaml:4:38: error: strategy.schedule: a pipeline without a flush under zero 2 and 3, whose shards are of one "
+      "version of the weights, is not supported by this version\n"
+      "  mend: write another schedule, or zero: 1");
 }
 
 TEST_F(Messages, AMixedClusterNamesTheFabricThatJoinsItAndCountsItsOwnNodes) {

@@ -11,6 +11,7 @@ namespace {
 
 using Change = std::function<void(spec::Job&)>;
 using Kind = spec::Recompute::Kind;
+using spec::Schedule;
 
 struct Case {
   const char* name;
@@ -44,6 +45,13 @@ Change recompute(Kind kind) {
   return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
 }
 
+/// Zero-bubble schedules do without the norm of all gradients unless told.
+void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
+
+Change barrier_and(Kind kind) {
+  return [kind](spec::Job& j) { barrier(j), recompute(kind)(j); };
+}
+
 constexpr spec::Offload kActivations{.activations = true};
 constexpr spec::Offload kOptimizer{.optimizer = spec::Offload::To::cpu};
 constexpr spec::Offload kParameters{.parameters = spec::Offload::To::cpu};
@@ -57,7 +65,10 @@ TEST(Offload, ActivationsComeBackForTheirBackward) {
                                 {"by operators", {.tp = 2, .sp = true}, recompute(Kind::selective_ops)},
                                 {"zero 3", {.tp = 2, .dp = 2, .zero = 3}},
                                 {"1f1b", {.pp = 2}},
-                                {"interleaved", {.pp = 2, .vpp = 2}}};
+                                {"interleaved", {.pp = 2, .vpp = 2}},
+                                {"zb-h1", {.pp = 2, .schedule = Schedule::zb_h1}, barrier},
+                                {"zb-h2, full", {.pp = 2, .schedule = Schedule::zb_h2}, barrier_and(Kind::full)},
+                                {"zb-v, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_v}, barrier}};
   for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4), tiny::parallel(1, 4)}) {
     expect_the_same(model, kActivations, cases);
   }
@@ -109,6 +120,54 @@ TEST(Offload, TheHostUpdates) {
                   {{"tied tables", {.pp = 2, .dp = 2, .zero = 1}}, {"zero 2", {.dp = 2, .zero = 2}}});
 }
 
+TEST(Offload, TheHostUpdatesBehindWeightGradientsThatRunApart) {
+  const auto tiles = [](spec::Job& j) {
+    barrier(j);
+    j.strategy.overlap.grad_reduce = true;
+    j.framework.optimizer_tile = base::Bytes(4000);
+  };
+  const auto once = [](spec::Job& j) {
+    barrier(j);
+    j.strategy.fsdp.sync_each_microbatch = false;
+  };
+  using enum Schedule;
+  expect_the_same(tiny::llama(4), kOptimizer,
+                  {{"zb-h1, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = zb_h1}, barrier},
+                   {"zb-h1, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_h1}, tiles},
+                   {"zb-h2, zero 2 alone", {.pp = 2, .zero = 2, .schedule = zb_h2}, barrier},
+                   {"zb-v, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = zb_v}, tiles},
+                   {"zb-v, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, barrier},
+                   {"zb-v, zero 3 by tiles", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, tiles},
+                   {"zb-v, zero 3 reduced once", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, once}});
+  expect_the_same(tiny::gpt(4), kOptimizer,
+                  {{"tied tables of a V", {.pp = 2, .dp = 2, .zero = 1, .schedule = zb_v}, barrier}});
+}
+
+/// Where no stage waits for the others, nothing but events keeps the next step from reading weights that are not back.
+TEST(Offload, TheNextStepOfAStageWaitsForTheHost) {
+  const auto run = [](Schedule schedule, int zero, int dp, const spec::Offload& offload, bool tiles) {
+    spec::Job j = draft(tiny::llama(4), {.pp = 2, .dp = dp, .zero = zero, .schedule = schedule});
+    j.strategy.offload = offload;
+    j.strategy.offload_given = true;
+    j.strategy.optimizer_barrier = false;
+    if (tiles) j.framework.optimizer_tile = base::Bytes(4000);
+    return tiny::run(toy::resolved(j)).losses.size();
+  };
+  for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::zb_v}) {
+    for (const int zero : {1, 2, 3}) {
+      for (const int dp : {1, 2}) {
+        for (const bool tiles : {false, true}) {
+          SCOPED_TRACE(testing::Message() << "zero " << zero << " dp " << dp << " tiles " << tiles);
+          EXPECT_EQ(run(schedule, zero, dp, kOptimizer, tiles), 2u);
+          if (zero < 3) continue;
+          EXPECT_EQ(run(schedule, zero, dp, kParameters, tiles), 2u);
+          EXPECT_EQ(run(schedule, zero, dp, kBoth, tiles), 2u);
+        }
+      }
+    }
+  }
+}
+
 void masters_are_shards(spec::Job& j) { j.framework.fp32_shards = true; }
 void tiles_of_4000(spec::Job& j) { j.framework.optimizer_tile = base::Bytes(4000); }
 
@@ -124,7 +183,9 @@ TEST(Offload, ParametersComeFromTheHostBeforeTheirUse) {
                                 {"kept", {.dp = 2, .zero = 3}, kept},
                                 {"copied out", {.dp = 2, .zero = 3}, copies},
                                 {"full", {.dp = 2, .zero = 3}, recompute(Kind::full)},
-                                {"1f1b", {.pp = 2, .dp = 2, .zero = 3}}};
+                                {"1f1b", {.pp = 2, .dp = 2, .zero = 3}},
+                                {"zb-h1", {.pp = 2, .zero = 3, .schedule = Schedule::zb_h1}, barrier},
+                                {"zb-v", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_v}, barrier}};
   for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4)}) {
     expect_the_same(model, kParameters, cases);
     if (!model.tied_embeddings) expect_the_same(model, kBoth, cases);

@@ -2,6 +2,7 @@
 // steps, norms and every gradient are those of one rank to 1e-10, for a Llama, a GPT and a mixture of experts.
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
+#include <tuple>
 
 #include "tests/real/executor/tiny.h"
 
@@ -17,10 +18,10 @@ struct Case {
   std::function<void(spec::Job&)> change = [](spec::Job&) {};
 };
 
-const tiny::Run& on_one_rank(const spec::Model& model) {
-  static std::map<std::pair<std::string, int>, tiny::Run> runs;
-  const auto [run, fresh] = runs.try_emplace({model.name, model.layers});
-  if (fresh) run->second = tiny::run(toy::resolved(tiny::draft(model, {})));
+const tiny::Run& on_one_rank(const spec::Model& model, std::int64_t global_batch) {
+  static std::map<std::tuple<std::string, int, std::int64_t>, tiny::Run> runs;
+  const auto [run, fresh] = runs.try_emplace({model.name, model.layers, global_batch});
+  if (fresh) run->second = tiny::run(toy::resolved(tiny::draft(model, {}, global_batch)));
   return run->second;
 }
 
@@ -28,7 +29,7 @@ void expect_the_same(const spec::Model& model, const Case& c) {
   SCOPED_TRACE(model.name + ", " + c.name);
   spec::Job job = tiny::draft(model, c.cut);
   c.change(job);
-  EXPECT_LT(tiny::difference(on_one_rank(model), tiny::run(toy::resolved(job))), 1e-10);
+  EXPECT_LT(tiny::difference(on_one_rank(model, job.training.global_batch), tiny::run(toy::resolved(job))), 1e-10);
 }
 
 void expect_the_same(const std::vector<spec::Model>& models, const std::vector<Case>& cases) {
@@ -260,6 +261,68 @@ TEST(Strategies, PipelinesWithTheRest) {
                          {"zero 3", {.pp = 2, .dp = 2, .zero = 3}},
                          {"dualpipe, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe}},
                          {"zb-h1, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_h1}, barrier}});
+}
+
+/// Weight gradients apart, two copies of the model, a V whose first stage has the table of both ends: what a unit
+/// gathers, scatters and lets go of.
+TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
+  using enum Schedule;
+  const auto fsdp = [](spec::Fsdp fsdp, int shard = 0) {
+    return [=](spec::Job& j) {
+      barrier(j);
+      overlap(true, true)(j);
+      j.strategy.fsdp = fsdp;
+      j.strategy.shard = shard;
+    };
+  };
+  const auto copied = [](bool bucketed) {
+    return [=](spec::Job& j) {
+      barrier(j);
+      j.framework.unit_copies = true;
+      j.framework.bucketed_units = bucketed;
+      j.strategy.fused_kernels.grad_accumulation = false;
+      j.framework.gradient_bucket = base::Bytes(1000);
+    };
+  };
+  const auto experts_of = [&](auto change) { return [=](spec::Job& j) { experts(2, 1)(j), change(j); }; };
+  const auto batch_of_16 = [&](auto change) {  // 4 microbatches of 4 replicas
+    return [=](spec::Job& j) { change(j), j.training.global_batch = 16; };
+  };
+  expect_the_same(
+      {tiny::llama(8), tiny::gpt(8)},
+      {{"zb-h1, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_h1}, barrier},
+       {"zb-h1, zero 3", {.pp = 4, .dp = 2, .zero = 3, .schedule = zb_h1}, fsdp({})},
+       {"zb-h2, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h2}, fsdp({.prefetch = 3})},
+       {"zb-v, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_v}, copied(false)},
+       {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, fsdp({.unit = 2})},
+       {"zb-v, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = zb_v}, fsdp({.prefetch = 0}, 2)},
+       {"zb-v as torchtitan has it",
+        {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v},
+        fsdp({.reshard = false, .sync_each_microbatch = false})},
+       {"zb-h1, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_h1}, copied(true)},
+       {"zb-v, copies", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, copied(false)},
+       {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}},
+       {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe}, fsdp({.unit = 2})},
+       {"dualpipe, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe}, batch_of_16(fsdp({.prefetch = 8}, 2))},
+       {"dualpipe, kept",
+        {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe},
+        fsdp({.reshard = false, .sync_each_microbatch = false})}});
+  expect_the_same({tiny::moe(8)},
+                  {{"zb-v, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, experts_of(fsdp({}))},
+                   {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}, experts(2, 1)},
+                   {"dualpipe, zero 3",
+                    {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe},
+                    batch_of_16(experts_of(fsdp({.prefetch = 8})))}});
+}
+
+/// Where no stage waits for the others, the next step gathers what the optimizer of this one has written: the check of
+/// events would tell.
+TEST(Strategies, ShardsAreGatheredBehindTheOptimizerOfTheStepBefore) {
+  for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::zb_v, Schedule::dualpipe}) {
+    spec::Job job = tiny::draft(tiny::llama(4), {.pp = 2, .dp = 2, .zero = 3, .schedule = schedule});
+    job.strategy.optimizer_barrier = false;
+    EXPECT_EQ(tiny::run(toy::resolved(job), 3).losses.size(), 3u);
+  }
 }
 
 TEST(Strategies, ContextParallel) {

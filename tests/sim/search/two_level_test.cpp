@@ -19,7 +19,7 @@ struct Drawn {
 };
 
 /// Strategies of a toy whose layers are long enough that no launch is waited for.
-Drawn draw(std::size_t count, unsigned seed) {
+Drawn draw(std::size_t count, unsigned seed, const spec::SearchSpace& space = {}) {
   Drawn out{toy::draft({.dp = 8}), {}};
   spec::Job& job = out.base;
   job.cluster.nodes = 2;
@@ -36,7 +36,6 @@ Drawn draw(std::size_t count, unsigned seed) {
   job.framework.gradient_bucket = base::GB(0.1);
   job.strategy = spec::Strategy();
   job.strategy.framework = "none";
-  spec::SearchSpace space;
   sim::JobMaker jobs(job, space);
   sim::each_layer_choice(job, space, [&](const spec::SearchPoint& layers) {
     jobs.each_with(layers, [&](const spec::SearchPoint& point, const spec::Job& made) {
@@ -72,6 +71,30 @@ TEST(TwoLevel, AgreesWithEveryOperator) {
   std::sort(errors.begin(), errors.end());
   EXPECT_LE(errors[errors.size() / 2], 0.001);
   EXPECT_LE(errors[errors.size() * 9 / 10], 0.005);
+}
+
+TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
+  // Where two levels cannot tell, the search still leaves out what they say takes too long or too much.
+  spec::SearchSpace space;
+  space[spec::SearchKey::zero] = {2, 3};
+  space[spec::SearchKey::pp] = {2, 4};
+  const Drawn drawn = draw(100, 12, space);
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  int split = 0;
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    const result::Prediction whole = sim::predict(job, sim::Detail::chains).prediction;
+    sim::Draft draft(job, books, prices);
+    EXPECT_FALSE(draft.agrees() && plan::Context(job).scatters_gradients) << whole.job;
+    EXPECT_LE(draft.least_time(), whole.step_time_s * (1 + 1e-9)) << whole.job;
+    const auto bytes = draft.peak_within(std::int64_t{1} << 60);
+    ASSERT_TRUE(bytes.has_value());
+    EXPECT_LE(static_cast<double>(*bytes), static_cast<double>(whole.peak_bytes) * 1.001) << whole.job;
+    split += job.strategy.zero_bubble();
+  }
+  EXPECT_GE(split, 20);
 }
 
 TEST(TwoLevel, WhatDoesNotFitIsToldAtItsMemoryAndNoEarlier) {

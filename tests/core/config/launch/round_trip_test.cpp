@@ -73,7 +73,7 @@ std::vector<Case> cases() {
         {"strategy.zero", {"3", "3", "0"}},
         {"strategy.shard", {"4", "8"}},
         {"strategy.ep", kDegrees},
-        {"strategy.schedule", {"1f1b", "gpipe", "interleaved"}},
+        {"strategy.schedule", {"1f1b", "gpipe", "interleaved", "zb-v"}},
         {"strategy.vpp", {"2", "4"}},
         {"strategy.recompute", {"none", "full", "selective_ops"}},
         {"strategy.compile", kFlags},
