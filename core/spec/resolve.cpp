@@ -129,7 +129,8 @@ void fill_dropout(Job& job, Filler& of_framework) {
   of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
 }
 
-/// Transformer Engine's userbuffers ask for sequence parallel, NVLink, and no experts between the linears.
+/// Transformer Engine's userbuffers ask for sequence parallel, NVLink, no experts between the linears and operands of 8
+/// bits and more.
 void fill_tp_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.overlap.tp) return;
