@@ -79,8 +79,8 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "write offload: {optimizer: cpu, parameters: cpu}"},
       {s.offload.uses_nvme() && job.framework.fp32_shards, "strategy.offload", "masters that are shards on drives",
        "write framework: deepspeed"},
-      {s.offload.optimizer == spec::Offload::To::nvme && !(job.framework.optimizer_tile.si() > 0),
-       "strategy.offload.optimizer", "states on drives that are updated all at once", "write framework: deepspeed"},
+      {s.offload.states_on_drives() && !(job.framework.optimizer_tile.si() > 0), "strategy.offload.optimizer",
+       "states on drives that are updated all at once", "write framework: deepspeed"},
       {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
        "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&
