@@ -23,22 +23,25 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
   const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool narrow = spec::bytes_of(t.precision) < 2;
+  const bool mx = t.precision == spec::Dtype::mxfp8, shards = s.tp > 1 && s.sp;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
-      {t.precision == spec::Dtype::mxfp8 && job.framework.separate_linears, "training.precision",
+      {mx && job.framework.separate_linears, "training.precision",
        "parts of a layer that are multiplied one by one in mxfp8", "write precision: fp8"},
       {t.precision == spec::Dtype::fp8 && t.fp8_recipe != "tensorwise" && t.fp8_recipe != "delayed",
        "training.fp8_recipe", "fp8 with a scale for each row or block", "write fp8_recipe: tensorwise or delayed"},
       {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
        "write fp8_parameters: false"},
-      {narrow && (m.moe || m.mla), "training.precision", "experts and latent attention below 16 bits",
-       "write precision: bf16"},
-      {narrow && s.lora, "training.precision", "low-rank adapters beside matmuls below 16 bits",
-       "write precision: bf16"},
-      {narrow && s.tp > 1 && s.sp, "strategy.sp", "shards of the sequence that are gathered in fp8", "write sp: false"},
+      {narrow && shards && mx, "strategy.sp", "shards of the sequence that are gathered in mxfp8", "write sp: false"},
+      {narrow && shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
+       "write sp: false"},
+      {narrow && shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",
+       "write sp: false"},
+      {narrow && shards && m.parallel_block && m.norms_in_parallel == 1, "strategy.sp",
+       "an input that both branches of a block gather in fp8", "write sp: false"},
       {narrow && s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers, "strategy.overlap.tp",
        "blocks of a row-parallel layer below 16 bits", "write tp: none or wgrad"},
       {narrow && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",

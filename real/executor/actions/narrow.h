@@ -5,18 +5,33 @@
 //
 // Matmuls multiply along the rows of both operands, so most are cast to two layouts: codes [rows, columns] and turned
 // [columns, rows]. Where a framework has a matmul for each part of the outputs, weights and gradients are cast part by
-// part under one scale, one part behind the other in both layouts. SPDX-License-Identifier: Apache-2.0
+// part under one scale, one part behind the other in both layouts.
+//
+// Under sequence parallelism a rank casts its shard by a scale that the group agrees upon; codes are gathered, and
+// turned behind the gather. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real/executor/actions/casts.h"
 #include "real/executor/actions/linear.h"
 
 namespace real {
 
 /// Whether the matmul under way has operands of 8 bits.
 bool is_narrow(const Task&);
+/// Whether those of the operator's layer have, as far as they are the Plan's linear layers.
+bool is_narrow_layer(const Task&);
 
-/// y [tokens, width] = x W^T of a piece of the outputs.
-void narrow_forward(Task&, const Linear&, const Piece&, const Tensor& y);
+/// Names of the codes that a layer multiplies in its forward: this rank's shard of them, and all.
+std::string shard_codes_name(const Linear&);
+std::string input_codes_name(const Linear&);
+/// As many elements as the gradient of the output, and as the input, that a backward's matmul reads.
+Tensor narrow_gradient(Task&, const Linear&);
+Tensor narrow_input(Task&, const Linear&);
+
+/// y [tokens, width] = x W^T of a piece of the outputs; `codes` [tokens, in]: of x.
+void narrow_forward(Task&, const Linear&, const Piece&, const Tensor& codes, const Tensor& y);
+/// Behind the last piece of a forward: lets go what no backward reads.
+void leave_casts(Task&, const Linear&);
 /// dx [tokens, in] = dy W, from a piece of the outputs.
 void narrow_input_gradient(Task&, const Linear&, const Piece&, const Tensor& dx);
 /// dW [width, in] = dy^T x, or added to what is there.

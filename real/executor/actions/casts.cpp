@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/executor/actions/casts.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "core/plan/low_precision.h"
+#include "real/executor/gradients.h"
+
+namespace real {
+namespace {
+
+using kernels::Cast;
+using kernels::Fp8;
+
+bool delayed(const Task& task) { return task.rank.job.training.fp8_recipe == "delayed"; }
+
+Group tensor_group(const Task& task) {
+  const auto& channels = task.rank.plan.channels;
+  const auto found = std::ranges::find_if(channels, [](const plan::Channel& channel) {
+    return channel.kind == plan::Channel::Kind::group && channel.axis == plan::Axis::tp;
+  });
+  if (found == channels.end()) throw std::logic_error("the Plan has no channel of tensor-parallel ranks");
+  return task.rank.place.group(static_cast<int>(found - channels.begin()));
+}
+
+/// That of the step before, which ranks with a shard each agree upon when it is first asked for.
+Tensor magnitude_before(Task& task, Magnitudes& seen, bool scattered) {
+  for (Value* one : {&seen.before, &seen.now}) {
+    if (!*one) task.backend.fill(task.renew(*one, 1, kNumbers), 0);
+  }
+  if (scattered && !seen.agreed) {
+    task.backend.all_reduce(tensor_group(task), Sum::maximum, task.write(seen.before, "largest magnitude"));
+    seen.agreed = true;
+  }
+  return task.read(seen.before, "largest magnitude");
+}
+
+/// Leaves the scale; returns what is to take in the largest magnitude that the casts see, if it is wanted.
+Tensor leave_scale(Task& task, Casts& casts, const Tensor& x, bool scattered) {
+  const Tensor scale = casts.make(" scale", 1, kStatistic);
+  if (delayed(task)) {
+    Magnitudes& seen = task.rank.magnitudes[casts.history()];
+    task.backend.scale_for(casts.format(), magnitude_before(task, seen, scattered), scale);
+    return task.write(seen.now, "largest magnitude");
+  }
+  if (scattered) {
+    task.backend.scale_for(casts.format(), casts.read(" largest"), scale);
+    return {};
+  }
+  const Tensor magnitude = task.backend.allocate(1, kStatistic);
+  task.backend.fill(magnitude, 0);
+  task.backend.largest_magnitude(x, magnitude);
+  task.backend.scale_for(casts.format(), magnitude, scale);
+  return {};
+}
+
+/// x [rows, columns], whose layouts have scales of their own.
+void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts) {
+  const std::int64_t columns = x.count / rows;
+  const auto make = [&](bool wanted, const char* what, std::int64_t count) {
+    return wanted ? casts.make(what, count, kCodes) : Tensor{};
+  };
+  const Tensor codes = make(layouts.codes, " codes", x.count), turned = make(layouts.turned, " turned", x.count);
+  const Tensor scales = make(layouts.codes, " codes scales", kernels::mx_scales(rows, columns));
+  const Tensor turned_scales = make(layouts.turned, " turned scales", kernels::mx_scales(columns, rows));
+  backend.mx_cast({rows, columns}, x, codes, scales, turned, turned_scales);
+}
+
+/// Columns [begin, begin + width) of x as a matrix of their own.
+Tensor columns_of(Task& task, const Tensor& x, std::int64_t rows, std::int64_t begin, std::int64_t width) {
+  const std::int64_t of = x.count / rows;
+  if (width == of) return x;
+  const Tensor out = task.backend.allocate(rows * width);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, of, width), x.part(begin, x.count - begin), out);
+  return out;
+}
+
+}  // namespace
+
+Layouts layouts_of(const Task& task, Operand operand) {
+  const bool weight = operand == Operand::weight;
+  if ((weight ? plan::weight_layouts(task.c) : plan::operand_layouts(task.c)) == 1) return {true, false};
+  const bool kept = weight ? plan::keeps_weight_casts(task.c) : plan::keeps_casts(task.c);
+  if (kept || operand == Operand::gradient) return {true, true};
+  const bool backward = task.op.phase == plan::Phase::backward;
+  return {!backward, backward};
+}
+
+Casts::Casts(Task& task, const std::string& layer, Operand operand)
+    : task_(task), of_weight_(operand == Operand::weight), mx_(task.c.dtype == spec::Dtype::mxfp8) {
+  constexpr std::array<const char*, 3> kNames{" input", " weight", " gradient"};
+  name_ = layer + kNames[static_cast<std::size_t>(operand)];
+  format_ = operand == Operand::gradient && !mx_ ? Fp8::e5m2 : Fp8::e4m3;
+}
+
+Tensor Casts::make(const std::string& what, std::int64_t count, Purpose purpose) {
+  if (!of_weight_) return task_.make(name_ + what, count, purpose);
+  if (purpose.meaning == Meaning::code) purpose = kWeightCodes;
+  return task_.renew(task_.rank.narrow_weights[history() + what], count, purpose);
+}
+
+Tensor Casts::read(const std::string& what) {
+  if (!of_weight_) return task_.read(name_ + what);
+  return task_.read(task_.rank.narrow_weights.at(history() + what), name_ + what);
+}
+
+bool Casts::has(const std::string& what) const {
+  if (!of_weight_) return task_.has(name_ + what);
+  return task_.rank.narrow_weights.contains(history() + what);
+}
+
+void Casts::erase(const std::string& what) {
+  of_weight_ ? void(task_.rank.narrow_weights.erase(history() + what)) : task_.erase(name_ + what);
+}
+
+Narrow Casts::operand(const std::string& layout, std::int64_t begin, std::int64_t count) {
+  return {read(layout).part(begin, count), read(mx_ ? layout + " scales" : " scale"), format_, mx_};
+}
+
+Narrow Casts::with_codes(const Tensor& codes) { return {codes, read(mx_ ? " codes scales" : " scale"), format_, mx_}; }
+
+void cast(Task& task, const std::string& layer, Operand operand, const Tensor& x, std::int64_t rows,
+          const std::vector<std::int64_t>& widths, Layouts layouts, bool scattered) {
+  Casts casts(task, layer, operand);
+  if (casts.mx()) return cast_blocks(casts, task.backend, x, rows, layouts);
+  const std::int64_t columns = x.count / rows;
+  const Tensor magnitude = leave_scale(task, casts, x, scattered), by = casts.read(" scale");
+  const Tensor codes = layouts.codes ? casts.make(scattered ? " shard codes" : " codes", x.count, kCodes) : Tensor{};
+  const Tensor turned = layouts.turned ? casts.make(" turned", x.count, kCodes) : Tensor{};
+  std::int64_t begin = 0;
+  for (const std::int64_t width : widths) {
+    const bool by_rows = casts.of_weight();
+    const Cast shape{casts.format(), by_rows ? width : rows, by_rows ? columns : width};
+    const std::int64_t from = begin * (by_rows ? columns : rows), count = shape.rows * shape.columns;
+    const Tensor part = by_rows ? x.part(from, count) : columns_of(task, x, rows, begin, width);
+    task.backend.cast(shape, part, by, codes ? codes.part(from, count) : codes,
+                      turned ? turned.part(from, count) : turned, magnitude);
+    begin += width;
+  }
+}
+
+void find_largest(Task& task, const std::string& layer, Operand operand, const Tensor& shard) {
+  const Tensor magnitude = Casts(task, layer, operand).make(" largest", 1, kStatistic);
+  task.backend.fill(magnitude, 0);
+  task.backend.largest_magnitude(shard, magnitude);
+}
+
+void agree_on_largest(Task& task, const std::string& layer, Operand operand) {
+  Casts casts(task, layer, operand);
+  const Tensor own = casts.read(" largest"), all = casts.make(" largest", 1, kStatistic);
+  task.backend.copy(own, all);
+  task.backend.all_reduce(task.group(), Sum::maximum, all);
+}
+
+void gather_codes(Task& task, const std::string& layer, Operand operand) {
+  Casts casts(task, layer, operand);
+  const Tensor shard = casts.read(" shard codes"), whole = casts.make(" codes", shard.count * task.c.tp, kCodes);
+  expect_bytes(task, whole.count, 1);
+  task.backend.all_gather(task.group(), shard, whole);
+}
+
+void turn_codes(Task& task, const std::string& layer, Operand operand, std::int64_t rows) {
+  Casts casts(task, layer, operand);
+  const Tensor codes = casts.read(" codes");
+  task.backend.turn(rows, codes.count / rows, codes, casts.make(" turned", codes.count, kCodes));
+}
+
+}  // namespace real
