@@ -49,4 +49,8 @@ void CpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const 
   matmul(scaled, a.codes, b.codes, c);
 }
 
+void CpuBackend::narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) {
+  for (const auto& [matmul, a, b, c] : experts) narrow_matmul(matmul, a, b, c, promotes);
+}
+
 }  // namespace real

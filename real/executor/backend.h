@@ -50,6 +50,13 @@ struct Narrow {
   bool blocks = false;
 };
 
+/// c = a b of matrices in fp8.
+struct NarrowMatmul {
+  kernels::Matmul matmul;
+  Narrow a, b;
+  Tensor c;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -121,6 +128,8 @@ class Backend {
   /// they are made.
   virtual void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c,
                              bool promotes) = 0;
+  /// One for each expert.
+  virtual void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) = 0;
 
   // Both ends of the model.
   virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,

@@ -116,6 +116,7 @@ class GpuBackend final : public Backend {
   void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
                const Tensor& turned_scales) override;
   void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+  void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,

@@ -60,4 +60,9 @@ void GpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const 
   });
 }
 
+void GpuBackend::narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) {
+  if (!experts.empty()) experts_one_by_one_.insert("cuBLAS has no grouped matmul for operands in fp8");
+  for (const auto& [matmul, a, b, c] : experts) narrow_matmul(matmul, a, b, c, promotes);
+}
+
 }  // namespace real

@@ -1,4 +1,4 @@
-// tests/real/executor/fp8_model.h -- a Llama's step with matmuls in fp8, forward and backward straight from the
+// tests/real/executor/fp8_model.h -- a step with matmuls in fp8, forward and backward straight from the
 // formulas: numbers on a tape, no kernel, Plan or executor, and a rounding of its own. What the executor's gradients
 // are checked against, for those of a quantised model are no derivatives.
 // SPDX-License-Identifier: Apache-2.0
@@ -12,12 +12,14 @@
 
 namespace fp8_model {
 
-using Magnitudes = std::map<std::string, double>;  // by operand: "0 qkv input"
+using Magnitudes = std::map<std::string, double>;  // by operand and part: "0 qkv input 0"
 
 struct Recipe {
   int first_wide = 0, last_wide = 0;  // layers that stay in 16 bits
   /// Delayed scaling: the largest magnitudes of the step before; 0 where nothing was seen. None: each tensor's own.
   std::optional<Magnitudes> before = {};
+  int tp = 1;           // tensor-parallel ranks, each of which scales its part of a tensor
+  bool shards = false;  // sequence parallel: also of what no rank gathers
   bool blocks = false;  // mxfp8: a power of two for every 32 numbers along what a matmul sums
 };
 
@@ -27,7 +29,8 @@ struct Step {
   Magnitudes largest;  // of all sequences
 };
 
-/// Each sequence is a microbatch of its own. REQUIRES: RMSNorm, rotary embedding, SwiGLU, no biases, a head of its own.
+/// Each sequence is a microbatch of its own. REQUIRES: RMSNorm, rotary embedding, SwiGLU, no biases, a head of its own;
+/// latent attention, experts and adapters as the model and the parameters have them.
 Step step(const spec::Model&, const reference_model::Parameters&,
           const std::vector<std::vector<std::int32_t>>& sequences, const Recipe&);
 
