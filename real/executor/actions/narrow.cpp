@@ -139,7 +139,7 @@ void narrow_weight_gradient(Task& task, const Linear& l, const Piece& piece, con
 void cast_behind_norm(Task& task, const std::string& norm) {
   if (!is_narrow_layer(task)) return;
   for (const Linear& l : linears()) {
-    if (l.input(task) != norm) continue;
+    if (l.input(task) != norm || task.find_parameter(l.weight(task)) == nullptr) continue;
     if (!has_operator(task, l.name + " weight cast") || has_operator(task, l.name + " input cast")) continue;
     cast_shard_or_all(task, l, {true, false});
   }

@@ -2,61 +2,11 @@
 // operands by the same scales, whatever casts a framework's Plan has, and training learns.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/low_precision.h"
-#include "tests/real/executor/fp8_model.h"
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/fp8_jobs.h"
 
 namespace {
 
-using reference_model::Parameters;
-
-template <class Change>
-spec::Job job_of(const char* recipe, const toy::Cut& cut, Change change, std::int64_t global_batch = 4) {
-  spec::Job draft = tiny::draft(tiny::llama(), cut, global_batch);
-  draft.training.precision = spec::Dtype::fp8;
-  draft.training.fp8_recipe = recipe;
-  draft.framework.keeps_casts = true;
-  for (const auto narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8, spec::Dtype::nvfp4}) {
-    draft.cluster.node.gpu.peak[static_cast<int>(narrow)] = base::TFLOPps(2000);
-  }
-  change(draft);
-  return toy::resolved(draft);
-}
-
-spec::Job job_of(const char* recipe, const toy::Cut& cut = {}) {
-  return job_of(recipe, cut, [](spec::Job&) {});
-}
-
-/// The sequences of a step, from 0.
-std::vector<std::vector<std::int32_t>> sequences(const spec::Job& job, std::int64_t step = 0) {
-  std::vector<std::vector<std::int32_t>> out;
-  for (std::int64_t i = 0; i < job.training.global_batch; ++i) {
-    out.push_back(tiny::tokens(job).sequence(step * job.training.global_batch + i, job.training.sequence));
-  }
-  return out;
-}
-
-/// What the parameters are behind `steps` steps of one rank.
-Parameters parameters_behind(const spec::Job& job, int steps) {
-  Parameters out;
-  const auto visit = [&](const real::Executor& executor) {
-    for (const real::Parameter& p : executor.state().parameters.all()) {
-      out[{p.layer, p.name}] = steps == 0 ? real::starting_values(p, tiny::settings().seed)
-                                          : executor.state().backend.download(p.weight.tensor);
-    }
-  };
-  real::train_on_cpu(job, plan::build(job), tiny::tokens(job), tiny::settings(), std::max(steps, 1), {}, visit);
-  return out;
-}
-
-tiny::Run as_run(const fp8_model::Step& step) { return {{step.loss}, {NAN}, step.gradients, 0}; }
-
-/// Of the last of `steps` steps.
-double apart(const spec::Job& job, const fp8_model::Step& expected, int steps = 1) {
-  tiny::Run run = tiny::run(job, steps);
-  run.losses = {run.losses.back()};
-  run.norms = {NAN};
-  return tiny::difference(as_run(expected), run);
-}
+using namespace fp8_jobs;
 
 double apart_tensorwise(const spec::Job& job) {
   const spec::WideLayers& wide = job.training.wide_layers;
@@ -223,7 +173,10 @@ TEST(Fp8, OtherScalesAndWhatIsNotCastYetAreRefused) {
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }), Fields{});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::nvfp4; }),
             Fields{"training.precision"});
-  EXPECT_EQ(refused("tensorwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  const auto mxfp8 = [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; };
+  EXPECT_EQ(refused("", mxfp8, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  const auto biases = [](spec::Job& job) { job.model = tiny::gpt(); };
+  EXPECT_EQ(refused("tensorwise", biases, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
 }
 
 }  // namespace
