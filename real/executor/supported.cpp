@@ -23,19 +23,20 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
   const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool narrow = spec::bytes_of(t.precision) < 2;
-  const bool mx = t.precision == spec::Dtype::mxfp8, shards = s.tp > 1 && s.sp;
+  const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
+  const bool shards = s.tp > 1 && s.sp;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
-      {mx && job.framework.separate_linears, "training.precision",
-       "parts of a layer that are multiplied one by one in mxfp8", "write precision: fp8"},
-      {t.precision == spec::Dtype::fp8 && t.fp8_recipe != "tensorwise" && t.fp8_recipe != "delayed",
-       "training.fp8_recipe", "fp8 with a scale for each row or block", "write fp8_recipe: tensorwise or delayed"},
+      {narrow && !one_scale && job.framework.separate_linears, "training.precision",
+       "parts of a layer that are multiplied one by one with a scale for each row or block",
+       "write precision: fp8 and fp8_recipe: tensorwise"},
       {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
        "write fp8_parameters: false"},
-      {narrow && shards && mx, "strategy.sp", "shards of the sequence that are gathered in mxfp8", "write sp: false"},
+      {narrow && shards && !one_scale, "strategy.sp",
+       "shards of the sequence that are gathered with a scale for each row or block", "write sp: false"},
       {narrow && shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
        "write sp: false"},
       {narrow && shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",

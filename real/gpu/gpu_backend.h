@@ -115,6 +115,8 @@ class GpuBackend final : public Backend {
   void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
   void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
                const Tensor& turned_scales) override;
+  void block_cast(const kernels::BlockCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                  const Tensor& turned, const Tensor& turned_scales) override;
   void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
   void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) override;
 

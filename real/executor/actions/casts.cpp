@@ -13,6 +13,7 @@ namespace {
 
 using kernels::Cast;
 using kernels::Fp8;
+using kernels::Scales;
 
 bool delayed(const Task& task) { return task.rank.job.training.fp8_recipe == "delayed"; }
 
@@ -59,13 +60,29 @@ Tensor leave_scale(Task& task, Casts& casts, const Tensor& x, bool scattered) {
 /// x [rows, columns], whose layouts have scales of their own.
 void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts) {
   const std::int64_t columns = x.count / rows;
-  const auto make = [&](bool wanted, const char* what, std::int64_t count) {
-    return wanted ? casts.make(what, count, kCodes) : Tensor{};
+  const bool mx = casts.scales() == Scales::mx;
+  const auto make = [&](bool wanted, const char* what, std::int64_t count, Purpose purpose) {
+    return wanted ? casts.make(what, count, purpose) : Tensor{};
   };
-  const Tensor codes = make(layouts.codes, " codes", x.count), turned = make(layouts.turned, " turned", x.count);
-  const Tensor scales = make(layouts.codes, " codes scales", kernels::mx_scales(rows, columns));
-  const Tensor turned_scales = make(layouts.turned, " turned scales", kernels::mx_scales(columns, rows));
-  backend.mx_cast({rows, columns}, x, codes, scales, turned, turned_scales);
+  const auto make_scales = [&](bool wanted, const char* what, std::int64_t of_rows, std::int64_t of_columns) {
+    const std::int64_t count =
+        mx ? kernels::mx_scales(of_rows, of_columns) : kernels::count_scales(casts.scales(), of_rows, of_columns);
+    return make(wanted, what, count, mx ? kCodes : kStatistic);
+  };
+  const Tensor codes = make(layouts.codes, " codes", x.count, kCodes);
+  const Tensor turned = make(layouts.turned, " turned", x.count, kCodes);
+  const Tensor scales = make_scales(layouts.codes, " codes scales", rows, columns);
+  const Tensor turned_scales = make_scales(layouts.turned, " turned scales", columns, rows);
+  if (mx) return backend.mx_cast({rows, columns}, x, codes, scales, turned, turned_scales);
+  backend.block_cast({casts.scales(), rows, columns}, x, codes, scales, turned, turned_scales);
+}
+
+Scales scales_of(const Task& task, Operand operand) {
+  if (task.c.dtype == spec::Dtype::mxfp8) return Scales::mx;
+  const std::string& recipe = task.rank.job.training.fp8_recipe;
+  if (recipe == "rowwise") return Scales::rows;
+  if (recipe == "blockwise") return operand == Operand::weight ? Scales::squares : Scales::lines;
+  return Scales::tensor;
 }
 
 /// Columns [begin, begin + width) of x as a matrix of their own.
@@ -89,10 +106,10 @@ Layouts layouts_of(const Task& task, Operand operand) {
 }
 
 Casts::Casts(Task& task, const std::string& layer, Operand operand)
-    : task_(task), of_weight_(operand == Operand::weight), mx_(task.c.dtype == spec::Dtype::mxfp8) {
+    : task_(task), of_weight_(operand == Operand::weight), scales_(scales_of(task, operand)) {
   constexpr std::array<const char*, 3> kNames{" input", " weight", " gradient"};
   name_ = layer + kNames[static_cast<std::size_t>(operand)];
-  format_ = operand == Operand::gradient && !mx_ ? Fp8::e5m2 : Fp8::e4m3;
+  format_ = operand == Operand::gradient && scales_ == Scales::tensor ? Fp8::e5m2 : Fp8::e4m3;
 }
 
 Tensor Casts::make(const std::string& what, std::int64_t count, Purpose purpose) {
@@ -116,15 +133,19 @@ void Casts::erase(const std::string& what) {
 }
 
 Narrow Casts::operand(const std::string& layout, std::int64_t begin, std::int64_t count) {
-  return {read(layout).part(begin, count), read(mx_ ? layout + " scales" : " scale"), format_, mx_};
+  return {read(layout).part(begin, count), scale_of(layout), format_, scales_};
 }
 
-Narrow Casts::with_codes(const Tensor& codes) { return {codes, read(mx_ ? " codes scales" : " scale"), format_, mx_}; }
+Narrow Casts::with_codes(const Tensor& codes) { return {codes, scale_of(" codes"), format_, scales_}; }
+
+Tensor Casts::scale_of(const std::string& layout) {
+  return read(scales_ == Scales::tensor ? " scale" : layout + " scales");
+}
 
 void cast(Task& task, const std::string& layer, Operand operand, const Tensor& x, std::int64_t rows,
           const std::vector<std::int64_t>& widths, Layouts layouts, bool scattered) {
   Casts casts(task, layer, operand);
-  if (casts.mx()) return cast_blocks(casts, task.backend, x, rows, layouts);
+  if (casts.scales() != Scales::tensor) return cast_blocks(casts, task.backend, x, rows, layouts);
   const std::int64_t columns = x.count / rows;
   const Tensor magnitude = leave_scale(task, casts, x, scattered), by = casts.read(" scale");
   const Tensor codes = layouts.codes ? casts.make(scattered ? " shard codes" : " codes", x.count, kCodes) : Tensor{};

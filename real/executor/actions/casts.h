@@ -24,7 +24,7 @@ Layouts layouts_of(const Task&, Operand);
 class Casts {
  public:
   Casts(Task& task, const std::string& layer, Operand operand);
-  bool mx() const { return mx_; }
+  kernels::Scales scales() const { return scales_; }
   kernels::Fp8 format() const { return format_; }
   bool of_weight() const { return of_weight_; }
   /// Of all steps: the same for each microbatch.
@@ -40,11 +40,13 @@ class Casts {
   Narrow with_codes(const Tensor& codes);
 
  private:
+  Tensor scale_of(const std::string& layout);
+
   Task& task_;
   bool of_weight_;
   std::string name_;
   kernels::Fp8 format_;
-  bool mx_;
+  kernels::Scales scales_;
 };
 
 /// Casts x [rows, columns], whose parts have `widths` rows (weights) or columns (others) and lie one behind the other

@@ -127,7 +127,13 @@ class Transformer {
   };
   Operands operands(const std::string& name, const Vector& x, std::size_t columns, const Format& format,
                     const Groups& group) {
-    if (recipe_.blocks) return {in_blocks(x, columns, true), in_blocks(x, columns, false)};
+    if (recipe_.square > 0 && name.ends_with(" weight")) {
+      const Vector both = in_squares(x, columns, recipe_.square);
+      return {both, both};
+    }
+    if (recipe_.block > 0) {
+      return {in_blocks(x, columns, true, recipe_.block), in_blocks(x, columns, false, recipe_.block)};
+    }
     const Vector all = quantised(name, x, columns, format, group);
     return {all, all};
   }

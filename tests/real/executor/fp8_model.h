@@ -18,9 +18,10 @@ struct Recipe {
   int first_wide = 0, last_wide = 0;  // layers that stay in 16 bits
   /// Delayed scaling: the largest magnitudes of the step before; 0 where nothing was seen. None: each tensor's own.
   std::optional<Magnitudes> before = {};
-  int tp = 1;           // tensor-parallel ranks, each of which scales its part of a tensor
-  bool shards = false;  // sequence parallel: also of what no rank gathers
-  bool blocks = false;  // mxfp8: a power of two for every 32 numbers along what a matmul sums
+  int tp = 1;              // tensor-parallel ranks, each of which scales its part of a tensor
+  bool shards = false;     // sequence parallel: also of what no rank gathers
+  std::size_t block = 0;   // not 0: a power of two for every so many numbers along what a matmul sums
+  std::size_t square = 0;  // not 0: and of weights for every square of so many
 };
 
 struct Step {

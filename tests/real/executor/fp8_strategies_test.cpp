@@ -107,6 +107,21 @@ TEST(Fp8Experts, DelayedScalesAreOfEachExpert) {
   EXPECT_LT(apart(job, second, 2), 1e-10);
 }
 
+TEST(Fp8Experts, BlocksOfRowsAreFilledUpWithZeros) {
+  // No expert's rows fill a block of 32 or 128; torchao's rows need none.
+  for (const std::string recipe : {"rowwise", "blockwise", "mxfp8"}) {
+    const auto blocks = [&](spec::Job& job) {
+      experts(job);
+      if (recipe == "mxfp8") job.training.precision = spec::Dtype::mxfp8;
+    };
+    const spec::Job job = job_of(recipe == "mxfp8" ? "" : recipe.c_str(), {}, blocks, 2);
+    fp8_model::Recipe plain{.block = recipe == "rowwise" ? 1u << 20 : recipe == "mxfp8" ? 32u : 128u};
+    if (recipe == "blockwise") plain.square = 128;
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), plain)), 1e-10)
+        << recipe;
+  }
+}
+
 TEST(Fp8Adapters, AreMultipliedInSixteenBitsBesideAFrozenBase) {
   const auto adapters = [](spec::Job& job) {
     job.strategy.lora = spec::Lora{.rank = 4, .qkv = true, .proj = true, .ffn = true};

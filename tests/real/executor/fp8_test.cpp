@@ -79,7 +79,37 @@ TEST(Fp8, BlocksAreScaledAlongWhatEachMatmulSums) {
       job.framework.keeps_casts = kept;
     };
     const spec::Job job = job_of("", {}, blocks);
-    const fp8_model::Recipe recipe{.blocks = true};
+    const fp8_model::Recipe recipe{.block = 32};
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
+  }
+}
+
+/// Wide enough for more than one block of 128 along a row.
+spec::Model wide_llama() {
+  spec::Model m = tiny::llama(1);
+  m.hidden = 136;
+  m.ffn = 136;
+  return m;
+}
+
+TEST(Fp8, RowsHaveScalesOfTheirOwn) {
+  // In torchao's rowwise recipe each layout has a power of two for each of its rows, and gradients are e4m3, too.
+  for (const bool kept : {true, false}) {
+    const spec::Job job = job_of("rowwise", {}, [&](spec::Job& j) { j.framework.keeps_casts = kept; });
+    const fp8_model::Recipe recipe{.block = 1u << 20};
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
+  }
+}
+
+TEST(Fp8, LinesOfActivationsAndSquaresOfWeightsHaveScalesOfTheirOwn) {
+  // As in DeepSeek-V3: 128 numbers along what a matmul sums, and 128 x 128 weights.
+  for (const bool kept : {true, false}) {
+    const auto blocks = [&](spec::Job& job) {
+      job.model = wide_llama();
+      job.framework.keeps_casts = kept;
+    };
+    const spec::Job job = job_of("blockwise", {}, blocks, 1);
+    const fp8_model::Recipe recipe{.block = 128, .square = 128};
     EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
   }
 }
@@ -130,7 +160,7 @@ TEST(Fp8, TheLossFollowsThatInSixteenBitsAndGoesDown) {
   // e4m3 keeps 4 bits: a factor is off by a sixteenth at most, and a sum of 16 to 24 products of any sign by a part of
   // that. A loss, over all tokens, is off by less still; training is as fast, though no step is the same.
   const tiny::Run wide = tiny::run(toy::resolved(tiny::draft(tiny::llama(), {}, 8)), 25);
-  for (const std::string recipe : {"tensorwise", "delayed", "mxfp8"}) {
+  for (const std::string recipe : {"tensorwise", "delayed", "rowwise", "blockwise", "mxfp8"}) {
     const bool blocks = recipe == "mxfp8";
     const auto precision = [&](spec::Job& job) {
       if (blocks) job.training.precision = spec::Dtype::mxfp8;
@@ -168,8 +198,12 @@ TEST(Fp8, OtherScalesAndWhatIsNotCastYetAreRefused) {
   const auto nothing = [](spec::Job&) {};
   EXPECT_EQ(refused("tensorwise", nothing), Fields{});
   EXPECT_EQ(refused("delayed", nothing), Fields{});
-  EXPECT_EQ(refused("rowwise", nothing), Fields{"training.fp8_recipe"});
-  EXPECT_EQ(refused("blockwise", nothing), Fields{"training.fp8_recipe"});
+  EXPECT_EQ(refused("rowwise", nothing), Fields{});
+  EXPECT_EQ(refused("blockwise", nothing), Fields{});
+  const auto parts = [](spec::Job& job) { job.framework.separate_linears = true; };
+  EXPECT_EQ(refused("tensorwise", parts), Fields{});
+  EXPECT_EQ(refused("rowwise", parts), Fields{"training.precision"});
+  EXPECT_EQ(refused("blockwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }), Fields{});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::nvfp4; }),
             Fields{"training.precision"});

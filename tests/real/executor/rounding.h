@@ -35,16 +35,30 @@ inline void to_block(const std::vector<double*>& numbers) {
   for (double* v : numbers) *v = nearest(kE4m3, *v / scale) * scale;
 }
 
-/// [rows, columns] in blocks of 32 along a row (`across`) or a column.
-inline Vector in_blocks(Vector x, std::size_t columns, bool across) {
+/// [rows, columns] in blocks of `size` along a row (`across`) or a column.
+inline Vector in_blocks(Vector x, std::size_t columns, bool across, std::size_t size) {
   const std::size_t rows = x.size() / columns, lines = across ? rows : columns, length = across ? columns : rows;
   for (std::size_t line = 0; line < lines; ++line) {
-    for (std::size_t begin = 0; begin < length; begin += 32) {
+    for (std::size_t begin = 0; begin < length; begin += size) {
       std::vector<double*> block;
-      for (std::size_t i = begin; i < std::min(begin + 32, length); ++i) {
+      for (std::size_t i = begin; i < std::min(begin + size, length); ++i) {
         block.push_back(across ? &x[line * columns + i] : &x[i * columns + line]);
       }
       to_block(block);
+    }
+  }
+  return x;
+}
+
+inline Vector in_squares(Vector x, std::size_t columns, std::size_t size) {
+  const std::size_t rows = x.size() / columns;
+  for (std::size_t top = 0; top < rows; top += size) {
+    for (std::size_t left = 0; left < columns; left += size) {
+      std::vector<double*> square;
+      for (std::size_t row = top; row < std::min(top + size, rows); ++row) {
+        for (std::size_t i = left; i < std::min(left + size, columns); ++i) square.push_back(&x[row * columns + i]);
+      }
+      to_block(square);
     }
   }
   return x;
