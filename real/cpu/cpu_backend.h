@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "real/cpu/drive.h"
 #include "real/cpu/stopwatch.h"
 #include "real/executor/backend.h"
+#include "real/executor/drive_file.h"
 #include "real/launch/world.h"
 #include "real/memory/ledger.h"
 
@@ -128,7 +128,7 @@ class CpuBackend final : public Backend {
  private:
   World& world_;
   Stopwatch watch_;
-  std::shared_ptr<cpu::ScratchFolder> scratch_;  // tensors may outlive the backend
+  std::shared_ptr<ScratchFolder> scratch_;  // tensors may outlive the backend
   std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
 };
 

@@ -21,6 +21,8 @@
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
 #include "real/executor/backend.h"
+#include "real/executor/drive_file.h"
+#include "real/gpu/drive_faults.h"
 #include "real/gpu/host_memory.h"
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
@@ -216,6 +218,8 @@ class GpuBackend final : public Backend {
   Streams streams_;
   Recycler recycler_{streams_};
   HostPool host_pool_{streams_};
+  std::shared_ptr<ScratchFolder> scratch_;  // of what is on drives
+  std::shared_ptr<DriveFaults> drive_faults_ = std::make_shared<DriveFaults>();
   std::array<Event, plan::kEvents> events_;
   std::array<Event, plan::kStreams> joined_;
   EventBoard board_;

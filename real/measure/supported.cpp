@@ -39,8 +39,6 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          fmt::format("{} experts for each token are more than the router's kernel takes",
                      job.model.moe ? job.model.moe->top_k : 0),
          fmt::format("choose a model with at most {}", kMostChoices));
-  refuse(job.strategy.offload.uses_nvme(), "strategy.offload", "drives are not measured on GPUs by real mode yet",
-         "write cpu");
   const int needed = plan.axes.ranks * plan.axes.stages;
   refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),
          fmt::format("give --gpus {}, or cut the job for {}", needed, ranks));

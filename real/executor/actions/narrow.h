@@ -1,7 +1,8 @@
 // real/executor/actions/narrow.h -- linear layers whose matmuls run in fp8 (core/plan/low_precision.h): inputs and
 // weights in e4m3, gradients in e5m2, results in 16 bits. An operand has one scale, taken from its own largest
 // magnitude (tensorwise) or from the one of the step before (delayed; 1 in the first step, which has none before it).
-// In mxfp8 all are e4m3, with a scale for every 32 numbers of a row of either layout.
+// In mxfp8 all are e4m3, with a scale for every 32 numbers of a row of either layout; rowwise with one for each row,
+// blockwise for every 128 numbers of it, of weights for squares of 128.
 //
 // Matmuls multiply along the rows of both operands, so most are cast to two layouts: codes [rows, columns] and turned
 // [columns, rows]. Where a framework has a matmul for each part of the outputs, weights and gradients are cast part by
