@@ -18,7 +18,7 @@ void layout(std::int64_t rows, std::int64_t columns, Value value, Output codes, 
       double magnitude = 0;
       for (std::int64_t i = begin; i < end; ++i) magnitude = std::max(magnitude, std::fabs(value(row, i)));
       const double scale = power_scale(magnitude);
-      scales[row * mx_blocks(columns) + block] = scale;
+      scales[mx_place(row, block, mx_blocks(columns))] = scale;
       for (std::int64_t i = begin; i < end; ++i) {
         codes[row * columns + i] = from_fp8(Fp8::e4m3, to_fp8(Fp8::e4m3, value(row, i) / scale));
       }
@@ -39,7 +39,7 @@ void mx_cast(const MxCast& c, Input x, Output codes, Output scales, Output turne
 void mx_values(const MxCast& c, Input codes, Input scales, Output x) {
   for (std::int64_t row = 0; row < c.rows; ++row) {
     for (std::int64_t i = 0; i < c.columns; ++i) {
-      x[row * c.columns + i] = codes[row * c.columns + i] * scales[row * mx_blocks(c.columns) + i / kMxBlock];
+      x[row * c.columns + i] = codes[row * c.columns + i] * scales[mx_place(row, i / kMxBlock, mx_blocks(c.columns))];
     }
   }
 }

@@ -24,7 +24,9 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool narrow = spec::bytes_of(t.precision) < 2;
   const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
-  const bool shards = s.tp > 1 && s.sp;
+  const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
+  const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
+  const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
@@ -35,8 +37,12 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "write precision: fp8 and fp8_recipe: tensorwise"},
       {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
        "write fp8_parameters: false"},
-      {narrow && shards && !one_scale, "strategy.sp",
-       "shards of the sequence that are gathered with a scale for each row or block", "write sp: false"},
+      {narrow && shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
+       "write sp: false"},
+      {narrow && shards && blocks && shard % 128 != 0, "strategy.sp",
+       "shards of the sequence that end inside of a block of 128 tokens", "choose a sequence that 128 tp divides"},
+      {narrow && shards && blocks && (job.framework.keeps_gathered || chunked), "strategy.overlap.tp",
+       "gathered blocks that are kept or multiplied shard by shard", "write tp: none or wgrad"},
       {narrow && shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
        "write sp: false"},
       {narrow && shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",

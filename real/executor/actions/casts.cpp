@@ -58,11 +58,11 @@ Tensor leave_scale(Task& task, Casts& casts, const Tensor& x, bool scattered) {
 }
 
 /// x [rows, columns], whose layouts have scales of their own.
-void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts) {
+void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts, bool scattered) {
   const std::int64_t columns = x.count / rows;
   const bool mx = casts.scales() == Scales::mx;
   const auto make = [&](bool wanted, const char* what, std::int64_t count, Purpose purpose) {
-    return wanted ? casts.make(what, count, purpose) : Tensor{};
+    return wanted ? casts.make((scattered ? " shard" : "") + std::string(what), count, purpose) : Tensor{};
   };
   const auto make_scales = [&](bool wanted, const char* what, std::int64_t of_rows, std::int64_t of_columns) {
     const std::int64_t count =
@@ -85,6 +85,21 @@ Scales scales_of(const Task& task, Operand operand) {
   return Scales::tensor;
 }
 
+/// `runs` pieces of each rank's shard, each behind those of the ranks before; returns how many elements all have.
+std::int64_t gather(Task& task, Casts& casts, const std::string& what, std::int64_t runs, Purpose purpose) {
+  const Tensor shard = casts.read(" shard" + what);
+  const std::int64_t ranks = task.c.tp, all = shard.count * ranks, length = shard.count / runs;
+  const Tensor whole = casts.make(what, all, purpose);
+  const Tensor pieces = runs == 1 ? whole : task.backend.allocate(all, purpose);
+  task.backend.all_gather(task.group(), shard, pieces);
+  if (runs == 1) return all;
+  task.backend.strided_copy({.size = {1, ranks, runs, length},
+                             .from_stride = {0, runs * length, length, 1},
+                             .to_stride = {0, length, ranks * length, 1}},
+                            pieces, whole);
+  return all;
+}
+
 /// Columns [begin, begin + width) of x as a matrix of their own.
 Tensor columns_of(Task& task, const Tensor& x, std::int64_t rows, std::int64_t begin, std::int64_t width) {
   const std::int64_t of = x.count / rows;
@@ -95,6 +110,8 @@ Tensor columns_of(Task& task, const Tensor& x, std::int64_t rows, std::int64_t b
 }
 
 }  // namespace
+
+bool has_one_scale(const Task& task) { return scales_of(task, Operand::input) == Scales::tensor; }
 
 Layouts layouts_of(const Task& task, Operand operand) {
   const bool weight = operand == Operand::weight;
@@ -145,7 +162,7 @@ Tensor Casts::scale_of(const std::string& layout) {
 void cast(Task& task, const std::string& layer, Operand operand, const Tensor& x, std::int64_t rows,
           const std::vector<std::int64_t>& widths, Layouts layouts, bool scattered) {
   Casts casts(task, layer, operand);
-  if (casts.scales() != Scales::tensor) return cast_blocks(casts, task.backend, x, rows, layouts);
+  if (casts.scales() != Scales::tensor) return cast_blocks(casts, task.backend, x, rows, layouts, scattered);
   const std::int64_t columns = x.count / rows;
   const Tensor magnitude = leave_scale(task, casts, x, scattered), by = casts.read(" scale");
   const Tensor codes = layouts.codes ? casts.make(scattered ? " shard codes" : " codes", x.count, kCodes) : Tensor{};
@@ -175,11 +192,21 @@ void agree_on_largest(Task& task, const std::string& layer, Operand operand) {
   task.backend.all_reduce(task.group(), Sum::maximum, all);
 }
 
-void gather_codes(Task& task, const std::string& layer, Operand operand) {
+void gather_codes(Task& task, const std::string& layer, Operand operand, std::int64_t columns, Layouts layouts) {
   Casts casts(task, layer, operand);
-  const Tensor shard = casts.read(" shard codes"), whole = casts.make(" codes", shard.count * task.c.tp, kCodes);
-  expect_bytes(task, whole.count, 1);
-  task.backend.all_gather(task.group(), shard, whole);
+  const bool one_scale = casts.scales() == Scales::tensor, mx = casts.scales() == Scales::mx;
+  const Purpose of_scales = mx ? kCodes : kStatistic;
+  std::int64_t elements = 0;
+  if (layouts.codes || one_scale) {
+    elements = gather(task, casts, " codes", 1, kCodes);
+    if (!one_scale) gather(task, casts, " codes scales", mx ? 1 : kernels::scale_blocks(columns), of_scales);
+  }
+  if (layouts.turned && !one_scale) {
+    elements = gather(task, casts, " turned", columns, kCodes);
+    gather(task, casts, " turned scales", mx ? (columns + 127) / 128 : 1, of_scales);
+  }
+  const double each = plan::gathered_bytes(task.c, operand == Operand::gradient);
+  expect_bytes(task, static_cast<std::int64_t>(each * static_cast<double>(elements)), 1);
 }
 
 void turn_codes(Task& task, const std::string& layer, Operand operand, std::int64_t rows) {

@@ -19,6 +19,9 @@ struct Layouts {
 /// Where casts are not kept each pass makes the layout that it multiplies; a gradient's serve one pass in any case.
 Layouts layouts_of(const Task&, Operand);
 
+/// Whether all of an operand has one scale.
+bool has_one_scale(const Task&);
+
 /// Of a layer's operand: those of weights live as long as their casts are kept, others with their microbatch. What
 /// tensor-parallel ranks gather is cast as a shard first: "shard codes".
 class Casts {
@@ -54,11 +57,12 @@ class Casts {
 void cast(Task&, const std::string& layer, Operand, const Tensor& x, std::int64_t rows,
           const std::vector<std::int64_t>& widths, Layouts, bool scattered = false);
 
-/// Of a scattered operand: its largest magnitude, and that over all tensor-parallel ranks.
+/// Of a scattered operand with one scale: its largest magnitude, and that over all tensor-parallel ranks.
 void find_largest(Task&, const std::string& layer, Operand, const Tensor& shard);
 void agree_on_largest(Task&, const std::string& layer, Operand);
-/// The codes of all tensor-parallel ranks, one shard behind the other.
-void gather_codes(Task&, const std::string& layer, Operand);
+/// The codes of all tensor-parallel ranks with their scales, as if all had been cast at once. Where layouts have scales
+/// of their own, those that are asked for. `columns`: of the operand.
+void gather_codes(Task&, const std::string& layer, Operand, std::int64_t columns, Layouts);
 /// The other layout of codes with one scale. `rows`: of the codes.
 void turn_codes(Task&, const std::string& layer, Operand, std::int64_t rows);
 

@@ -130,7 +130,7 @@ void reduce_output(Task& task, const Linear& l, bool scatters) {
 }
 
 void gather_input(Task& task, const Linear& l) {
-  if (is_narrow_layer(task)) return gather_codes(task, l.layer(), Operand::input);
+  if (is_narrow_layer(task)) return gather_input_codes(task, l);
   if (reduces_by_blocks(task)) return gather_next_shard(task, l.input(task), l.gathered(task));
   all_gather(task, l.input(task), l.gathered(task));
 }

@@ -13,13 +13,13 @@ namespace {
 using kernels::Matmul;
 
 void gather_output_gradient(Task& task, const Linear& l) {
-  if (is_narrow_layer(task)) return gather_codes(task, l.layer(), Operand::gradient);
+  if (is_narrow_layer(task)) return gather_gradient_codes(task, l);
   task.keep_gradient_stream("d branch piece");
   all_gather(task, task.has("d branch") ? "d branch" : "d branch piece", l.output_gradient());
 }
 
 void gather_input_again(Task& task, const Linear& l) {
-  if (is_narrow_layer(task)) return gather_codes(task, l.layer(), Operand::input);
+  if (is_narrow_layer(task)) return gather_input_codes(task, l);
   all_gather(task, l.input(task), l.gathered(task));
 }
 

@@ -28,14 +28,16 @@ std::int64_t outputs_of(Task& task, const Linear& l) { return task.parameter(l.w
 
 bool gathers_gradient(const Task& task, const Linear& l) { return l.side == Side::row && task.c.sp; }
 
-/// A shard is cast in one layout: the other one is made behind the gather.
-Layouts of_shard(Layouts layouts, bool scattered) { return scattered ? Layouts{true, false} : layouts; }
+/// A shard with one scale is cast in one layout: the other one is made behind the gather.
+Layouts of_shard(const Task& task, Layouts layouts, bool scattered) {
+  return scattered && has_one_scale(task) ? Layouts{true, false} : layouts;
+}
 
 void cast_shard_or_all(Task& task, const Linear& l, Layouts layouts) {
   const std::int64_t columns = inputs_of(task, l);
   const Tensor x = task.read(l.input(task));
   const bool scattered = gathers(task, l);
-  cast(task, l.layer(), Operand::input, x, x.count / columns, {columns}, of_shard(layouts, scattered), scattered);
+  cast(task, l.layer(), Operand::input, x, x.count / columns, {columns}, of_shard(task, layouts, scattered), scattered);
 }
 
 /// Where the gathered codes were kept, those that a backward would cast anew are the same, turned.
@@ -57,7 +59,7 @@ void cast_gradient(Task& task, const Linear& l) {
   const std::int64_t columns = outputs_of(task, l);
   const bool scattered = gathers_gradient(task, l);
   cast(task, l.layer(), Operand::gradient, dy, dy.count / columns, widths_of(task, l, columns),
-       of_shard(layouts_of(task, Operand::gradient), scattered), scattered);
+       of_shard(task, layouts_of(task, Operand::gradient), scattered), scattered);
 }
 
 /// A column-parallel layer's input is the shard on the way forward, a row-parallel layer's gradient on the way back.
@@ -91,6 +93,16 @@ bool keeps_codes(const Task& task, const Linear& l) {
 bool is_narrow(const Task& task) { return spec::bytes_of(task.work<plan::Matmul>().dtype) < 2; }
 
 bool is_narrow_layer(const Task& task) { return plan::narrow(task.c, task.op.layer); }
+
+/// A backward sums over the tokens.
+void gather_input_codes(Task& task, const Linear& l) {
+  const bool backward = task.op.phase == plan::Phase::backward;
+  gather_codes(task, l.layer(), Operand::input, inputs_of(task, l), {!backward, backward});
+}
+
+void gather_gradient_codes(Task& task, const Linear& l) {
+  gather_codes(task, l.layer(), Operand::gradient, outputs_of(task, l), layouts_of(task, Operand::gradient));
+}
 
 std::string shard_codes_name(const Linear& l) { return l.layer() + " input shard codes"; }
 

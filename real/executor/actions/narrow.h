@@ -8,8 +8,9 @@
 // [columns, rows]. Where a framework has a matmul for each part of the outputs, weights and gradients are cast part by
 // part under one scale, one part behind the other in both layouts.
 //
-// Under sequence parallelism a rank casts its shard by a scale that the group agrees upon; codes are gathered, and
-// turned behind the gather. SPDX-License-Identifier: Apache-2.0
+// Under sequence parallelism a rank casts its shard, where there is one scale by one that the group agrees upon. Codes
+// are gathered, and turned behind the gather; where the other layout has scales of its own, it is gathered where it is
+// read. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "real/executor/actions/casts.h"
@@ -21,6 +22,10 @@ namespace real {
 bool is_narrow(const Task&);
 /// Whether those of the operator's layer have, as far as they are the Plan's linear layers.
 bool is_narrow_layer(const Task&);
+
+/// The codes of what a column-parallel layer reads, and of what flows back to a row-parallel one, of all ranks.
+void gather_input_codes(Task&, const Linear&);
+void gather_gradient_codes(Task&, const Linear&);
 
 /// Names of the codes that a layer multiplies in its forward: this rank's shard of them, and all.
 std::string shard_codes_name(const Linear&);

@@ -17,7 +17,8 @@ using real::ScratchFolder;
 TEST(DriveFile, APartIsReadFromWhereItLies) {
   for (const bool through_cache : {true, false}) {
     const DriveFile file(std::make_shared<ScratchFolder>(), through_cache);
-    file.write(std::as_bytes(std::span(std::array<int, 4>{1, 2, 3, 4})));
+    const std::array<int, 4> all{1, 2, 3, 4};
+    file.write(std::as_bytes(std::span(all)));
     std::array<int, 2> back{};
     file.read(2 * sizeof(int), std::as_writable_bytes(std::span(back)));
     EXPECT_EQ(back, (std::array{3, 4}));

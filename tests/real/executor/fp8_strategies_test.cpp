@@ -66,6 +66,24 @@ TEST(Fp8Shards, DelayedScalesAreTheLargestOfAllRanks) {
   }
 }
 
+TEST(Fp8Shards, OfWholeBlocksAreGatheredWithTheirScales) {
+  // Two shards of 128 tokens: each layout's blocks, and so all numbers, are those of ranks without shards.
+  for (const bool mx : {true, false}) {
+    for (const bool kept : {true, false}) {
+      const auto blocks = [&](spec::Job& job) {
+        if (mx) job.training.precision = spec::Dtype::mxfp8;
+        job.model.layers = 1;
+        job.model.max_positions = job.training.sequence = 256;
+        job.framework.keeps_casts = kept;
+      };
+      const auto run = [&](bool sp) {
+        return tiny::run(job_of(mx ? "" : "blockwise", {.tp = 2, .sp = sp}, blocks, 1), 1);
+      };
+      EXPECT_LT(tiny::difference(run(false), run(true)), 1e-10) << mx << kept;
+    }
+  }
+}
+
 TEST(Fp8Latent, ProjectionsAreCastAsTheyAreCut) {
   for (const int query_rank : {12, 0}) {
     const auto latent = [&](spec::Job& job) { job.model = tiny::latent(query_rank); };

@@ -204,11 +204,12 @@ TEST(Fp8, OtherScalesAndWhatIsNotCastYetAreRefused) {
   EXPECT_EQ(refused("tensorwise", parts), Fields{});
   EXPECT_EQ(refused("rowwise", parts), Fields{"training.precision"});
   EXPECT_EQ(refused("blockwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  EXPECT_EQ(refused("rowwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }), Fields{});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::nvfp4; }),
             Fields{"training.precision"});
   const auto mxfp8 = [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; };
-  EXPECT_EQ(refused("", mxfp8, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  EXPECT_EQ(refused("", mxfp8, {.tp = 2, .sp = true}), Fields{"strategy.sp"});  // shards of 4 tokens
   const auto biases = [](spec::Job& job) { job.model = tiny::gpt(); };
   EXPECT_EQ(refused("tensorwise", biases, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
 }
