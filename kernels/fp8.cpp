@@ -19,6 +19,13 @@ constexpr bool is_nan(Fp8 format, int magnitude) { return format == Fp8::e4m3 ? 
 
 }  // namespace
 
+double power_scale(double magnitude) {
+  if (magnitude == 0) return 1;
+  int exponent = 0;
+  const double mantissa = std::frexp(magnitude / largest(Fp8::e4m3), &exponent);  // 0.5 to below 1
+  return std::ldexp(1, std::max(mantissa == 0.5 ? exponent - 1 : exponent, -127));
+}
+
 std::uint8_t to_fp8(Fp8 format, double value) {
   const auto [bits, bias] = layout(format);
   const int sign = std::signbit(value) ? 0x80 : 0;

@@ -1,4 +1,4 @@
-// kernels/fp8.h -- the two 8-bit floating point formats, on the CPU.
+// kernels/fp8.h -- the two 8-bit floating point formats, on the CPU, and what scales beside them are for.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,6 +11,13 @@ namespace kernels {
 enum class Fp8 { e4m3, e5m2 };
 
 constexpr double largest(Fp8 format) { return format == Fp8::e4m3 ? 448 : 57344; }
+
+/// Which numbers of a matrix [rows, columns] share a scale: all; those of a row; 128 neighbours of a row; squares of
+/// 128 x 128; 32 neighbours of a row (MXFP8).
+enum class Scales { tensor, rows, lines, squares, mx };
+
+/// The least power of two, from 2^-127 on, that takes `magnitude` to at most e4m3's largest; 1 for 0.
+double power_scale(double magnitude);
 
 /// Nearest code, to even where two are as near; beyond the largest finite value the largest. NaN stays NaN.
 std::uint8_t to_fp8(Fp8, double value);

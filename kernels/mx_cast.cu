@@ -20,12 +20,6 @@ __device__ int exponent_for(float magnitude) {
   return min(static_cast<int>(bits >> 23) + ((bits & 0x7fffffu) != 0), 254);
 }
 
-/// Where the scale of a row's block lies: tiles of 128 rows x 4 blocks, in which rows 32 apart are neighbours.
-__device__ std::int64_t place_of(std::int64_t row, std::int64_t block, std::int64_t blocks) {
-  const std::int64_t tile = row / 128 * ((blocks + 3) / 4) + block / 4;
-  return tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
-}
-
 /// This lane's number of a block of a row of [rows, columns].
 __device__ void encode(float x, std::int64_t row, std::int64_t block, std::int64_t columns, std::uint8_t* codes,
                        std::uint8_t* scales) {
@@ -34,7 +28,7 @@ __device__ void encode(float x, std::int64_t row, std::int64_t block, std::int64
   if (column < columns) {
     codes[row * columns + column] = __nv_cvt_float_to_fp8(ldexpf(x, 127 - exponent), __NV_SATFINITE, __NV_E4M3);
   }
-  if (lane == 0) scales[place_of(row, block, blocks_along(columns))] = static_cast<std::uint8_t>(exponent);
+  if (lane == 0) scales[mx_place(row, block, blocks_along(columns))] = static_cast<std::uint8_t>(exponent);
 }
 
 template <class T>

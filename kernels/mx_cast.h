@@ -3,6 +3,7 @@
 // Transformer Engine (2025). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/host_device.h"
 #include "kernels/types.h"
 
 namespace kernels {
@@ -16,6 +17,12 @@ constexpr std::int64_t mx_scales(std::int64_t rows, std::int64_t columns) {
   return (rows + 127) / 128 * 128 * ((mx_blocks(columns) + 3) / 4 * 4);
 }
 
+/// Where the scale of a row's block lies of `blocks`: in a tile rows 32 apart are neighbours.
+KERNELS_HOST_DEVICE constexpr std::int64_t mx_place(std::int64_t row, std::int64_t block, std::int64_t blocks) {
+  const std::int64_t tile = row / 128 * ((blocks + 3) / 4) + block / 4;
+  return tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+}
+
 /// A layout that is not wanted has neither codes nor scales. Scales of a block run along the rows of their own layout,
 /// so `turned` [columns, rows] is not `codes` [rows, columns] transposed.
 struct MxCast {
@@ -24,7 +31,7 @@ struct MxCast {
 
 namespace reference {
 
-/// Codes as the numbers that they stand for; scales [rows, blocks], plain, at the begin of their array.
+/// Codes as the numbers that they stand for, scales in tiles. What only fills up a tile is left as it is.
 void mx_cast(const MxCast&, Input x, Output codes, Output scales, Output turned, Output turned_scales);
 /// What the codes [rows, columns] stand for with their scales.
 void mx_values(const MxCast&, Input codes, Input scales, Output x);

@@ -9,14 +9,6 @@
 namespace kernels::reference {
 namespace {
 
-/// The least power of two that takes `magnitude` to at most the format's largest; 1 for a block of zeros.
-double scale_for(double magnitude) {
-  if (magnitude == 0) return 1;
-  int exponent = 0;
-  const double mantissa = std::frexp(magnitude / largest(Fp8::e4m3), &exponent);  // 0.5 to below 1
-  return std::ldexp(1, std::max(mantissa == 0.5 ? exponent - 1 : exponent, -127));
-}
-
 /// One layout; value(row, column) of it.
 template <class Value>
 void layout(std::int64_t rows, std::int64_t columns, Value value, Output codes, Output scales) {
@@ -25,8 +17,8 @@ void layout(std::int64_t rows, std::int64_t columns, Value value, Output codes, 
       const std::int64_t begin = block * kMxBlock, end = std::min(begin + kMxBlock, columns);
       double magnitude = 0;
       for (std::int64_t i = begin; i < end; ++i) magnitude = std::max(magnitude, std::fabs(value(row, i)));
-      const double scale = scale_for(magnitude);
-      scales[row * mx_blocks(columns) + block] = scale;
+      const double scale = power_scale(magnitude);
+      scales[mx_place(row, block, mx_blocks(columns))] = scale;
       for (std::int64_t i = begin; i < end; ++i) {
         codes[row * columns + i] = from_fp8(Fp8::e4m3, to_fp8(Fp8::e4m3, value(row, i) / scale));
       }
@@ -47,7 +39,7 @@ void mx_cast(const MxCast& c, Input x, Output codes, Output scales, Output turne
 void mx_values(const MxCast& c, Input codes, Input scales, Output x) {
   for (std::int64_t row = 0; row < c.rows; ++row) {
     for (std::int64_t i = 0; i < c.columns; ++i) {
-      x[row * c.columns + i] = codes[row * c.columns + i] * scales[row * mx_blocks(c.columns) + i / kMxBlock];
+      x[row * c.columns + i] = codes[row * c.columns + i] * scales[mx_place(row, i / kMxBlock, mx_blocks(c.columns))];
     }
   }
 }

@@ -9,8 +9,6 @@
 namespace plan {
 namespace {
 
-using To = spec::Offload::To;
-
 constexpr EventId kUpdated = kHopped + 2;  // and the next: tiles take turns
 
 const spec::Offload& offload(const Context& c) { return c.strategy.offload; }
@@ -74,7 +72,7 @@ void bring_shard(const Context& c, SegmentBuilder& out, const Held& held, bool b
   if (!offload(c).fetches_parameters()) return;
   const HostRates rates = host_rates(c);
   const std::int64_t bytes = optimizer_share(c, held).total() * shard_element(c) + frozen_share(c, held);
-  const bool drives = offload(c).parameters == To::nvme;
+  const bool drives = offload(c).parameters_on_drives();
   if (drives) out.beside_events(RatedCopy{bytes, rates.read}, "read parameters", Stream::storage, {room});
   out.beside_events(
       RatedCopy{bytes, rates.copy}, "parameters to device", Stream::to_device,
@@ -86,7 +84,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
   const HostRates rates = host_rates(c);
   const std::int64_t bytes = parameters * gradient_bytes(c);
   const RatedCopy copy{bytes, rates.copy};
-  const bool drives = offload(c).optimizer == To::nvme;
+  const bool drives = offload(c).states_on_drives();
   const auto leave = [&](const char* name) {
     out.beside(copy, name, Stream::to_host, {Stream::compute, Stream::dp, Stream::replicate});
     if (drives) {
@@ -113,7 +111,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
 
 void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const HostRates rates = host_rates(c);
-  const bool drives = offload(c).optimizer == To::nvme;
+  const bool drives = offload(c).states_on_drives();
   const std::int64_t gradient = gradient_bytes(c), weight = shards_masters(c) ? 0 : c.element;
   const std::int64_t count = tiles(c, owned);
   out.join(Stream::to_host);
@@ -133,7 +131,7 @@ void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
     const auto updated = static_cast<EventId>(kUpdated + i % 2), before = static_cast<EventId>(kUpdated + (i + 1) % 2);
     const std::int64_t previous = owned / count + (i - 1 < owned % count ? 1 : 0);
     const auto hand_back = [&](std::int64_t size, EventId event) {
-      const bool kept_on_drives = offload(c).parameters == To::nvme;
+      const bool kept_on_drives = offload(c).parameters_on_drives();
       const std::int64_t written = (drives ? state_bytes(c, size) : 0) + (kept_on_drives ? size * weight : 0);
       if (written > 0) out.beside_events(RatedCopy{written, rates.write}, "write states", Stream::storage, {event});
       if (offload(c).fetches_parameters() || weight == 0) return;
@@ -160,7 +158,7 @@ void updated_to_host(const Context& c, SegmentBuilder& out, std::int64_t owned) 
   const HostRates rates = host_rates(c);
   const std::int64_t bytes = owned * shard_element(c);
   out.beside(RatedCopy{bytes, rates.copy}, "updated parameters to host", Stream::to_host, {Stream::compute});
-  if (offload(c).parameters != To::nvme) return;
+  if (!offload(c).parameters_on_drives()) return;
   out.beside(RatedCopy{bytes, rates.write}, "write parameters", Stream::storage, {Stream::to_host});
 }
 
@@ -178,7 +176,7 @@ void hold_on_host(const Context& c, const Held& held, Role& role) {
   if (offload(c).updates_on_host()) {
     const std::int64_t masters = shards_masters(c) ? 4 * share : 0;  // counted as parameters
     const std::int64_t bytes = travelling_bytes(c, share) - masters;
-    if (offload(c).optimizer == To::nvme) {  // one tile is updated while another travels
+    if (offload(c).states_on_drives()) {  // one tile is updated while another travels
       const std::int64_t count = tiles(c, share);
       role.nvme_bytes += bytes;
       role.host_bytes += 2 * travelling_bytes(c, (share + count - 1) / count);
@@ -188,7 +186,7 @@ void hold_on_host(const Context& c, const Held& held, Role& role) {
   }
   if (!offload(c).fetches_parameters()) return;
   const std::int64_t bytes = share * shard_element(c) + frozen_share(c, held);
-  if (offload(c).parameters == To::nvme) {  // two units: one is copied while another is read
+  if (offload(c).parameters_on_drives()) {  // two units: one is copied while another is read
     const std::int64_t layers = std::max(1, c.model.layers / c.pp);
     const std::int64_t unit = c.strategy.fsdp.unit > 0 ? std::min<std::int64_t>(c.strategy.fsdp.unit, layers) : layers;
     role.nvme_bytes += bytes;

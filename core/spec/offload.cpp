@@ -19,13 +19,13 @@ std::vector<base::Fault> offload_faults(const Job& job) {
   const std::string optimizer = "strategy.offload.optimizer", parameters = "strategy.offload.parameters";
   refuse(o.updates_on_host() && s.zero == 0, optimizer, "states leave the GPU shard by shard, and zero 0 has no shards",
          "write zero: 1, 2 or 3");
-  refuse(o.optimizer == Offload::To::nvme && s.zero < 3, optimizer,
-         "states are kept on drives beside sharded parameters alone", "write zero: 3, or optimizer: cpu");
+  refuse(o.states_on_drives() && s.zero < 3, optimizer, "states are kept on drives beside sharded parameters alone",
+         "write zero: 3, or optimizer: cpu");
   refuse(o.fetches_parameters() && s.zero < 3, parameters, "only shards of parameters leave the GPU",
          "write zero: 3, or parameters: none");
   const std::string& framework = s.framework;
   refuse(o.uses_nvme() && (framework == "torch" || framework == "megatron"),
-         o.optimizer == Offload::To::nvme ? optimizer : parameters, framework + " keeps nothing on drives",
+         o.states_on_drives() ? optimizer : parameters, framework + " keeps nothing on drives",
          "write cpu, or framework: deepspeed");
   refuse(o.fetches_parameters() && framework == "megatron", parameters, "megatron keeps parameters on the GPU",
          "write parameters: none, or framework: deepspeed or torch");

@@ -15,7 +15,9 @@ struct Offload {
   bool activations = false;  // to the host's memory
   bool updates_on_host() const { return optimizer != To::none; }
   bool fetches_parameters() const { return parameters != To::none; }
-  bool uses_nvme() const { return optimizer == To::nvme || parameters == To::nvme; }
+  bool states_on_drives() const { return optimizer == To::nvme; }
+  bool parameters_on_drives() const { return parameters == To::nvme; }
+  bool uses_nvme() const { return states_on_drives() || parameters_on_drives(); }
   bool any() const { return updates_on_host() || fetches_parameters() || activations; }
 };
 

@@ -15,6 +15,27 @@ namespace {
 
 bool is_fp8(Number number) { return number == Number::e4m3 || number == Number::e5m2; }
 
+cublasLtMatmulMatrixScale_t mode_of(Scales scales) {
+  if (scales == Scales::tensor) return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  if (scales == Scales::mx) return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+#if CUBLAS_VERSION >= 120900
+  if (scales == Scales::rows) return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+  if (scales == Scales::lines) return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+  return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+#else
+  throw DeviceError("fp8 with scales for rows and blocks of 128 needs cuBLAS 12.9, and this was built with " +
+                    std::to_string(CUBLAS_VERSION));
+#endif
+}
+
+std::string beside_scales(const MatmulTypes& types) {
+  switch (types.scales_a) {
+    case Scales::tensor: return "";
+    case Scales::mx: return " and a scale for every 32 numbers, which Blackwell takes alone";
+    default: return " and scales for rows or blocks of 128, which Hopper takes alone";
+  }
+}
+
 /// What is stored as `rows` x `columns` row-major.
 void describe(Layout& layout, Number number, std::int64_t rows, std::int64_t columns) {
   check(cublasLtMatrixLayoutCreate(&layout.handle, data_type(number), columns, rows, columns),
@@ -32,18 +53,17 @@ struct Plan {
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (types.sms > 0) set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(types.sms));
     if (types.fast_sums) set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    if (types.mx) {
-      for (const auto side : {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_DESC_B_SCALE_MODE}) {
-        set(description, side, CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0);
-      }
+    if (is_fp8(types.a)) {
+      set(description, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode_of(types.scales_b));
+      set(description, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode_of(types.scales_a));
     }
     describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
     describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
     describe(c, types.c, p.m, p.n);
-    choose(handle, p, workspace);
+    choose(handle, p, types, workspace);
   }
 
-  void choose(cublasLtHandle_t handle, const Matmul& p, std::size_t workspace) {
+  void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::size_t workspace) {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(&preference.handle), "cublasLtMatmulPreferenceCreate");
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
@@ -57,13 +77,15 @@ struct Plan {
         handle, description.handle, b.handle, a.handle, c.handle, c.handle, preference.handle, 1, &chosen, &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
       throw DeviceError("cuBLASLt has no algorithm for a matmul of " + std::to_string(p.m) + " x " +
-                        std::to_string(p.n) + " x " + std::to_string(p.k) + " with these types and transposes");
+                        std::to_string(p.n) + " x " + std::to_string(p.k) + " with these types and transposes" +
+                        beside_scales(types));
     }
     check(status, "cublasLtMatmulAlgoGetHeuristic");
   }
 };
 
-using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, bool>;
+using Key =
+    std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, Scales, Scales>;
 
 }  // namespace
 
@@ -74,7 +96,8 @@ struct MatmulLibrary::State {
   std::map<Key, Plan> plans;
 
   Plan& plan(const Matmul& p, const MatmulTypes& t) {
-    const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, t.a, t.b, t.c, t.sms, t.fast_sums, t.mx};
+    const Key key{p.m, p.n, p.k,   p.transpose_a, p.transpose_b, t.a,
+                  t.b, t.c, t.sms, t.fast_sums,   t.scales_a,    t.scales_b};
     return plans.try_emplace(key, handle, p, t, workspace_bytes).first->second;
   }
   ~State() {

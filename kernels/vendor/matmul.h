@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/fp8.h"
 #include "kernels/matmul.h"
 
 namespace kernels::vendor {
@@ -20,7 +21,8 @@ struct MatmulTypes {
   Number a = Number::bf16, b = Number::bf16, c = Number::bf16;
   int sms = 0;             // SMs that the kernel may count on; 0: all. Others may be held by communication.
   bool fast_sums = false;  // of fp8 operands: partial sums stay in the tensor cores, with fewer bits
-  bool mx = false;         // of fp8 operands: a scale for every 32 numbers of what is summed (mx_cast.h)
+  /// Of fp8 operands: which numbers share a scale, along what is summed (mx_cast.h, block_cast.h).
+  Scales scales_a = Scales::tensor, scales_b = Scales::tensor;
 };
 
 /// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a
@@ -29,7 +31,7 @@ struct MatmulOperands {
   const void *a = nullptr, *b = nullptr, *addend = nullptr;
   void* c = nullptr;
   const void *scale_a = nullptr,
-             *scale_b = nullptr;  // of fp8 operands, on the device: an fp32 number, or as mx has them
+             *scale_b = nullptr;  // of fp8 operands, on the device: an fp32 number, or as the casts leave them
 };
 
 /// cuBLASLt on the current device, and its workspace. The plan of a shape is made when it is first met, and kept.
@@ -42,7 +44,8 @@ class MatmulLibrary {
   ~MatmulLibrary();
 
   /// Throws DeviceError when no algorithm takes the shape and types: Hopper's fp8 wants transpose_b alone, and rows of
-  /// a multiple of 16 elements. Runs of one library share its workspace, so they belong on one stream.
+  /// a multiple of 16 elements; scales of rows, lines and squares are taken by Hopper alone, not by squares on both
+  /// sides, and from cuBLAS 12.9 on. Runs of one library share its workspace, so they belong on one stream.
   void run(const Matmul&, const MatmulTypes&, const MatmulOperands&, Stream);
 
   /// The algorithm chosen, its tile, stages, split of k and waves, as text.

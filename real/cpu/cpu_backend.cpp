@@ -6,7 +6,6 @@
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/rows.h"
-#include "real/cpu/drive.h"
 #include "real/cpu/memory.h"
 #include "real/measure/element.h"
 
@@ -275,13 +274,18 @@ Tensor CpuBackend::host_copy(const Tensor& from, Meaning to) {
 }
 
 Tensor CpuBackend::to_drive(const Tensor& of_host) {
-  if (!scratch_) scratch_ = std::make_shared<cpu::ScratchFolder>();
-  return {std::make_shared<cpu::DriveMemory>(scratch_, numbers(of_host)), 0, of_host.count, of_host.meaning};
+  if (!scratch_) scratch_ = std::make_shared<ScratchFolder>();
+  auto file = std::make_shared<DriveFile>(scratch_, true);
+  file->write(std::as_bytes(numbers(of_host)));
+  return {std::move(file), 0, of_host.count, of_host.meaning};
 }
 
 Tensor CpuBackend::from_drive(const Tensor& of_drive) {
   auto memory = std::make_shared<Memory>();
-  memory->numbers = static_cast<const cpu::DriveMemory&>(*of_drive.storage).read(of_drive.offset, of_drive.count);
+  memory->numbers.resize(static_cast<std::size_t>(of_drive.count));
+  static_cast<const DriveFile&>(*of_drive.storage)
+      .read(of_drive.offset * static_cast<std::int64_t>(sizeof(double)),
+            std::as_writable_bytes(std::span(memory->numbers)));
   return {std::move(memory), 0, of_drive.count, of_drive.meaning};
 }
 

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "real/cpu/drive.h"
 #include "real/cpu/stopwatch.h"
 #include "real/executor/backend.h"
+#include "real/executor/drive_file.h"
 #include "real/launch/world.h"
 #include "real/memory/ledger.h"
 
@@ -66,7 +66,10 @@ class CpuBackend final : public Backend {
   void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
   void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
                const Tensor& turned_scales) override;
+  void block_cast(const kernels::BlockCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                  const Tensor& turned, const Tensor& turned_scales) override;
   void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+  void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
@@ -125,7 +128,7 @@ class CpuBackend final : public Backend {
  private:
   World& world_;
   Stopwatch watch_;
-  std::shared_ptr<cpu::ScratchFolder> scratch_;  // tensors may outlive the backend
+  std::shared_ptr<ScratchFolder> scratch_;  // tensors may outlive the backend
   std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
 };
 

@@ -10,9 +10,13 @@ namespace reference = kernels::reference;
 
 namespace {
 
-std::vector<double> values(const Narrow& mx, std::int64_t rows, std::int64_t columns) {
+std::vector<double> values(const Narrow& x, std::int64_t rows, std::int64_t columns) {
   std::vector<double> out(static_cast<std::size_t>(rows * columns));
-  reference::mx_values({rows, columns}, numbers(mx.codes), numbers(mx.scale), out);
+  if (x.scales == kernels::Scales::mx) {
+    reference::mx_values({rows, columns}, numbers(x.codes), numbers(x.scale), out);
+  } else {
+    reference::block_values({x.scales, rows, columns}, numbers(x.codes), numbers(x.scale), out);
+  }
   return out;
 }
 
@@ -41,12 +45,23 @@ void CpuBackend::mx_cast(const kernels::MxCast& c, const Tensor& x, const Tensor
   reference::mx_cast(c, numbers(x), numbers(codes), numbers(scales), numbers(turned), numbers(turned_scales));
 }
 
+void CpuBackend::block_cast(const kernels::BlockCast& c, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                            const Tensor& turned, const Tensor& turned_scales) {
+  reference::block_cast(c, numbers(x), numbers(codes), numbers(scales), numbers(turned), numbers(turned_scales));
+}
+
 void CpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const Narrow& b, const Tensor& c,
                                bool /*promotes*/) {
-  if (a.blocks) return reference::matmul(m, values(a, m.m, m.k), values(b, m.n, m.k), numbers(c));
+  if (a.scales != kernels::Scales::tensor) {
+    return reference::matmul(m, values(a, m.m, m.k), values(b, m.n, m.k), numbers(c));
+  }
   kernels::Matmul scaled = m;
   scaled.alpha *= numbers(a.scale)[0] * numbers(b.scale)[0];
   matmul(scaled, a.codes, b.codes, c);
+}
+
+void CpuBackend::narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) {
+  for (const auto& [matmul, a, b, c] : experts) narrow_matmul(matmul, a, b, c, promotes);
 }
 
 }  // namespace real

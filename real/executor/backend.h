@@ -13,6 +13,7 @@
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
 #include "kernels/batched_matmul.h"
+#include "kernels/block_cast.h"
 #include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
@@ -43,11 +44,18 @@ struct Group {
 
 enum class Sum { add, maximum };
 
-/// A matrix in fp8: a code times its scale is the value. There is one scale, or, in MXFP8, one for each block of a row.
+/// A matrix in fp8: a code times its scale is the value.
 struct Narrow {
   Tensor codes, scale;
   kernels::Fp8 format = kernels::Fp8::e4m3;
-  bool blocks = false;
+  kernels::Scales scales = kernels::Scales::tensor;
+};
+
+/// c = a b of matrices in fp8.
+struct NarrowMatmul {
+  kernels::Matmul matmul;
+  Narrow a, b;
+  Tensor c;
 };
 
 class Backend {
@@ -117,10 +125,15 @@ class Backend {
   /// Scales: of Meaning::code.
   virtual void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
                        const Tensor& turned, const Tensor& turned_scales) = 0;
-  /// In MXFP8 b alone is transposed: scales run along what is summed. `promotes`: partial sums are added up in fp32 as
-  /// they are made.
+  /// Scales: of Meaning::exact.
+  virtual void block_cast(const kernels::BlockCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                          const Tensor& turned, const Tensor& turned_scales) = 0;
+  /// With more than one scale b alone is transposed: scales run along what is summed. `promotes`: partial sums are
+  /// added up in fp32 as they are made.
   virtual void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c,
                              bool promotes) = 0;
+  /// One for each expert.
+  virtual void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) = 0;
 
   // Both ends of the model.
   virtual void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table,

@@ -36,7 +36,7 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
 void Executor::begin_step() {
   if (!rank_.plan.rolling) rank_.order.wait_for_all();
   if (rank_.has_flush()) forget_all();
-  for (auto& [operand, magnitudes] : rank_.magnitudes) magnitudes = {{}, magnitudes.now};
+  for (auto& [operand, magnitudes] : rank_.magnitudes) magnitudes = {{}, magnitudes.now, false};
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
   rank_.backend.fill(rank_.loss.tensor, 0);

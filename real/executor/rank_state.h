@@ -47,6 +47,7 @@ struct GatheredUnit {
 /// The largest magnitudes of an operand that is scaled by them: of this step's microbatches, of the step before.
 struct Magnitudes {
   Value now, before;
+  bool agreed = false;  // in this step, by the ranks that have a shard each
 };
 
 struct RankState {

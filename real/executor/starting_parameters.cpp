@@ -6,8 +6,6 @@
 namespace real {
 namespace {
 
-using To = spec::Offload::To;
-
 void states_to_host(RankState& rank, Parameter& p) {
   Backend& backend = rank.backend;
   const spec::Offload& offload = rank.c.strategy.offload;
@@ -16,7 +14,7 @@ void states_to_host(RankState& rank, Parameter& p) {
     backend.copy(p.master.tensor, p.shard.tensor);
   }
   for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
-  if (offload.optimizer != To::nvme) return;
+  if (!offload.states_on_drives()) return;
   const auto leave = [&](Value& of_host, Value& there) {
     there.tensor = backend.to_drive(of_host.tensor);
     of_host = {};
@@ -33,7 +31,7 @@ void weights_to_host(RankState& rank, Parameter& p) {
   rank.backend.copy(p.master.tensor, narrow);
   p.host_shard.tensor = rank.backend.to_host(narrow);
   if (p.frozen) p.master = {};
-  if (rank.c.strategy.offload.parameters != To::nvme) return;
+  if (!rank.c.strategy.offload.parameters_on_drives()) return;
   p.drives.weight.tensor = rank.backend.to_drive(p.host_shard.tensor);
   p.host_shard = {};
 }

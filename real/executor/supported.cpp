@@ -23,22 +23,32 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
   const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool narrow = spec::bytes_of(t.precision) < 2;
+  const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
+  const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
+  const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
+  const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
-      {t.precision == spec::Dtype::mxfp8 && job.framework.separate_linears, "training.precision",
-       "parts of a layer that are multiplied one by one in mxfp8", "write precision: fp8"},
-      {t.precision == spec::Dtype::fp8 && t.fp8_recipe != "tensorwise" && t.fp8_recipe != "delayed",
-       "training.fp8_recipe", "fp8 with a scale for each row or block", "write fp8_recipe: tensorwise or delayed"},
+      {narrow && !one_scale && job.framework.separate_linears, "training.precision",
+       "parts of a layer that are multiplied one by one with a scale for each row or block",
+       "write precision: fp8 and fp8_recipe: tensorwise"},
       {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
        "write fp8_parameters: false"},
-      {narrow && (m.moe || m.mla), "training.precision", "experts and latent attention below 16 bits",
-       "write precision: bf16"},
-      {narrow && s.lora, "training.precision", "low-rank adapters beside matmuls below 16 bits",
-       "write precision: bf16"},
-      {narrow && s.tp > 1 && s.sp, "strategy.sp", "shards of the sequence that are gathered in fp8", "write sp: false"},
+      {narrow && shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
+       "write sp: false"},
+      {narrow && shards && blocks && shard % 128 != 0, "strategy.sp",
+       "shards of the sequence that end inside of a block of 128 tokens", "choose a sequence that 128 tp divides"},
+      {narrow && shards && blocks && (job.framework.keeps_gathered || chunked), "strategy.overlap.tp",
+       "gathered blocks that are kept or multiplied shard by shard", "write tp: none or wgrad"},
+      {narrow && shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
+       "write sp: false"},
+      {narrow && shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",
+       "write sp: false"},
+      {narrow && shards && m.parallel_block && m.norms_in_parallel == 1, "strategy.sp",
+       "an input that both branches of a block gather in fp8", "write sp: false"},
       {narrow && s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers, "strategy.overlap.tp",
        "blocks of a row-parallel layer below 16 bits", "write tp: none or wgrad"},
       {narrow && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
@@ -79,8 +89,8 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "write offload: {optimizer: cpu, parameters: cpu}"},
       {s.offload.uses_nvme() && job.framework.fp32_shards, "strategy.offload", "masters that are shards on drives",
        "write framework: deepspeed"},
-      {s.offload.optimizer == spec::Offload::To::nvme && !(job.framework.optimizer_tile.si() > 0),
-       "strategy.offload.optimizer", "states on drives that are updated all at once", "write framework: deepspeed"},
+      {s.offload.states_on_drives() && !(job.framework.optimizer_tile.si() > 0), "strategy.offload.optimizer",
+       "states on drives that are updated all at once", "write framework: deepspeed"},
       {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
        "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&

@@ -88,6 +88,7 @@ void GpuBackend::synchronize() {
   }
   step_end_.record(stream());
   waiter_.until(step_end_);
+  drive_faults_->check();
   if (!between_steps_) last_step_ = elapsed(step_begin_, step_end_);
   between_steps_ = true;
   board_.clear();

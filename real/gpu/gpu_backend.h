@@ -21,6 +21,8 @@
 #include "real/cuda/communicator.h"
 #include "real/cuda/pool.h"
 #include "real/executor/backend.h"
+#include "real/executor/drive_file.h"
+#include "real/gpu/drive_faults.h"
 #include "real/gpu/host_memory.h"
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
@@ -115,7 +117,10 @@ class GpuBackend final : public Backend {
   void turn(std::int64_t rows, std::int64_t columns, const Tensor& codes, const Tensor& turned) override;
   void mx_cast(const kernels::MxCast&, const Tensor& x, const Tensor& codes, const Tensor& scales, const Tensor& turned,
                const Tensor& turned_scales) override;
+  void block_cast(const kernels::BlockCast&, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                  const Tensor& turned, const Tensor& turned_scales) override;
   void narrow_matmul(const kernels::Matmul&, const Narrow& a, const Narrow& b, const Tensor& c, bool promotes) override;
+  void narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) override;
 
   void embedding_forward(const kernels::Embedding&, const Tensor& ids, const Tensor& table, const Tensor& y) override;
   void embedding_backward(const kernels::Embedding&, const Tensor& ids, const Tensor& dy,
@@ -213,6 +218,8 @@ class GpuBackend final : public Backend {
   Streams streams_;
   Recycler recycler_{streams_};
   HostPool host_pool_{streams_};
+  std::shared_ptr<ScratchFolder> scratch_;  // of what is on drives
+  std::shared_ptr<DriveFaults> drive_faults_ = std::make_shared<DriveFaults>();
   std::array<Event, plan::kEvents> events_;
   std::array<Event, plan::kStreams> joined_;
   EventBoard board_;

@@ -1,5 +1,6 @@
 // real/gpu/host.cpp -- what the GPU backend copies to the host's memory, back, and computes there: functions that CUDA
-// runs on a thread of its own when the stream reaches them. SPDX-License-Identifier: Apache-2.0
+// runs on a thread of its own when the stream reaches them, to and from drives, too. SPDX-License-Identifier:
+// Apache-2.0
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 
 #include "real/gpu/gpu_backend.h"
 #include "real/measure/element.h"
@@ -22,6 +22,10 @@ HostMemory& memory(const Tensor& t) { return static_cast<HostMemory&>(*t.storage
 template <class T>
 std::span<T> numbers(const Tensor& t) {
   return {static_cast<T*>(memory(t).buffer->data()) + t.offset, static_cast<std::size_t>(t.count)};
+}
+
+std::span<std::byte> bytes(const Tensor& t) {
+  return {static_cast<std::byte*>(memory(t).buffer->data()) + t.offset * bytes_of(t.meaning), size_of(t)};
 }
 
 /// The upper half of the fp32, rounded to the nearest, ties to even.
@@ -113,8 +117,23 @@ Tensor GpuBackend::host_copy(const Tensor& from, Meaning to) {
   return out;
 }
 
-// unsupported_on_gpu() refuses jobs that come here.
-Tensor GpuBackend::to_drive(const Tensor&) { throw std::logic_error("the GPU backend writes no drives"); }
-Tensor GpuBackend::from_drive(const Tensor&) { throw std::logic_error("the GPU backend reads no drives"); }
+/// The file lives until it has been written, wherever the tensor has gone.
+Tensor GpuBackend::to_drive(const Tensor& of_host) {
+  if (!scratch_) scratch_ = std::make_shared<ScratchFolder>();
+  const auto file = std::make_shared<DriveFile>(scratch_, false);
+  on_host({of_host},
+          [faults = drive_faults_, file, from = bytes(of_host)] { faults->run([&] { file->write(from); }); });
+  return {file, 0, of_host.count, of_host.meaning};
+}
+
+Tensor GpuBackend::from_drive(const Tensor& of_drive) {
+  const Tensor out{std::make_shared<HostMemory>(std::max<std::size_t>(size_of(of_drive), 1), host_pool_), 0,
+                   of_drive.count, of_drive.meaning};
+  const auto file = std::static_pointer_cast<DriveFile>(of_drive.storage);
+  const std::int64_t offset = of_drive.offset * bytes_of(of_drive.meaning);
+  on_host({out},
+          [faults = drive_faults_, file, offset, to = bytes(out)] { faults->run([&] { file->read(offset, to); }); });
+  return out;
+}
 
 }  // namespace real

@@ -14,6 +14,16 @@ namespace {
 
 kernels::Element element(const Tensor& t) { return element_of(t.meaning); }
 
+/// In units of two elements. REQUIRES: runs of an even length, even strides between them.
+kernels::StridedCopy in_pairs(kernels::StridedCopy c) {
+  c.size[3] /= 2;
+  for (int d = 0; d < 3; ++d) {
+    c.from_stride[d] /= 2;
+    c.to_stride[d] /= 2;
+  }
+  return c;
+}
+
 }  // namespace
 
 void GpuBackend::fill(const Tensor& t, double value) {
@@ -29,6 +39,9 @@ void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Ten
 }
 
 void GpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& from, const Tensor& to) {
+  if (from.meaning == Meaning::code) {  // raw pairs of bytes
+    return launch([&] { gpu::strided_copy(in_pairs(copy), kernels::Element::bf16, at(from), at(to), raw()); });
+  }
   launch([&] { gpu::strided_copy(copy, element(from), at(from), at(to), raw()); });
 }
 

@@ -14,6 +14,9 @@ vendor::Number number(kernels::Fp8 format) {
   return format == kernels::Fp8::e4m3 ? vendor::Number::e4m3 : vendor::Number::e5m2;
 }
 
+/// Scales of blocks are multiplied in between partial sums, which are promoted so.
+bool sums_fast(kernels::Scales scales) { return scales == kernels::Scales::tensor || scales == kernels::Scales::rows; }
+
 }  // namespace
 
 void GpuBackend::largest_magnitude(const Tensor& x, const Tensor& magnitude) {
@@ -44,6 +47,14 @@ void GpuBackend::mx_cast(const kernels::MxCast& c, const Tensor& x, const Tensor
   });
 }
 
+void GpuBackend::block_cast(const kernels::BlockCast& c, const Tensor& x, const Tensor& codes, const Tensor& scales,
+                            const Tensor& turned, const Tensor& turned_scales) {
+  launch([&] {
+    gpu::block_cast(c, element_of(x.meaning), at(x), as<std::uint8_t>(codes), as<float>(scales),
+                    as<std::uint8_t>(turned), as<float>(turned_scales), raw());
+  });
+}
+
 void GpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const Narrow& b, const Tensor& c,
                                bool promotes) {
   if (m.m == 0 || m.n == 0) return;
@@ -51,13 +62,19 @@ void GpuBackend::narrow_matmul(const kernels::Matmul& m, const Narrow& a, const 
   const vendor::MatmulTypes types{.a = number(a.format),
                                   .b = number(b.format),
                                   .c = exact ? vendor::Number::f32 : vendor::Number::bf16,
-                                  .fast_sums = !promotes && !a.blocks,
-                                  .mx = a.blocks};
+                                  .fast_sums = !promotes && sums_fast(a.scales),
+                                  .scales_a = a.scales,
+                                  .scales_b = b.scales};
   launch([&] {
     matmuls().run(m, types,
                   {.a = at(a.codes), .b = at(b.codes), .c = at(c), .scale_a = at(a.scale), .scale_b = at(b.scale)},
                   raw());
   });
+}
+
+void GpuBackend::narrow_grouped_matmul(std::span<const NarrowMatmul> experts, bool promotes) {
+  if (!experts.empty()) experts_one_by_one_.insert("cuBLAS has no grouped matmul for operands in fp8");
+  for (const auto& [matmul, a, b, c] : experts) narrow_matmul(matmul, a, b, c, promotes);
 }
 
 }  // namespace real

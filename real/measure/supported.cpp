@@ -25,6 +25,13 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
   refuse(precision == spec::Dtype::fp32 || precision == spec::Dtype::tf32 || precision == spec::Dtype::fp16,
          "training.precision", fmt::format("{} is not computed on GPUs by real mode yet", spec::name(precision)),
          "write precision: bf16");
+  const std::string& recipe = job.training.fp8_recipe;
+  refuse(precision == spec::Dtype::fp8 && (recipe == "rowwise" || recipe == "blockwise") &&
+             job.cluster.node.gpu.generation != spec::Generation::hopper,
+         "training.fp8_recipe",
+         fmt::format("matmuls with scales for rows or blocks of 128 are cuBLASLt's on Hopper alone, not on {}",
+                     job.cluster.node.gpu.name),
+         "write fp8_recipe: tensorwise or delayed");
   refuse(job.model.head_dim > kMostHeadDim, "model.head_dim",
          fmt::format("heads of {} are more than the attention kernels take", job.model.head_dim),
          fmt::format("choose a model with heads of at most {}", kMostHeadDim));
@@ -32,8 +39,6 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          fmt::format("{} experts for each token are more than the router's kernel takes",
                      job.model.moe ? job.model.moe->top_k : 0),
          fmt::format("choose a model with at most {}", kMostChoices));
-  refuse(job.strategy.offload.uses_nvme(), "strategy.offload", "drives are not measured on GPUs by real mode yet",
-         "write cpu");
   const int needed = plan.axes.ranks * plan.axes.stages;
   refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),
          fmt::format("give --gpus {}, or cut the job for {}", needed, ranks));

@@ -19,7 +19,9 @@ TEST(MxCast, ABlockIsScaledByTheLeastPowerOfTwoThatKeepsIt) {
   x[2 * 40 + 35] = -3;
   Values codes(x.size()), scales(kernels::mx_scales(3, 40)), none;
   reference::mx_cast({3, 40}, x, codes, scales, none, none);
-  EXPECT_EQ((Values{scales.begin(), scales.begin() + 6}), (Values{1, 1, 2, 1, 1, 0x1p-7}));
+  // In the first tile a row's scales lie 16 behind those of the row before.
+  EXPECT_EQ((Values{scales[0], scales[1], scales[16], scales[17], scales[32], scales[33]}),
+            (Values{1, 1, 2, 1, 1, 0x1p-7}));
   EXPECT_EQ(codes[0], 448);
   EXPECT_EQ(codes[40], 224);  // 224.5 to the nearest of 208, 224, 240
   EXPECT_EQ(codes[2 * 40 + 35], -384);

@@ -6,11 +6,6 @@
 namespace real {
 namespace {
 
-using To = spec::Offload::To;
-
-bool states_there(const Task& task) { return task.c.strategy.offload.optimizer == To::nvme; }
-bool parameters_there(const Task& task) { return task.c.strategy.offload.parameters == To::nvme; }
-
 void write(Task& task, Value& of_host, Value& there, const std::string& name) {
   task.set(there, task.backend.to_drive(task.read(of_host, name)));
   of_host = {};
@@ -39,9 +34,10 @@ void read_states(Task& task) {
 
 /// States, weights, or both, as either is kept there.
 void write_states(Task& task) {
+  const spec::Offload& offload = task.c.strategy.offload;
   for (Parameter* p : next_tile(task)) {
-    if (parameters_there(task)) write(task, p->host_shard, p->drives.weight, p->name);
-    if (!states_there(task)) continue;
+    if (offload.parameters_on_drives()) write(task, p->host_shard, p->drives.weight, p->name);
+    if (!offload.states_on_drives()) continue;
     write(task, p->master, p->drives.master, p->name);
     write(task, p->m, p->drives.m, p->name);
     write(task, p->v, p->drives.v, p->name);

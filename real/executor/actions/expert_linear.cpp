@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/plan/low_precision.h"
 #include "real/executor/actions/experts.h"
+#include "real/executor/actions/narrow_experts.h"
 #include "real/executor/activation.h"
 #include "real/executor/gradients.h"
 
@@ -39,12 +41,23 @@ void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor&
   }
 }
 
+/// Below 16 bits the operands are cast already.
+void multiply(Task& task, const Linear& l, const kernels::GroupedMatmul& g, const Tensor& a, const Tensor& b,
+              const Tensor& result) {
+  if (plan::narrow(task.c, task.op.layer)) return narrow_grouped_matmul(task, l.name, g, result);
+  task.backend.grouped_matmul(g, a, b, result);
+}
+
+Tensor input_of(Task& task, const Linear& l) {
+  if (l.first && task.op.phase != plan::Phase::backward) task.alias(l.input, "rows");
+  return task.read(l.input);
+}
+
 void forward(Task& task, const Linear& l) {
-  if (l.first) task.alias(l.input, "rows");
-  const Tensor x = task.read(l.input), w = task.weight(l.weight()), bias = task.weight(l.bias());
+  const Tensor x = input_of(task, l), w = task.weight(l.weight()), bias = task.weight(l.bias());
   const kernels::GroupedMatmul g = grouped(task, l, Pass::forward);
   const Tensor y = task.make(l.name, routing_of(task).rows_gathered() * g.out);
-  task.backend.grouped_matmul(g, x, w, y);
+  multiply(task, l, g, x, w, y);
   if (bias && (l.first || task.rank.place.coordinate(plan::Axis::etp) == 0)) {
     for_each_expert(task, l, y, bias, [&](std::int64_t rows, const Tensor& of_y, const Tensor& of_bias) {
       task.backend.add_rows(rows, of_bias, of_y);
@@ -62,7 +75,7 @@ Tensor output_gradient(Task& task, const Linear& l) {
 void input_gradient(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l), w = task.weight(l.weight()), x = task.read(l.input);
   const Tensor dx = task.make(l.first ? "d rows" : gradient_name(l.input, l.name), x.count);
-  task.backend.grouped_matmul(grouped(task, l, Pass::input_gradient), dy, w, dx);
+  multiply(task, l, grouped(task, l, Pass::input_gradient), dy, w, dx);
 }
 
 bool added_apart(const Task& task, const Linear& l) {
@@ -77,7 +90,7 @@ void weight_gradient(Task& task, const Linear& l) {
   const Tensor dw = apart ? task.make(l.name + " weight gradient", weight.count()) : task.gradient(weight);
   kernels::GroupedMatmul g = grouped(task, l, Pass::weight_gradient);
   g.adds = !apart;
-  task.backend.grouped_matmul(g, dy, x, dw);
+  multiply(task, l, g, dy, x, dw);
 }
 
 void accumulate_gradient(Task& task, const Linear& l) {
@@ -125,6 +138,14 @@ void add_expert_linear_actions(Actions& actions) {
     actions[l.name + " weight gradient"] = [l](Task& t) { weight_gradient(t, l); };
     actions[l.name + " gradient accumulation"] = [l](Task& t) { accumulate_gradient(t, l); };
     actions[l.name + " bias gradient"] = [l](Task& t) { bias_gradient(t, l); };
+    const auto cast = [&](const char* what, Operand operand, Tensor (*of)(Task&, const Linear&)) {
+      actions[l.name + ' ' + what] = [=](Task& t) {
+        cast_of_experts(t, l.name, grouped(t, l, Pass::forward), operand, of(t, l));
+      };
+    };
+    cast("input cast", Operand::input, input_of);
+    cast("weight cast", Operand::weight, [](Task& t, const Linear& of) { return t.weight(of.weight()); });
+    cast("gradient cast", Operand::gradient, output_gradient);
   }
   actions["expert activation"] = activate;
   actions["expert activation gradient"] = activate_backward;

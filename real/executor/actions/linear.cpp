@@ -36,8 +36,8 @@ std::int64_t part_made_again(const Task& task, const Linear& l) {
 void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& block, const Tensor& y) {
   const Tensor w = task.weight(l.weight(task)), bias = task.weight(l.bias());
   const Tensor result = piece.whole() ? y : task.backend.allocate(block.rows * piece.width);
-  if (is_narrow(task)) {
-    narrow_forward(task, l, piece, result);
+  if (is_narrow(task, l)) {
+    narrow_forward(task, l, piece, block.x, result);
   } else {
     task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
   }
@@ -65,14 +65,16 @@ void forward_block(Task& task, const Linear& l, const Piece& piece) {
 std::vector<RowBlock> rows_of(Task& task, const Linear& l, const Piece& piece, bool& first, bool& last) {
   first = piece.first;
   last = piece.last;
+  const bool narrow = is_narrow(task, l);
   if (!gathers(task, l) || finds_gathered(task, l) || !gathers_by_blocks(task)) {
-    const Tensor x = task.read(input_name(task, l));
+    const Tensor x = task.read(narrow ? input_codes_name(l) : input_name(task, l));
     return {{x, 0, x.count / piece.in}};
   }
   const std::int64_t count = column_block_count(task);
   const std::int64_t number = piece.last ? task.next_block(count) : task.this_block();
   first &= number == 0;
   last &= number + 1 == count;
+  if (narrow) return column_blocks(task, number, shard_codes_name(l), input_codes_name(l), piece.in);
   return column_blocks(task, number, l.input(task), l.gathered(task), piece.in);
 }
 
@@ -113,6 +115,7 @@ void forward(Task& task, const Linear& l) {
   }
   if (!last) return;
   if (ends_branch(task, l)) task.alias("branch", l.layer());
+  if (is_narrow(task, l)) return leave_casts(task, l);
   if (gathers(task, l)) leave_input(task, l);
 }
 
@@ -127,6 +130,7 @@ void reduce_output(Task& task, const Linear& l, bool scatters) {
 }
 
 void gather_input(Task& task, const Linear& l) {
+  if (is_narrow_layer(task)) return gather_input_codes(task, l);
   if (reduces_by_blocks(task)) return gather_next_shard(task, l.input(task), l.gathered(task));
   all_gather(task, l.input(task), l.gathered(task));
 }

@@ -13,20 +13,28 @@ namespace {
 using kernels::Matmul;
 
 void gather_output_gradient(Task& task, const Linear& l) {
+  if (is_narrow_layer(task)) return gather_gradient_codes(task, l);
   task.keep_gradient_stream("d branch piece");
   all_gather(task, task.has("d branch") ? "d branch" : "d branch piece", l.output_gradient());
+}
+
+void gather_input_again(Task& task, const Linear& l) {
+  if (is_narrow_layer(task)) return gather_input_codes(task, l);
+  all_gather(task, l.input(task), l.gathered(task));
 }
 
 void input_gradient(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.k);
-  const Tensor dy = output_gradient(task, l), w = task.weight(l.weight(task));
+  const bool narrow = is_narrow(task, l);
+  const Tensor dy = narrow ? narrow_gradient(task, l) : output_gradient(task, l);
   const std::int64_t rows = dy.count / piece.of;
   expect(task, "rows", work.m, rows);
   expect(task, "inputs", work.n, piece.in);
   const std::string part = piece.whole() ? "" : " at " + std::to_string(piece.begin);
   const Tensor dx = task.make(gradient_name(l.input(task), l.name + part), rows * piece.in);
-  if (is_narrow(task)) return narrow_input_gradient(task, l, piece, dx);
+  if (narrow) return narrow_input_gradient(task, l, piece, dx);
+  const Tensor w = task.weight(l.weight(task));
   task.backend.matmul(Matmul{rows, piece.in, piece.width}, cut_out(task, piece, rows, dy), piece.of_weight(w), dx);
 }
 
@@ -51,7 +59,8 @@ bool added_apart(const Task& task, const Linear& l) {
 void weight_gradient(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.n);
-  const Tensor dy = output_gradient(task, l), x = task.read(input_name(task, l));
+  const bool narrow = is_narrow(task, l);
+  const Tensor x = narrow ? narrow_input(task, l) : task.read(input_name(task, l));
   const std::int64_t rows = x.count / piece.in;
   expect(task, "rows", work.k, rows);
   expect(task, "inputs", work.m, piece.in);
@@ -64,7 +73,8 @@ void weight_gradient(Task& task, const Linear& l) {
   } else {
     dw = task.read(l.separate_gradient());
   }
-  if (is_narrow(task)) return narrow_weight_gradient(task, l, piece, piece.of_weight(dw), !apart);
+  if (narrow) return narrow_weight_gradient(task, l, piece, piece.of_weight(dw), !apart);
+  const Tensor dy = output_gradient(task, l);
   task.backend.matmul(Matmul{piece.width, piece.in, rows, true, false, 1, apart ? 0.0 : 1.0},
                       cut_out(task, piece, rows, dy), x, piece.of_weight(dw));
 }
@@ -119,7 +129,7 @@ Tensor join_gradients(Task& task, const std::string& prefix, const std::string& 
 }
 
 void add_linear_backward(Actions& actions, const Linear& l) {
-  actions[l.name + " input all-gather"] = [l](Task& t) { all_gather(t, l.input(t), l.gathered(t)); };
+  actions[l.name + " input all-gather"] = [l](Task& t) { gather_input_again(t, l); };
   actions[l.name + " gradient all-gather"] = [l](Task& t) { gather_output_gradient(t, l); };
   actions[l.name + " input gradient"] = [l](Task& t) { input_gradient(t, l); };
   actions[l.name + " input gradients added"] = [l](Task& t) { add_input_gradients(t, l); };

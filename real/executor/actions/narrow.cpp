@@ -2,7 +2,6 @@
 #include "real/executor/actions/narrow.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/plan/low_precision.h"
 #include "core/plan/tensor_parallel.h"
@@ -10,67 +9,7 @@
 namespace real {
 namespace {
 
-using kernels::Cast;
-using kernels::Fp8;
 using kernels::Matmul;
-
-enum class Operand { input, weight, gradient };
-
-struct Layouts {
-  bool codes, turned;
-};
-
-/// An operand's tensors, by name: those of weights live as long as their casts are kept, others with their microbatch.
-class Casts {
- public:
-  Casts(Task& task, const Linear& l, Operand operand) : task_(task), of_weight_(operand == Operand::weight) {
-    constexpr std::array<const char*, 3> kNames{" input", " weight", " gradient"};
-    name_ = l.layer() + kNames[static_cast<std::size_t>(operand)];
-    mx_ = task.c.dtype == spec::Dtype::mxfp8;
-    format_ = operand == Operand::gradient && !mx_ ? Fp8::e5m2 : Fp8::e4m3;
-  }
-  bool mx() const { return mx_; }
-  Fp8 format() const { return format_; }
-  /// Of all steps: the same for each microbatch.
-  std::string history() const { return std::to_string(task_.op.layer) + ' ' + name_; }
-
-  Tensor make(const std::string& what, std::int64_t count, Purpose purpose) {
-    if (!of_weight_) return task_.make(name_ + what, count, purpose);
-    if (purpose.meaning == Meaning::code) purpose = kWeightCodes;
-    return task_.renew(task_.rank.narrow_weights[history() + what], count, purpose);
-  }
-  Tensor read(const std::string& what) {
-    if (!of_weight_) return task_.read(name_ + what);
-    return task_.read(task_.rank.narrow_weights.at(history() + what), name_ + what);
-  }
-  bool has(const std::string& what) const {
-    if (!of_weight_) return task_.has(name_ + what);
-    return task_.rank.narrow_weights.contains(history() + what);
-  }
-  void erase(const std::string& what) {
-    of_weight_ ? void(task_.rank.narrow_weights.erase(history() + what)) : task_.erase(name_ + what);
-  }
-  Narrow operand(const std::string& layout, std::int64_t begin, std::int64_t count) {
-    return {read(layout).part(begin, count), read(mx_ ? layout + " scales" : " scale"), format_, mx_};
-  }
-
- private:
-  Task& task_;
-  bool of_weight_;
-  std::string name_;
-  Fp8 format_;
-  bool mx_;
-};
-
-/// Where casts are not kept each pass makes the layout that it multiplies; a gradient's serve one pass in any case.
-Layouts layouts_of(const Task& task, Operand operand) {
-  const bool weight = operand == Operand::weight;
-  if ((weight ? plan::weight_layouts(task.c) : plan::operand_layouts(task.c)) == 1) return {true, false};
-  const bool kept = weight ? plan::keeps_weight_casts(task.c) : plan::keeps_casts(task.c);
-  if (kept || operand == Operand::gradient) return {true, true};
-  const bool backward = task.op.phase == plan::Phase::backward;
-  return {!backward, backward};
-}
 
 /// Widths of the parts of a layer's outputs that a framework multiplies one by one.
 std::vector<std::int64_t> widths_of(const Task& task, const Linear& l, std::int64_t outputs) {
@@ -84,111 +23,116 @@ std::vector<std::int64_t> widths_of(const Task& task, const Linear& l, std::int6
   return out.empty() ? std::vector{outputs} : out;
 }
 
-bool delayed(const Task& task) { return task.rank.job.training.fp8_recipe == "delayed"; }
+std::int64_t inputs_of(Task& task, const Linear& l) { return task.parameter(l.weight(task)).part.columns.length; }
+std::int64_t outputs_of(Task& task, const Linear& l) { return task.parameter(l.weight(task)).part.row_count(); }
 
-/// Leaves the scale; returns what is to take in the largest magnitude that the casts see, if it is wanted.
-Tensor scale(Task& task, Casts& casts, const Tensor& x) {
-  const Tensor scale = casts.make(" scale", 1, kStatistic);
-  if (!delayed(task)) {
-    const Tensor magnitude = task.backend.allocate(1, kStatistic);
-    task.backend.fill(magnitude, 0);
-    task.backend.largest_magnitude(x, magnitude);
-    task.backend.scale_for(casts.format(), magnitude, scale);
-    return {};
-  }
-  Magnitudes& seen = task.rank.magnitudes[casts.history()];
-  for (Value* one : {&seen.before, &seen.now}) {
-    if (!*one) task.backend.fill(task.renew(*one, 1, kNumbers), 0);
-  }
-  task.backend.scale_for(casts.format(), task.read(seen.before, "largest magnitude"), scale);
-  return task.write(seen.now, "largest magnitude");
+bool gathers_gradient(const Task& task, const Linear& l) { return l.side == Side::row && task.c.sp; }
+
+/// A shard with one scale is cast in one layout: the other one is made behind the gather.
+Layouts of_shard(const Task& task, Layouts layouts, bool scattered) {
+  return scattered && has_one_scale(task) ? Layouts{true, false} : layouts;
 }
 
-/// x [rows, columns], whose layouts have scales of their own.
-void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t rows, Layouts layouts) {
-  const std::int64_t columns = x.count / rows;
-  const auto make = [&](bool wanted, const char* what, std::int64_t count) {
-    return wanted ? casts.make(what, count, kCodes) : Tensor{};
-  };
-  const Tensor codes = make(layouts.codes, " codes", x.count), turned = make(layouts.turned, " turned", x.count);
-  const Tensor scales = make(layouts.codes, " codes scales", kernels::mx_scales(rows, columns));
-  const Tensor turned_scales = make(layouts.turned, " turned scales", kernels::mx_scales(columns, rows));
-  backend.mx_cast({rows, columns}, x, codes, scales, turned, turned_scales);
+void cast_shard_or_all(Task& task, const Linear& l, Layouts layouts) {
+  const std::int64_t columns = inputs_of(task, l);
+  const Tensor x = task.read(l.input(task));
+  const bool scattered = gathers(task, l);
+  cast(task, l.layer(), Operand::input, x, x.count / columns, {columns}, of_shard(task, layouts, scattered), scattered);
 }
 
-/// x [rows, columns], cut into parts of `widths` rows (weights) or columns (others).
-void cast(Task& task, const Linear& l, Operand operand, const Tensor& x, std::int64_t rows, Layouts layouts) {
-  Casts casts(task, l, operand);
-  if (casts.mx()) return cast_blocks(casts, task.backend, x, rows, layouts);
-  const std::int64_t columns = x.count / rows;
-  const bool by_rows = operand == Operand::weight;
-  const Tensor magnitude = scale(task, casts, x), by = casts.read(" scale");
-  const Tensor codes = layouts.codes ? casts.make(" codes", x.count, kCodes) : Tensor{};
-  const Tensor turned = layouts.turned ? casts.make(" turned", x.count, kCodes) : Tensor{};
-  const auto widths = operand == Operand::input ? std::vector{columns} : widths_of(task, l, by_rows ? rows : columns);
-  std::int64_t begin = 0;
-  for (const std::int64_t width : widths) {
-    const Cast shape{casts.format(), by_rows ? width : rows, by_rows ? columns : width};
-    const std::int64_t from = begin * (by_rows ? columns : rows), count = shape.rows * shape.columns;
-    const Tensor part =
-        by_rows ? x.part(from, count) : cut_out(task, {begin, width, columns, 0, false, false}, rows, x);
-    task.backend.cast(shape, part, by, codes ? codes.part(from, count) : codes,
-                      turned ? turned.part(from, count) : turned, magnitude);
-    begin += width;
-  }
-}
-
-std::int64_t rows_of(Task& task, const Linear& l, const Tensor& input) {
-  return input.count / task.parameter(l.weight(task)).part.columns.length;
-}
-
+/// Where the gathered codes were kept, those that a backward would cast anew are the same, turned.
 void cast_input(Task& task, const Linear& l) {
-  const Tensor x = task.read(input_name(task, l));
-  cast(task, l, Operand::input, x, rows_of(task, l, x), layouts_of(task, Operand::input));
+  const bool kept = gathers(task, l) && keeps_input(task, l) && task.op.phase == plan::Phase::backward;
+  const Layouts layouts = layouts_of(task, Operand::input);
+  if (!kept) return cast_shard_or_all(task, l, layouts);
+  if (layouts.turned) turn_codes(task, l.layer(), Operand::input, task.c.tokens);
 }
 
 void cast_weight(Task& task, const Linear& l) {
-  const std::int64_t rows = task.parameter(l.weight(task)).part.row_count();
-  cast(task, l, Operand::weight, task.weight(l.weight(task)), rows, layouts_of(task, Operand::weight));
+  const std::int64_t rows = outputs_of(task, l);
+  cast(task, l.layer(), Operand::weight, task.weight(l.weight(task)), rows, widths_of(task, l, rows),
+       layouts_of(task, Operand::weight));
 }
 
 void cast_gradient(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l);
-  const std::int64_t rows = dy.count / task.parameter(l.weight(task)).part.row_count();
-  cast(task, l, Operand::gradient, dy, rows, layouts_of(task, Operand::gradient));
+  const std::int64_t columns = outputs_of(task, l);
+  const bool scattered = gathers_gradient(task, l);
+  cast(task, l.layer(), Operand::gradient, dy, dy.count / columns, widths_of(task, l, columns),
+       of_shard(task, layouts_of(task, Operand::gradient), scattered), scattered);
 }
 
-/// Of an input that a norm left in one layout.
+/// A column-parallel layer's input is the shard on the way forward, a row-parallel layer's gradient on the way back.
+Operand scattered_of(const Linear& l) { return l.side == Side::row ? Operand::gradient : Operand::input; }
+
+void find_largest_of_shard(Task& task, const Linear& l) {
+  const Tensor shard = l.side == Side::row ? output_gradient(task, l) : task.read(l.input(task));
+  find_largest(task, l.layer(), scattered_of(l), shard);
+}
+
+/// Of what a norm or a gather left in one layout.
 void turn_input(Task& task, const Linear& l) {
-  Casts casts(task, l, Operand::input);
-  const Tensor codes = casts.read(" codes");
-  const std::int64_t rows = rows_of(task, l, codes);
-  task.backend.turn(rows, codes.count / rows, codes, casts.make(" turned", codes.count, kCodes));
+  turn_codes(task, l.layer(), Operand::input,
+             Casts(task, l.layer(), Operand::input).read(" codes").count / inputs_of(task, l));
 }
 
 bool has_operator(const Task& task, const std::string& name) {
   return std::ranges::find(task.rank.plan.names, name) != task.rank.plan.names.end();
 }
 
+bool stays_wide(const Linear& l) { return l.name == "router"; }
+
 bool promotes(const Task& task) { return task.work<plan::Matmul>().gradient; }
+
+/// Whether the codes of an input are read behind its forward.
+bool keeps_codes(const Task& task, const Linear& l) {
+  if (gathers(task, l)) return keeps_input(task, l);
+  return plan::keeps_casts(task.c) && !task.c.strategy.lora;
+}
 
 }  // namespace
 
-bool is_narrow(const Task& task) { return spec::bytes_of(task.work<plan::Matmul>().dtype) < 2; }
+bool is_narrow(const Task& task, const Linear& l) {
+  return spec::bytes_of(task.work<plan::Matmul>().dtype) < 2 && !stays_wide(l);
+}
 
-void narrow_forward(Task& task, const Linear& l, const Piece& piece, const Tensor& y) {
-  Casts input(task, l, Operand::input), weight(task, l, Operand::weight);
+bool is_narrow_layer(const Task& task) { return plan::narrow(task.c, task.op.layer); }
+
+/// A backward sums over the tokens.
+void gather_input_codes(Task& task, const Linear& l) {
+  const bool backward = task.op.phase == plan::Phase::backward;
+  gather_codes(task, l.layer(), Operand::input, inputs_of(task, l), {!backward, backward});
+}
+
+void gather_gradient_codes(Task& task, const Linear& l) {
+  gather_codes(task, l.layer(), Operand::gradient, outputs_of(task, l), layouts_of(task, Operand::gradient));
+}
+
+std::string shard_codes_name(const Linear& l) { return l.layer() + " input shard codes"; }
+
+std::string input_codes_name(const Linear& l) { return l.layer() + " input codes"; }
+
+Tensor narrow_gradient(Task& task, const Linear& l) { return Casts(task, l.layer(), Operand::gradient).read(" codes"); }
+
+Tensor narrow_input(Task& task, const Linear& l) {
+  Casts input(task, l.layer(), Operand::input);
+  return input.read(input.has(" turned") ? " turned" : " codes");
+}
+
+void narrow_forward(Task& task, const Linear& l, const Piece& piece, const Tensor& codes, const Tensor& y) {
+  Casts input(task, l.layer(), Operand::input), weight(task, l.layer(), Operand::weight);
   const std::int64_t rows = y.count / piece.width, count = piece.width * piece.in;
-  task.backend.narrow_matmul(Matmul{rows, piece.width, piece.in, false, true},
-                             input.operand(" codes", 0, rows * piece.in),
+  task.backend.narrow_matmul(Matmul{rows, piece.width, piece.in, false, true}, input.with_codes(codes),
                              weight.operand(" codes", piece.begin * piece.in, count), y, promotes(task));
-  if (!piece.last) return;
-  if (!plan::keeps_casts(task.c)) input.erase(" codes");
-  if (!plan::keeps_weight_casts(task.c)) weight.erase(" codes");
+}
+
+void leave_casts(Task& task, const Linear& l) {
+  if (!keeps_codes(task, l)) Casts(task, l.layer(), Operand::input).erase(" codes");
+  if (!plan::keeps_weight_casts(task.c)) Casts(task, l.layer(), Operand::weight).erase(" codes");
 }
 
 void narrow_input_gradient(Task& task, const Linear& l, const Piece& piece, const Tensor& dx) {
-  Casts gradient(task, l, Operand::gradient), weight(task, l, Operand::weight);
+  Casts gradient(task, l.layer(), Operand::gradient), weight(task, l.layer(), Operand::weight);
   const std::int64_t rows = dx.count / piece.in, count = piece.width * piece.in;
   const bool turned = weight.has(" turned");
   task.backend.narrow_matmul(Matmul{rows, piece.in, piece.width, false, turned},
@@ -199,7 +143,7 @@ void narrow_input_gradient(Task& task, const Linear& l, const Piece& piece, cons
 }
 
 void narrow_weight_gradient(Task& task, const Linear& l, const Piece& piece, const Tensor& dw, bool adds) {
-  Casts gradient(task, l, Operand::gradient), input(task, l, Operand::input);
+  Casts gradient(task, l.layer(), Operand::gradient), input(task, l.layer(), Operand::input);
   const bool turned = input.has(" turned");
   const char* const layout = turned ? " turned" : " codes";
   const std::int64_t inputs = input.read(layout).count, rows = inputs / piece.in;
@@ -209,21 +153,27 @@ void narrow_weight_gradient(Task& task, const Linear& l, const Piece& piece, con
 }
 
 void cast_behind_norm(Task& task, const std::string& norm) {
-  if (!plan::narrow(task.c, task.op.layer)) return;
+  if (!is_narrow_layer(task)) return;
   for (const Linear& l : linears()) {
-    if (l.input(task) != norm) continue;
+    if (l.input(task) != norm || stays_wide(l) || task.find_parameter(l.weight(task)) == nullptr) continue;
     if (!has_operator(task, l.name + " weight cast") || has_operator(task, l.name + " input cast")) continue;
-    const Tensor x = task.read(norm);
-    cast(task, l, Operand::input, x, rows_of(task, l, x), {true, false});
+    cast_shard_or_all(task, l, {true, false});
   }
 }
 
 void add_narrow_actions(Actions& actions) {
   for (const Linear& l : linears()) {
+    if (stays_wide(l)) {
+      for (const char* what : {" input cast", " weight cast", " gradient cast"}) actions[l.name + what] = [](Task&) {};
+      continue;
+    }
     actions[l.name + " input cast"] = [l](Task& t) { cast_input(t, l); };
     actions[l.name + " weight cast"] = [l](Task& t) { cast_weight(t, l); };
     actions[l.name + " gradient cast"] = [l](Task& t) { cast_gradient(t, l); };
     actions[l.name + " input transpose"] = [l](Task& t) { turn_input(t, l); };
+    actions[l.name + " gradient transpose"] = [l](Task& t) { turn_codes(t, l.layer(), Operand::gradient, t.c.tokens); };
+    actions[l.name + " largest"] = [l](Task& t) { find_largest_of_shard(t, l); };
+    actions[l.name + " largest all-reduce"] = [l](Task& t) { agree_on_largest(t, l.layer(), scattered_of(l)); };
   }
 }
 

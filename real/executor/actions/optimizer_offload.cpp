@@ -133,7 +133,7 @@ void clip(Task& task, const std::vector<Parameter*>& parameters) {
 }
 
 void optimizer_on_host(Task& task) {
-  const bool drives = task.c.strategy.offload.optimizer == spec::Offload::To::nvme;
+  const bool drives = task.c.strategy.offload.states_on_drives();
   const std::vector<Parameter*> tile = next_tile(task);
   if (in_tiles(task)) clip(task, tile);
   for (Parameter* p : tile) {

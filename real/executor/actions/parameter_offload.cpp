@@ -46,7 +46,7 @@ void to_device(Task& task) {
       unit.bytes += p->count() * task.c.element;
       unit.parameters.push_back(p);
     }
-    if (task.c.strategy.offload.parameters == spec::Offload::To::nvme) p->host_shard = {};
+    if (task.c.strategy.offload.parameters_on_drives()) p->host_shard = {};
   }
 }
 

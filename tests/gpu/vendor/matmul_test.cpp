@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/vendor/matmul.h"
 
+#include "kernels/block_cast.h"
 #include "kernels/quantize.h"
 #include "tests/gpu/device_array.h"
 
@@ -81,6 +82,49 @@ TEST_F(MatmulOnGpu, Fp8OperandsAreScaledBack) {
                   .scale_b = d_b_scale.floats()},
                  nullptr);
     test::expect_close(d_c.values(), expected, 4e-3, "c");
+  }
+}
+
+/// What a matrix [rows, columns] is in e4m3 with such scales.
+struct Scaled {
+  std::vector<std::uint8_t> codes;
+  Values scales, values;
+};
+Scaled scaled(kernels::Scales kind, std::int64_t rows, std::int64_t columns, unsigned seed) {
+  const kernels::BlockCast shape{kind, rows, columns};
+  const Values x = test::random_values(rows * columns, seed);
+  Values numbers(x.size()), none;
+  Scaled out{{}, Values(kernels::count_scales(kind, rows, columns)), Values(x.size())};
+  kernels::reference::block_cast(shape, x, numbers, out.scales, none, none);
+  kernels::reference::block_values(shape, numbers, out.scales, out.values);
+  for (const double number : numbers) out.codes.push_back(kernels::to_fp8(kernels::Fp8::e4m3, number));
+  return out;
+}
+
+TEST_F(MatmulOnGpu, ScalesOfRowsLinesAndSquaresAreMultipliedOnHopper) {
+  int major = 0;
+  test::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (major != 9) GTEST_SKIP() << "cuBLASLt has these scales on Hopper alone";
+  using kernels::Scales;
+  const Matmul shape{144, 272, 384, false, true};  // three blocks along what is summed, rows that end inside of one
+  for (const auto& [of_a, of_b] :
+       {std::pair{Scales::rows, Scales::rows}, {Scales::lines, Scales::squares}, {Scales::lines, Scales::lines}}) {
+    const Scaled a = scaled(of_a, shape.m, shape.k, 1), b = scaled(of_b, shape.n, shape.k, 2);
+    Values expected(shape.m * shape.n);
+    kernels::reference::matmul(shape, a.values, b.values, expected);
+    const Device<std::uint8_t> d_a(a.codes), d_b(b.codes);
+    const Array d_a_scales(Element::f32, a.scales), d_b_scales(Element::f32, b.scales);
+    for (const Number c : {Number::bf16, Number::f32}) {  // outputs, and gradients that are added to
+      const Array d_c(c == Number::f32 ? Element::f32 : Element::bf16, expected.size());
+      library_.run(shape, {.a = Number::e4m3, .b = Number::e4m3, .c = c, .scales_a = of_a, .scales_b = of_b},
+                   {.a = d_a.data(),
+                    .b = d_b.data(),
+                    .c = d_c.data(),
+                    .scale_a = d_a_scales.floats(),
+                    .scale_b = d_b_scales.floats()},
+                   nullptr);
+      test::expect_close(d_c.values(), expected, 4e-3, "c");
+    }
   }
 }
 

@@ -2,61 +2,11 @@
 // operands by the same scales, whatever casts a framework's Plan has, and training learns.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/low_precision.h"
-#include "tests/real/executor/fp8_model.h"
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/fp8_jobs.h"
 
 namespace {
 
-using reference_model::Parameters;
-
-template <class Change>
-spec::Job job_of(const char* recipe, const toy::Cut& cut, Change change, std::int64_t global_batch = 4) {
-  spec::Job draft = tiny::draft(tiny::llama(), cut, global_batch);
-  draft.training.precision = spec::Dtype::fp8;
-  draft.training.fp8_recipe = recipe;
-  draft.framework.keeps_casts = true;
-  for (const auto narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8, spec::Dtype::nvfp4}) {
-    draft.cluster.node.gpu.peak[static_cast<int>(narrow)] = base::TFLOPps(2000);
-  }
-  change(draft);
-  return toy::resolved(draft);
-}
-
-spec::Job job_of(const char* recipe, const toy::Cut& cut = {}) {
-  return job_of(recipe, cut, [](spec::Job&) {});
-}
-
-/// The sequences of a step, from 0.
-std::vector<std::vector<std::int32_t>> sequences(const spec::Job& job, std::int64_t step = 0) {
-  std::vector<std::vector<std::int32_t>> out;
-  for (std::int64_t i = 0; i < job.training.global_batch; ++i) {
-    out.push_back(tiny::tokens(job).sequence(step * job.training.global_batch + i, job.training.sequence));
-  }
-  return out;
-}
-
-/// What the parameters are behind `steps` steps of one rank.
-Parameters parameters_behind(const spec::Job& job, int steps) {
-  Parameters out;
-  const auto visit = [&](const real::Executor& executor) {
-    for (const real::Parameter& p : executor.state().parameters.all()) {
-      out[{p.layer, p.name}] = steps == 0 ? real::starting_values(p, tiny::settings().seed)
-                                          : executor.state().backend.download(p.weight.tensor);
-    }
-  };
-  real::train_on_cpu(job, plan::build(job), tiny::tokens(job), tiny::settings(), std::max(steps, 1), {}, visit);
-  return out;
-}
-
-tiny::Run as_run(const fp8_model::Step& step) { return {{step.loss}, {NAN}, step.gradients, 0}; }
-
-/// Of the last of `steps` steps.
-double apart(const spec::Job& job, const fp8_model::Step& expected, int steps = 1) {
-  tiny::Run run = tiny::run(job, steps);
-  run.losses = {run.losses.back()};
-  run.norms = {NAN};
-  return tiny::difference(as_run(expected), run);
-}
+using namespace fp8_jobs;
 
 double apart_tensorwise(const spec::Job& job) {
   const spec::WideLayers& wide = job.training.wide_layers;
@@ -129,7 +79,37 @@ TEST(Fp8, BlocksAreScaledAlongWhatEachMatmulSums) {
       job.framework.keeps_casts = kept;
     };
     const spec::Job job = job_of("", {}, blocks);
-    const fp8_model::Recipe recipe{.blocks = true};
+    const fp8_model::Recipe recipe{.block = 32};
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
+  }
+}
+
+/// Wide enough for more than one block of 128 along a row.
+spec::Model wide_llama() {
+  spec::Model m = tiny::llama(1);
+  m.hidden = 136;
+  m.ffn = 136;
+  return m;
+}
+
+TEST(Fp8, RowsHaveScalesOfTheirOwn) {
+  // In torchao's rowwise recipe each layout has a power of two for each of its rows, and gradients are e4m3, too.
+  for (const bool kept : {true, false}) {
+    const spec::Job job = job_of("rowwise", {}, [&](spec::Job& j) { j.framework.keeps_casts = kept; });
+    const fp8_model::Recipe recipe{.block = 1u << 20};
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
+  }
+}
+
+TEST(Fp8, LinesOfActivationsAndSquaresOfWeightsHaveScalesOfTheirOwn) {
+  // As in DeepSeek-V3: 128 numbers along what a matmul sums, and 128 x 128 weights.
+  for (const bool kept : {true, false}) {
+    const auto blocks = [&](spec::Job& job) {
+      job.model = wide_llama();
+      job.framework.keeps_casts = kept;
+    };
+    const spec::Job job = job_of("blockwise", {}, blocks, 1);
+    const fp8_model::Recipe recipe{.block = 128, .square = 128};
     EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 0), sequences(job), recipe)), 1e-10) << kept;
   }
 }
@@ -180,7 +160,7 @@ TEST(Fp8, TheLossFollowsThatInSixteenBitsAndGoesDown) {
   // e4m3 keeps 4 bits: a factor is off by a sixteenth at most, and a sum of 16 to 24 products of any sign by a part of
   // that. A loss, over all tokens, is off by less still; training is as fast, though no step is the same.
   const tiny::Run wide = tiny::run(toy::resolved(tiny::draft(tiny::llama(), {}, 8)), 25);
-  for (const std::string recipe : {"tensorwise", "delayed", "mxfp8"}) {
+  for (const std::string recipe : {"tensorwise", "delayed", "rowwise", "blockwise", "mxfp8"}) {
     const bool blocks = recipe == "mxfp8";
     const auto precision = [&](spec::Job& job) {
       if (blocks) job.training.precision = spec::Dtype::mxfp8;
@@ -218,12 +198,20 @@ TEST(Fp8, OtherScalesAndWhatIsNotCastYetAreRefused) {
   const auto nothing = [](spec::Job&) {};
   EXPECT_EQ(refused("tensorwise", nothing), Fields{});
   EXPECT_EQ(refused("delayed", nothing), Fields{});
-  EXPECT_EQ(refused("rowwise", nothing), Fields{"training.fp8_recipe"});
-  EXPECT_EQ(refused("blockwise", nothing), Fields{"training.fp8_recipe"});
+  EXPECT_EQ(refused("rowwise", nothing), Fields{});
+  EXPECT_EQ(refused("blockwise", nothing), Fields{});
+  const auto parts = [](spec::Job& job) { job.framework.separate_linears = true; };
+  EXPECT_EQ(refused("tensorwise", parts), Fields{});
+  EXPECT_EQ(refused("rowwise", parts), Fields{"training.precision"});
+  EXPECT_EQ(refused("blockwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  EXPECT_EQ(refused("rowwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; }), Fields{});
   EXPECT_EQ(refused("", [](spec::Job& job) { job.training.precision = spec::Dtype::nvfp4; }),
             Fields{"training.precision"});
-  EXPECT_EQ(refused("tensorwise", nothing, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
+  const auto mxfp8 = [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; };
+  EXPECT_EQ(refused("", mxfp8, {.tp = 2, .sp = true}), Fields{"strategy.sp"});  // shards of 4 tokens
+  const auto biases = [](spec::Job& job) { job.model = tiny::gpt(); };
+  EXPECT_EQ(refused("tensorwise", biases, {.tp = 2, .sp = true}), Fields{"strategy.sp"});
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
 
-#include "real/cpu/drive.h"
-#include "real/cpu/memory.h"
 #include "tests/real/executor/tiny.h"
 
 namespace {
@@ -221,21 +219,6 @@ TEST(Offload, StatesAndParametersOnDrives) {
       expect_the_same(tiny::llama(), {.optimizer = optimizer, .parameters = parameters}, cases);
     }
   }
-}
-
-/// In their own files, which go with the tensors.
-TEST(Offload, DrivesKeepPartsOfTensors) {
-  auto memory = std::make_shared<real::cpu::Memory>();
-  memory->numbers = {1, 2, 3, 4};
-  std::weak_ptr<real::cpu::ScratchFolder> folder;
-  {
-    const auto scratch = std::make_shared<real::cpu::ScratchFolder>();
-    folder = scratch;
-    const real::cpu::DriveMemory drive(scratch, std::span(memory->numbers).subspan(1));
-    EXPECT_EQ(drive.read(1, 2), (std::vector<double>{3, 4}));
-    EXPECT_THROW(drive.read(2, 2), base::DeviceError);  // behind its end
-  }
-  EXPECT_TRUE(folder.expired());
 }
 
 }  // namespace
