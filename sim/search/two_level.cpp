@@ -327,6 +327,7 @@ double Draft::step_time() {
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),
+               .gathers_follow = c_.rolling,
                .host_waits = host_waits_};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {
