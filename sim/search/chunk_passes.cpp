@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -74,45 +75,61 @@ plan::Plan empty_plan(const plan::Context& c) {
   return plan;
 }
 
+/// Passes of one chunk in the middle of a step.
+struct UsualPasses {
+  enum Segment : std::int32_t { F, B, W, kCount };  // W is empty unless weight gradients run apart
+
+  UsualPasses(const plan::Context& c, const ChunkOfStage& at)
+      : usual(c), plan(empty_plan(c)), pool(plan), passes(c, pool, at.stage, at.chunks) {
+    plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
+    plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+    plan.segments.push_back(std::move(backward.input));
+    plan.segments.push_back(std::move(backward.weights));
+  }
+  UsualPasses(const UsualPasses&) = delete;  // the pool looks at the plan
+  /// Passes of a microbatch.
+  std::size_t count() const { return usual.split ? 3 : 2; }
+  /// So many microbatches, one behind the other.
+  std::vector<std::int32_t> rounds(std::size_t microbatches) const {
+    std::vector<std::int32_t> calls;
+    for (std::size_t i = 0; i < microbatches * count(); ++i) calls.push_back(static_cast<std::int32_t>(i % count()));
+    return calls;
+  }
+
+  const Usual usual;
+  plan::Plan plan;
+  plan::Pool pool;
+  plan::Passes passes;
+};
+
 }  // namespace
 
 ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
-  plan::Plan plan = empty_plan(c);
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, at.stage, at.chunks);
-  const Usual usual(c);
-  const plan::Segment forward = passes.forward(at.index, usual.gathers, false);
-  const plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
-  return {memory_of(forward), memory_of(backward.input), memory_of(backward.weights),
-          std::max(gather_pool(plan, forward), gather_pool(plan, backward.input))};
+  const UsualPasses once(c, at);
+  const std::vector<plan::Segment>& passes = once.plan.segments;
+  return {memory_of(passes[UsualPasses::F]), memory_of(passes[UsualPasses::B]), memory_of(passes[UsualPasses::W]),
+          std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
 }
 
 ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
-  plan::Plan plan = empty_plan(c);
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, at.stage, at.chunks);
-  const Usual usual(c);
-  constexpr std::int32_t F = 0, B = 1, W = 2, first_F = 3;
-  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
-  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
-  plan.segments.push_back(std::move(backward.input));
-  plan.segments.push_back(std::move(backward.weights));
-  if (usual.casts) plan.segments.push_back(passes.forward(at.index, usual.gathers, true));
-  const std::int32_t first = usual.casts ? first_F : F;
-  const std::vector<std::int32_t> calls =
-      usual.split ? std::vector<std::int32_t>{first, B, W, F, B, W} : std::vector<std::int32_t>{first, B, F, B};
-  std::array<double, 3> operators{};
-  for (std::size_t i = 0; i < operators.size(); ++i)
-    operators[i] = static_cast<double>(plan.segments[i].operators.size());
-  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  UsualPasses once(c, at);
+  std::vector<plan::Segment>& segments = once.plan.segments;
+  std::array<double, UsualPasses::kCount> operators{};
+  for (std::size_t i = 0; i < operators.size(); ++i) operators[i] = static_cast<double>(segments[i].operators.size());
+  std::vector<std::int32_t> calls = once.rounds(2);
+  if (once.usual.casts) {  // only a step's first forward does
+    calls.front() = static_cast<std::int32_t>(segments.size());
+    segments.push_back(once.passes.forward(at.index, once.usual.gathers, true));
+  }
+  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices);
   ChunkCost out;
-  out.backward = cost_of(ran, 1);
-  if (usual.split) out.weights = cost_of(ran, 2);
-  out.forward = cost_of(ran, usual.split ? 3 : 2);
-  out.forward.operators = operators[F];
-  out.backward.operators = operators[B];
-  out.weights.operators = operators[W];
-  out.first_forward = usual.casts ? ran.done[0] - ran.begin[0] : out.forward.time;
+  out.forward = cost_of(ran, once.count());
+  out.backward = cost_of(ran, UsualPasses::B);
+  if (once.usual.split) out.weights = cost_of(ran, UsualPasses::W);
+  out.forward.operators = operators[UsualPasses::F];
+  out.backward.operators = operators[UsualPasses::B];
+  out.weights.operators = operators[UsualPasses::W];
+  out.first_forward = once.usual.casts ? ran.done[0] - ran.begin[0] : out.forward.time;
   return out;
 }
 
@@ -142,32 +159,25 @@ Beside beside_of(double flew, double usual, double lost) {
 /// Each of a chunk's passes beside one kind of communication.
 std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& at, const std::vector<double>& alone,
                                     bool transfer, PriceList& prices) {
-  plan::Plan plan = empty_plan(c);
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, at.stage, at.chunks);
-  const Usual usual(c);
-  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
-  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
-  plan.segments.push_back(std::move(backward.input));
-  if (usual.split) plan.segments.push_back(std::move(backward.weights));
+  UsualPasses once(c, at);
+  std::vector<plan::Segment>& segments = once.plan.segments;
+  segments.resize(alone.size());
   const auto stream = transfer ? plan::Stream::send_next : plan::Stream::dp;
   std::vector<double> exchanges;
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const plan::Work work = exchange_of(c, transfer, alone[i] / 2, prices);
     exchanges.push_back(prices.of(work).si());
-    plan::SegmentBuilder pen(pool, "");
+    plan::SegmentBuilder pen(once.pool, "");
     pen.communicate(work, "beside", stream, -1, {plan::Stream::compute});
     plan::Segment segment = pen.finish();
-    const auto& operators = plan.segments[i].operators;
+    const auto& operators = segments[i].operators;
     segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
-    plan.segments.push_back(std::move(segment));
+    segments.push_back(std::move(segment));
   }
-  const auto count = static_cast<std::int32_t>(alone.size());
-  std::vector<std::int32_t>
-      calls;  // once as usual, so that the host runs ahead, once beside, and one that tells the end
-  for (std::int32_t i = 0; i < 2 * count; ++i) calls.push_back(i);
-  calls.push_back(0);
-  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices);
+  std::vector<std::int32_t> calls(segments.size());  // as usual, so that the host runs ahead, and then beside
+  std::iota(calls.begin(), calls.end(), 0);
+  calls.push_back(UsualPasses::F);  // tells the end
+  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices);
   std::vector<Beside> out;
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const std::size_t call = alone.size() + i;
@@ -180,21 +190,12 @@ std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& 
 /// Sections of each of a chunk's passes.
 std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at,
                                                         PriceList& prices) {
-  plan::Plan plan = empty_plan(c);
-  plan::Pool pool(plan);
-  plan::Passes passes(c, pool, at.stage, at.chunks);
-  const Usual usual(c);
-  plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
-  plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
-  plan.segments.push_back(std::move(backward.input));
-  plan.segments.push_back(std::move(backward.weights));
-  constexpr std::int32_t F = 0, B = 1, W = 2;
-  const std::vector<std::int32_t> calls =
-      usual.split ? std::vector<std::int32_t>{F, B, W, F, B, W, F} : std::vector<std::int32_t>{F, B, F, B, F};
-  const Rehearsal ran = rehearse(std::move(plan), at.stage, calls, c.job, prices, true);
+  UsualPasses once(c, at);
+  std::vector<std::int32_t> calls = once.rounds(2);
+  calls.push_back(UsualPasses::F);  // tells the end
+  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices, true);
   std::vector<std::vector<PassSection>> out;
-  const std::size_t count = usual.split ? 3 : 2;
-  for (std::size_t i = 0; i < count; ++i) out.push_back(sections_of(c, ran.stretches[count + i]));
+  for (std::size_t i = 0; i < once.count(); ++i) out.push_back(sections_of(c, ran.stretches[once.count() + i]));
   return out;
 }
 

@@ -58,6 +58,11 @@ class Walker {
     std::size_t gone = 0;             // of them
     int under_way = 0;                // ends of a transfer that are not through
   };
+  /// A collective that the host has asked for.
+  struct Asked {
+    double time = 0;          // alone
+    std::int32_t behind = 0;  // pass: those of the stage before it end first
+  };
   /// How far the host is with what it issues, in passes, gathers of a first forward and operators.
   struct Host {
     std::int32_t next = 0;             // pass
@@ -74,7 +79,7 @@ class Walker {
     double at = 0;                       // share of that pass up to the end of its present piece
     std::size_t cuts = 0;                // its exchanges that are behind
     double ready = 0;                    // when its kernels can begin
-    std::vector<double> exchanges;       // asked for, alone, gathers first
+    std::vector<Asked> exchanges;        // gathers first
     std::size_t exchanged = 0;           // of them, through
     std::size_t gathers = 0;             // of them, for first forwards before this pass
     std::array<Link, 2> links;           // by direction
@@ -150,7 +155,8 @@ class Walker {
         if (room_at < runs) host.goes_on = room_at / runs;
         return false;
       }
-      exchange(stage, gathers[host.asked].time);
+      const bool behind = in_.gathers_follow && host.asked == 0;
+      exchange(stage, {gathers[host.asked].time, behind ? host.next : 0});
     }
     return true;
   }
@@ -161,16 +167,20 @@ class Walker {
     return (stage + (way == 1 ? stages - 1 : 1)) % stages;
   }
 
-  void exchange(Stage& stage, double time) {
-    stage.exchanges.push_back(time);
-    if (!stage.company.runs(Company::exchange)) stage.company.begin(Company::exchange, now_, time);
+  void exchange(Stage& stage, const Asked& asked) {
+    stage.exchanges.push_back(asked);
+    try_exchange(stage);
+  }
+  void try_exchange(Stage& stage) {
+    if (stage.company.runs(Company::exchange) || stage.exchanged == stage.exchanges.size()) return;
+    const Asked& asked = stage.exchanges[stage.exchanged];
+    if (stage.next >= asked.behind) stage.company.begin(Company::exchange, now_, asked.time);
   }
   void end_exchange(int number) {
     Stage& stage = stages_[number];
     stage.end.reduced = now_;
-    if (++stage.exchanged < stage.exchanges.size()) {
-      stage.company.begin(Company::exchange, now_, stage.exchanges[stage.exchanged]);
-    }
+    ++stage.exchanged;
+    try_exchange(stage);
     if (stage.runs && !stage.company.runs(Company::pass)) begin_piece(stage);
   }
 
@@ -185,7 +195,6 @@ class Walker {
     stage.at = 0;
     stage.cuts = 0;
     stage.ready = p.crosses ? arrived_[stage.next] + time.late : now_;
-    if (stage.end.first < 0) stage.end.first = now_;
     stage.company.enter({.exchange = time.exchange, .transfer = time.transfer}, time.sections);
     issue(number);
     begin_piece(stage);
@@ -203,6 +212,7 @@ class Walker {
     const double whole = p.first ? times.first_forward : time_of(p).time;
     const double to = std::min(stage.cuts < cuts.size() ? cuts[stage.cuts].share : 1, stage.host.goes_on);
     const double late = std::max(0.0, stage.ready - now_);
+    if (stage.end.first < 0) stage.end.first = now_ + late;
     stage.company.begin(Company::pass, now_, whole * (to - stage.at) + late);
     stage.company.wait(late);
     stage.at = to;
@@ -222,7 +232,7 @@ class Walker {
     const std::vector<Exchange>& cuts = cuts_of(p);
     if (stage.at >= stage.host.goes_on) issue(number);
     if (stage.cuts < cuts.size() && stage.at >= cuts[stage.cuts].share) {
-      if (p.last) exchange(stage, cuts[stage.cuts].time);
+      if (p.last) exchange(stage, {cuts[stage.cuts].time});
       ++stage.cuts;
     } else if (stage.at >= 1) {
       if (p.first) stage.gathers += cuts.size();
@@ -238,6 +248,7 @@ class Walker {
     stage.runs = false;
     stage.host.completed += time_of(pass_of(done)).operators;
     stage.end.passes = now_;
+    try_exchange(stage);
     const std::int32_t taker = pass_of(done).next;
     if (taker >= 0 && pass_of(taker).crosses) {
       const int way = pass_of(taker).downward ? 1 : 0;

@@ -48,11 +48,12 @@ struct WalkInput {
   double transfer = 0;          // of one input, alone
   bool blocking = false;
   bool shared_link = false;  // inputs travel over the links of the data-parallel axis
-  bool host_waits = false;   // for an input, before it issues anything of the pass but its first gather
+  bool gathers_follow = false;  // a chunk's first gather waits for the pass before: steps that nothing keeps apart
+  bool host_waits = false;      // for an input, before it issues anything of the pass but its first gather
 };
 
 struct StageEnd {
-  double first = 0;    // begin of its first pass
+  double first = 0;    // begin of its first pass, its parameters there
   double passes = 0;   // end of its last pass
   double reduced = 0;  // end of its last data-parallel collective
   double sent = 0;     // end of its last transfer

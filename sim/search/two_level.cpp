@@ -227,17 +227,8 @@ double Draft::least_time() {
 bool Draft::agrees() {
   if (c_.strategy.zero == 2) return false;
   if (!c_.scatters_gradients) return true;
-  return c_.pp == 1 && !sums_pile_up();
-}
-
-/// Whether a microbatch's sums over replicas of shards fly longer than the passes that they fly beside.
-bool Draft::sums_pile_up() {
-  if (!c_.strategy.fsdp.sync_each_microbatch || c_.axes[plan::Axis::replicate].size == 1) return false;
-  const ChunkCost& cost = cost_of(kinds_.front().chunk_kinds.front(), false);
-  const std::int64_t parameters = plan::chunk_parameters(c_, chunks_.front().front()).total();
-  const std::int64_t bytes = parameters * c_.gradient_element / c_.axes[c_.shard_axis].size;
-  const plan::Collective sum{plan::CollectiveKind::all_reduce, bytes, c_.group(plan::Axis::replicate)};
-  return prices_.of(sum).si() > cost.forward.time + cost.backward.time;
+  const bool sums_replicas = c_.strategy.fsdp.sync_each_microbatch && c_.axes[plan::Axis::replicate].size > 1;
+  return c_.pp == 1 && !sums_replicas;
 }
 
 /// Whether what the data-parallel axis exchanges is rehearsed with the passes that it flies beside: units of
@@ -327,6 +318,7 @@ double Draft::step_time() {
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),
+               .gathers_follow = c_.rolling,
                .host_waits = host_waits_};
   std::vector<const StageEnds*> ends;
   for (const int kind : kind_of_) {

@@ -68,7 +68,6 @@ class Draft {
   const ChunkMemory& memory_of(int chunk_kind, bool least);
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
-  bool sums_pile_up();
   bool rehearses_exchanges() const;
   bool meets_transfers(plan::Axis) const;
   ChunkTimes times_of(const StageKind&, int chunk);
