@@ -52,11 +52,11 @@ double gathered_bytes(const Context&, bool gradient);
 Chain cast_chain(const Context&, std::int64_t elements, int layouts);
 
 /// Writes the casts of one linear layer's operands; each does nothing for layers that are not narrow. `scattered`: the
-/// operand is this rank's shard of the sequence, gathered behind the cast.
+/// operand is this rank's shard of the sequence, gathered behind the cast. `wide`: of a layer that stays in 16 bits.
 class Casts {
  public:
-  Casts(const Context& c, SegmentBuilder& out, std::string_view linear)
-      : c_(c), out_(out), linear_(linear), narrow_(narrow(c, out.layer)) {}
+  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false)
+      : c_(c), out_(out), linear_(linear), narrow_(!wide && narrow(c, out.layer)) {}
   bool narrow_now() const { return narrow_; }
   /// `from_norm`: a norm with delayed scaling writes the narrow format itself.
   void input(std::int64_t elements, bool from_norm, bool scattered);

@@ -100,7 +100,8 @@ void MoeLayer::router_backward() {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
   const int kernels = c_.job.framework.router_gradient_kernels;
   out_.compute(router_chain(scores, kernels), "router top-k gradient", kernels);
-  linear_.full_backward({"router", c_.hidden, c_.model.moe->experts, false, shape_.tokens, 1});
+  linear_.full_backward(
+      {.name = "router", .in = c_.hidden, .out = c_.model.moe->experts, .rows = shape_.tokens, .wide = true});
 }
 
 void MoeLayer::shared_forward() {

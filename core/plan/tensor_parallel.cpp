@@ -134,7 +134,7 @@ void TensorParallel::row_product(const Linear& linear, bool reduces) {
 
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
-    const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
+    const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
     out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
                         linear.experts > 1, promotes(dtype)},
                  called(linear, "input gradient"));
@@ -156,7 +156,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
-  const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
+  const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
     out.compute(
@@ -179,7 +179,8 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
   // What a deferred product reads: both operands, narrow where their casts are kept.
-  const double element = narrow(c_, out_.layer) && keeps_casts(c_) ? narrow_bytes(c_) : static_cast<double>(c_.element);
+  const bool narrow_now = !linear.wide && narrow(c_, out_.layer);
+  const double element = narrow_now && keeps_casts(c_) ? narrow_bytes(c_) : static_cast<double>(c_.element);
   const double operands = static_cast<double>(rows * linear.experts * (linear.in + linear.out));
   out_.retain(static_cast<std::int64_t>(operands * element));
 }
@@ -198,7 +199,7 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
 }
 
 void TensorParallel::full_backward(const Linear& linear, Side side) {
-  Casts casts(c_, out_, linear.name);
+  Casts casts(c_, out_, linear.name, linear.wide);
   casts.gradient(linear.rows * linear.experts * linear.out, false);
   {
     const ExpandedBase base(c_, out_, linear);

@@ -36,7 +36,7 @@ std::int64_t part_made_again(const Task& task, const Linear& l) {
 void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& block, const Tensor& y) {
   const Tensor w = task.weight(l.weight(task)), bias = task.weight(l.bias());
   const Tensor result = piece.whole() ? y : task.backend.allocate(block.rows * piece.width);
-  if (is_narrow(task, l)) {
+  if (is_narrow(task)) {
     narrow_forward(task, l, piece, block.x, result);
   } else {
     task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
@@ -65,7 +65,7 @@ void forward_block(Task& task, const Linear& l, const Piece& piece) {
 std::vector<RowBlock> rows_of(Task& task, const Linear& l, const Piece& piece, bool& first, bool& last) {
   first = piece.first;
   last = piece.last;
-  const bool narrow = is_narrow(task, l);
+  const bool narrow = is_narrow(task);
   if (!gathers(task, l) || finds_gathered(task, l) || !gathers_by_blocks(task)) {
     const Tensor x = task.read(narrow ? input_codes_name(l) : input_name(task, l));
     return {{x, 0, x.count / piece.in}};
@@ -115,7 +115,7 @@ void forward(Task& task, const Linear& l) {
   }
   if (!last) return;
   if (ends_branch(task, l)) task.alias("branch", l.layer());
-  if (is_narrow(task, l)) return leave_casts(task, l);
+  if (is_narrow(task)) return leave_casts(task, l);
   if (gathers(task, l)) leave_input(task, l);
 }
 

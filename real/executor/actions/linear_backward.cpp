@@ -26,7 +26,7 @@ void gather_input_again(Task& task, const Linear& l) {
 void input_gradient(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.k);
-  const bool narrow = is_narrow(task, l);
+  const bool narrow = is_narrow(task);
   const Tensor dy = narrow ? narrow_gradient(task, l) : output_gradient(task, l);
   const std::int64_t rows = dy.count / piece.of;
   expect(task, "rows", work.m, rows);
@@ -59,7 +59,7 @@ bool added_apart(const Task& task, const Linear& l) {
 void weight_gradient(Task& task, const Linear& l) {
   const auto& work = task.work<plan::Matmul>();
   const Piece piece = next_piece(task, l, work.n);
-  const bool narrow = is_narrow(task, l);
+  const bool narrow = is_narrow(task);
   const Tensor x = narrow ? narrow_input(task, l) : task.read(input_name(task, l));
   const std::int64_t rows = x.count / piece.in;
   expect(task, "rows", work.k, rows);

@@ -80,8 +80,6 @@ bool has_operator(const Task& task, const std::string& name) {
   return std::ranges::find(task.rank.plan.names, name) != task.rank.plan.names.end();
 }
 
-bool stays_wide(const Linear& l) { return l.name == "router"; }
-
 bool promotes(const Task& task) { return task.work<plan::Matmul>().gradient; }
 
 /// Whether the codes of an input are read behind its forward.
@@ -92,9 +90,7 @@ bool keeps_codes(const Task& task, const Linear& l) {
 
 }  // namespace
 
-bool is_narrow(const Task& task, const Linear& l) {
-  return spec::bytes_of(task.work<plan::Matmul>().dtype) < 2 && !stays_wide(l);
-}
+bool is_narrow(const Task& task) { return spec::bytes_of(task.work<plan::Matmul>().dtype) < 2; }
 
 bool is_narrow_layer(const Task& task) { return plan::narrow(task.c, task.op.layer); }
 
@@ -155,7 +151,7 @@ void narrow_weight_gradient(Task& task, const Linear& l, const Piece& piece, con
 void cast_behind_norm(Task& task, const std::string& norm) {
   if (!is_narrow_layer(task)) return;
   for (const Linear& l : linears()) {
-    if (l.input(task) != norm || stays_wide(l) || task.find_parameter(l.weight(task)) == nullptr) continue;
+    if (l.input(task) != norm || task.find_parameter(l.weight(task)) == nullptr) continue;
     if (!has_operator(task, l.name + " weight cast") || has_operator(task, l.name + " input cast")) continue;
     cast_shard_or_all(task, l, {true, false});
   }
@@ -163,10 +159,6 @@ void cast_behind_norm(Task& task, const std::string& norm) {
 
 void add_narrow_actions(Actions& actions) {
   for (const Linear& l : linears()) {
-    if (stays_wide(l)) {
-      for (const char* what : {" input cast", " weight cast", " gradient cast"}) actions[l.name + what] = [](Task&) {};
-      continue;
-    }
     actions[l.name + " input cast"] = [l](Task& t) { cast_input(t, l); };
     actions[l.name + " weight cast"] = [l](Task& t) { cast_weight(t, l); };
     actions[l.name + " gradient cast"] = [l](Task& t) { cast_gradient(t, l); };

@@ -18,9 +18,8 @@
 
 namespace real {
 
-/// Whether the matmul under way has operands of 8 bits. A router's never have, although the Plan prices its gradients
-/// so: frameworks keep it in 16 bits or more.
-bool is_narrow(const Task&, const Linear&);
+/// Whether the matmul under way has operands of 8 bits.
+bool is_narrow(const Task&);
 /// Whether those of the operator's layer have, as far as they are the Plan's linear layers.
 bool is_narrow_layer(const Task&);
 

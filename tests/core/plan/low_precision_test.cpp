@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 
 #include "core/plan/block.h"
 #include "tests/core/plan/walk.h"
@@ -146,6 +147,25 @@ TEST(LowPrecision, BothInputsOfExpertsAreKeptNarrow) {
     return plan::kept_activations(Context(j), spec::Recompute::Kind::none, true).experts;
   };
   EXPECT_EQ(kept(Dtype::bf16) - kept(Dtype::fp8), 256 * (256 + 512));
+}
+
+TEST(LowPrecision, ARouterStaysIn16Bits) {
+  const spec::Job j =
+      job({}, Dtype::fp8, [](spec::Job& j) { j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512}; });
+  const plan::Plan plan = plan::build(j);
+  int matmuls = 0;
+  for (const plan::Segment& segment : plan.segments) {
+    for (const plan::Operator& op : segment.operators) {
+      const std::string& name = plan.names[op.name];
+      if (!name.starts_with("router")) continue;
+      EXPECT_FALSE(name.ends_with("cast")) << name;
+      const auto* product = std::get_if<plan::Matmul>(&plan.works[op.work]);
+      if (product == nullptr) continue;
+      ++matmuls;
+      EXPECT_EQ(product->dtype, Dtype::bf16) << name;
+    }
+  }
+  EXPECT_GE(matmuls, 3);  // forward, and the gradients of inputs and weights
 }
 
 TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
