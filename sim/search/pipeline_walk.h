@@ -27,10 +27,9 @@ struct Exchange {
 /// A pass alone, and how it and what communicates beside it slow one another.
 struct PassTime {
   double time = 0;
-  Beside exchange = {}, transfer = {};
   double late = 0;                         // what its kernels begin later behind an input that they waited for
   double operators = 0;                    // that the host issues for it
-  std::vector<PassSection> sections = {};  // one behind the other; none: the same throughout
+  std::vector<PassSection> sections = {};  // one behind the other; none: nothing slows it
 };
 
 struct ChunkTimes {
@@ -45,6 +44,7 @@ struct WalkInput {
   int chunks = 1;
   double begin = 0;             // when stages can start
   std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
+  std::vector<PassSection> kernels = {};  // what such kernels are in company
   double transfer = 0;          // of one input, alone
   bool blocking = false;
   bool shared_link = false;  // inputs travel over the links of the data-parallel axis
