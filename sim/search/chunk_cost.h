@@ -50,8 +50,8 @@ struct Beside {
 };
 /// What a pass's own communication makes of company over the same link.
 struct SharedLink {
-  double load = 0;   // of its own on that link, in the company's
-  double waits = 0;  // how much longer the pass waits for its own, in its time without
+  double load = 0;   // of its own, beside company of 1
+  double waits = 0;  // that the pass takes longer for each, in times of its own beside company over other links
 };
 /// A part of a pass in which the same links are held.
 struct PassSection {
@@ -59,7 +59,7 @@ struct PassSection {
   Beside exchange, transfer;  // kernels beside a collective of the data-parallel axis; beside what stages send
   SharedLink exchange_link = {}, transfer_link = {};
 };
-/// Sections of a chunk's passes, one behind the other; none: kernels throughout.
+/// Sections of a chunk's passes, one behind the other; none: nothing slows it.
 struct ChunkSections {
   std::vector<PassSection> forward, backward, weights;
 };

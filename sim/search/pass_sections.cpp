@@ -110,7 +110,8 @@ void measure(const plan::Context& c, const Course& alone, const Course& beside, 
     SharedLink& link = transfer ? section.transfer_link : section.exchange_link;
     const double share = took > 0 ? held(beside.stretches, links, begin_beside, end) / took : 0;
     const double slower = time > 0 ? std::max(1.0, took / time) : 1;
-    link.load = share / (2 - share);  // at half its pace for that share, the company is behind as it would be by so much
+    // At half its pace for that share of the time the company comes as far as beside this load all the time.
+    link.load = share / (2 - share);
     link.waits = share > 0 ? std::max(0.0, slower / kernels.pass - 1) : 0;
     begin = section.end;
     begin_beside = end;

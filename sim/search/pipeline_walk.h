@@ -42,12 +42,12 @@ struct WalkInput {
   const PipelineShape& shape;
   std::vector<const ChunkTimes*> times;  // [stage * chunks + chunk]
   int chunks = 1;
-  double begin = 0;             // when stages can start
-  std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
+  double begin = 0;                       // when stages can start
+  std::vector<double> zeroing;            // of each stage, alone, in front of its first pass
   std::vector<PassSection> kernels = {};  // what such kernels are in company
-  double transfer = 0;          // of one input, alone
+  double transfer = 0;                    // of one input, alone
   bool blocking = false;
-  bool shared_link = false;  // inputs travel over the links of the data-parallel axis
+  bool shared_link = false;     // inputs travel over the links of the data-parallel axis
   bool gathers_follow = false;  // a chunk's first gather waits for the pass before: steps that nothing keeps apart
   bool host_waits = false;      // for an input, before it issues anything of the pass but its first gather
 };

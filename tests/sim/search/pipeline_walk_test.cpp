@@ -121,12 +121,13 @@ TEST(PipelineWalk, APassBesideATransferIsSlowed) {
 TEST(PipelineWalk, ACollectiveIsSlowedForAsLongAsAPassRunsBesideIt) {
   // F to 1, B to 3, whose gradients, ready at 2, fly for 4 s: at half the pace up to 3, which leaves 3.5 s.
   const sim::PipelineShape shape = sim::pipeline_shape({.stages = 1, .microbatches = 1});
-  const sim::ChunkTimes times{.forward = {.time = 1},
-                              .backward = {.time = 2, .sections = {{.end = 2, .exchange = {.other = 2}, .transfer = {}}}},
-                              .weights = {},
-                              .first_forward = 1,
-                              .gathers = {},
-                              .reductions = {{0.5, 4}}};
+  const sim::ChunkTimes times{
+      .forward = {.time = 1},
+      .backward = {.time = 2, .sections = {{.end = 2, .exchange = {.other = 2}, .transfer = {}}}},
+      .weights = {},
+      .first_forward = 1,
+      .gathers = {},
+      .reductions = {{0.5, 4}}};
   const sim::StageEnd end = sim::walk({.shape = shape, .times = {&times}, .zeroing = {0}}).front();
   EXPECT_DOUBLE_EQ(end.passes, 3);
   EXPECT_DOUBLE_EQ(end.reduced, 6.5);
