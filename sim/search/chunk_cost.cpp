@@ -158,17 +158,11 @@ ChunkCost ChunkBook::cost(const plan::Context& c, const ChunkOfStage& at, PriceL
   return carried(cost_, c, at, [&](const ChunkOfStage& there) { return cost_of(c, there, prices); });
 }
 
-ChunkBeside ChunkBook::beside(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
-  const Few few = few_layers(c);
-  std::vector<plan::Chunk> shorter =
-      at.chunks;  // what layers lose beside something else does not depend on their number
-  const ChunkOfStage there{at.stage, shorter, at.index};
-  plan::Chunk& cut = shorter[static_cast<std::size_t>(at.index)];
-  if (uniform(c, at.chunk())) cut.layers = std::min(cut.layers, few.fewer);
-  std::vector<std::int64_t> key = chunk_key(c, there);
+ChunkSections ChunkBook::sections(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  std::vector<std::int64_t> key = chunk_key(c, at);
   add(key, c.group(c.shard_axis));
   key.insert(key.end(), {c.stage_transfer.crosses_domain, c.stage_transfer.sharing});
-  return beside_.of(std::move(key), [&] { return beside_of(c, there, cost(c, there, prices), prices); });
+  return sections_.of(std::move(key), [&] { return rehearse_sections(c, at, prices); });
 }
 
 double ChunkBook::exchanges(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks,

@@ -48,19 +48,20 @@ struct ChunkCost {
 struct Beside {
   double pass = 1, other = 1;
 };
-/// A part of a pass in which the same kinds of operators run.
+/// What a pass's own communication makes of company over the same link.
+struct SharedLink {
+  double load = 0;   // of its own, beside company of 1
+  double waits = 0;  // that the pass takes longer for each, in times of its own beside company over other links
+};
+/// A part of a pass in which the same links are held.
 struct PassSection {
   double end = 0;             // seconds since the pass began, alone
-  Beside exchange, transfer;  // a collective of the data-parallel axis; what stages send one another
-  bool on_exchange_link = false, on_transfer_link = false;  // its own communication has a link in common with those
-  bool waits = false;                                       // for that communication, not for kernels
+  Beside exchange, transfer;  // kernels beside a collective of the data-parallel axis; beside what stages send
+  SharedLink exchange_link = {}, transfer_link = {};
 };
-struct PassBeside {
-  Beside exchange, transfer;          // on average
-  std::vector<PassSection> sections;  // of a short pass; empty: averages do
-};
-struct ChunkBeside {
-  PassBeside forward, backward, weights;
+/// Sections of a chunk's passes, one behind the other; none: nothing slows it.
+struct ChunkSections {
+  std::vector<PassSection> forward, backward, weights;
 };
 
 /// A chunk as one of a stage's.
@@ -99,7 +100,7 @@ class ChunkBook {
   explicit ChunkBook(Kept<ChunkMemory>& memory) : memory_(memory) {}
   ChunkMemory memory(const plan::Context&, const ChunkOfStage&);
   ChunkCost cost(const plan::Context&, const ChunkOfStage&, PriceList&);
-  ChunkBeside beside(const plan::Context&, const ChunkOfStage&, PriceList&);
+  ChunkSections sections(const plan::Context&, const ChunkOfStage&, PriceList&);
   /// Seconds that a stage's first forwards and last backwards take beyond its others: parameters gathered in front of
   /// those, gradients reduced behind these.
   double exchanges(const plan::Context&, int stage, const std::vector<plan::Chunk>& chunks, PriceList&);
@@ -107,7 +108,7 @@ class ChunkBook {
  private:
   Kept<ChunkMemory>& memory_;  // also of strategies that differ in time alone
   Kept<ChunkCost> cost_;
-  Kept<ChunkBeside> beside_;
+  Kept<ChunkSections> sections_;
 };
 
 /// A book for each way to cut layers.

@@ -17,9 +17,6 @@
 namespace sim {
 namespace {
 
-/// Layers of a pass so short that it matters when in it something else begins.
-constexpr int kShort = 2;
-
 using plan::Category;
 using Weights = plan::Passes::Weights;
 
@@ -149,71 +146,46 @@ plan::Work exchange_of(const plan::Context& c, bool transfer, double time, Price
   return transfer ? plan::Work(hop) : plan::Work(sum);
 }
 
-/// `flew`: how long the communication took, `usual`: alone.
-Beside beside_of(double flew, double usual, double lost) {
-  if (flew <= 0 || usual <= 0) return {};
-  const double kept = std::max(flew - std::max(0.0, lost), flew / 4);  // of the pass's own progress meanwhile
-  return {flew / kept, std::max(1.0, flew / usual)};
-}
-
-/// Each of a chunk's passes beside one kind of communication.
-std::vector<Beside> rehearse_beside(const plan::Context& c, const ChunkOfStage& at, const std::vector<double>& alone,
-                                    bool transfer, PriceList& prices) {
+/// Passes alone and then the same beside communication of one kind, which lasts to the end.
+struct InCompany {
+  Rehearsal ran;
+  std::size_t alone, beside;  // calls: the first pass of each
+};
+InCompany rehearse_beside(const plan::Context& c, const ChunkOfStage& at, bool transfer, PriceList& prices) {
+  constexpr double kLonger = 4;  // than the passes, which it slows
   UsualPasses once(c, at);
   std::vector<plan::Segment>& segments = once.plan.segments;
-  segments.resize(alone.size());
+  double time = 0;
+  for (const plan::Segment& segment : segments) {
+    for (const plan::Operator& op : segment.operators) time += prices.of(once.plan.works[op.work]).si();
+  }
   const auto stream = transfer ? plan::Stream::send_next : plan::Stream::dp;
-  std::vector<double> exchanges;
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    const plan::Work work = exchange_of(c, transfer, alone[i] / 2, prices);
-    exchanges.push_back(prices.of(work).si());
-    plan::SegmentBuilder pen(once.pool, "");
-    pen.communicate(work, "beside", stream, -1, {plan::Stream::compute});
-    plan::Segment segment = pen.finish();
-    const auto& operators = segments[i].operators;
-    segment.operators.insert(segment.operators.end(), operators.begin(), operators.end());
-    segments.push_back(std::move(segment));
-  }
-  std::vector<std::int32_t> calls(segments.size());  // as usual, so that the host runs ahead, and then beside
-  std::iota(calls.begin(), calls.end(), 0);
+  plan::SegmentBuilder pen(once.pool, "");
+  pen.communicate(exchange_of(c, transfer, kLonger * time, prices), "beside", stream, -1, {plan::Stream::compute});
+  plan::Segment beside = pen.finish();
+  const auto& forward = segments[UsualPasses::F].operators;
+  beside.operators.insert(beside.operators.end(), forward.begin(), forward.end());
+  std::vector<std::int32_t> calls = once.rounds(3);  // in the first the host gets ahead
+  const std::size_t passes = once.count();
+  calls[2 * passes] = static_cast<std::int32_t>(segments.size());
   calls.push_back(UsualPasses::F);  // tells the end
-  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices);
-  std::vector<Beside> out;
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    const std::size_t call = alone.size() + i;
-    const double flew = transfer ? ran.sends[call] : ran.dp[call];
-    out.push_back(beside_of(flew, exchanges[i], ran.done[call] - ran.done[call - 1] - alone[i]));
-  }
-  return out;
-}
-
-/// Sections of each of a chunk's passes.
-std::vector<std::vector<PassSection>> rehearse_sections(const plan::Context& c, const ChunkOfStage& at,
-                                                        PriceList& prices) {
-  UsualPasses once(c, at);
-  std::vector<std::int32_t> calls = once.rounds(2);
-  calls.push_back(UsualPasses::F);  // tells the end
-  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices, true);
-  std::vector<std::vector<PassSection>> out;
-  for (std::size_t i = 0; i < once.count(); ++i) out.push_back(sections_of(c, ran.stretches[once.count() + i]));
-  return out;
+  segments.push_back(std::move(beside));
+  return {rehearse(std::move(once.plan), at.stage, calls, c.job, prices, true), passes, 2 * passes};
 }
 
 }  // namespace
 
-ChunkBeside beside_of(const plan::Context& c, const ChunkOfStage& at, const ChunkCost& alone, PriceList& prices) {
-  std::vector<double> times{alone.forward.time, alone.backward.time};
-  if (c.strategy.zero_bubble()) times.push_back(alone.weights.time);
-  ChunkBeside out;
+ChunkSections rehearse_sections(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
+  ChunkSections out;
   const std::array passes{&out.forward, &out.backward, &out.weights};
   for (const bool transfer : {false, true}) {
     if (transfer ? c.pp == 1 : c.group(c.shard_axis).size == 1) continue;
-    const std::vector<Beside> each = rehearse_beside(c, at, times, transfer, prices);
-    for (std::size_t i = 0; i < each.size(); ++i) (transfer ? passes[i]->transfer : passes[i]->exchange) = each[i];
-  }
-  if (c.pp > 1 && at.chunk().layers <= kShort && !c.scatters_gradients) {
-    std::vector<std::vector<PassSection>> each = rehearse_sections(c, at, prices);
-    for (std::size_t i = 0; i < each.size(); ++i) passes[i]->sections = std::move(each[i]);
+    const InCompany both = rehearse_beside(c, at, transfer, prices);
+    for (std::size_t i = 0; both.alone + i < both.beside; ++i) {
+      const Course alone = both.ran.courses[both.alone + i], beside = both.ran.courses[both.beside + i];
+      if (passes[i]->empty()) *passes[i] = sections_of(c, alone.stretches);
+      measure(c, alone, beside, transfer, *passes[i]);
+    }
   }
   return out;
 }

@@ -9,8 +9,8 @@ namespace sim {
 /// Of a microbatch in the middle of a step.
 ChunkMemory memory_of(const plan::Context&, const ChunkOfStage&);
 ChunkCost cost_of(const plan::Context&, const ChunkOfStage&, PriceList&);
-/// With communication of another axis issued in front of each pass, half as long as it.
-ChunkBeside beside_of(const plan::Context&, const ChunkOfStage&, const ChunkCost& alone, PriceList&);
+/// Alone, and beside communication of another axis that outlasts them.
+ChunkSections rehearse_sections(const plan::Context&, const ChunkOfStage&, PriceList&);
 
 /// Seconds from the first kernel of a stage's first forwards to the end of the last collective of its last backwards,
 /// one behind the other, as a step's first and last microbatch have them (core/plan/build.cpp).

@@ -10,11 +10,10 @@ constexpr double kInstant = 1e-12;  // seconds; the engine knows none shorter
 
 }  // namespace
 
-void Company::enter(const PassSection& average, const std::vector<PassSection>& sections) {
-  average_ = average;
-  average_.end = kNever;
-  section_ = sections.empty() ? &average_ : sections.data();
-  last_ = sections.empty() ? &average_ : &sections.back();
+void Company::enter(const std::vector<PassSection>& sections) {
+  static constexpr PassSection kNothing;
+  section_ = sections.empty() ? &kNothing : sections.data();
+  last_ = sections.empty() ? &kNothing : &sections.back();
   at_ = 0;
 }
 
@@ -32,11 +31,12 @@ void Company::repace() {
   static constexpr PassSection kNothing;
   const PassSection& now = runs(pass) ? *section_ : kNothing;
   const int out = count(send), in = count(receive), flights = std::max(out, in), exchanges = runs(exchange) ? 1 : 0;
-  const int own = now.on_transfer_link ? 1 : 0, meets = shared_link_ ? exchanges : 0;
+  const int meets = shared_link_ ? exchanges : 0;
+  const double own = now.transfer_link.load;
   double slower = std::max(exchanges > 0 ? now.exchange.pass : 1, flights > 0 ? now.transfer.pass : 1);
-  if (now.waits) slower *= 1 + own * flights + (now.on_exchange_link ? exchanges : 0);
+  slower *= 1 + now.transfer_link.waits * flights + now.exchange_link.waits * exchanges;
   stretch_[pass] = slower;
-  const int beside_exchange = std::max(now.on_exchange_link ? 2 : 1, shared_link_ ? 1 + flights + own : 1);
+  const double beside_exchange = 1 + std::max(now.exchange_link.load, shared_link_ ? flights + own : 0);
   stretch_[exchange] = now.exchange.other * beside_exchange;
   stretch_[send] = stretch_[send + 1] = now.transfer.other * (out + meets + own);
   stretch_[receive] = stretch_[receive + 1] = now.transfer.other * (in + meets + own);

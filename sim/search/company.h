@@ -1,5 +1,5 @@
 // sim/search/company.h -- what runs on one stage at an instant, and the pace that each leaves the others: the engine's
-// law (sim/engine/sharing.h) for passes that are known by their sections, or by averages. Instants in seconds.
+// law (sim/engine/sharing.h) for passes that are known by their sections. Instants in seconds.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,8 +20,8 @@ class Company {
   /// `shared_link`: transfers and the collective have a link in common.
   explicit Company(bool shared_link) : shared_link_(shared_link) {}
 
-  /// The pass that runs next: what it is on average, and its sections, which outlive it; none: the same throughout.
-  void enter(const PassSection& average, const std::vector<PassSection>& sections);
+  /// The sections of the pass that runs next, which outlive it; none: nothing slows it, and it nothing.
+  void enter(const std::vector<PassSection>& sections);
   /// It begins so many seconds later.
   void wait(double late) { at_ -= late; }
   /// `alone`: seconds that it takes without company.
@@ -46,9 +46,8 @@ class Company {
   int count(int from) const { return runs(from) + runs(from + 1); }
   void repace();
 
-  PassSection average_;
-  const PassSection *section_ = &average_, *last_ = &average_;  // of the pass
-  double at_ = 0;                                               // seconds into it, alone
+  const PassSection *section_ = nullptr, *last_ = nullptr;  // of the pass
+  double at_ = 0;                                           // seconds into it, alone
   std::array<double, kParts> left_{}, stretch_{}, pace_{};
   double since_ = 0;
   unsigned running_ = 0;

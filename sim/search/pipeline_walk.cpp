@@ -112,8 +112,7 @@ class Walker {
     stage.next = in_.shape.first_of[number];
     stage.host.next = stage.next;
     issue(number);
-    const PassTime& pass = in_.times[number * in_.chunks]->forward;
-    stage.company.enter({.exchange = pass.exchange, .transfer = pass.transfer}, {});
+    stage.company.enter(in_.kernels);
     stage.company.begin(Company::pass, now_, in_.zeroing[number]);
     touch(number);
     refresh();
@@ -195,7 +194,7 @@ class Walker {
     stage.at = 0;
     stage.cuts = 0;
     stage.ready = p.crosses ? arrived_[stage.next] + time.late : now_;
-    stage.company.enter({.exchange = time.exchange, .transfer = time.transfer}, time.sections);
+    stage.company.enter(time.sections);
     issue(number);
     begin_piece(stage);
   }

@@ -27,10 +27,9 @@ struct Exchange {
 /// A pass alone, and how it and what communicates beside it slow one another.
 struct PassTime {
   double time = 0;
-  Beside exchange = {}, transfer = {};
   double late = 0;                         // what its kernels begin later behind an input that they waited for
   double operators = 0;                    // that the host issues for it
-  std::vector<PassSection> sections = {};  // one behind the other; none: the same throughout
+  std::vector<PassSection> sections = {};  // one behind the other; none: nothing slows it
 };
 
 struct ChunkTimes {
@@ -43,11 +42,12 @@ struct WalkInput {
   const PipelineShape& shape;
   std::vector<const ChunkTimes*> times;  // [stage * chunks + chunk]
   int chunks = 1;
-  double begin = 0;             // when stages can start
-  std::vector<double> zeroing;  // of each stage, alone, in front of its first pass
-  double transfer = 0;          // of one input, alone
+  double begin = 0;                       // when stages can start
+  std::vector<double> zeroing;            // of each stage, alone, in front of its first pass
+  std::vector<PassSection> kernels = {};  // what such kernels are in company
+  double transfer = 0;                    // of one input, alone
   bool blocking = false;
-  bool shared_link = false;  // inputs travel over the links of the data-parallel axis
+  bool shared_link = false;     // inputs travel over the links of the data-parallel axis
   bool gathers_follow = false;  // a chunk's first gather waits for the pass before: steps that nothing keeps apart
   bool host_waits = false;      // for an input, before it issues anything of the pass but its first gather
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <variant>
 
 #include "sim/engine/chains.h"
@@ -20,8 +21,10 @@ struct Change {
 
 std::vector<Change> changes_of(const EngineInput& in, const EngineOutput& ran) {
   std::vector<Change> out;
-  for (const std::vector<trace::Span>& track : ran.spans) {
-    for (const trace::Span& span : track) {
+  for (std::size_t stream = 0; stream < ran.spans.size(); ++stream) {
+    const auto of = static_cast<plan::Stream>(stream);
+    if (of == plan::Stream::dp || of == plan::Stream::send_next) continue;
+    for (const trace::Span& span : ran.spans[stream]) {
       const std::uint8_t resources = in.steps[static_cast<std::size_t>(span.work)].resources;
       if (resources == 0 || span.end == span.start) continue;
       out.push_back({span.start, resources, 1});
@@ -62,10 +65,21 @@ std::vector<std::vector<Stretch>> stretches_of(const EngineInput& in, const Engi
   return out;
 }
 
+std::vector<Course> courses_of(const EngineInput& in, const EngineOutput& ran, const Rehearsal& calls) {
+  std::vector<Course> out(calls.begin.size());
+  std::vector<std::vector<Stretch>> stretches = stretches_of(in, ran, calls);
+  for (std::size_t call = 0; call < out.size(); ++call) out[call].stretches = std::move(stretches[call]);
+  for (const trace::Span& span : ran.spans[static_cast<std::size_t>(plan::Stream::compute)]) {
+    const auto call = static_cast<std::size_t>(span.microbatch);
+    out[call].kernels.push_back(trace::seconds(span.end) - (call > 0 ? calls.done[call - 1] : calls.begin[0]));
+  }
+  return out;
+}
+
 }  // namespace
 
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
-                   PriceList& prices, bool with_stretches) {
+                   PriceList& prices, bool with_courses) {
   for (plan::Segment& segment : plan.segments) {
     std::erase_if(segment.operators, [&](const plan::Operator& op) {
       return op.channel >= 0 && std::holds_alternative<plan::Transfer>(plan.works[op.work]);
@@ -112,7 +126,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
     out.done[call] = std::max(out.done[call], out.done[call - 1]);
   double next = out.end;  // calls without a kernel take no time
   for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;
-  if (with_stretches) out.stretches = stretches_of(in, ran, out);
+  if (with_courses) out.courses = courses_of(in, ran, out);
   return out;
 }
 

@@ -17,18 +17,24 @@ struct Stretch {
   std::uint8_t held = 0;
 };
 
+/// What one call does when, in seconds since the call before was done.
+struct Course {
+  std::vector<Stretch> stretches;  // of its own operators, without those of the streams dp and send_next
+  std::vector<double> kernels;     // ends of all in order
+};
+
 /// Seconds from the step's begin.
 struct Rehearsal {
   std::vector<double> begin;                           // of each call's first kernel
   std::vector<double> done;                            // end of its last, or of its last tensor-parallel collective
   double end = 0;                                      // of the last operator
-  std::vector<std::vector<Stretch>> stretches;         // of each call, from the end of the call before on
+  std::vector<Course> courses;                         // of each call
   std::vector<double> kernels, tp, cp, ep, dp, sends;  // of each call, on the streams of these names
 };
 
 /// Calls the plan's segments in this order on `stage`, without what they exchange with other stages (transfers on a
 /// channel); what waits for that waits for nothing.
 Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&,
-                   bool with_stretches = false);
+                   bool with_courses = false);
 
 }  // namespace sim

@@ -8,6 +8,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/states.h"
 #include "sim/memory/footprint.h"
+#include "sim/search/company.h"
 #include "sim/search/pipeline_walk.h"
 
 namespace sim {
@@ -40,10 +41,16 @@ double time_of(PriceList& prices, Write write) {
   return time;
 }
 
+/// The gradients' zeroing, a kernel.
+std::vector<PassSection> kernels_in_company(const spec::Job& job) {
+  const spec::Calibration& calibration = job.cluster.node.calibration;
+  const Beside beside{std::max(1.0, calibration.compute_slowdown), std::max(1.0, calibration.comm_slowdown)};
+  return {{.end = Company::kNever, .exchange = beside, .transfer = beside}};
+}
+
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
-PassTime pass_time(const PassCost& cost, const PassBeside& beside, double restore) {
-  return {cost.time,      beside.exchange, beside.transfer, std::max(0.0, restore - cost.gap),
-          cost.operators, beside.sections};
+PassTime pass_time(const PassCost& cost, std::vector<PassSection> sections, double restore) {
+  return {cost.time, std::max(0.0, restore - cost.gap), cost.operators, std::move(sections)};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -224,8 +231,18 @@ double Draft::least_time() {
   return job_.framework.step.si() + most;
 }
 
+/// Whether it matters which of two operators comes first: passes of a layer or two that meet the same ones again and
+/// again, in few stages or of few microbatches, and the few of a stage alone. Such steps have few operators.
+bool Draft::is_small() const {
+  constexpr int kFewLayers = 2, kFewStages = 8, kFewMicrobatches = 16;
+  if (c_.pp == 1) return c_.replicated() && c_.microbatches <= kFewMicrobatches;
+  int layers = 0;  // of a pass
+  for (const plan::Chunk& chunk : chunks_.front()) layers = std::max(layers, chunk.layers);
+  return layers <= kFewLayers && (c_.pp <= kFewStages || c_.microbatches <= kFewMicrobatches);
+}
+
 bool Draft::agrees() {
-  if (c_.strategy.zero == 2) return false;
+  if (c_.strategy.zero == 2 || is_small()) return false;
   if (!c_.scatters_gradients) return true;
   const bool sums_replicas = c_.strategy.fsdp.sync_each_microbatch && c_.axes[plan::Axis::replicate].size > 1;
   return c_.pp == 1 && !sums_replicas;
@@ -287,14 +304,14 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
 ChunkTimes Draft::times_of(const StageKind& kind, int index) {
   const ChunkCost& cost = cost_of(kind.chunk_kinds[index], false);
   const bool exchanges = c_.replicated() && !rehearses_exchanges();
-  ChunkBeside beside;
+  ChunkSections sections;
   if (exchanges || (c_.pp > 1 && !blocking_)) {
     const ChunkKind& shown = chunk_kinds_[kind.chunk_kinds[index]];
-    beside = book_.beside(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
+    sections = book_.sections(c_, {shown.stage, chunks_[shown.stage], shown.index}, prices_);
   }
-  ChunkTimes out{.forward = pass_time(cost.forward, beside.forward, restore_),
-                 .backward = pass_time(cost.backward, beside.backward, restore_),
-                 .weights = pass_time(cost.weights, beside.weights, 0),
+  ChunkTimes out{.forward = pass_time(cost.forward, std::move(sections.forward), restore_),
+                 .backward = pass_time(cost.backward, std::move(sections.backward), restore_),
+                 .weights = pass_time(cost.weights, std::move(sections.weights), 0),
                  .first_forward = cost.first_forward};
   if (!exchanges) return out;
   const plan::Chunk& chunk = chunks_[kind.shown][index];
@@ -315,6 +332,7 @@ double Draft::step_time() {
                .chunks = c_.vpp,
                .begin = job_.framework.step.si(),
                .zeroing = {},
+               .kernels = kernels_in_company(job_),
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),

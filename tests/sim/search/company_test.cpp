@@ -47,8 +47,9 @@ TEST(Company, ACollectiveHoldsBothDirectionsOfALinkThatItShares) {
 
 TEST(Company, APassIsSlowedOnceByTwoThatFly) {
   // At two thirds of its pace, not four ninths: 1 s of its 3 s is done at 1.5.
+  const std::vector<sim::PassSection> sections{{.end = 3, .exchange = {1.5, 1}, .transfer = {1.5, 1}}};
   Company company(false);
-  company.enter({.end = 0, .exchange = {1.5, 1}, .transfer = {1.5, 1}}, {});
+  company.enter(sections);
   company.begin(Company::pass, 0, 3);
   company.begin(Company::exchange, 0, 1.5);
   company.begin(Company::send, 0, 1.5);
@@ -60,10 +61,10 @@ TEST(Company, ATransferMeetsWhatAPassExchangesItselfThen) {
   // that begins, and takes 1 s for it, in which the pass does 0.5 s of its own: 2.5 s are left at 2.
   const std::vector<sim::PassSection> sections{
       {.end = 1, .exchange = {}, .transfer = {}},
-      {.end = 2, .exchange = {}, .transfer = {}, .on_transfer_link = true, .waits = true},
+      {.end = 2, .exchange = {}, .transfer = {}, .transfer_link = {.load = 1, .waits = 1}},
       {.end = 4, .exchange = {}, .transfer = {}}};
   Company company(false);
-  company.enter({}, sections);
+  company.enter(sections);
   company.begin(Company::pass, 0, 4);
   company.begin(Company::send, 0, 1.5);
   EXPECT_EQ(ends_of(company), (Ends{{Company::send, 2}, {Company::pass, 4.5}}));
@@ -72,10 +73,10 @@ TEST(Company, ATransferMeetsWhatAPassExchangesItselfThen) {
 TEST(Company, CommunicationThatKernelsHideSlowsATransferOnly) {
   // As above, but nothing waits for it.
   const std::vector<sim::PassSection> sections{{.end = 1, .exchange = {}, .transfer = {}},
-                                               {.end = 2, .exchange = {}, .transfer = {}, .on_transfer_link = true},
+                                               {.end = 2, .exchange = {}, .transfer = {}, .transfer_link = {.load = 1}},
                                                {.end = 4, .exchange = {}, .transfer = {}}};
   Company company(false);
-  company.enter({}, sections);
+  company.enter(sections);
   company.begin(Company::pass, 0, 4);
   company.begin(Company::send, 0, 1.5);
   EXPECT_EQ(ends_of(company), (Ends{{Company::send, 2}, {Company::pass, 4}}));

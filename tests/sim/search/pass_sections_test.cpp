@@ -12,8 +12,11 @@ namespace {
 constexpr std::uint8_t kKernels = sim::resource::kCompute, kFlies = sim::resource::kCommunication,
                        kLinks = sim::resource::kLinks;
 
+spec::Job slowed_job() {
+  return toy::job({.pp = 2}, [](spec::Job& j) { j.cluster.node.calibration.compute_slowdown = 1.3; });
+}
 std::vector<sim::PassSection> sections(const std::vector<sim::Stretch>& stretches) {
-  const spec::Job job = toy::job({.pp = 2}, [](spec::Job& j) { j.cluster.node.calibration.compute_slowdown = 1.3; });
+  const spec::Job job = slowed_job();
   return sim::sections_of(plan::Context(job), stretches);
 }
 
@@ -23,7 +26,7 @@ TEST(PassSections, NeighboursThatShareNoLinkAreOneByTheirMean) {
   ASSERT_EQ(out.size(), 1u);
   EXPECT_DOUBLE_EQ(out[0].end, 3);
   EXPECT_DOUBLE_EQ(out[0].transfer.pass, 1.1);
-  EXPECT_FALSE(out[0].on_transfer_link);
+  EXPECT_EQ(out[0].transfer_link.load, 0);
 }
 
 TEST(PassSections, CommunicationOverTheTransfersLinkIsWaitedForWhereItOutlastsItsKernels) {
@@ -31,13 +34,30 @@ TEST(PassSections, CommunicationOverTheTransfersLinkIsWaitedForWhereItOutlastsIt
   const std::uint8_t flies = kFlies | kLinks, both = kKernels | flies;
   const auto out = sections({{1, both}, {2, kKernels}, {3, both}, {4, flies}, {5, kKernels}});
   ASSERT_EQ(out.size(), 4u);
-  EXPECT_TRUE(out[0].on_transfer_link);
-  EXPECT_FALSE(out[0].waits);
-  EXPECT_FALSE(out[1].on_transfer_link);
+  EXPECT_EQ(out[0].transfer_link.load, 1);
+  EXPECT_EQ(out[0].transfer_link.waits, 0);
+  EXPECT_EQ(out[1].transfer_link.load, 0);
   EXPECT_DOUBLE_EQ(out[2].end, 4);
-  EXPECT_TRUE(out[2].on_transfer_link);
-  EXPECT_TRUE(out[2].waits);
-  EXPECT_FALSE(out[3].waits);
+  EXPECT_EQ(out[2].transfer_link.load, 1);
+  EXPECT_EQ(out[2].transfer_link.waits, 1);
+  EXPECT_EQ(out[3].transfer_link.waits, 0);
+}
+
+TEST(PassSections, CommunicationThatKernelsHideMayOutlastThemBesideATransfer) {
+  // Alone a second of kernels, and one of kernels that hide communication. Beside a transfer that takes 2 s longer: the
+  // pass waits once more for as long as it took. On the link for one second of three, in which the transfer does but
+  // half of what it could, it is a load of 1 / (2 x 3 - 1).
+  const std::uint8_t both = kKernels | kFlies | kLinks;
+  const sim::Course alone{{{1, kKernels}, {2, both}}, {1, 2}};
+  const sim::Course beside{{{1, kKernels}, {2, both}, {4, kKernels}}, {1, 4}};
+  const spec::Job job = slowed_job();
+  const plan::Context c(job);
+  std::vector<sim::PassSection> out = sim::sections_of(c, alone.stretches);
+  ASSERT_EQ(out.size(), 2u);
+  sim::measure(c, alone, beside, true, out);
+  EXPECT_EQ(out[0].transfer_link.waits, 0);
+  EXPECT_DOUBLE_EQ(out[1].transfer_link.waits, 2);
+  EXPECT_DOUBLE_EQ(out[1].transfer_link.load, 0.2);
 }
 
 }  // namespace

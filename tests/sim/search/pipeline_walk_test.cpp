@@ -107,9 +107,9 @@ TEST(PipelineWalk, APassBesideATransferIsSlowed) {
   // and the F ends then; B to 5.5; the second F, beside the gradient's flight to 6.5, to 7, B to 9. Stage 0: B from
   // 6.5 to 8.5, and from 10 to 12.
   const sim::PipelineShape shape = sim::pipeline_shape({.stages = 2, .microbatches = 2});
-  const sim::Beside half{.pass = 2};
-  const sim::ChunkTimes times{.forward = {.time = 1, .transfer = half},
-                              .backward = {.time = 2, .transfer = half},
+  const std::vector<sim::PassSection> half{{.end = 2, .exchange = {}, .transfer = {.pass = 2}}};
+  const sim::ChunkTimes times{.forward = {.time = 1, .sections = half},
+                              .backward = {.time = 2, .sections = half},
                               .weights = {},
                               .first_forward = 1};
   const std::vector<sim::StageEnd> ends =
@@ -121,19 +121,20 @@ TEST(PipelineWalk, APassBesideATransferIsSlowed) {
 TEST(PipelineWalk, ACollectiveIsSlowedForAsLongAsAPassRunsBesideIt) {
   // F to 1, B to 3, whose gradients, ready at 2, fly for 4 s: at half the pace up to 3, which leaves 3.5 s.
   const sim::PipelineShape shape = sim::pipeline_shape({.stages = 1, .microbatches = 1});
-  const sim::ChunkTimes times{.forward = {.time = 1},
-                              .backward = {.time = 2, .exchange = {.other = 2}},
-                              .weights = {},
-                              .first_forward = 1,
-                              .gathers = {},
-                              .reductions = {{0.5, 4}}};
+  const sim::ChunkTimes times{
+      .forward = {.time = 1},
+      .backward = {.time = 2, .sections = {{.end = 2, .exchange = {.other = 2}, .transfer = {}}}},
+      .weights = {},
+      .first_forward = 1,
+      .gathers = {},
+      .reductions = {{0.5, 4}}};
   const sim::StageEnd end = sim::walk({.shape = shape, .times = {&times}, .zeroing = {0}}).front();
   EXPECT_DOUBLE_EQ(end.passes, 3);
   EXPECT_DOUBLE_EQ(end.reduced, 6.5);
 }
 
 /// Two stages of two chunks, whose parameters take 3 s to gather, two microbatches; so many operators a forward.
-double gathered_behind(double operators) {
+double gathered_behind(double operators, bool gathers_follow = false) {
   const sim::PipelineShape shape = sim::pipeline_shape({spec::Schedule::interleaved, 2, 2, 2});
   const sim::ChunkTimes times{.forward = {.time = 1, .operators = operators},
                               .backward = {.time = 2},
@@ -141,8 +142,14 @@ double gathered_behind(double operators) {
                               .first_forward = 1,
                               .gathers = {{1, 3}},
                               .reductions = {}};
-  const sim::WalkInput in{.shape = shape, .times = {&times, &times, &times, &times}, .chunks = 2, .zeroing = {0, 0}};
-  return sim::walk(in).front().passes;
+  const sim::WalkInput in{.shape = shape,
+                          .times = {&times, &times, &times, &times},
+                          .chunks = 2,
+                          .zeroing = {0, 0},
+                          .gathers_follow = gathers_follow};
+  const sim::StageEnd end = sim::walk(in).front();
+  EXPECT_DOUBLE_EQ(end.first, 3);
+  return end.passes;
 }
 
 TEST(PipelineWalk, AGatherIsAskedForWhenTheHostComesToIt) {
@@ -154,6 +161,13 @@ TEST(PipelineWalk, AGatherIsAskedForWhenTheHostComesToIt) {
   // 3: all from the gathers of chunk 1 on comes a second later.
   EXPECT_DOUBLE_EQ(gathered_behind(1024), 20);
   EXPECT_DOUBLE_EQ(gathered_behind(512), 19);  // room for two forwards ahead
+}
+
+TEST(PipelineWalk, AGatherWaitsForThePassBeforeWhereStepsAreNotApart) {
+  // Stage 0: F of chunk 0 to 4 and 5, then its gather to 8, F of chunk 1 to 9 and 10. Stage 1: F of chunk 0 to 5 and 6,
+  // its gather to 9, F B F B of chunk 1 to 10, 12, 13 and 15. Stage 0: B of chunk 1 to 14 and 17; stage 1: of chunk 0
+  // to 17 and 19; stage 0: to 19 and 21.
+  EXPECT_DOUBLE_EQ(gathered_behind(0, true), 21);
 }
 
 /// Every pass runs: none of a stage's ends is before its passes' own time.

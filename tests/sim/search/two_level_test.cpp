@@ -48,7 +48,7 @@ Drawn draw(std::size_t count, unsigned seed, const spec::SearchSpace& space = {}
 }
 
 TEST(TwoLevel, AgreesWithEveryOperator) {
-  const Drawn drawn = draw(250, 11);
+  const Drawn drawn = draw(500, 11);
   spec::SearchSpace space;
   sim::JobMaker jobs(drawn.base, space);
   sim::Books books;
@@ -62,15 +62,16 @@ TEST(TwoLevel, AgreesWithEveryOperator) {
     const double time = draft.step_time();
     errors.push_back(std::abs(time / whole.step_time_s - 1));
     EXPECT_LE(draft.least_time(), time * (1 + 1e-9)) << whole.job;
-    EXPECT_LE(errors.back(), 0.025) << whole.job << ": " << time << " against " << whole.step_time_s;
+    EXPECT_LE(errors.back(), 0.01) << whole.job << ": " << time << " against " << whole.step_time_s;
     const auto bytes = draft.peak_within(std::int64_t{1} << 60);
     ASSERT_TRUE(bytes.has_value());
     EXPECT_NEAR(static_cast<double>(*bytes) / static_cast<double>(whole.peak_bytes), 1, 0.001) << whole.job;
   }
   ASSERT_GE(errors.size(), 200u);
   std::sort(errors.begin(), errors.end());
-  EXPECT_LE(errors[errors.size() / 2], 0.001);
-  EXPECT_LE(errors[errors.size() * 9 / 10], 0.005);
+  EXPECT_LE(errors[errors.size() / 2], 0.0005);
+  EXPECT_LE(errors[errors.size() * 9 / 10], 0.003);
+  EXPECT_LE(errors[errors.size() * 97 / 100], 0.005);
 }
 
 TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
