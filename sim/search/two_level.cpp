@@ -224,7 +224,9 @@ double Draft::least_time() {
     busy += std::min(0.0, down.first_forward - down.forward.time);
     const ShapePass& last = shape_->passes[shape_->first_of[stage + 1] - 1];
     const bool drains = last.pass == Pass::backward && last.chunk == 0;
-    most = std::max(most, fill + busy + (drains ? drain : 0) + ends_of(kind).least);
+    // Where steps are not apart, a stage spends what it waits for its first input on the end of the step before.
+    const double waits = c_.rolling ? 0 : fill + (drains ? drain : 0);
+    most = std::max(most, waits + busy + ends_of(kind).least);
     fill += std::min(down.forward.time, down.first_forward) + transfer_;
     drain += down.backward.time + transfer_;
   }
