@@ -20,6 +20,7 @@ void add_adapter_actions(Actions&);             // low-rank adapters beside them
 void add_norm_actions(Actions&);                // norms
 void add_block_actions(Actions&);               // activations, rotary embedding, residual adds
 void add_attention_actions(Actions&);           // the core, on one context-parallel rank
+void add_copied_heads_actions(Actions&);        // keys and values of every query head
 void add_written_scores_actions(Actions&);      // the core, scores written out
 void add_latent_actions(Actions&);              // latent attention, in front of the core
 void add_end_actions(Actions&);                 // embedding, loss

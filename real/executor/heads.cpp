@@ -44,11 +44,21 @@ void join_heads(Task& task, const Heads& heads, const Tensor& packed) {
 bool pads_values(const Task& task) { return task.c.model.mla && task.c.cp == 1 && plan::pads_values(task.c); }
 
 Heads attention_heads(Task& task) {
+  if (copies_heads(task.c)) {
+    const Heads heads = split_heads(task, task.read(packed_name(task)));
+    return {heads.q, task.read(kCopiedKeys), task.read(kCopiedValues)};
+  }
   if (!task.c.model.mla) return split_heads(task, task.read(packed_name(task)));
   return {task.read("queries"), task.read("keys"), task.read(pads_values(task) ? "padded values" : "values")};
 }
 
 void leave_head_gradients(Task& task, const Heads& d) {
+  if (copies_heads(task.c)) {  // summed by an operator of their own
+    task.leave("d queries apart", d.q);
+    task.leave("d copied keys", d.k);
+    task.leave("d copied values", d.v);
+    return;
+  }
   if (!task.c.model.mla) {
     return join_heads(task, d, task.make(std::string("d ") + packed_name(task), task.c.tokens * task.c.qkv_width));
   }
@@ -60,7 +70,7 @@ void leave_head_gradients(Task& task, const Heads& d) {
 kernels::Attention attention_shape(const Task& task, std::int64_t queries, std::int64_t keys) {
   const plan::Context& c = task.c;
   const int value_dim = pads_values(task) ? c.head_dim : c.value_head_dim;
-  kernels::Attention a{c.batch, queries, keys, c.heads, c.kv_heads, c.head_dim, value_dim};
+  kernels::Attention a{c.batch, queries, keys, c.heads, c.attention_kv_heads, c.head_dim, value_dim};
   a.scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
   return a;
 }

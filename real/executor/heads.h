@@ -10,8 +10,14 @@ struct Heads {
   Tensor q, k, v;  // [tokens, width of each]
 };
 
-/// Numbers of a token's values on this rank; those of its keys are kv_width.
-inline std::int64_t value_width(const plan::Context& c) { return std::int64_t{c.kv_heads} * c.value_head_dim; }
+/// Numbers of a token's keys and values on this rank, as attention reads them: of every query head where they are
+/// copied there.
+inline std::int64_t key_width(const plan::Context& c) { return std::int64_t{c.attention_kv_heads} * c.head_dim; }
+inline std::int64_t value_width(const plan::Context& c) {
+  return std::int64_t{c.attention_kv_heads} * c.value_head_dim;
+}
+inline bool copies_heads(const plan::Context& c) { return c.attention_kv_heads > c.kv_heads; }
+inline constexpr const char *kCopiedKeys = "copied keys", *kCopiedValues = "copied values";
 /// Where the kernel wants values as wide as queries.
 bool pads_values(const Task&);
 

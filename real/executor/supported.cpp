@@ -1,7 +1,9 @@
 // real/executor/supported.cpp -- what real mode does not compute yet, refused by name before anything runs.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 
+#include "core/plan/ring_steps.h"
 #include "core/spec/context_rules.h"
 #include "real/executor/executor.h"
 
@@ -15,6 +17,13 @@ struct Refusal {
   const char* mend;
 };
 
+/// Under zigzag the Plan's rank is the one with the most pairs in all; which steps have none differs from rank to rank.
+bool skips_steps(const spec::Job& job) {
+  const auto steps =
+      plan::ring_steps(job.strategy.cp, job.training.sequence, true, {job.model.causal, job.model.window});
+  return std::any_of(steps.begin(), steps.end(), [](const plan::RingStep& step) { return step.pairs == 0; });
+}
+
 /// What the Plan would let pass although real mode computes something else.
 std::vector<Refusal> refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
@@ -27,6 +36,7 @@ std::vector<Refusal> refusals(const spec::Job& job) {
   const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
   const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
+  const bool ring = s.cp > 1 && s.cp_kind == spec::CpKind::ring;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
       {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
@@ -68,6 +78,10 @@ std::vector<Refusal> refusals(const spec::Job& job) {
       {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
       {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
+      {ring && m.window > 0 && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
+       "a ring that a window ends although its gradients go round", "write cp_kind: all_gather"},
+      {ring && m.window > 0 && s.cp_balance == spec::CpBalance::zigzag && skips_steps(job), "strategy.cp_kind",
+       "a zigzag ring of which a window leaves out steps on some ranks alone", "write cp_kind: all_gather"},
       {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,
        "strategy.schedule", "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
       {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",
@@ -99,8 +113,6 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the "
        "host",
        "write zero: 1"},
-      {job.framework.expands_kv, "strategy.framework", "keys and values copied to every query head",
-       "write framework: megatron"},
       {s.moe_capacity_factor.has_value(), "strategy.moe_capacity_factor", "experts that drop tokens",
        "leave moe_capacity_factor out"},
       {m.moe && s.moe_dispatcher != spec::MoeDispatcher::alltoall, "strategy.moe_dispatcher",

@@ -58,7 +58,7 @@ void copied(Task& task) {
 AttentionCore core_of(const Task& task) {
   if (task.c.cp == 1) return {forward, backward};
   switch (task.c.strategy.cp_kind) {
-    case spec::CpKind::ring: return ring_core();
+    case spec::CpKind::ring: return task.c.job.framework.ring_gathers ? ring_at_once_core() : ring_core();
     case spec::CpKind::all_gather: return gathered_core();
     case spec::CpKind::ulysses: return ulysses_core();
   }
@@ -73,6 +73,8 @@ void add_attention_actions(Actions& actions) {
   actions["queries, keys and values laid out"] = copied;
   actions["query, key and value gradients joined"] = copied;
   actions["attention gradients added"] = [](Task& t) { core_of(t).gradients_added(t); };
+  actions["keys and values all-gather"] = [](Task& t) { core_of(t).keys_gathered(t); };
+  actions["key and value gradients shift"] = [](Task& t) { core_of(t).gradients_shifted(t); };
 }
 
 }  // namespace real

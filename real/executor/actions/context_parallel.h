@@ -8,15 +8,19 @@
 namespace real {
 
 struct AttentionCore {
-  Action forward, backward;     // "attention", "attention gradient"
-  Action gradients_added = {};  // "attention gradients added"
+  Action forward, backward;       // "attention", "attention gradient"
+  Action gradients_added = {};    // "attention gradients added"
+  Action keys_gathered = {};      // "keys and values all-gather"
+  Action gradients_shifted = {};  // "key and value gradients shift"
 };
 
 AttentionCore ring_core();  // and its hops, in add_context_parallel_actions()
+AttentionCore ring_at_once_core();
 AttentionCore gathered_core();
 AttentionCore ulysses_core();
 
 void add_ring_actions(Actions&);
+void add_ring_at_once_actions(Actions&);
 void add_gathered_actions(Actions&);
 void add_ulysses_actions(Actions&);
 

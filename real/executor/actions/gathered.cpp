@@ -13,7 +13,7 @@ Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
 
 /// [rows, keys and values of a token], out of tensors of their own and back into them.
 Tensor side_by_side(Task& task, const Heads& heads, std::int64_t rows) {
-  const std::int64_t k = task.c.kv_width, v = value_width(task.c);
+  const std::int64_t k = key_width(task.c), v = value_width(task.c);
   const Tensor kv = task.backend.allocate(rows * (k + v));
   task.backend.strided_copy(kernels::row_pieces(rows, k, k, k + v), heads.k, kv);
   task.backend.strided_copy(kernels::row_pieces(rows, v, v, k + v), heads.v, kv.part(k, kv.count - k));
@@ -21,7 +21,7 @@ Tensor side_by_side(Task& task, const Heads& heads, std::int64_t rows) {
 }
 
 void apart(Task& task, const Tensor& kv, std::int64_t rows, Heads& heads) {
-  const std::int64_t k = task.c.kv_width, v = value_width(task.c);
+  const std::int64_t k = key_width(task.c), v = value_width(task.c);
   heads.k = task.backend.allocate(rows * k);
   heads.v = task.backend.allocate(rows * v);
   task.backend.strided_copy(kernels::row_pieces(rows, k, k + v, k), kv, heads.k);
@@ -129,10 +129,11 @@ void scatter(Task& task) {
 
 }  // namespace
 
-AttentionCore gathered_core() { return {forward, backward, add_gradients}; }
+AttentionCore gathered_core() {
+  return {.forward = forward, .backward = backward, .gradients_added = add_gradients, .keys_gathered = gather};
+}
 
 void add_gathered_actions(Actions& actions) {
-  actions["keys and values all-gather"] = gather;
   actions["keys and values in order"] = put_in_order;
   actions["key and value gradients in order"] = gradients_by_rank;
   actions["key and value gradients reduce-scatter"] = scatter;

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "real/executor/actions/context_parallel.h"
-#include "real/executor/blocks.h"
+#include "real/executor/actions/ring_shared.h"
 #include "real/executor/gradients.h"
 
 namespace real {
@@ -17,36 +17,9 @@ namespace {
 
 std::string at(const char* name, std::int64_t step) { return std::string(name) + ' ' + std::to_string(step); }
 
-/// Steps of the ring, as the Plan counts them.
-std::vector<plan::RingStep> steps_of(const Task& task) {
-  return plan::ring_steps(task.c.cp, task.c.sequence, task.c.zigzag, mask_of(task));
-}
-
-int owner(const Task& task, std::int64_t step) {
-  const int cp = task.c.cp;
-  return (task.rank.place.cp() - static_cast<int>(step) + cp) % cp;
-}
-
-/// The steps that attend at all, in the order of the forward or of the backward.
-std::vector<std::int64_t> attended(const Task& task, bool backward) {
-  const std::vector<plan::RingStep> steps = steps_of(task);
-  std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].pairs > 0) out.push_back(static_cast<std::int64_t>(i));
-  }
-  if (backward) std::reverse(out.begin(), out.end());
-  return out;
-}
-
-/// Which of them the operator's is: the first of its name is the first one's ...
-std::int64_t next_step(Task& task, bool backward) {
-  const std::vector<std::int64_t> steps = attended(task, backward);
-  return steps[task.next_piece(1, static_cast<std::int64_t>(steps.size()))];
-}
-
 Tensor join_keys(Task& task) {
   const Heads heads = attention_heads(task);
-  const Tensor kv = task.make("ring 0", heads.k.count + heads.v.count);
+  const Tensor kv = task.make(ring_name(0), heads.k.count + heads.v.count);
   task.backend.copy(heads.k, kv.part(0, heads.k.count));
   task.backend.copy(heads.v, kv.part(heads.k.count, heads.v.count));
   return kv;
@@ -55,7 +28,7 @@ Tensor join_keys(Task& task) {
 Heads heads_at(Task& task, std::int64_t step) {
   Heads heads = attention_heads(task);
   if (step == 0) return heads;
-  const Tensor kv = task.read(at("ring", step));
+  const Tensor kv = task.read(ring_name(step));
   heads.k = kv.part(0, heads.k.count);
   heads.v = kv.part(heads.k.count, heads.v.count);
   return heads;
@@ -63,7 +36,7 @@ Heads heads_at(Task& task, std::int64_t step) {
 
 /// The result so far is that of another step's keys, too.
 void merge(Task& task) {
-  const std::int64_t step = next_step(task, false);
+  const std::int64_t step = next_attended(task, false);
   const Tensor out = task.read(at("ring output", step)), lse = task.read(at("ring lse", step));
   if (step == 0) {
     task.alias("attention", at("ring output", 0));
@@ -78,24 +51,24 @@ void merge(Task& task) {
 }
 
 void forward(Task& task) {
-  const std::int64_t step = next_step(task, false);
-  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, owner(task, step));
+  const std::int64_t step = next_attended(task, false);
+  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
   const Attended part = attend(task, heads_at(task, step), own, keys, mask_of(task));
   task.backend.copy(part.out, task.make(at("ring output", step), part.out.count));
   task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count, kStatistic));
-  if (steps_of(task).size() > 1) return;
+  if (ring_steps_of(task).size() > 1) return;
   task.alias("attention", at("ring output", 0));  // nothing comes round
   task.alias("attention lse", at("ring lse", 0));
 }
 
 void leave_gradients(Task& task, const Tensor& dq, const Tensor& dkv) {
-  const std::int64_t keys = task.c.tokens * task.c.kv_width;
+  const std::int64_t keys = task.c.tokens * key_width(task.c);
   leave_head_gradients(task, {dq, dkv.part(0, keys), dkv.part(keys, dkv.count - keys)});
 }
 
 void backward(Task& task) {
-  const std::int64_t step = next_step(task, true), last = static_cast<std::int64_t>(steps_of(task).size()) - 1;
-  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, owner(task, step));
+  const std::int64_t step = next_attended(task, true), last = static_cast<std::int64_t>(ring_steps_of(task).size()) - 1;
+  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
   const Attended all{task.read("attention"), task.read("attention lse")};
   const Heads d =
       attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, whole_gradient(task, "attention"));
@@ -118,7 +91,7 @@ Tensor sum_of(Task& task, const std::string& name, const Tensor& a, const Tensor
 
 /// The step's parts, to what the steps before have made of the queries' gradient and the ranks before of the keys'.
 void add_gradients(Task& task) {
-  const std::vector<std::int64_t> steps = attended(task, true);
+  const std::vector<std::int64_t> steps = attended_steps(task, true);
   const std::int64_t step = steps[1 + task.next_piece(1, static_cast<std::int64_t>(steps.size()) - 1)];
   const Tensor dq =
       sum_of(task, "d queries so far", task.read("d queries so far"), task.read(at("d queries part", step)));
@@ -134,9 +107,9 @@ Group against_the_ring(Group group) {
 }
 
 void shift_forward(Task& task) {
-  const std::int64_t hops = static_cast<std::int64_t>(steps_of(task).size()) - 1;
+  const std::int64_t hops = static_cast<std::int64_t>(ring_steps_of(task).size()) - 1;
   const std::int64_t step = task.next_piece(1, hops);
-  const Tensor from = task.read(at("ring", step)), to = task.make(at("ring", step + 1), from.count);
+  const Tensor from = task.read(ring_name(step)), to = task.make(ring_name(step + 1), from.count);
   expect_bytes(task, from.count, task.c.element);
   task.backend.shift(task.group(), from, to);
 }
@@ -149,23 +122,23 @@ Tensor gradient_of_step(Task& task, std::int64_t step) {
 
 /// The keys of the step behind `step`, with `keys`; the gradient that belongs to the one before, with `gradients`.
 void shift_backward(Task& task, std::int64_t step, bool keys, bool gradients) {
-  const std::int64_t half = task.c.tokens * (task.c.kv_width + value_width(task.c));
+  const std::int64_t half = task.c.tokens * (key_width(task.c) + value_width(task.c));
   const Tensor from = task.backend.allocate(half * (keys + gradients)), to = task.backend.allocate(from.count);
   expect_bytes(task, from.count, task.c.element);
-  if (keys) task.backend.copy(task.read(at("ring", step)), from.part(0, half));
+  if (keys) task.backend.copy(task.read(ring_name(step)), from.part(0, half));
   if (gradients) task.backend.copy(gradient_of_step(task, step + 1), from.part(keys * half, half));
   task.backend.shift(against_the_ring(task.group()), from, to);
-  if (keys) task.backend.copy(to.part(0, half), task.make(at("ring", step - 1), half));
+  if (keys) task.backend.copy(to.part(0, half), task.make(ring_name(step - 1), half));
   if (gradients) task.backend.copy(to.part(keys * half, half), task.make(at("d ring arrived", step), half));
 }
 
 void shift(Task& task) {
   if (task.op.phase != plan::Phase::backward) return shift_forward(task);
-  shift_backward(task, static_cast<std::int64_t>(steps_of(task).size()) - 1, true, false);
+  shift_backward(task, static_cast<std::int64_t>(ring_steps_of(task).size()) - 1, true, false);
 }
 
 void shift_both(Task& task) {
-  const std::int64_t count = static_cast<std::int64_t>(steps_of(task).size());
+  const std::int64_t count = static_cast<std::int64_t>(ring_steps_of(task).size());
   shift_backward(task, count - 2 - task.next_piece(1, count - 2), true, true);
 }
 
@@ -173,13 +146,16 @@ void nothing(Task&) {}
 
 }  // namespace
 
-AttentionCore ring_core() { return {forward, backward, add_gradients}; }
+AttentionCore ring_core() {
+  return {.forward = forward, .backward = backward, .gradients_added = add_gradients, .gradients_shifted = [](Task& t) {
+            shift_backward(t, 0, false, true);
+          }};
+}
 
 void add_ring_actions(Actions& actions) {
   actions["keys and values joined"] = [](Task& t) { join_keys(t); };
   actions["keys and values shift"] = shift;
   actions["keys, values and gradients shift"] = shift_both;
-  actions["key and value gradients shift"] = [](Task& t) { shift_backward(t, 0, false, true); };
   actions["attention log-sum-exp correction"] = nothing;
   actions["attention output correction"] = merge;
 }

@@ -325,6 +325,33 @@ TEST(Strategies, ShardsAreGatheredBehindTheOptimizerOfTheStepBefore) {
   }
 }
 
+/// As torchtitan has it: keys and values of every query head, which come at once and are merged in fp32.
+TEST(Strategies, KeysAndValuesCopiedToEveryQueryHead) {
+  const auto framework = [](bool at_once, auto change) {
+    return [=](spec::Job& j) {
+      change(j);
+      j.framework.expands_kv = true;
+      j.framework.ring_gathers = at_once;
+    };
+  };
+  const auto copied = [&](auto change) { return framework(false, change); };
+  const auto at_once = [&](auto change) { return framework(true, change); };
+  const auto unfused = [](spec::Job& j) { j.strategy.attention_kernel = spec::AttentionKernel::unfused; };
+  expect_the_same(
+      {tiny::llama(), tiny::qk_norm(), tiny::parallel(1)},
+      {{"one rank", {}, copied([](spec::Job&) {})},
+       {"computed again", {}, copied(recompute(Kind::full))},
+       {"attention computed again", {.pp = 2}, copied(recompute(Kind::selective))},
+       {"tp", {.tp = 2, .sp = true}, copied([](spec::Job&) {})},
+       {"written scores", {}, copied(unfused)},
+       {"ring", {}, copied(context(4, CpKind::ring, true))},
+       {"gathered", {}, copied(context(2, CpKind::all_gather, true, 2))},
+       {"ulysses", {}, copied(context(2, CpKind::ulysses, true))},
+       {"ring at once", {}, at_once(context(2, CpKind::ring, true, 2))},
+       {"ring at once of four", {}, at_once(context(4, CpKind::ring, false))},
+       {"ring at once, tp, zero 3", {.tp = 2, .dp = 2, .zero = 3}, at_once(context(2, CpKind::ring, true))}});
+}
+
 TEST(Strategies, ContextParallel) {
   for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
     expect_the_same(kDense, {{"zigzag", {}, context(2, kind, true, 2)},
@@ -342,6 +369,11 @@ TEST(Strategies, ContextParallelWindows) {
   for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
     expect_the_same({model}, {{"zigzag", {}, context(4, kind, true)}, {"contiguous", {}, context(4, kind, false)}});
   }
+  const auto at_once = [](spec::Job& j) {
+    context(4, CpKind::ring, true)(j);
+    j.framework.ring_gathers = true;
+  };
+  expect_the_same(model, {"at once", {}, at_once});
 }
 
 TEST(Strategies, Experts) {

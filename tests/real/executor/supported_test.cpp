@@ -41,6 +41,27 @@ TEST(Supported, NormsOfQueriesAndKeysScaleByTheNumbersOfAHead) {
   EXPECT_EQ(scaled(spec::QkScale::none), Fields{"model.qk_norm"});
 }
 
+TEST(Supported, ARingWhoseStepsAWindowLeavesOutIsContiguousAndGoesHopByHop) {
+  const auto ring = [](spec::CpBalance balance, bool at_once, int window) {
+    return refused(tiny::llama(), [=](spec::Job& j) {
+      j.model.window = window;
+      j.strategy.cp = 4;
+      j.strategy.cp_kind = spec::CpKind::ring;
+      j.strategy.cp_balance = balance;
+      j.framework.ring_gathers = at_once;
+      j.cluster = toy::cluster(4);
+    });
+  };
+  const Fields no = {"strategy.cp_kind"};
+  EXPECT_EQ(ring(spec::CpBalance::none, true, 2), no);
+  EXPECT_EQ(ring(spec::CpBalance::none, false, 2), Fields{});
+  // Chunks of one token: the last rank has tokens 3 and 4, which see 2 to 4, and nothing of the first rank's 0 and 7,
+  // while the first rank's 7 sees 6 of the second's: both meet three hops on.
+  EXPECT_EQ(ring(spec::CpBalance::zigzag, false, 2), no);
+  EXPECT_EQ(ring(spec::CpBalance::zigzag, true, 2), no);
+  EXPECT_EQ(ring(spec::CpBalance::zigzag, true, 0), Fields{});
+}
+
 TEST(Supported, OfActivationsWithoutAGateGeluAndSquaredRelu) {
   const auto activation = [](spec::Activation one) {
     return refused(tiny::gpt(), [=](spec::Job& j) { j.model.activation = one; });
