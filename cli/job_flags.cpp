@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string_view>
 
 #include "cli/path_flags.h"
 #include "cli/stated_dp.h"
@@ -12,9 +14,25 @@
 namespace cli {
 namespace {
 
-constexpr char kDtypes[] = "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4";
-constexpr char kSchedules[] = "gpipe 1f1b interleaved zb-h1 zb-h2 zb-v dualpipe pipedream";
-constexpr char kAttentionKernels[] = "unfused fused_softmax flash1 flash2 flash3 cudnn";
+/// The names of an enumeration's values, "gpipe 1f1b interleaved", as text that ends with a 0.
+template <spec::Named E>
+constexpr auto joined() {
+  std::array<char, spec::kNamesOf<E>.size() * 20> text{};  // no name has more letters
+  std::size_t end = 0;
+  for (const std::string_view name : spec::kNamesOf<E>) {
+    if (end > 0) text[end++] = ' ';
+    for (const char letter : name) text[end++] = letter;
+  }
+  return text;
+}
+template <spec::Named E>
+constexpr auto kJoined = joined<E>();
+
+/// A flag that takes one of the names of an enumeration's values.
+template <spec::Named E>
+constexpr PathFlag choice(const char* flag, const char* path, const char* value) {
+  return {flag, path, value, kJoined<E>.data(), kJoined<E>.data()};
+}
 
 constexpr std::array kJobFlags{
     PathFlag{"--model", "model", "NAME", "a catalogue name, a file, or a Hugging Face config.json", "<models> <files>"},
@@ -27,20 +45,20 @@ constexpr std::array kJobFlags{
     PathFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
     PathFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
     PathFlag{"--micro-batch", "training.micro_batch", "N", "sequences in one forward of one replica"},
-    PathFlag{"--precision", "training.precision", "DTYPE", kDtypes, kDtypes},
-    PathFlag{"--optimizer", "training.optimizer", "NAME", "adamw adamw8bit sgd", "adamw adamw8bit sgd"},
+    choice<spec::Dtype>("--precision", "training.precision", "DTYPE"),
+    choice<spec::Optimizer>("--optimizer", "training.optimizer", "NAME"),
     PathFlag{"--tp", "strategy.tp", "N", "tensor parallel"},
     PathFlag{"--sp", "strategy.sp", "", "Megatron sequence parallel"},
     PathFlag{"--cp", "strategy.cp", "N", "context parallel"},
     PathFlag{"--pp", "strategy.pp", "N", "pipeline stages"},
     PathFlag{"--vpp", "strategy.vpp", "N", "model chunks a stage (virtual pipeline)"},
-    PathFlag{"--schedule", "strategy.schedule", "NAME", kSchedules, kSchedules},
+    choice<spec::Schedule>("--schedule", "strategy.schedule", "NAME"),
     PathFlag{"--dp", "strategy.dp", "N", "data parallel; what is left of the GPUs by default"},
     PathFlag{"--ep", "strategy.ep", "N", "expert parallel"},
     PathFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP", "0 1 2 3"},
     PathFlag{"--recompute", "strategy.recompute", "KIND",
-             "none selective full selective_ops, or {kind: full, layers: N}", "none selective full selective_ops"},
-    PathFlag{"--attention-kernel", "strategy.attention_kernel", "NAME", kAttentionKernels, kAttentionKernels},
+             "none selective full selective_ops, or {kind: full, layers: N}", kJoined<spec::Recompute::Kind>.data()},
+    choice<spec::AttentionKernel>("--attention-kernel", "strategy.attention_kernel", "NAME"),
     PathFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none", "<frameworks>"},
     PathFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };

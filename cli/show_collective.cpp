@@ -38,14 +38,15 @@ plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
 
 std::string known_algorithms() {
   std::string known;
-  for (const std::string_view one : spec::kAlgorithmNames) known += (known.empty() ? "" : " ") + std::string(one);
+  for (const std::string_view one : spec::kNamesOf<spec::Algorithm>)
+    known += (known.empty() ? "" : " ") + std::string(one);
   return known;
 }
 
 spec::Algorithm algorithm_from(const Arguments& args, Faults& faults) {
   if (!args.has("--algorithm")) return spec::Algorithm::automatic;
   const std::string word = args.get("--algorithm");
-  if (const auto found = spec::algorithm_named(word)) return *found;
+  if (const auto found = spec::named<spec::Algorithm>(word)) return *found;
   faults.push_back({"--algorithm", "'" + word + "' is not known", "write one of " + known_algorithms(), {}});
   return spec::Algorithm::automatic;
 }

@@ -120,8 +120,8 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   }
   read_measured_as(map, result, faults);
   if (const Value* power = map.child("power")) read_power(*power, "power", result.power, faults);
-  read_family(map, "matmul", spec::kDtypeNames, result.matmul, read_matmul, faults);
-  read_family(map, "attention", spec::kAttentionKernelNames, result.attention, read_attention, faults);
+  read_family(map, "matmul", spec::kNamesOf<spec::Dtype>, result.matmul, read_matmul, faults);
+  read_family(map, "attention", spec::kNamesOf<spec::AttentionKernel>, result.attention, read_attention, faults);
   read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
   map.read("accumulation", result.accumulation, 0, 1);
   map.read("accumulation_source", result.accumulation_source);

@@ -98,9 +98,9 @@ std::string calibration_yaml(const spec::Calibration& c, const std::string& comm
     }
   };
   family(
-      "matmul", spec::kDtypeNames, c.matmul, [](const auto& one) { return one.ceiling > 0; }, matmul);
+      "matmul", spec::kNamesOf<spec::Dtype>, c.matmul, [](const auto& one) { return one.ceiling > 0; }, matmul);
   family(
-      "attention", spec::kAttentionKernelNames, c.attention, [](const auto& one) { return one.forward > 0; },
+      "attention", spec::kNamesOf<spec::AttentionKernel>, c.attention, [](const auto& one) { return one.forward > 0; },
       attention);
   family(
       "memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);

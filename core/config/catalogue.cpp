@@ -12,7 +12,6 @@
 #include "core/config/gpu_reader.h"
 #include "core/config/huggingface.h"
 #include "core/config/model_reader.h"
-#include "core/config/names.h"
 #include "core/config/network_calibration_reader.h"
 #include "core/config/node_reader.h"
 #include "core/config/uncertainty_reader.h"
@@ -191,12 +190,7 @@ class Expander {
 };
 
 /// The curves of a GPU that none were fitted to: those of its generation.
-std::string usual_calibration(const spec::Gpu& gpu) {
-  for (const auto& [name, generation] : kGenerations) {
-    if (generation == gpu.generation) return "defaults-" + std::string(name);
-  }
-  return {};
-}
+std::string usual_calibration(const spec::Gpu& gpu) { return "defaults-" + std::string(name(gpu.generation)); }
 
 /// What a model without a name is called: its file, or the folder of a bare config.json.
 std::string stem_of(const Value& tree) {

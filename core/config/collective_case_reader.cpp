@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "core/config/map_reader.h"
-#include "core/config/names.h"
 
 namespace config {
 namespace {
@@ -35,7 +34,7 @@ CollectiveSweep read_sweep(const Value& value, const std::string& path, const Ca
   sweep.cluster = read_measured_cluster(map, catalogue, faults);
   sweep.gpus = sweep.cluster.node.gpus;
   map.read("gpus", sweep.gpus, 1, std::max(1, sweep.cluster.node.gpus));
-  map.read("algorithm", sweep.algorithm, kAlgorithms);
+  map.read("algorithm", sweep.algorithm);
   map.ignore("in_place");
   for (const double bytes : read_numbers(map, "bytes", faults)) sweep.bytes.push_back(static_cast<std::int64_t>(bytes));
   for (const double us : read_numbers(map, "us", faults)) sweep.times.push_back(base::us(us));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/fabric_reader.h"
 
-#include "core/config/names.h"
-
 namespace config {
 namespace {
 
@@ -74,13 +72,7 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
   spec::Fabric fabric;
   MapReader map(value, path, faults);
   map.read("name", fabric.name);
-  map.require("kind", fabric.kind,
-              {{"single_switch", Kind::single_switch},
-               {"rail_optimized", Kind::rail_optimized},
-               {"fat_tree", Kind::fat_tree},
-               {"nvl_rack", Kind::nvl_rack},
-               {"dragonfly", Kind::dragonfly},
-               {"torus", Kind::torus}});
+  map.require("kind", fabric.kind);
   if (fabric.kind != Kind::torus) {
     map.read("oversubscription", fabric.oversubscription, 1, 1000);
     map.read("leaf_nodes", fabric.leaf_nodes, 0, 1'000'000);
@@ -99,7 +91,7 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
     case Kind::torus: read_torus(map, fabric); break;
   }
   map.require("hop_latency", fabric.hop_latency);
-  map.read("nic_kind", fabric.nic_kind, kNicKinds);
+  map.read("nic_kind", fabric.nic_kind);
   map.read("port", fabric.port);
   map.read("in_switch_reduction", fabric.in_switch_reduction);
   map.ignore("calibration");

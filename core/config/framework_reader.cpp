@@ -1,9 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/framework_reader.h"
 
-#include "core/config/names.h"
-
 namespace config {
+namespace {
+
+/// What the host takes for each operator, and for a step.
+void read_host(MapReader& map, spec::Framework& framework) {
+  map.require("launch", framework.launch);
+  map.require("backward_launch", framework.backward_launch);
+  map.require("collective_launch", framework.collective_launch);
+  map.require("step", framework.step);
+  map.require("compiled_launch", framework.compiled_launch);
+}
+
+/// How gradients and parameters travel, and in which formats.
+void read_reductions(MapReader& map, spec::Framework& framework) {
+  map.require("gradient_bucket", framework.gradient_bucket);
+  map.require("parameter_bucket", framework.parameter_bucket);
+  map.read("bucket_ranks", framework.bucket_ranks, 0, 1'000'000);
+  map.read("whole_later_chunks", framework.whole_later_chunks);
+  map.read("synchronizes_each_reduce", framework.synchronizes_each_reduce);
+  map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
+  map.read("fp16_gradients", framework.fp16_gradients);
+  map.read("sharded_gradients_in_16_bits", framework.sharded_gradients_in_16_bits);
+  map.read("synchronizes_p2p", framework.synchronizes_p2p);
+  map.read("fp32_shards", framework.fp32_shards);
+  map.read("unit_copies", framework.unit_copies);
+  map.read("bucketed_units", framework.bucketed_units);
+  map.read("zero3_overlaps", framework.zero3_overlaps);
+  map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
+  map.read("ulysses_heads", framework.ulysses_heads);
+  map.read("ring_gathers", framework.ring_gathers);
+}
+
+/// What lies on a GPU beside what a step needs.
+void read_memory(MapReader& map, spec::Framework& framework) {
+  map.require("context", framework.context);
+  map.require("communicator", framework.communicator);
+  map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
+  map.read("keeps_casts", framework.keeps_casts);
+  map.read("fp8_parameters", framework.fp8_parameters);
+  map.read("keeps_gathered", framework.keeps_gathered);
+  map.read("keeps_stage_outputs", framework.keeps_stage_outputs);
+  map.read("stream_pools", framework.stream_pools);
+  map.read("records_streams", framework.records_streams);
+}
+
+void read_optimizer(MapReader& map, spec::Framework& framework) {
+  map.read("fused_optimizer", framework.fused_optimizer);
+  map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
+  map.read("flat_workspace", framework.flat_workspace);
+  map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
+  map.read("optimizer_tile", framework.optimizer_tile);
+}
+
+/// What the code of its models and of their loss is like.
+void read_model_code(MapReader& map, spec::Framework& framework) {
+  map.read("dropout", framework.dropout, 0.0, 0.99);
+  map.read("balances_stages", framework.balances_stages);
+  map.read("experts_follow_tp", framework.experts_follow_tp);
+  map.read("router_kernels", framework.router_kernels, 1, 1000);
+  map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);
+  map.read("compiles_loss", framework.compiles_loss);
+  map.read("separate_loss", framework.separate_loss);
+  map.read("expands_kv", framework.expands_kv);
+  map.read("own_models", framework.own_models);
+  map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
+  map.read("separate_linears", framework.separate_linears);
+  map.read("attention_copies", framework.attention_copies);
+  map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
+  map.read("shifted_logits", framework.shifted_logits);
+}
+
+/// What is otherwise on GPUs with fp8.
+void read_fp8_gpus(MapReader& map, spec::Framework& framework) {
+  map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
+  map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
+  map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus);
+}
+
+}  // namespace
 
 spec::FusedKernels read_fused_kernels(const Value& value, const std::string& path, Faults& faults) {
   spec::FusedKernels fused;
@@ -36,7 +112,7 @@ spec::Overlap read_overlap(const Value& value, const std::string& path, Faults& 
   map.read("p2p", overlap.p2p);
   map.read("expert", overlap.expert);
   map.read("shared_expert", overlap.shared_expert);
-  map.read("tp", overlap.tp, kTpOverlaps);
+  map.read("tp", overlap.tp);
   map.finish();
   return overlap;
 }
@@ -45,68 +121,19 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   spec::Framework framework;
   MapReader map(value, path, faults);
   map.read("name", framework.name);
-  map.require("launch", framework.launch);
-  map.require("backward_launch", framework.backward_launch);
-  map.require("collective_launch", framework.collective_launch);
-  map.require("step", framework.step);
-  map.require("gradient_bucket", framework.gradient_bucket);
-  map.require("parameter_bucket", framework.parameter_bucket);
-  map.read("bucket_ranks", framework.bucket_ranks, 0, 1'000'000);
-  map.read("whole_later_chunks", framework.whole_later_chunks);
-  map.read("synchronizes_each_reduce", framework.synchronizes_each_reduce);
-  map.read("fused_optimizer", framework.fused_optimizer);
-  map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
-  map.read("fp16_gradients", framework.fp16_gradients);
-  map.read("sharded_gradients_in_16_bits", framework.sharded_gradients_in_16_bits);
-  map.read("dropout", framework.dropout, 0.0, 0.99);
-  map.read("synchronizes_p2p", framework.synchronizes_p2p);
-  map.read("balances_stages", framework.balances_stages);
-  map.read("fp32_shards", framework.fp32_shards);
-  map.read("unit_copies", framework.unit_copies);
-  map.read("bucketed_units", framework.bucketed_units);
-  map.read("zero3_overlaps", framework.zero3_overlaps);
-  map.require("compiled_launch", framework.compiled_launch);
-  map.require("context", framework.context);
-  map.require("communicator", framework.communicator);
-  map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
-  map.read("keeps_casts", framework.keeps_casts);
-  map.read("fp8_parameters", framework.fp8_parameters);
-  map.read("experts_follow_tp", framework.experts_follow_tp);
-  map.read("router_kernels", framework.router_kernels, 1, 1000);
-  map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);
-  map.read("compiles_loss", framework.compiles_loss);
-  map.read("separate_loss", framework.separate_loss);
-  map.read("keeps_gathered", framework.keeps_gathered);
-  map.read("expands_kv", framework.expands_kv);
-  map.read("ring_gathers", framework.ring_gathers);
-  map.read("own_models", framework.own_models);
-  map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
-  map.read("separate_linears", framework.separate_linears);
-  map.read("attention_copies", framework.attention_copies);
-  map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
-  map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
-  map.read("keeps_stage_outputs", framework.keeps_stage_outputs);
-  map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
-  map.read("stream_pools", framework.stream_pools);
-  map.read("records_streams", framework.records_streams);
-  map.read("flat_workspace", framework.flat_workspace);
-  map.read("shifted_logits", framework.shifted_logits);
-  map.read("ulysses_heads", framework.ulysses_heads,
-           {{"refused", spec::UlyssesHeads::refused},
-            {"padded", spec::UlyssesHeads::padded},
-            {"uneven", spec::UlyssesHeads::uneven}});
-  map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
-  map.read("optimizer_tile", framework.optimizer_tile);
-  framework.source = value.where.file;
+  read_host(map, framework);
+  read_reductions(map, framework);
+  read_memory(map, framework);
+  read_optimizer(map, framework);
+  read_model_code(map, framework);
+  read_fp8_gpus(map, framework);
   if (const Value* fused = map.child("fused_kernels")) {
     framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
   }
   if (const Value* overlap = map.child("overlap")) {
     framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
   }
-  map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
-  map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
-  map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus, kTpOverlaps);
+  framework.source = value.where.file;
   map.finish();
   return framework;
 }

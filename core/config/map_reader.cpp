@@ -155,6 +155,12 @@ bool MapReader::read(std::string_view key, std::string& out) {
   return value;
 }
 
+bool MapReader::read(std::string_view key, std::string& out, std::initializer_list<std::string_view> known) {
+  const int at = read_name(key, {known.begin(), known.end()});
+  if (at >= 0) out = *(known.begin() + at);
+  return at >= 0;
+}
+
 bool MapReader::read(std::string_view key, bool& out) {
   const Value* value = scalar(key, "true or false");
   if (!value) return false;

@@ -5,7 +5,7 @@
 //   MapReader map(value, "nvlink", faults);
 //   map.require("bandwidth", link.bandwidth);
 //   map.read("domain", link.domain, 1, 100000);
-//   map.read("switch", link.via, {{"nvswitch", Switch::nvswitch}, {"mesh", Switch::mesh}, {"none", Switch::none}});
+//   map.require("switch", link.via);   // an enumeration, by its names in core/spec
 //   map.finish();   // every key that nothing asked for is a fault
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -21,6 +21,7 @@
 #include "core/base/fault.h"
 #include "core/base/units.h"
 #include "core/config/document.h"
+#include "core/spec/names.h"
 
 namespace config {
 
@@ -56,6 +57,24 @@ class MapReader {
   bool read(std::string_view key, base::Hertz& out);
   bool read(std::string_view key, std::vector<int>& out, std::int64_t min, std::int64_t max);
   bool read(std::string_view key, std::optional<bool>& out);
+  /// A text that is one of `known`.
+  bool read(std::string_view key, std::string& out, std::initializer_list<std::string_view> known);
+  /// A value by its name (core/spec/names.h).
+  template <spec::Named E>
+  bool read(std::string_view key, E& out) {
+    const int at = read_name(key, {spec::kNamesOf<E>.begin(), spec::kNamesOf<E>.end()});
+    if (at < 0) return false;
+    out = static_cast<E>(at);
+    return true;
+  }
+  template <spec::Named E>
+  bool read(std::string_view key, std::optional<E>& out) {
+    E value{};
+    if (!read(key, value)) return false;
+    out = value;
+    return true;
+  }
+  /// By names that are this key's alone: some of the values, or words of its own.
   template <class E>
   requires(!kIsOptional<E>) bool read(std::string_view key, E& out,
                                       std::initializer_list<std::pair<std::string_view, E>> names) {

@@ -57,12 +57,7 @@ void read_ffn(Model& model, MapReader& map) {
 /// Two up-projections need an activation that joins them, and one must not have it.
 void read_activation(Model& model, MapReader& map) {
   model.activation = model.gated_mlp ? Activation::swiglu : Activation::gelu;
-  const bool given = map.read("activation", model.activation,
-                              {{"gelu", Activation::gelu},
-                               {"relu", Activation::relu},
-                               {"squared_relu", Activation::squared_relu},
-                               {"swiglu", Activation::swiglu},
-                               {"geglu", Activation::geglu}});
+  const bool given = map.read("activation", model.activation);
   const bool gated = model.activation == Activation::swiglu || model.activation == Activation::geglu;
   if (!given || gated == model.gated_mlp) return;
   if (gated) {
@@ -96,17 +91,13 @@ void read_attention(Model& model, MapReader& map) {
   map.read("full_every", model.full_every, 0, kMostLayers);
   map.read("nope_every", model.nope_every, 0, kMostLayers);
   map.read("attention_sinks", model.attention_sinks);
-  map.read("position", model.position,
-           {{"rope", spec::Position::rope},
-            {"learned", spec::Position::learned},
-            {"alibi", spec::Position::alibi},
-            {"none", spec::Position::none}});
+  map.read("position", model.position);
   map.read("max_positions", model.max_positions, 0, kMostPositions);
 }
 
 void read_norms_and_biases(Model& model, MapReader& map) {
   model.norm = model.gated_mlp ? spec::Norm::rmsnorm : spec::Norm::layernorm;
-  map.read("norm", model.norm, {{"layernorm", spec::Norm::layernorm}, {"rmsnorm", spec::Norm::rmsnorm}});
+  map.read("norm", model.norm);
   map.read("norm_bias", model.norm_bias);
   map.read("embedding_norm", model.embedding_norm);
   map.read("post_norms", model.post_norms);

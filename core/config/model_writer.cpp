@@ -8,34 +8,11 @@
 namespace config {
 namespace {
 
-const char* name_of(spec::Activation activation) {
-  switch (activation) {
-    case spec::Activation::gelu: return "gelu";
-    case spec::Activation::relu: return "relu";
-    case spec::Activation::squared_relu: return "squared_relu";
-    case spec::Activation::swiglu: return "swiglu";
-    case spec::Activation::geglu: return "geglu";
-  }
-  return "";
-}
-
 const char* name_of(spec::QkScale scale) {
   switch (scale) {
     case spec::QkScale::head: return "true";
     case spec::QkScale::width: return "width";
     case spec::QkScale::none: return "unscaled";
-  }
-  return "";
-}
-
-const char* name_of(spec::Norm norm) { return norm == spec::Norm::rmsnorm ? "rmsnorm" : "layernorm"; }
-
-const char* name_of(spec::Position position) {
-  switch (position) {
-    case spec::Position::rope: return "rope";
-    case spec::Position::learned: return "learned";
-    case spec::Position::alibi: return "alibi";
-    case spec::Position::none: return "none";
   }
   return "";
 }
@@ -86,14 +63,14 @@ Value model_tree(const spec::Model& model) {
   add(map, "head_dim", model.head_dim);
   add(map, "ffn", model.ffn);
   add(map, "gated_mlp", model.gated_mlp);
-  add(map, "activation", name_of(model.activation));
+  add(map, "activation", std::string(name(model.activation)));
   add(map, "vocab", model.vocab);
   add(map, "tied_embeddings", model.tied_embeddings);
-  add(map, "norm", name_of(model.norm));
+  add(map, "norm", std::string(name(model.norm)));
   if (model.norm == spec::Norm::layernorm) add(map, "norm_bias", model.norm_bias);
   add(map, "embedding_norm", model.embedding_norm);
   add(map, "post_norms", model.post_norms);
-  add(map, "position", name_of(model.position));
+  add(map, "position", std::string(name(model.position)));
   add(map, "max_positions", model.max_positions);
   add(map, "bias", model.bias);
   add(map, "qkv_bias", model.has_qkv_bias());

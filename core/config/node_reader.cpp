@@ -3,15 +3,12 @@
 
 #include <cstdlib>
 
-#include "core/config/names.h"
-
 namespace config {
 namespace {
 
 void read_nvlink(const Value& value, const std::string& path, spec::Nvlink& link, Faults& faults) {
   MapReader map(value, path, faults);
-  map.require("switch", link.via,
-              {{"none", spec::Switch::none}, {"mesh", spec::Switch::mesh}, {"nvswitch", spec::Switch::nvswitch}});
+  map.require("switch", link.via);
   if (link.via == spec::Switch::none) {
     map.read("bandwidth", link.bandwidth);
     map.read("domain", link.domain, 1, 1'000'000);
@@ -25,7 +22,7 @@ void read_nvlink(const Value& value, const std::string& path, spec::Nvlink& link
 
 void read_nic(const Value& value, const std::string& path, spec::Nic& nic, Faults& faults) {
   MapReader map(value, path, faults);
-  map.require("kind", nic.kind, kNicKinds);
+  map.require("kind", nic.kind);
   if (nic.kind == spec::NicKind::none) {
     map.read("bandwidth", nic.bandwidth);
     nic.count = 0;

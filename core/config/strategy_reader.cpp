@@ -17,10 +17,8 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("tp", s.tp, 1, kDegree);
   map.read("sp", s.sp);
   map.read("cp", s.cp, 1, kDegree);
-  map.read(
-      "cp_kind", s.cp_kind,
-      {{"ring", spec::CpKind::ring}, {"all_gather", spec::CpKind::all_gather}, {"ulysses", spec::CpKind::ulysses}});
-  map.read("cp_balance", s.cp_balance, {{"zigzag", spec::CpBalance::zigzag}, {"none", spec::CpBalance::none}});
+  map.read("cp_kind", s.cp_kind);
+  map.read("cp_balance", s.cp_balance);
   int dp = 0;
   if (map.read("dp", dp, 1, 1024 * kDegree)) s.dp = dp;
   map.read("zero", s.zero, 0, 3);
@@ -30,31 +28,18 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   double capacity = 0;
   if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
-  map.read("moe_dispatcher", s.moe_dispatcher,
-           {{"alltoall", spec::MoeDispatcher::alltoall},
-            {"allgather", spec::MoeDispatcher::allgather},
-            {"deepep", spec::MoeDispatcher::deepep}});
+  map.read("moe_dispatcher", s.moe_dispatcher);
   read_routing(map, "moe_routing", s.moe_routing);
   map.read("rank_order", s.rank_order);
 }
 
 void read_pipeline(MapReader& map, spec::Strategy& s) {
-  using S = spec::Schedule;
   map.read("pp", s.pp, 1, kDegree);
-  map.read("schedule", s.schedule,
-           {{"gpipe", S::gpipe},
-            {"1f1b", S::one_f_one_b},
-            {"interleaved", S::interleaved},
-            {"zb-h1", S::zb_h1},
-            {"zb-h2", S::zb_h2},
-            {"zb-v", S::zb_v},
-            {"dualpipe", S::dualpipe},
-            {"pipedream", S::pipedream}});
+  map.read("schedule", s.schedule);
   map.read("vpp", s.vpp, 1, kDegree);
   map.read("stage_layers", s.stage_layers, 0, kDegree);
   map.read("embedding_in_split", s.embedding_in_split);
-  map.read("vocab_parallel", s.vocab_parallel,
-           {{"tensor", spec::VocabParallel::tensor}, {"pipeline", spec::VocabParallel::pipeline}});
+  map.read("vocab_parallel", s.vocab_parallel);
   map.read("vocab_barriers", s.vocab_barriers, 1, 2);
   bool barrier = true;
   if (map.read("optimizer_barrier", barrier)) s.optimizer_barrier = barrier;
@@ -85,16 +70,14 @@ void read_modules(MapReader& map, spec::Recompute& recompute, Faults& faults) {
 
 void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) {
   using K = spec::Recompute::Kind;
-  const std::initializer_list<std::pair<std::string_view, K>> kinds{
-      {"none", K::none}, {"selective", K::selective}, {"full", K::full}, {"selective_ops", K::selective_ops}};
   const Value* value = map.child("recompute");
   if (!value) return;
   if (value->kind != Value::Kind::map) {
-    map.read("recompute", recompute.kind, kinds);
+    map.read("recompute", recompute.kind);
     return;
   }
   MapReader part(*value, map.path_of("recompute"), faults);
-  part.require("kind", recompute.kind, kinds);
+  part.require("kind", recompute.kind);
   if (part.read("layers", recompute.layers, 1, kDegree) && recompute.kind != K::full) {
     part.fault("layers", "belongs to kind: full alone", "write kind: full, or leave layers out");
   }
@@ -103,14 +86,7 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
 }
 
 void read_kernels(MapReader& map, spec::Strategy& s, Faults& faults) {
-  using A = spec::AttentionKernel;
-  map.read("attention_kernel", s.attention_kernel,
-           {{"unfused", A::unfused},
-            {"fused_softmax", A::fused_softmax},
-            {"flash1", A::flash1},
-            {"flash2", A::flash2},
-            {"flash3", A::flash3},
-            {"cudnn", A::cudnn}});
+  map.read("attention_kernel", s.attention_kernel);
   if (const Value* fused = map.child("fused_kernels")) {
     s.fused_kernels = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
   }
@@ -148,10 +124,8 @@ void read_offload(MapReader& map, spec::Strategy& s, Faults& faults) {
   if (!value) return;
   s.offload_given = true;
   MapReader part(*value, map.path_of("offload"), faults);
-  const std::initializer_list<std::pair<std::string_view, To>> places{
-      {"none", To::none}, {"cpu", To::cpu}, {"nvme", To::nvme}};
-  part.read("optimizer", s.offload.optimizer, places);
-  part.read("parameters", s.offload.parameters, places);
+  part.read("optimizer", s.offload.optimizer);
+  part.read("parameters", s.offload.parameters);
   To activations = To::none;
   part.read("activations", activations, {{"none", To::none}, {"cpu", To::cpu}});
   s.offload.activations = activations == To::cpu;
@@ -164,8 +138,7 @@ void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
   spec::Lora lora;
   MapReader part(*value, map.path_of("lora"), faults);
   part.require("rank", lora.rank, 1, 65'536);
-  part.read("base", lora.base,
-            {{"bf16", spec::LoraBase::bf16}, {"int8", spec::LoraBase::int8}, {"nf4", spec::LoraBase::nf4}});
+  part.read("base", lora.base);
   const Value* targets = part.child("targets");
   if (!targets || targets->kind != Value::Kind::list || targets->items.empty()) {
     part.fault("targets", targets ? "is not a list of layers" : "is missing",

@@ -13,7 +13,6 @@
 #include "core/plan/ends.h"
 #include "core/plan/flops.h"
 #include "core/plan/layer_list.h"
-#include "core/plan/low_precision.h"
 #include "core/plan/offload.h"
 #include "core/plan/overlap.h"
 #include "core/plan/passes.h"
@@ -24,11 +23,17 @@
 #include "core/plan/states.h"
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
-#include "core/plan/units.h"
+#include "core/plan/upkeep.h"
 #include "core/plan/vocabulary.h"
 
 namespace plan {
 namespace {
+
+/// Passes of each chunk so far.
+struct Progress {
+  explicit Progress(std::size_t chunks) : forwarded(chunks), returned(chunks), completed(chunks) {}
+  std::vector<int> forwarded, returned, completed;  // the last: with the gradients of the weights
+};
 
 class StageBuilder {
  public:
@@ -39,6 +44,7 @@ class StageBuilder {
         stage_(stage),
         chunks_(std::move(chunks)),
         slots_(std::move(slots)),
+        upkeep_(c),
         passes_(c, pool, stage, chunks_) {}
   StageBuilder(const StageBuilder&) = delete;  // passes_ looks at chunks_
 
@@ -46,18 +52,19 @@ class StageBuilder {
   Role serve(int rounds);
 
  private:
-  /// A segment that was written: which pass of which chunk, the first forward, the one whose gradients are complete.
+  /// A segment that was written: which pass of which chunk, and what sets it apart from others of it.
   struct Written {
     Pass pass;
-    int chunk, other_chunk;                  // the second: of the backward in an overlapped one
-    bool gathers, reduces, releases, first;  // first: of a backward, that gradients join a sum on the host
-    bool odd = false;                        // microbatch, of a backward that meets passes of the vocabulary
+    int chunk, other_chunk;  // the second: of the backward in an overlapped one
+    Passes::ForwardKind forward = {};
+    Passes::BackwardKind backward = {};
     auto operator<=>(const Written&) const = default;
   };
 
   std::int32_t add(Segment segment);
   std::int32_t segment(const Written&);
-  void call_vocabulary(Role&, const Slot&, bool gathers, bool reduces);
+  Written next(const Slot&, Progress&) const;
+  void call_vocabulary(Role&, const Slot&);
   void run_slots(Role&);
   void hold_versions(Role&, const Held&);
 
@@ -67,6 +74,7 @@ class StageBuilder {
   int stage_;
   std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;
+  Upkeep upkeep_;
   Passes passes_;
   std::map<Written, std::int32_t> written_;
   std::map<VocabularyCall, std::int32_t> written_of_vocabulary_;
@@ -80,74 +88,69 @@ std::int32_t StageBuilder::add(Segment segment) {
 std::int32_t StageBuilder::segment(const Written& w) {
   if (const auto known = written_.find(w); known != written_.end()) return known->second;
   const bool split = w.pass == Pass::input_gradient || w.pass == Pass::weight_gradient;
-  const bool fills_buckets = w.reduces && !c_.scatters_gradients;  // layer by layer, as its gradients come
+  const bool fills_buckets = w.backward.reduces && !c_.scatters_gradients;  // layer by layer, as its gradients come
   if (w.pass == Pass::forward) {
-    written_[w] = add(passes_.forward(w.chunk, w.gathers, w.first));
+    written_[w] = add(passes_.forward(w.chunk, w.forward));
   } else if (w.pass == Pass::overlapped) {
-    written_[w] = add(overlap(passes_.forward(w.chunk, w.gathers, w.first),
-                              passes_
-                                  .backward(w.other_chunk, w.reduces, w.releases,
-                                            fills_buckets ? Passes::Weights::at_once : Passes::Weights::late, false)
-                                  .input));
+    const auto weights = fills_buckets ? Passes::Weights::at_once : Passes::Weights::late;
+    Segment forward = passes_.forward(w.chunk, w.forward);
+    written_[w] = add(overlap(std::move(forward), passes_.backward(w.other_chunk, w.backward, weights).input));
   } else {
-    Passes::Backward parts = passes_.backward(
-        w.chunk, w.reduces, w.releases, split ? Passes::Weights::apart : Passes::Weights::at_once, w.first, w.odd);
+    const auto weights = split ? Passes::Weights::apart : Passes::Weights::at_once;
+    Passes::Backward parts = passes_.backward(w.chunk, w.backward, weights);
     if (w.pass == Pass::weight_gradient) {
       written_[w] = add(std::move(parts.weights));
     } else {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      written_[{Pass::weight_gradient, w.chunk, -1, false, w.reduces, false, false}] = add(std::move(parts.weights));
+      const Written rest{Pass::weight_gradient, w.chunk, -1, {}, {.reduces = w.backward.reduces}};
+      written_[rest] = add(std::move(parts.weights));
     }
   }
   return written_[w];
 }
 
-void StageBuilder::call_vocabulary(Role& role, const Slot& slot, bool gathers, bool reduces) {
-  const VocabularyCall call{slot.pass, gathers && slot.pass == Pass::look_up && slot.microbatch == 0,
-                            reduces && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches,
-                            slot.pass != Pass::look_up && slot.microbatch % 2 == 1};
+void StageBuilder::call_vocabulary(Role& role, const Slot& slot) {
+  const VocabularyCall call{
+      slot.pass, upkeep_.gathers_buckets && slot.pass == Pass::look_up && slot.microbatch == 0,
+      upkeep_.reduces_buckets && slot.pass == Pass::rows_gradient && slot.microbatch + 1 == c_.microbatches,
+      slot.pass != Pass::look_up && slot.microbatch % 2 == 1};
   const auto [known, fresh] = written_of_vocabulary_.try_emplace(call, 0);
   if (fresh) known->second = add(vocabulary_segment(c_, pool_, stage_, call));
   role.calls.push_back({known->second, slot.microbatch, -1});
 }
 
-void StageBuilder::run_slots(Role& role) {
-  const bool gathers = c_.strategy.zero >= 1 && !c_.fully_sharded && c_.overlap_param_gather && c_.replicated();
-  const bool offloads = c_.strategy.offload.updates_on_host();
-  const bool reduces = c_.overlap_grad_reduce && !c_.scatters_gradients && (c_.replicated() || offloads);
-  // Zero 2 and 3: what every microbatch does, and what the first or the last one does instead.
-  const bool syncs = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
-  const bool keeps = c_.fully_sharded && keeps_over_step(c_);
-  const bool each_gathers = c_.fully_sharded && !keeps;
-  const bool ends = reduces || keeps || (c_.scatters_gradients && !syncs);
-  const bool casts = spec::bytes_of(c_.dtype) < 2 && keeps_casts(c_);                          // weights, once a step
+StageBuilder::Written StageBuilder::next(const Slot& slot, Progress& so_far) const {
+  const bool overlapped = slot.pass == Pass::overlapped;
+  const bool forwards = slot.pass == Pass::forward || overlapped;
+  const bool returns = slot.pass != Pass::forward && slot.pass != Pass::weight_gradient;
+  const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
+  const int back = overlapped ? slot.other_chunk : slot.chunk;
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
-  std::vector<int> forwarded(chunks_.size()), returned(chunks_.size()), completed(chunks_.size());
+  const bool first = forwards && so_far.forwarded[slot.chunk]++ == 0;
+  const bool last_returns = returns && ++so_far.returned[back] == passes;
+  const bool last = completes && ++so_far.completed[back] == passes;
+  const Chunk& chunk = chunks_[slot.chunk];
+  Written w{slot.pass, slot.chunk, slot.other_chunk};
+  w.forward.gathers = forwards && (upkeep_.each_gathers || (first && upkeep_.first_gathers));
+  w.forward.first = first && upkeep_.first_differs;
+  w.backward.reduces = (slot.pass != Pass::forward && upkeep_.each_reduces) || (last && upkeep_.last_reduces);
+  w.backward.releases = returns && (!upkeep_.keeps || last_returns);
+  w.backward.adds = upkeep_.sums_on_host && completes && so_far.completed[back] > 1;
+  w.backward.odd = c_.spread_vocab && completes && (chunk.first || chunk.last) && slot.microbatch % 2 == 1;
+  return w;
+}
+
+void StageBuilder::run_slots(Role& role) {
+  Progress so_far(chunks_.size());
   for (const Slot& slot : slots_) {
     if (of_vocabulary(slot.pass)) {
-      call_vocabulary(role, slot, gathers, reduces);
+      call_vocabulary(role, slot);
       continue;
     }
-    const bool overlapped = slot.pass == Pass::overlapped;
-    const bool forwards = slot.pass == Pass::forward || overlapped;
-    const bool returns = slot.pass != Pass::forward && slot.pass != Pass::weight_gradient;
-    const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
-    const int back = overlapped ? slot.other_chunk : slot.chunk;
-    const bool first = forwards && forwarded[slot.chunk]++ == 0;
-    const bool last_returns = returns && ++returned[back] == passes;
-    const bool last = completes && ++completed[back] == passes;
-    const bool meets_vocabulary =
-        c_.spread_vocab && completes && (chunks_[slot.chunk].first || chunks_[slot.chunk].last);
-    const std::int32_t called =
-        segment({slot.pass, slot.chunk, slot.other_chunk, forwards && (each_gathers || (first && (gathers || keeps))),
-                 (slot.pass != Pass::forward && syncs) || (last && ends), returns && (!keeps || last_returns),
-                 (first && (gathers || keeps || casts || c_.spread_vocab)) ||
-                     (offloads && syncs && completes && completed[back] > 1),
-                 meets_vocabulary && slot.microbatch % 2 == 1});
-    role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk), slot.other,
-                          static_cast<std::int16_t>(slot.other_chunk)});
+    role.calls.push_back({segment(next(slot, so_far)), slot.microbatch, static_cast<std::int16_t>(slot.chunk),
+                          slot.other, static_cast<std::int16_t>(slot.other_chunk)});
   }
 }
 
@@ -157,8 +160,7 @@ void StageBuilder::hold_versions(Role& role, const Held& held) {
   const std::int64_t ahead = c_.pp - 1 - stage_;
   const std::int64_t versions = (ahead + c_.microbatches - 1) / c_.microbatches;  // besides the latest
   role.resident[static_cast<int>(Category::parameters)] += versions * held.total() * c_.element;
-  for (const MemoryChange& change :
-       plan_.segments[segment({Pass::forward, 0, -1, false, false, false, false})].memory) {
+  for (const MemoryChange& change : plan_.segments[segment({Pass::forward, 0, -1})].memory) {
     role.resident[static_cast<int>(change.category)] += (ahead + 1) * change.bytes;
   }
 }

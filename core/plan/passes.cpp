@@ -55,38 +55,42 @@ void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, b
   });
 }
 
-Segment Passes::forward(int index, bool gathers, bool first) {
-  const Chunk& chunk = chunks_[index];
-  SegmentBuilder out(pool_, first ? "first forward" : "forward");
-  out.phase = Phase::forward;
-  out.first_microbatch = first;
-  edges_.finish_sends(out);
-  const bool by_buckets = gathers && !c_.fully_sharded;  // units bring theirs themselves
-  if (by_buckets) gather_ahead(out, chunk);
-  const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
-  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
-  if (receives && ahead) out.join(Stream::recv_prev);
-  if (receives && !ahead) edges_.receive(out, index, false);
-  ForwardOffload activations(c_, out, chunk);
-  ForwardUnits units(c_, out, chunk, gathers);
-  if (by_buckets && c_.replicated()) out.join(Stream::dp);
-  if (chunk.first) {
-    await_rows(c_, out, first);
-    embedding_forward(c_, out);
-  }
+void Passes::forward_layers(SegmentBuilder& out, const Chunk& chunk, bool by_buckets, ForwardOffload& activations,
+                            ForwardUnits& units) {
   for (int i = 0; i < chunk.layers; ++i) {
     if (by_buckets && i > 0) {
       gather_group(out, chunk, i);
       if (c_.replicated()) out.join(Stream::dp);
     }
-    const int layer = chunk.first_layer + i;
-    out.layer = static_cast<std::int16_t>(layer);
+    out.layer = static_cast<std::int16_t>(chunk.first_layer + i);
     activations.enter(i);
     units.enter(i);
     write_layer(out, recompute_of(c_, chunk.index_in_stage + i), false);
     units.leave(i);
     activations.leave(i);
   }
+}
+
+Segment Passes::forward(int index, ForwardKind kind) {
+  const Chunk& chunk = chunks_[index];
+  SegmentBuilder out(pool_, kind.first ? "first forward" : "forward");
+  out.phase = Phase::forward;
+  out.first_microbatch = kind.first;
+  edges_.finish_sends(out);
+  const bool by_buckets = kind.gathers && !c_.fully_sharded;  // units bring theirs themselves
+  if (by_buckets) gather_ahead(out, chunk);
+  const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
+  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
+  if (receives && ahead) out.join(Stream::recv_prev);
+  if (receives && !ahead) edges_.receive(out, index, false);
+  ForwardOffload activations(c_, out, chunk);
+  ForwardUnits units(c_, out, chunk, kind.gathers);
+  if (by_buckets && c_.replicated()) out.join(Stream::dp);
+  if (chunk.first) {
+    await_rows(c_, out, kind.first);
+    embedding_forward(c_, out);
+  }
+  forward_layers(out, chunk, by_buckets, activations, units);
   if (chunk.last) {
     units.head();
     multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
@@ -101,31 +105,18 @@ Segment Passes::forward(int index, bool gathers, bool first) {
   return out.finish();
 }
 
-Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weights when, bool adds, bool odd) {
-  const Chunk& chunk = chunks_[index];
-  const bool split = when == Weights::apart;
-  const char* plain = split ? "backward of inputs" : "backward";
-  SegmentBuilder out(pool_, reduces && !split ? "last backward" : plain);
-  SegmentBuilder weights(pool_, reduces ? "last backward of weights" : "backward of weights");
-  weights.phase = out.phase = Phase::backward;
-  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
-  if (when == Weights::late) out.delay_weights(&weights);
-  edges_.finish_sends(out);
-  weights.adds_gradients = out.adds_gradients = adds;
-  BackwardOffload activations(c_, out, chunk);
-  BackwardUnits units(c_, out, split ? weights : out, chunk, reduces, releases);
-  if (c_.scatters_gradients) reduces = false;
-  GradientBuckets buckets(c_, split ? weights : out, has_buckets(c_, stage_, index));
-  if (chunk.last) {
-    await_states_gradient(c_, out, odd);
-    head_backward(c_, out);
-    multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
-    if (reduces) buckets.add(last_parameters(c_));
-    units.head();
-    out.run_weights();
-  } else if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    edges_.receive(out, index, true);
-  }
+void Passes::backward_head(SegmentBuilder& out, const Chunk& chunk, bool odd, BackwardUnits& units,
+                           GradientBuckets* buckets) {
+  await_states_gradient(c_, out, odd);
+  head_backward(c_, out);
+  multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
+  if (buckets) buckets->add(last_parameters(c_));
+  units.head();
+  out.run_weights();
+}
+
+void Passes::backward_layers(SegmentBuilder& out, const Chunk& chunk, Weights when, BackwardOffload& activations,
+                             BackwardUnits& units, GradientBuckets* buckets) {
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
@@ -135,23 +126,45 @@ Passes::Backward Passes::backward(int index, bool reduces, bool releases, Weight
     if (i > 0) out.run_weights();  // those of the first layer run while its input gradient travels
     units.leave(i);
     if (i > 0 || when != Weights::late) units.complete(i);
-    if (reduces) buckets.add(layer_parameters(c_, layer));
+    if (buckets) buckets->add(layer_parameters(c_, layer));
   }
+}
+
+Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
+  const Chunk& chunk = chunks_[index];
+  const bool split = when == Weights::apart;
+  const char* plain = split ? "backward of inputs" : "backward";
+  SegmentBuilder out(pool_, kind.reduces && !split ? "last backward" : plain);
+  SegmentBuilder weights(pool_, kind.reduces ? "last backward of weights" : "backward of weights");
+  weights.phase = out.phase = Phase::backward;
+  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
+  if (when == Weights::late) out.delay_weights(&weights);
+  edges_.finish_sends(out);
+  weights.adds_gradients = out.adds_gradients = kind.adds;
+  BackwardOffload activations(c_, out, chunk);
+  BackwardUnits units(c_, out, split ? weights : out, chunk, kind.reduces, kind.releases);
+  GradientBuckets all(c_, split ? weights : out, has_buckets(c_, stage_, index));
+  GradientBuckets* buckets = kind.reduces && !c_.scatters_gradients ? &all : nullptr;  // units reduce theirs themselves
+  const bool sent_on = neighbours(stage_, c_.placement.behind(stage_, index));
+  if (chunk.last) {
+    backward_head(out, chunk, kind.odd, units, buckets);
+  } else if (sent_on) {
+    edges_.receive(out, index, true);
+  }
+  backward_layers(out, chunk, when, activations, units, buckets);
   if (chunk.first) {
     embedding_backward(c_, out);
-    hold_rows_gradient(c_, out, odd);
-    if (reduces) buckets.add({embedding_parameters(c_) - late_table(c_), 0});
+    hold_rows_gradient(c_, out, kind.odd);
+    if (buckets) buckets->add({embedding_parameters(c_) - late_table(c_), 0});
   }
-  if (neighbours(stage_, c_.placement.behind(stage_, index))) {
-    out.give(Category::activations, sent_and_kept());
-  }
+  if (sent_on) out.give(Category::activations, sent_and_kept());
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();
   if (chunk.layers > 0 && when == Weights::late) {
     out.layer = static_cast<std::int16_t>(chunk.first_layer);
     units.complete(0);
   }
-  if (reduces) buckets.flush();
+  if (buckets) buckets->flush();
   units.finish();
   return {out.finish(), weights.finish()};
 }

@@ -13,24 +13,41 @@
 
 namespace plan {
 
+class BackwardOffload;
+class BackwardUnits;
+class ForwardOffload;
+class ForwardUnits;
+class GradientBuckets;
+
 class Passes {
  public:
   /// Of the chunks of one stage. All three must outlive it.
   Passes(const Context& c, Pool& pool, int stage, const std::vector<Chunk>& chunks)
       : c_(c), pool_(pool), stage_(stage), edges_(c, stage), chunks_(chunks) {}
 
+  /// What sets a forward apart from the others of its chunk.
+  struct ForwardKind {
+    bool gathers = false;  // parameters are brought first
+    bool first = false;    // of the step
+    auto operator<=>(const ForwardKind&) const = default;
+  };
+  /// What sets a backward apart from the others of its chunk.
+  struct BackwardKind {
+    bool reduces = false;   // gradients are complete behind it
+    bool releases = false;  // units of parameters are not needed again
+    bool adds = false;      // gradients join a sum on the host
+    bool odd = false;       // microbatch, of one that meets passes of the vocabulary
+    auto operator<=>(const BackwardKind&) const = default;
+  };
+  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
+  enum class Weights : std::uint8_t { at_once, apart, late };
   /// A chunk's backward: whole in `input`, or with the weight gradients apart.
   struct Backward {
     Segment input, weights;
   };
-  /// When weight gradients run: each with its input gradient, in a segment apart, or behind what others wait for.
-  enum class Weights : std::uint8_t { at_once, apart, late };
 
-  /// `gathers`: parameters are brought first. `first`: of the step.
-  Segment forward(int chunk, bool gathers, bool first);
-  /// `reduces`: gradients are complete behind it. `releases`: units of parameters are not needed again. `adds`:
-  /// gradients join a sum on the host. `odd`: microbatch, of one that meets passes of the vocabulary.
-  Backward backward(int chunk, bool reduces, bool releases, Weights when, bool adds, bool odd = false);
+  Segment forward(int chunk, ForwardKind);
+  Backward backward(int chunk, BackwardKind, Weights when);
   /// One forward without a backward to come; tokens go round from the last stage to the first.
   Segment infer(bool takes_tokens, bool sends_tokens);
 
@@ -39,6 +56,10 @@ class Passes {
   void gather_ahead(SegmentBuilder&, const Chunk&);
   /// The layer that the pen stands at.
   void write_layer(SegmentBuilder&, spec::Recompute::Kind, bool backward);
+  void forward_layers(SegmentBuilder&, const Chunk&, bool by_buckets, ForwardOffload&, ForwardUnits&);
+  /// `buckets`, here and below: nullptr where gradients are not complete behind this pass.
+  void backward_head(SegmentBuilder&, const Chunk&, bool odd, BackwardUnits&, GradientBuckets* buckets);
+  void backward_layers(SegmentBuilder&, const Chunk&, Weights when, BackwardOffload&, BackwardUnits&, GradientBuckets*);
   std::int64_t sent_and_kept() const;
 
   const Context& c_;

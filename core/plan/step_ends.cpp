@@ -133,6 +133,29 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
 
 void reduce_gradient_norm(const Context& c, SegmentBuilder& out) { reduce_scalar(c, out, "gradient norm all-reduce"); }
 
+namespace {
+
+/// Gradients that were not reduced while backwards ran, in the order in which those made them.
+void reduce_at_end(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  GradientBuckets buckets(c, out, !c.job.framework.whole_later_chunks);
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    if (chunk->last) buckets.add(last_parameters(c));
+    for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
+    buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
+    buckets.add({chunk->shares_vocabulary ? vocabulary_share(c) : 0, 0});
+  }
+  buckets.flush();
+}
+
+/// Everything that reduces gradients on streams of its own has ended.
+void await_reductions(const Context& c, SegmentBuilder& out) {
+  if (c.replicated()) out.join(Stream::dp);
+  if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {
+    out.join(Stream::replicate);
+  }
+  if (c.strategy.offload.updates_on_host()) out.join(Stream::to_host);  // sums are made where copies were read
+}
+
 /// Sums the gradients of a stage's chunks with those of their copies, which the mirrored stage holds.
 void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters, int stage) {
   if (!c.placement.two_copies()) return;
@@ -144,6 +167,22 @@ void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters
                   channel, {Stream::compute});
   out.join(Stream::dp);
 }
+
+/// Sums the gradients of an embedding and an output head that are one table, on the first and the last stage.
+void reduce_embedding_copies(const Context& c, SegmentBuilder& out, int stage) {
+  if (!copies_embedding(c) || c.strategy.lora || (stage != 0 && stage != c.pp - 1)) return;
+  const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
+  // Under zero 2 and 3 each rank sums its share of the table's gradient.
+  const std::int64_t table = c.vocab * c.hidden, share = optimizer_share(c, {table, 0}).dense;
+  const std::int64_t bytes = (c.scatters_gradients ? share : table) * c.gradient_element;
+  out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group},
+                  c.model.tied_embeddings ? "tied embedding all-reduce" : "copied embedding all-reduce", Stream::dp,
+                  channel, {Stream::compute});
+  out.join(Stream::dp);
+  gradients_to_host(c, out, share);
+}
+
+}  // namespace
 
 void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
   out.phase = Phase::optimizer;
@@ -158,43 +197,18 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   out.phase = Phase::optimizer;
   Held parameters;
   for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
-  const spec::Offload& offload = c.strategy.offload;
-  if (!c.overlap_grad_reduce && !c.scatters_gradients) {
-    GradientBuckets buckets(c, out, !c.job.framework.whole_later_chunks);
-    for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-      if (chunk->last) buckets.add(last_parameters(c));
-      for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));
-      buckets.add({chunk->first ? embedding_parameters(c) : 0, 0});
-      buckets.add({chunk->shares_vocabulary ? vocabulary_share(c) : 0, 0});
-    }
-    buckets.flush();
-  }
+  const bool on_host = c.strategy.offload.updates_on_host();
+  if (!c.overlap_grad_reduce && !c.scatters_gradients) reduce_at_end(c, out, chunks);
   for (const Chunk& chunk : chunks) {
-    if (chunk.first && (c.replicated() || offload.updates_on_host()))
-      GradientBuckets(c, out).send_whole({late_table(c), 0});
+    if (chunk.first && (c.replicated() || on_host)) GradientBuckets(c, out).send_whole({late_table(c), 0});
   }
-  if (c.replicated()) out.join(Stream::dp);
-  if (c.axes[Axis::replicate].size > 1 || (c.model.moe && c.axes[Axis::expert_replicate].size > 1)) {
-    out.join(Stream::replicate);
-  }
-  if (offload.updates_on_host()) out.join(Stream::to_host);  // sums are made where copies were read
+  await_reductions(c, out);
   reduce_copies(c, out, parameters, stage);
-  if (copies_embedding(c) && !c.strategy.lora && (stage == 0 || stage == c.pp - 1)) {
-    const std::int16_t channel = out.pool().channel({Channel::Kind::embedding, {}, 0, c.pp - 1});
-    // Under zero 2 and 3 each rank sums its share of the table's gradient.
-    const std::int64_t table = c.vocab * c.hidden;
-    const std::int64_t bytes =
-        (c.scatters_gradients ? optimizer_share(c, {table, 0}).dense : table) * c.gradient_element;
-    out.communicate(Collective{CollectiveKind::all_reduce, bytes, c.embedding_group},
-                    c.model.tied_embeddings ? "tied embedding all-reduce" : "copied embedding all-reduce", Stream::dp,
-                    channel, {Stream::compute});
-    out.join(Stream::dp);
-    gradients_to_host(c, out, optimizer_share(c, {table, 0}).dense);
-  }
+  reduce_embedding_copies(c, out, stage);
   reduce_shared(c, out, chunks);
   reduce_copied_heads(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
-  if (offload.updates_on_host()) {
+  if (on_host) {
     update_on_host(c, out, owned);
   } else {
     clip_gradients(c, out, owned);

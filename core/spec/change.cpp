@@ -36,7 +36,7 @@ std::string_view node_of(std::string_view name) {
 std::vector<std::string> meant_by(const Job& job, std::string_view name) {
   if (name == kPeak) {
     std::vector<std::string> out{"gpu.peak." + std::string(spec::name(job.training.precision))};
-    for (const std::string_view dtype : kDtypeNames) {
+    for (const std::string_view dtype : kNamesOf<Dtype>) {
       const std::string other = "gpu.peak." + std::string(dtype);
       if (other != out.front()) out.push_back(other);
     }

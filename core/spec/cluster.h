@@ -8,15 +8,19 @@
 #include "core/base/units.h"
 #include "core/spec/calibration.h"
 #include "core/spec/gpu.h"
+#include "core/spec/names.h"
 
 namespace spec {
 
-enum class Switch {
-  none,
-  mesh,
-  nvswitch
-};  // none: PCIe only; mesh: direct links; nvswitch: all to all through switches
+/// none: PCIe only; mesh: direct links; nvswitch: all to all through switches
+enum class Switch { none, mesh, nvswitch };
+template <>
+inline constexpr auto kNamesOf<Switch> = spelt("none", "mesh", "nvswitch");
+
 enum class NicKind { none, infiniband, roce, efa, omnipath, ethernet, slingshot };
+template <>
+inline constexpr auto kNamesOf<NicKind> = spelt("none", "infiniband", "roce", "efa", "omnipath", "ethernet",
+                                                "slingshot");
 
 /// Rates are for one GPU (one card for the NIC) and one direction.
 struct Nvlink {
@@ -88,6 +92,9 @@ struct Fabric {
   bool in_switch_reduction = false;  // switches add up (SHARP) and NCCL is told to use it (NCCL_COLLNET_ENABLE=1)
   NetworkCalibration calibration;    // of collectives that cross it
 };
+template <>
+inline constexpr auto kNamesOf<Fabric::Kind> = spelt("single_switch", "rail_optimized", "fat_tree", "nvl_rack",
+                                                     "dragonfly", "torus");
 
 /// Nodes of one kind, side by side.
 struct NodeGroup {

@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <optional>
-#include <string_view>
+#include "core/spec/names.h"
 
 namespace spec {
 
 enum class Dtype { fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4 };
-inline constexpr int kDtypes = 7;
-inline constexpr std::array<std::string_view, kDtypes> kDtypeNames{"fp32", "tf32",  "fp16", "bf16",
-                                                                   "fp8",  "mxfp8", "nvfp4"};
-
-constexpr std::string_view name(Dtype d) { return kDtypeNames[static_cast<int>(d)]; }
+template <>
+inline constexpr auto kNamesOf<Dtype> = spelt("fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4");
+inline constexpr int kDtypes = kNamesOf<Dtype>.size();
 
 /// Bytes an element takes in memory. tf32 is a way to multiply fp32 numbers; the block formats' scales are left out.
 constexpr double bytes_of(Dtype d) {

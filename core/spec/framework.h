@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "core/spec/names.h"
 #include "core/spec/strategy.h"
 
 namespace spec {
@@ -13,6 +14,8 @@ namespace spec {
 /// Ulysses with heads that its ranks do not divide: not run; dummy heads up to the next multiple; the first ranks take
 /// one more than the others.
 enum class UlyssesHeads { refused, padded, uneven };
+template <>
+inline constexpr auto kNamesOf<UlyssesHeads> = spelt("refused", "padded", "uneven");
 
 struct Framework {
   std::string name;

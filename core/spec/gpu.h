@@ -7,10 +7,13 @@
 
 #include "core/base/units.h"
 #include "core/spec/dtype.h"
+#include "core/spec/names.h"
 
 namespace spec {
 
 enum class Generation { volta, turing, ampere, ada, hopper, blackwell, cdna3 };
+template <>
+inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3");
 
 struct Gpu {
   std::string name;

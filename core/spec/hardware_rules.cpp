@@ -54,7 +54,7 @@ class Hardware : Rules {
     if (!(node.gpu.peak_of(t_.precision).si() > 0)) {
       std::string known;
       for (int d = 0; d < kDtypes; ++d) {
-        if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kDtypeNames[d]);
+        if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kNamesOf<Dtype>[d]);
       }
       fault("training.precision", node.gpu.name + " does not compute in " + std::string(name(t_.precision)),
             known.empty() ? "state the GPU's peak in this precision" : "choose one of " + known);

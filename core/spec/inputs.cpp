@@ -78,7 +78,7 @@ class Walk {
   void gpu(Gpu& g) {
     const Origin sheet{"gpu.", "datasheet", "gpus/" + g.name, ""};
     for (int d = 0; d < kDtypes; ++d) {
-      if (g.peak[d].si() > 0) figure(sheet, "peak." + std::string(kDtypeNames[d]), g.peak[d]);
+      if (g.peak[d].si() > 0) figure(sheet, "peak." + std::string(kNamesOf<Dtype>[d]), g.peak[d]);
     }
     figure(sheet, "sms", g.sms);
     figure(sheet, "memory", g.memory);
@@ -88,10 +88,10 @@ class Walk {
 
   void calibration(Calibration& c) {
     for (int d = 0; d < kDtypes; ++d) {
-      if (c.matmul[d].ceiling > 0) matmul(c.matmul[d], std::string(kDtypeNames[d]));
+      if (c.matmul[d].ceiling > 0) matmul(c.matmul[d], std::string(kNamesOf<Dtype>[d]));
     }
     for (int k = 0; k < kAttentionKernels; ++k) {
-      if (c.attention[k].forward > 0) attention(c.attention[k], std::string(kAttentionKernelNames[k]));
+      if (c.attention[k].forward > 0) attention(c.attention[k], std::string(kNamesOf<AttentionKernel>[k]));
     }
     for (int k = 0; k < kMemoryKinds; ++k) {
       const std::string name(kMemoryKindNames[k]);

@@ -54,22 +54,6 @@ std::vector<base::Fault> check(const Job&);
 /// The part of check() that is about this version: what a Job may say and nothing computes yet, each by name.
 std::vector<base::Fault> unsupported(const Job&);
 
-/// The part of check() and of warnings() that is about prefill and decode.
-std::vector<base::Fault> serving_faults(const Job&);
-std::vector<std::string> serving_warnings(const Job&);
-
-/// The part of check() that is about input data and checkpoints.
-std::vector<base::Fault> storage_faults(const Job&);
-
-/// The part of check() that is about slow and lost links and about where nodes stand in the fabric.
-std::vector<base::Fault> outage_faults(const Job&);
-
-/// The part of check() that is about what leaves the GPU.
-std::vector<base::Fault> offload_faults(const Job&);
-
-/// The part of check() that is about models given as a list of operators.
-std::vector<base::Fault> layer_list_faults(const Job&);
-
 /// Things worth telling that are no faults: a sequence beyond the model's own maximum, tensor parallelism across nodes,
 /// an uncalibrated GPU.
 std::vector<std::string> warnings(const Job&);

@@ -2,7 +2,7 @@
 // training alone. SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "core/spec/job.h"
+#include "core/spec/rules.h"
 
 namespace spec {
 

@@ -8,12 +8,22 @@
 #include <vector>
 
 #include "core/spec/layer_list.h"
+#include "core/spec/names.h"
 
 namespace spec {
 
 enum class Activation { gelu, relu, squared_relu, swiglu, geglu };
+template <>
+inline constexpr auto kNamesOf<Activation> = spelt("gelu", "relu", "squared_relu", "swiglu", "geglu");
+
 enum class Norm { layernorm, rmsnorm };
+template <>
+inline constexpr auto kNamesOf<Norm> = spelt("layernorm", "rmsnorm");
+
 enum class Position { rope, learned, alibi, none };
+template <>
+inline constexpr auto kNamesOf<Position> = spelt("rope", "learned", "alibi", "none");
+
 /// What a norm of queries and keys scales by: numbers of one head (Qwen3), of all heads together (OLMo 2), nothing
 /// (Llama 4).
 enum class QkScale { head, width, none };

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/spec/names.h"
+
 namespace spec {
 
 /// ZeRO-Offload (Ren et al., arXiv 2101.06840), ZeRO-Infinity (Rajbhandari et al., arXiv 2104.07857), PyTorch's
@@ -20,5 +22,7 @@ struct Offload {
   bool uses_nvme() const { return states_on_drives() || parameters_on_drives(); }
   bool any() const { return updates_on_host() || fetches_parameters() || activations; }
 };
+template <>
+inline constexpr auto kNamesOf<Offload::To> = spelt("none", "cpu", "nvme");
 
 }  // namespace spec

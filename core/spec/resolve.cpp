@@ -11,29 +11,6 @@
 namespace spec {
 namespace {
 
-const char* name(Generation g) {
-  switch (g) {
-    case Generation::volta: return "volta";
-    case Generation::turing: return "turing";
-    case Generation::ampere: return "ampere";
-    case Generation::ada: return "ada";
-    case Generation::hopper: return "hopper";
-    case Generation::blackwell: return "blackwell";
-    case Generation::cdna3: return "cdna3";
-  }
-  return "";
-}
-
-const char* name(TpOverlap o) {
-  switch (o) {
-    case TpOverlap::none: return "none";
-    case TpOverlap::wgrad: return "wgrad";
-    case TpOverlap::chunked: return "chunked";
-    case TpOverlap::userbuffers: return "userbuffers";
-  }
-  return "";
-}
-
 /// Fills one option and tells it, when it has an effect on this job.
 class Filler {
  public:
@@ -140,7 +117,7 @@ void fill_tp_overlap(Job& job, Filler& of_framework) {
                        job.training.precision != Dtype::nvfp4;
   s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
                                                          : job.framework.overlap.tp.value_or(TpOverlap::none);
-  if (s.tp > 1) of_framework.tell("overlap.tp", name(*s.overlap.tp), "default of " + job.framework.name);
+  if (s.tp > 1) of_framework.tell("overlap.tp", std::string(name(*s.overlap.tp)), "default of " + job.framework.name);
 }
 
 void fill_overlap(Job& job, Filler& of_framework) {
@@ -241,7 +218,7 @@ void fill_attention(Job& job, Filler& filler) {
   job.strategy.attention_kernel = best_attention(job);
   if (job.model.is_list()) return;
   filler.tell("attention_kernel", std::string(name(*job.strategy.attention_kernel)),
-              std::string("best of ") + name(job.cluster.node.gpu.generation));
+              "best of " + std::string(name(job.cluster.node.gpu.generation)));
 }
 
 void place_domain(Job& job, Filler& filler) {

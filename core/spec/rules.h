@@ -13,8 +13,6 @@ namespace spec {
 
 inline constexpr std::int64_t kDegree = 1'000'000, kSequence = 100'000'000, kBatch = 10'000'000, kWidth = 100'000'000;
 
-std::vector<std::string> port_warnings(const Cluster&);  // cards and ports of different rates
-
 inline std::string text(std::int64_t value) { return std::to_string(value); }
 
 /// a * b, stopping at 10^18: no cluster has so many ranks, and no product of the ranges above passes it by one step.
@@ -52,6 +50,12 @@ std::vector<base::Fault> hardware_faults(const Job&);
 std::vector<base::Fault> degree_faults(const Job&);
 /// Slow ranks that exist.
 std::vector<base::Fault> simulation_faults(const Job&);
+/// Slow and lost links, and where nodes stand in the fabric.
+std::vector<base::Fault> outage_faults(const Job&);
+/// Input data and checkpoints.
+std::vector<base::Fault> storage_faults(const Job&);
+/// Models given as a list of operators.
+std::vector<base::Fault> layer_list_faults(const Job&);
 /// Sizes and combinations of a transformer's own.
 std::vector<base::Fault> model_faults(const Job&);
 /// Widths and tokens that tensor-parallel ranks share.
@@ -62,11 +66,21 @@ std::vector<base::Fault> expert_faults(const Job&);
 std::vector<base::Fault> pipeline_faults(const Job&);
 /// Shards of states, parameters and gradients.
 std::vector<base::Fault> sharding_faults(const Job&);
+/// What leaves the GPU.
+std::vector<base::Fault> offload_faults(const Job&);
 /// Attention kernels, formats below 16 bits, adapters.
 std::vector<base::Fault> precision_faults(const Job&);
 /// Modules that are computed again.
 std::vector<base::Fault> recompute_faults(const Job&);
+/// Prefill and decode.
+std::vector<base::Fault> serving_faults(const Job&);
 /// Sound piece by piece and absurd together. REQUIRES: all others have none.
 std::vector<base::Fault> size_faults(const Job&);
+
+// Parts of warnings().
+/// Prefill and decode.
+std::vector<std::string> serving_warnings(const Job&);
+/// Cards and ports of different rates.
+std::vector<std::string> port_warnings(const Cluster&);
 
 }  // namespace spec

@@ -4,16 +4,11 @@
 namespace spec {
 namespace {
 
-constexpr std::array<std::string_view, 3> kCpKinds{"ring", "all_gather", "ulysses"};
-constexpr std::array<std::string_view, 8> kSchedules{"gpipe", "1f1b", "interleaved", "zb-h1",
-                                                     "zb-h2", "zb-v", "dualpipe",    "pipedream"};
-constexpr std::array<std::string_view, 4> kRecomputeKinds{"none", "selective", "full", "selective_ops"};
-constexpr std::array<std::string_view, 4> kTpOverlaps{"none", "wgrad", "chunked", "userbuffers"};
-constexpr std::array<std::string_view, 3> kPlaces{"none", "cpu", "nvme"};
 constexpr std::array<std::string_view, 4> kLayerCuts{"listed", "even", "by_work", "light_front"};  // from -1 on
 
-constexpr SearchValue kKinds = 4;   // recompute: kind + kKinds x layers
-constexpr SearchValue kPlaced = 3;  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
+constexpr SearchValue kKinds = kNamesOf<Recompute::Kind>.size();  // recompute: kind + kKinds x layers
+constexpr SearchValue kPlaced =
+    kNamesOf<Offload::To>.size();  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
 
 Recompute recompute_of(SearchValue value, Recompute recompute) {
   recompute.kind = static_cast<Recompute::Kind>(value % kKinds);
@@ -34,8 +29,7 @@ SearchValue number(E value) {
 std::string offload_text(SearchValue value) {
   const Offload o = offload_of(value);
   if (!o.any()) return "none";
-  return "{optimizer: " + std::string(kPlaces[number(o.optimizer)]) +
-         ", parameters: " + std::string(kPlaces[number(o.parameters)]) +
+  return "{optimizer: " + std::string(name(o.optimizer)) + ", parameters: " + std::string(name(o.parameters)) +
          ", activations: " + (o.activations ? "cpu" : "none") + "}";
 }
 
@@ -112,14 +106,14 @@ std::string value_text(SearchKey key, SearchValue value) {
   switch (key) {
     case SearchKey::sp:
     case SearchKey::embedding_in_split: return value != 0 ? "true" : "false";
-    case SearchKey::cp_kind: return at(kCpKinds);
-    case SearchKey::schedule: return at(kSchedules);
+    case SearchKey::cp_kind: return at(kNamesOf<CpKind>);
+    case SearchKey::schedule: return at(kNamesOf<Schedule>);
     case SearchKey::stage_layers: return std::string(kLayerCuts[static_cast<std::size_t>(value + 1)]);
-    case SearchKey::attention_kernel: return at(kAttentionKernelNames);
-    case SearchKey::overlap_tp: return at(kTpOverlaps);
+    case SearchKey::attention_kernel: return at(kNamesOf<AttentionKernel>);
+    case SearchKey::overlap_tp: return at(kNamesOf<TpOverlap>);
     case SearchKey::offload: return offload_text(value);
     case SearchKey::recompute: {
-      const std::string kind(kRecomputeKinds[static_cast<std::size_t>(value % kKinds)]);
+      const std::string kind(name(static_cast<Recompute::Kind>(value % kKinds)));
       if (value / kKinds == 0) return kind;
       return "{kind: " + kind + ", layers: " + std::to_string(value / kKinds) + "}";
     }

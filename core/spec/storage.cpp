@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/spec/job.h"
+#include "core/spec/rules.h"
 
 namespace spec {
 

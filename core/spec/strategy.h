@@ -3,39 +3,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/spec/names.h"
 #include "core/spec/offload.h"
 
 namespace spec {
 
 enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe, pipedream };
+template <>
+inline constexpr auto kNamesOf<Schedule> = spelt("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe",
+                                                 "pipedream");
+
 enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
-inline constexpr int kAttentionKernels = 6;
-inline constexpr std::array<std::string_view, kAttentionKernels> kAttentionKernelNames{
-    "unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"};
-constexpr std::string_view name(AttentionKernel k) { return kAttentionKernelNames[static_cast<int>(k)]; }
+template <>
+inline constexpr auto kNamesOf<AttentionKernel> = spelt("unfused", "fused_softmax", "flash1", "flash2", "flash3",
+                                                        "cudnn");
+inline constexpr int kAttentionKernels = kNamesOf<AttentionKernel>.size();
 
 /// Who holds the rows of the embedding and of the output head: the tensor-parallel ranks of the first and the last
 /// stage, or those of every stage (core/plan/vocabulary.h).
 enum class VocabParallel { tensor, pipeline };
+template <>
+inline constexpr auto kNamesOf<VocabParallel> = spelt("tensor", "pipeline");
 
 enum class TpOverlap { none, wgrad, chunked, userbuffers };
+template <>
+inline constexpr auto kNamesOf<TpOverlap> = spelt("none", "wgrad", "chunked", "userbuffers");
+
 enum class CpKind { ring, all_gather, ulysses };
+template <>
+inline constexpr auto kNamesOf<CpKind> = spelt("ring", "all_gather", "ulysses");
+
 /// zigzag: of 2 cp chunks each rank has one from the front and one from the back, so that a causal mask leaves all of
 /// them the same; none: contiguous parts, and the last rank rules.
 enum class CpBalance { zigzag, none };
+template <>
+inline constexpr auto kNamesOf<CpBalance> = spelt("zigzag", "none");
+
 /// How tokens reach their experts (core/plan/moe.h).
 enum class MoeDispatcher { alltoall, allgather, deepep };
+template <>
+inline constexpr auto kNamesOf<MoeDispatcher> = spelt("alltoall", "allgather", "deepep");
 
-/// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
-/// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
-/// Under selective: parts of a layer that are computed again, by Megatron Core's names (--recompute-modules).
+/// Parts of a layer that are computed again under `selective`, by Megatron Core's names (--recompute-modules).
 struct RecomputeModules {
   bool core_attn = true;        // scores and softmax
   bool layernorm = false;       // results of a block's norms, inputs of the linears behind them
@@ -46,14 +60,20 @@ struct RecomputeModules {
   bool shared_experts = false;  // the shared experts of one
   bool operator==(const RecomputeModules&) const = default;
 };
+/// none: keep all; selective: the attention core again (Korthikanti et al., arXiv 2205.05198); selective_ops: every
+/// second matmul (torchtitan); full: the block again from its input, in the first `layers` layers of each stage.
 struct Recompute {
   enum class Kind { none, selective, full, selective_ops } kind = Kind::none;
   int layers = 0;  // full only; 0: all
   RecomputeModules modules = {};
 };
+template <>
+inline constexpr auto kNamesOf<Recompute::Kind> = spelt("none", "selective", "full", "selective_ops");
 
-/// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.
 enum class LoraBase { bf16, int8, nf4 };
+template <>
+inline constexpr auto kNamesOf<LoraBase> = spelt("bf16", "int8", "nf4");
+/// Low-rank adapters beside frozen weights; ffn: both matmuls of the feed-forward.
 struct Lora {
   int rank = 0;
   bool qkv = false, proj = false, ffn = false;

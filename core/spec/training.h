@@ -8,17 +8,24 @@
 #include <string>
 
 #include "core/spec/dtype.h"
+#include "core/spec/names.h"
 #include "core/spec/packing.h"
 #include "core/spec/storage.h"
 
 namespace spec {
 
 enum class Mode { train, prefill, decode };
+template <>
+inline constexpr auto kNamesOf<Mode> = spelt("train", "prefill", "decode");
+
+enum class Optimizer { adamw, sgd, adamw8bit };
+template <>
+inline constexpr auto kNamesOf<Optimizer> = spelt("adamw", "sgd", "adamw8bit");
+
 /// Layers at the begin and at the end of the model whose matmuls stay in 16 bits.
 struct WideLayers {
   int first = 0, last = 0;
 };
-enum class Optimizer { adamw, sgd, adamw8bit };
 
 struct Training {
   Mode mode = Mode::train;

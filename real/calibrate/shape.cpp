@@ -88,8 +88,8 @@ Shape matmul_from(const Json& map) {
                    .n = size(map, "n"),
                    .k = size(map, "k"),
                    .batch = grouped ? size(map, "experts") : 1,
-                   .dtype = value_in<spec::Dtype>(spec::kDtypeNames, map.at("dtype")),
-                   .out = value_in<spec::Dtype>(spec::kDtypeNames, map.at("out")),
+                   .dtype = value_in<spec::Dtype>(spec::kNamesOf<spec::Dtype>, map.at("dtype")),
+                   .out = value_in<spec::Dtype>(spec::kNamesOf<spec::Dtype>, map.at("out")),
                    .accumulates = map.at("accumulates").get<bool>(),
                    .grouped = grouped};
 }

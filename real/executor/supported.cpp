@@ -24,63 +24,84 @@ bool skips_steps(const spec::Job& job) {
   return std::any_of(steps.begin(), steps.end(), [](const plan::RingStep& step) { return step.pairs == 0; });
 }
 
-/// What the Plan would let pass although real mode computes something else.
-std::vector<Refusal> refusals(const spec::Job& job) {
-  const spec::Model& m = job.model;
-  const spec::Strategy& s = job.strategy;
+// What the Plan would let pass although real mode computes something else, by the part of the Job that says it.
+
+std::vector<Refusal> training_refusals(const spec::Job& job) {
   const spec::Training& t = job.training;
-  const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
-  const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
-  const bool narrow = spec::bytes_of(t.precision) < 2;
-  const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
-  const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
-  const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
-  const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
-  const bool ring = s.cp > 1 && s.cp_kind == spec::CpKind::ring;
-  const bool chunks = m.attention_chunk > 0 && m.attention_chunk < t.sequence;
   return {
-      {m.is_list(), "model.kind", "a list of layers", "choose a transformer"},
+      {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
-      {narrow && !one_scale && job.framework.separate_linears, "training.precision",
-       "parts of a layer that are multiplied one by one with a scale for each row or block",
-       "write precision: fp8 and fp8_recipe: tensorwise"},
-      {narrow && t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
-       "write fp8_parameters: false"},
-      {narrow && shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
-       "write sp: false"},
-      {narrow && shards && blocks && shard % 128 != 0, "strategy.sp",
-       "shards of the sequence that end inside of a block of 128 tokens", "choose a sequence that 128 tp divides"},
-      {narrow && shards && blocks && (job.framework.keeps_gathered || chunked), "strategy.overlap.tp",
-       "gathered blocks that are kept or multiplied shard by shard", "write tp: none or wgrad"},
-      {narrow && shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
-       "write sp: false"},
-      {narrow && shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",
-       "write sp: false"},
-      {narrow && shards && m.parallel_block && m.norms_in_parallel == 1, "strategy.sp",
-       "an input that both branches of a block gather in fp8", "write sp: false"},
-      {narrow && s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers, "strategy.overlap.tp",
-       "blocks of a row-parallel layer below 16 bits", "write tp: none or wgrad"},
-      {narrow && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
-       "recomputation by operators below 16 bits", "write recompute: selective, full or none"},
       {t.dropout > 0, "training.dropout", "dropout", "write dropout: 0"},
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
       {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
        "write optimizer: adamw"},
+  };
+}
+
+std::vector<Refusal> narrow_refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const spec::Strategy& s = job.strategy;
+  const spec::Training& t = job.training;
+  if (spec::bytes_of(t.precision) >= 2) return {};
+  const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
+  const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
+  const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
+  const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
+  return {
+      {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
+      {!one_scale && job.framework.separate_linears, "training.precision",
+       "parts of a layer that are multiplied one by one with a scale for each row or block",
+       "write precision: fp8 and fp8_recipe: tensorwise"},
+      {t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
+       "write fp8_parameters: false"},
+      {shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
+       "write sp: false"},
+      {shards && blocks && shard % 128 != 0, "strategy.sp",
+       "shards of the sequence that end inside of a block of 128 tokens", "choose a sequence that 128 tp divides"},
+      {shards && blocks && (job.framework.keeps_gathered || chunked), "strategy.overlap.tp",
+       "gathered blocks that are kept or multiplied shard by shard", "write tp: none or wgrad"},
+      {shards && s.lora, "strategy.sp", "shards of the sequence that fp8 and an adapter gather both",
+       "write sp: false"},
+      {shards && (m.bias || m.has_proj_bias()), "strategy.sp", "biases whose gradients are gathered in fp8",
+       "write sp: false"},
+      {shards && m.parallel_block && m.norms_in_parallel == 1, "strategy.sp",
+       "an input that both branches of a block gather in fp8", "write sp: false"},
+      {s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers, "strategy.overlap.tp",
+       "blocks of a row-parallel layer below 16 bits", "write tp: none or wgrad"},
+      {s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
+       "recomputation by operators below 16 bits", "write recompute: selective, full or none"},
+  };
+}
+
+std::vector<Refusal> model_refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
+  const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
+  const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
+  return {
       {!swiglu && !plain, "model.activation", "an activation other than swiglu, gelu and squared_relu",
        "write activation: gelu"},
       {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
-      {chunks && s.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks", "write cp: 1"},
-      {chunks && t.sequence % m.attention_chunk != 0, "model.attention_chunk",
+      {chunks && job.strategy.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks",
+       "write cp: 1"},
+      {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
       {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
       {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
-      {ring && m.window > 0 && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
+  };
+}
+
+std::vector<Refusal> strategy_refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const spec::Strategy& s = job.strategy;
+  const bool windowed_ring = s.cp > 1 && s.cp_kind == spec::CpKind::ring && m.window > 0;
+  return {
+      {windowed_ring && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
        "a ring that a window ends although its gradients go round", "write cp_kind: all_gather"},
-      {ring && m.window > 0 && s.cp_balance == spec::CpBalance::zigzag && skips_steps(job), "strategy.cp_kind",
+      {windowed_ring && s.cp_balance == spec::CpBalance::zigzag && skips_steps(job), "strategy.cp_kind",
        "a zigzag ring of which a window leaves out steps on some ranks alone", "write cp_kind: all_gather"},
       {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,
        "strategy.schedule", "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
@@ -89,15 +110,33 @@ std::vector<Refusal> refusals(const spec::Job& job) {
       {s.spreads_vocab(), "strategy.vocab_parallel", "a vocabulary over the stages", "write vocab_parallel: tensor"},
       {(m.moe || m.mla) && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
        "recomputation by operators of experts or latent attention", "write recompute: selective, full or none"},
-      {s.lora && s.lora->base != spec::LoraBase::bf16, "strategy.lora", "a base in fewer than 16 bits",
-       "write base: bf16"},
-      {s.lora && s.lora->ffn && m.moe, "strategy.lora", "low-rank adapters beside experts", "leave target ffn out"},
-      {s.lora && (s.lora->rank % s.tp != 0 || m.hidden % s.tp != 0), "strategy.lora",
+      {s.moe_capacity_factor.has_value(), "strategy.moe_capacity_factor", "experts that drop tokens",
+       "leave moe_capacity_factor out"},
+      {m.moe && s.moe_dispatcher != spec::MoeDispatcher::alltoall, "strategy.moe_dispatcher",
+       "a dispatcher other than alltoall", "write moe_dispatcher: alltoall"},
+  };
+}
+
+std::vector<Refusal> adapter_refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const spec::Strategy& s = job.strategy;
+  if (!s.lora) return {};
+  return {
+      {s.lora->base != spec::LoraBase::bf16, "strategy.lora", "a base in fewer than 16 bits", "write base: bf16"},
+      {s.lora->ffn && m.moe, "strategy.lora", "low-rank adapters beside experts", "leave target ffn out"},
+      {s.lora->rank % s.tp != 0 || m.hidden % s.tp != 0, "strategy.lora",
        "low-rank adapters whose rank or outputs tensor-parallel ranks share unevenly", "choose a rank that tp divides"},
-      {s.lora && s.tp > 1 && m.parallel_block, "strategy.lora",
+      {s.tp > 1 && m.parallel_block, "strategy.lora",
        "low-rank adapters in a parallel block over tensor-parallel ranks", "write tp: 1"},
-      {s.lora && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.lora",
+      {s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.lora",
        "low-rank adapters under recomputation by operators", "write recompute: selective, full or none"},
+  };
+}
+
+std::vector<Refusal> offload_refusals(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const spec::Strategy& s = job.strategy;
+  return {
       {s.zero == 3 && job.framework.fp32_shards && s.offload.fetches_parameters() != s.offload.updates_on_host(),
        "strategy.offload", "masters that are kept in one memory and updated in another",
        "write offload: {optimizer: cpu, parameters: cpu}"},
@@ -113,10 +152,6 @@ std::vector<Refusal> refusals(const spec::Job& job) {
        "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the "
        "host",
        "write zero: 1"},
-      {s.moe_capacity_factor.has_value(), "strategy.moe_capacity_factor", "experts that drop tokens",
-       "leave moe_capacity_factor out"},
-      {m.moe && s.moe_dispatcher != spec::MoeDispatcher::alltoall, "strategy.moe_dispatcher",
-       "a dispatcher other than alltoall", "write moe_dispatcher: alltoall"},
   };
 }
 
@@ -124,9 +159,12 @@ std::vector<Refusal> refusals(const spec::Job& job) {
 
 std::vector<base::Fault> unsupported(const spec::Job& job, const plan::Plan& plan) {
   std::vector<base::Fault> faults;
-  for (const Refusal& refusal : refusals(job)) {
-    if (!refusal.applies) continue;
-    faults.push_back({refusal.field, std::string(refusal.what) + " is not computed by real mode yet", refusal.mend});
+  for (const auto refusals :
+       {training_refusals, narrow_refusals, model_refusals, strategy_refusals, adapter_refusals, offload_refusals}) {
+    for (const Refusal& refusal : refusals(job)) {
+      if (!refusal.applies) continue;
+      faults.push_back({refusal.field, std::string(refusal.what) + " is not computed by real mode yet", refusal.mend});
+    }
   }
   if (!faults.empty()) return faults;
   const Actions actions = all_actions();

@@ -4,8 +4,6 @@
 namespace sim {
 namespace {
 
-using spec::Schedule;
-
 std::string degree(const char* axis, int size) {
   return size > 1 ? std::string(", ") + axis + ' ' + std::to_string(size) : "";
 }
@@ -13,17 +11,8 @@ std::string degree(const char* axis, int size) {
 /// Nothing for the usual one: 1F1B, interleaved where there are several chunks a stage.
 std::string schedule(const spec::Strategy& s) {
   if (s.pp == 1) return "";
-  switch (s.schedule) {
-    case Schedule::gpipe: return " gpipe";
-    case Schedule::zb_h1: return " zb-h1";
-    case Schedule::zb_h2: return " zb-h2";
-    case Schedule::zb_v: return " zb-v";
-    case Schedule::dualpipe: return " dualpipe";
-    case Schedule::pipedream: return " pipedream";
-    case Schedule::one_f_one_b:
-    case Schedule::interleaved: break;
-  }
-  return "";
+  if (s.schedule == spec::Schedule::one_f_one_b || s.schedule == spec::Schedule::interleaved) return "";
+  return ' ' + std::string(name(s.schedule));
 }
 
 std::string batch(const spec::Job& job) {

@@ -47,10 +47,11 @@ Sorted sort_in(const config::MemoryRow& row, const spec::Gpu& gpu) {
 std::string name(const Family& family) {
   switch (family.what) {
     case What::memory: return "memory " + std::string(spec::kMemoryKindNames[family.which]);
-    case What::matmul: return "matmul " + std::string(spec::kDtypeNames[family.which]);
-    case What::grouped: return "grouped " + std::string(spec::kDtypeNames[family.which]);
-    case What::attention: return "attention " + std::string(spec::kAttentionKernelNames[family.which]);
-    case What::narrow_attention: return "attention fp8 " + std::string(spec::kAttentionKernelNames[family.which]);
+    case What::matmul: return "matmul " + std::string(spec::kNamesOf<spec::Dtype>[family.which]);
+    case What::grouped: return "grouped " + std::string(spec::kNamesOf<spec::Dtype>[family.which]);
+    case What::attention: return "attention " + std::string(spec::kNamesOf<spec::AttentionKernel>[family.which]);
+    case What::narrow_attention:
+      return "attention fp8 " + std::string(spec::kNamesOf<spec::AttentionKernel>[family.which]);
   }
   return "";
 }

@@ -136,7 +136,7 @@ void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<sp
     for (int dtype = 0; dtype < spec::kDtypes; ++dtype) body(dtype);
   };
   const auto label = [&](std::size_t file, int dtype) {
-    return before[file].name + " grouped " + std::string(spec::kDtypeNames[dtype]);
+    return before[file].name + " grouped " + std::string(spec::kNamesOf<spec::Dtype>[dtype]);
   };
   const std::vector<spec::Calibration> fitted = now;
   for (std::size_t lead = 0; lead < now.size(); ++lead) {
@@ -162,9 +162,9 @@ void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<sp
 
 std::vector<std::string> follow(const std::vector<spec::Calibration>& before, std::vector<spec::Calibration>& now) {
   std::vector<std::string> told;
-  Following(&spec::Calibration::matmul, "matmul", spec::kDtypeNames, before, now).run(told);
+  Following(&spec::Calibration::matmul, "matmul", spec::kNamesOf<spec::Dtype>, before, now).run(told);
   follow_grouped(before, now, told);
-  Following(&spec::Calibration::attention, "attention", spec::kAttentionKernelNames, before, now).run(told);
+  Following(&spec::Calibration::attention, "attention", spec::kNamesOf<spec::AttentionKernel>, before, now).run(told);
   Following(&spec::Calibration::memory, "memory", spec::kMemoryKindNames, before, now).run(told);
   return told;
 }

@@ -7,9 +7,8 @@
 #include <utility>
 #include <variant>
 
-#include "core/plan/low_precision.h"
 #include "core/plan/passes.h"
-#include "core/plan/units.h"
+#include "core/plan/upkeep.h"
 #include "sim/memory/footprint.h"
 #include "sim/search/pass_sections.h"
 #include "sim/search/rehearsal.h"
@@ -18,7 +17,8 @@ namespace sim {
 namespace {
 
 using plan::Category;
-using Weights = plan::Passes::Weights;
+using plan::Passes;
+using Weights = Passes::Weights;
 
 void add(Rise& to, Category category, std::int64_t bytes) {
   switch (category) {
@@ -53,15 +53,13 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   return out;
 }
 
-/// The flags of build() in the middle of a step.
+/// Passes in the middle of a step.
 struct Usual {
-  explicit Usual(const plan::Context& c)
-      : keeps(c.fully_sharded && plan::keeps_over_step(c)),
-        syncs(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch),
-        gathers(c.fully_sharded && !keeps),
-        casts(spec::bytes_of(c.dtype) < 2 && plan::keeps_casts(c)),
-        split(c.strategy.zero_bubble()) {}
-  bool keeps, syncs, gathers, casts, split;
+  explicit Usual(const plan::Context& c) : upkeep(c), split(c.strategy.zero_bubble()) {}
+  plan::Upkeep upkeep;
+  bool split;  // weight gradients run apart
+  Passes::ForwardKind forward() const { return {.gathers = upkeep.each_gathers}; }
+  Passes::BackwardKind backward() const { return {.reduces = upkeep.each_reduces, .releases = !upkeep.keeps}; }
   Weights weights() const { return split ? Weights::apart : Weights::at_once; }
 };
 
@@ -78,8 +76,8 @@ struct UsualPasses {
 
   UsualPasses(const plan::Context& c, const ChunkOfStage& at)
       : usual(c), plan(empty_plan(c)), pool(plan), passes(c, pool, at.stage, at.chunks) {
-    plan.segments.push_back(passes.forward(at.index, usual.gathers, false));
-    plan::Passes::Backward backward = passes.backward(at.index, usual.syncs, !usual.keeps, usual.weights(), false);
+    plan.segments.push_back(passes.forward(at.index, usual.forward()));
+    Passes::Backward backward = passes.backward(at.index, usual.backward(), usual.weights());
     plan.segments.push_back(std::move(backward.input));
     plan.segments.push_back(std::move(backward.weights));
   }
@@ -96,7 +94,7 @@ struct UsualPasses {
   const Usual usual;
   plan::Plan plan;
   plan::Pool pool;
-  plan::Passes passes;
+  Passes passes;
 };
 
 }  // namespace
@@ -114,9 +112,10 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   std::array<double, UsualPasses::kCount> operators{};
   for (std::size_t i = 0; i < operators.size(); ++i) operators[i] = static_cast<double>(segments[i].operators.size());
   std::vector<std::int32_t> calls = once.rounds(2);
-  if (once.usual.casts) {  // only a step's first forward does
+  const bool casts = once.usual.upkeep.casts;
+  if (casts) {  // only a step's first forward does
     calls.front() = static_cast<std::int32_t>(segments.size());
-    segments.push_back(once.passes.forward(at.index, once.usual.gathers, true));
+    segments.push_back(once.passes.forward(at.index, {.gathers = once.usual.upkeep.each_gathers, .first = true}));
   }
   const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices);
   ChunkCost out;
@@ -126,7 +125,7 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   out.forward.operators = operators[UsualPasses::F];
   out.backward.operators = operators[UsualPasses::B];
   out.weights.operators = operators[UsualPasses::W];
-  out.first_forward = once.usual.casts ? ran.done[0] - ran.begin[0] : out.forward.time;
+  out.first_forward = casts ? ran.done[0] - ran.begin[0] : out.forward.time;
   return out;
 }
 
@@ -193,15 +192,17 @@ ChunkSections rehearse_sections(const plan::Context& c, const ChunkOfStage& at, 
 double first_and_last(const plan::Context& c, int stage, const std::vector<plan::Chunk>& chunks, PriceList& prices) {
   plan::Plan plan = empty_plan(c);
   plan::Pool pool(plan);
-  plan::Passes passes(c, pool, stage, chunks);
+  Passes passes(c, pool, stage, chunks);
   const Usual usual(c);
-  const bool gathers = c.strategy.zero >= 1 && !c.fully_sharded && c.overlap_param_gather && c.replicated();
+  const plan::Upkeep& upkeep = usual.upkeep;
+  const Passes::ForwardKind first{.gathers = c.fully_sharded || upkeep.gathers_buckets,
+                                  .first = upkeep.first_gathers || upkeep.casts};
   const bool reduces = c.scatters_gradients || (c.overlap_grad_reduce && c.replicated());
   for (int v = 0; v < c.vpp; ++v) {
-    plan.segments.push_back(passes.forward(v, c.fully_sharded || gathers, gathers || usual.keeps || usual.casts));
+    plan.segments.push_back(passes.forward(v, first));
   }
   for (int v = c.vpp - 1; v >= 0; --v) {
-    plan::Passes::Backward parts = passes.backward(v, reduces, true, usual.weights(), false);
+    Passes::Backward parts = passes.backward(v, {.reduces = reduces, .releases = true}, usual.weights());
     plan.segments.push_back(std::move(parts.input));
     if (usual.split) plan.segments.push_back(std::move(parts.weights));
   }

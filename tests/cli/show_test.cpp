@@ -77,6 +77,12 @@ TEST(Show, AnUnknownNameOffersTheNearest) {
       << run.err;
 }
 
+TEST(Show, AKindBeforeAnUnknownNameHidesNoNearOne) {
+  const Answer run = forerun("show models/llama3-70");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "'models/llama3-70'\n  mend: did you mean llama3-70b?")) << run.err;
+}
+
 TEST(Show, WithoutANameIsAFault) { EXPECT_EQ(forerun("show").exit_code, 2); }
 
 TEST(Show, EveryCatalogueEntryCanBeShown) {

@@ -2,7 +2,6 @@
 #include "core/config/launch/job_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,16 +13,6 @@
 
 namespace config::launch {
 namespace {
-
-constexpr std::array kModes{"train", "prefill", "decode"};
-constexpr std::array kOptimizers{"adamw", "sgd", "adamw8bit"};
-constexpr std::array kSchedules{"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "pipedream"};
-constexpr std::array kCpKinds{"ring", "all_gather", "ulysses"};
-constexpr std::array kDispatchers{"alltoall", "allgather", "deepep"};
-constexpr std::array kRecomputes{"none", "selective", "full", "selective_ops"};
-constexpr std::array kTpOverlaps{"none", "wgrad", "chunked", "userbuffers"};
-constexpr std::array kPlaces{"none", "cpu", "nvme"};
-constexpr std::array kLoraBases{"bf16", "int8", "nf4"};
 
 class Writer {
  public:
@@ -42,9 +31,9 @@ class Writer {
   void add(const char* key, const std::optional<T>& value) {
     if (value) add(key, *value);
   }
-  template <class E, std::size_t N>
-  void add(const char* key, E value, const std::array<const char*, N>& names) {
-    add(key, std::string_view(names[static_cast<std::size_t>(value)]));
+  template <spec::Named E>
+  void add(const char* key, E value) {
+    add(key, spec::name(value));
   }
   void when(bool has_effect, const char* key, auto value) {
     if (has_effect) add(key, value);
@@ -81,20 +70,20 @@ void add_model(const spec::Model& model, Settings& out) {
 void add_training(const spec::Training& t, Settings& out) {
   Writer w(out, "training.");
   const bool narrow = spec::bytes_of(t.precision) < 2;
-  w.add("mode", t.mode, kModes);
+  w.add("mode", t.mode);
   w.add("sequence", t.sequence);
   w.add("global_batch", t.global_batch);
   w.add("micro_batch", t.micro_batch);
-  w.add("precision", name(t.precision));
+  w.add("precision", t.precision);
   w.when(t.precision == spec::Dtype::fp8 && !t.fp8_recipe.empty(), "fp8_recipe", std::string_view(t.fp8_recipe));
   w.when(narrow, "fp8_parameters", t.fp8_parameters);
   w.when(narrow, "wide_layers.first", t.wide_layers.first);
   w.when(narrow, "wide_layers.last", t.wide_layers.last);
   w.add("fp8_activation_inputs", t.fp8_activation_inputs);
-  w.add("optimizer", t.optimizer, kOptimizers);
-  w.add("moments_dtype", name(t.moments_dtype));
+  w.add("optimizer", t.optimizer);
+  w.add("moments_dtype", t.moments_dtype);
   w.add("master_weights", t.keeps_master());
-  w.add("gradient_dtype", name(t.gradients()));
+  w.add("gradient_dtype", t.gradients());
   w.add("dropout", t.dropout.value_or(0));
   if (!t.packing) return;
   Value lengths = list_of({});
@@ -105,7 +94,7 @@ void add_training(const spec::Training& t, Settings& out) {
 }
 
 void add_recompute(const spec::Recompute& recompute, Writer& w) {
-  w.add("recompute.kind", recompute.kind, kRecomputes);
+  w.add("recompute.kind", recompute.kind);
   w.when(recompute.layers > 0, "recompute.layers", recompute.layers);
   if (recompute.kind != spec::Recompute::Kind::selective) return;
   std::vector<std::string> modules;
@@ -119,14 +108,14 @@ void add_experts(const spec::Strategy& s, Writer& w) {
   w.add("ep", s.ep);
   w.add("etp", s.etp);
   w.add("moe_capacity_factor", s.moe_capacity_factor);
-  w.add("moe_dispatcher", s.moe_dispatcher, kDispatchers);
+  w.add("moe_dispatcher", s.moe_dispatcher);
 }
 
 void add_kernels(const spec::Job& job, Writer& w) {
   const spec::Strategy& s = job.strategy;
   const auto kernel = s.attention_kernel.value_or(spec::AttentionKernel::unfused);
   const bool scores = kernel == spec::AttentionKernel::unfused || kernel == spec::AttentionKernel::fused_softmax;
-  if (s.attention_kernel) w.add("attention_kernel", name(*s.attention_kernel));
+  w.add("attention_kernel", s.attention_kernel);
   const spec::FusedKernels& fused = s.fused_kernels;
   w.add("fused_kernels.norm", fused.norm);
   w.when(job.model.position == spec::Position::rope, "fused_kernels.rope", fused.rope);
@@ -145,7 +134,7 @@ void add_overlap(const spec::Strategy& s, bool experts, Writer& w) {
   w.when(s.pp > 1, "overlap.p2p", s.overlap.p2p);
   w.when(experts && s.ep > 1, "overlap.expert", s.overlap.expert);
   w.when(experts, "overlap.shared_expert", s.overlap.shared_expert);
-  if (s.tp > 1 && s.overlap.tp) w.add("overlap.tp", *s.overlap.tp, kTpOverlaps);
+  w.when(s.tp > 1, "overlap.tp", s.overlap.tp);
 }
 
 /// The list says something that leaving it out would not.
@@ -161,7 +150,7 @@ void add_pipeline(const spec::Job& job, Writer& w) {
   const spec::Strategy& s = job.strategy;
   w.add("pp", s.pp);
   if (s.pp == 1) return;
-  w.add("schedule", s.schedule, kSchedules);
+  w.add("schedule", s.schedule);
   w.when(s.schedule == spec::Schedule::interleaved, "vpp", s.vpp);
   Value layers = list_of({});
   for (const int count : s.stage_layers) layers.items.push_back(scalar(std::to_string(count)));
@@ -182,8 +171,8 @@ void add_sharding(const spec::Strategy& s, Writer& w) {
     w.add("fsdp.reshard", s.fsdp.reshard);
     w.add("fsdp.sync_each_microbatch", s.fsdp.sync_each_microbatch);
   }
-  w.add("offload.optimizer", s.offload.optimizer, kPlaces);
-  w.add("offload.parameters", s.offload.parameters, kPlaces);
+  w.add("offload.optimizer", s.offload.optimizer);
+  w.add("offload.parameters", s.offload.parameters);
   w.add("offload.activations", std::string_view(s.offload.activations ? "cpu" : "none"));
 }
 
@@ -194,7 +183,7 @@ void add_lora(const spec::Lora& lora, Writer& w) {
   if (lora.ffn) targets.emplace_back("ffn");
   w.add("lora.rank", lora.rank);
   w.add("lora.targets", list_of(targets));
-  w.add("lora.base", lora.base, kLoraBases);
+  w.add("lora.base", lora.base);
 }
 
 }  // namespace
@@ -210,8 +199,8 @@ Settings job_settings(const spec::Job& job) {
   w.when(s.tp > 1, "sp", s.sp);
   w.add("cp", s.cp);
   if (s.cp > 1) {
-    w.add("cp_kind", s.cp_kind, kCpKinds);
-    w.add("cp_balance", std::string_view(s.cp_balance == spec::CpBalance::zigzag ? "zigzag" : "none"));
+    w.add("cp_kind", s.cp_kind);
+    w.add("cp_balance", s.cp_balance);
   }
   add_pipeline(job, w);
   w.add("dp", s.dp);

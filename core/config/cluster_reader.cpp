@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/cluster_reader.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/spec/mixed_cluster.h"
+
+namespace config {
+namespace {
+
+constexpr std::int64_t kMostNodes = 1'000'000;
+
+/// Groups of nodes of different kinds. Returns the map of the first, whose own fabric joins them when none is named.
+Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& cluster, Faults& faults) {
+  Value first;
+  cluster.nodes = 0;
+  for (std::size_t g = 0; g < list.items.size(); ++g) {
+    const std::string path = "cluster.node[" + std::to_string(g) + "]";
+    MapReader map(list.items[g], path, faults);
+    spec::NodeGroup group;
+    map.read("nodes", group.nodes, 1, kMostNodes);
+    if (const Value* node = map.child("node")) {
+      Value tree = catalogue.expanded(Catalogue::Kind::node, *node, path + ".node", faults);
+      if (tree.kind != Value::Kind::null) group.node = catalogue.node(tree, path + ".node", faults);
+      if (g == 0) first = std::move(tree);
+    } else if (list.items[g].kind == Value::Kind::map) {
+      map.fault("node", "is missing", "write {node: dgx-h100, nodes: 4} for each kind of node");
+    }
+    map.finish();
+    cluster.nodes += group.nodes;
+    cluster.groups.push_back(std::move(group));
+  }
+  if (cluster.groups.empty()) {
+    faults.push_back({"cluster.node", "is an empty list", "name a node, or groups of {node, nodes}", list.where});
+  } else {
+    cluster.node = cluster.groups[spec::least_able(cluster)].node;
+    if (cluster.groups.size() == 1) cluster.groups.clear();
+  }
+  return first;
+}
+
+}  // namespace
+
+spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Faults& faults) {
+  spec::Cluster cluster;
+  MapReader map(value, "cluster", faults);
+  const Value* fabric = map.child("fabric");
+  const Value* node = map.child("node");
+  const bool mixed = node && node->kind == Value::Kind::list;
+  if (mixed && map.has("nodes")) {
+    map.fault("nodes", "is counted by the groups of a mixed cluster", "write nodes: inside each group of cluster.node");
+  } else {
+    map.read("nodes", cluster.nodes, 1, kMostNodes);
+  }
+  Value tree;
+  if (mixed) {
+    tree = read_groups(*node, catalogue, cluster, faults);
+  } else if (node) {
+    tree = catalogue.expanded(Catalogue::Kind::node, *node, "cluster.node", faults);
+    if (tree.kind != Value::Kind::null) cluster.node = catalogue.node(tree, "cluster.node", faults);
+  } else if (value.kind == Value::Kind::map || value.kind == Value::Kind::null) {
+    map.fault("node", "is missing", "add `node:` with a name, a path or a map; `forerun list nodes` shows the names");
+  }
+  if (!fabric && cluster.mixed()) {
+    map.fault("fabric", "is missing, and each kind of node has its own",
+              "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
+  }
+  if (!fabric) fabric = tree.find("fabric");
+  if (fabric && fabric->kind != Value::Kind::null) {
+    cluster.fabric = catalogue.fabric(*fabric, "cluster.fabric", faults);
+  } else if (cluster.nodes > 1 && tree.kind != Value::Kind::null) {
+    map.fault("fabric", "is missing, and the node has no fabric of its own",
+              "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
+  }
+  map.read("hosts", cluster.hosts, 0, kMostNodes);
+  spec::plug_in(cluster);
+  map.finish();
+  return cluster;
+}
+
+}  // namespace config
