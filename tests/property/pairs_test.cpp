@@ -58,7 +58,7 @@ std::string try_case(const Case& one, const bench_catalogue::Bench& bench, const
     for (const base::Fault& fault : spec::check(job)) return "resolving made a fault: " + base::to_string(fault);
     const result::Prediction answer = sim::predict(job).prediction;
     end = End::predicted;
-    const std::string wrong = sound::complaints(answer);
+    const std::string wrong = sound::complaints(job, answer);
     return wrong.empty() && unfold ? compare_unfolded(job, answer) : wrong;
   } catch (const base::InputError& error) {
     return sound::complaints(error);
