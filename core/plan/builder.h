@@ -74,6 +74,8 @@ class SegmentBuilder {
   /// The next compute operator also waits for the latest operator issued on `stream` before this call.
   void join(Stream stream) { join(event_of(stream)); }
   void join(EventId event) { joined_ |= std::uint64_t{1} << event; }
+  /// The compute stream waits here for what join() noted, in front of what is recorded until its next operator.
+  void await_joined() { await_joined(0); }
   /// The latest operator also records `event` (one at or above kStreams).
   void record(EventId event) { segment_.operators.back().records = event; }
 

@@ -7,8 +7,10 @@
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/layer_operators.h"
+#include "core/plan/states.h"
 #include "core/plan/step_ends.h"
 #include "core/plan/storage.h"
+#include "core/plan/units.h"
 
 namespace plan {
 namespace {
@@ -22,6 +24,7 @@ class ListBuilder {
         pool_(pool),
         plan_(plan),
         list_(c.model.list),
+        chunk_{.layers = static_cast<int>(c.model.list.size()), .first = true, .last = true},
         dense_(spec::totals(c.model.list).dense_parameters),
         tables_(table_share(c.model.list, c.axes.ranks)) {
     find_kept();
@@ -36,6 +39,7 @@ class ListBuilder {
   void update_tables(SegmentBuilder&);
   std::int32_t forward();
   std::int32_t backward(bool reduces);
+  void end(SegmentBuilder&, bool reduced);
   std::int32_t add(SegmentBuilder& out) {
     plan_.segments.push_back(out.finish());
     return static_cast<std::int32_t>(plan_.segments.size()) - 1;
@@ -45,6 +49,7 @@ class ListBuilder {
   Pool& pool_;
   Plan& plan_;
   const std::vector<spec::Layer>& list_;
+  Chunk chunk_;
   std::int64_t dense_;
   TableShare tables_;
   std::vector<std::int64_t> kept_, released_;  // bytes taken by each layer's forward, given back behind its backward
@@ -108,18 +113,21 @@ void ListBuilder::update_tables(SegmentBuilder& out) {
 std::int32_t ListBuilder::forward() {
   SegmentBuilder out(pool_, "forward");
   const LayerOperators operators(c_, out);
+  ForwardUnits units(c_, out, chunk_, c_.fully_sharded);
   out.take(Category::activations, keeps_input_ ? c_.batch * list_.front().in_elements() * c_.element : 0);
   bool looked_up = false;
   for (int i = 0; i < static_cast<int>(list_.size()); ++i) {
     out.layer = static_cast<std::int16_t>(i);
     const spec::Layer& layer = list_[i];
     out.take(Category::activations, kept_[i]);
+    units.enter(i);
     if (layer.type == Type::embedding_bag) {
       if (!std::exchange(looked_up, true)) look_up(out);
-      continue;
+    } else {
+      if (layer.type == Type::interaction && looked_up && c_.axes.ranks > 1) out.join(Stream::ep);
+      operators.forward(layer);
     }
-    if (layer.type == Type::interaction && looked_up && c_.axes.ranks > 1) out.join(Stream::ep);
-    operators.forward(layer);
+    units.leave(i);
   }
   out.layer = -1;
   const std::int64_t last = c_.batch * list_.back().out_elements() * c_.element;
@@ -130,6 +138,8 @@ std::int32_t ListBuilder::forward() {
 std::int32_t ListBuilder::backward(bool reduces) {
   SegmentBuilder out(pool_, reduces ? "last backward" : "backward");
   out.phase = Phase::backward;
+  BackwardUnits units(c_, out, out, chunk_, reduces, true);
+  if (c_.scatters_gradients) reduces = false;  // the units do
   GradientBuckets buckets(c_, out);
   const LayerOperators operators(c_, out);
   const std::int64_t last = c_.batch * list_.back().out_elements() * c_.element;
@@ -138,6 +148,7 @@ std::int32_t ListBuilder::backward(bool reduces) {
   for (int i = static_cast<int>(list_.size()) - 1; i >= 0; --i) {
     const spec::Layer& layer = list_[i];
     out.layer = static_cast<std::int16_t>(i);
+    units.enter(i);
     if (layer.type != Type::embedding_bag) {
       const std::int64_t flowing = c_.batch * (layer.in_elements() + layer.out_elements()) * c_.element;
       out.take(Category::workspace, flowing);
@@ -149,6 +160,8 @@ std::int32_t ListBuilder::backward(bool reduces) {
       }
     }
     out.give(Category::activations, released_[i]);
+    units.leave(i);
+    units.complete(i);
   }
   if (tables_.tables > 0) {
     if (!returned) exchange(out, "embedding gradient all-to-all");
@@ -156,43 +169,45 @@ std::int32_t ListBuilder::backward(bool reduces) {
   }
   out.give(Category::activations, keeps_input_ ? c_.batch * list_.front().in_elements() * c_.element : 0);
   if (reduces) buckets.flush();
+  units.finish();
   return add(out);
+}
+
+void ListBuilder::end(SegmentBuilder& out, bool reduced) {
+  out.phase = Phase::optimizer;
+  if (c_.axes.ranks > 1 && !reduced) {
+    GradientBuckets buckets(c_, out);
+    for (int i = chunk_.layers - 1; i >= 0; --i) buckets.add(layer_parameters(c_, i));
+    buckets.flush();
+  }
+  if (c_.axes.ranks > 1) out.join(Stream::dp);
+  if (c_.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
+  update_parameters(c_, out, optimizer_share(c_, {dense_, 0}).total());
+  if (c_.strategy.zero >= 1 && !c_.fully_sharded) gather_parameters(c_, out, {dense_, 0}, true);
 }
 
 Role ListBuilder::build() {
   Role role;
   role.ranks = c_.axes.ranks;
-  const std::int64_t owned = optimizer_share(c_, {dense_, 0}).total();
-  const std::int64_t gradient = c_.gradient_element + (c_.separate_gradients ? c_.element : 0);
-  role.resident[static_cast<int>(Category::parameters)] = (dense_ + tables_.parameters) * c_.element;
-  role.resident[static_cast<int>(Category::gradients)] = dense_ * gradient;
-  role.resident[static_cast<int>(Category::optimizer)] = owned * optimizer_bytes(c_);
+  hold_states(c_, {dense_, 0}, {}, role);
+  role.resident[static_cast<int>(Category::parameters)] += tables_.parameters * c_.element;
   SegmentBuilder begin(pool_, "begin");
   const std::int64_t checkpoint = checkpoint_bytes(c_, {dense_, 0}) + tables_.parameters * c_.element;
   begin_storage(c_, begin, 0, checkpoint);
-  begin_step(c_, begin, dense_);
+  begin_step(c_, begin, c_.scatters_gradients ? optimizer_share(c_, {dense_, 0}).total() : dense_);
   role.calls.push_back({add(begin), -1, -1});
-  const bool reduces = c_.overlap_grad_reduce && c_.axes.ranks > 1;
-  const std::int32_t forwards = forward(), backwards = backward(false);
-  const std::int32_t last = reduces ? backward(true) : backwards;
+  const bool reduces = c_.scatters_gradients || (c_.overlap_grad_reduce && c_.axes.ranks > 1);
+  const bool each = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
+  const std::int32_t forwards = forward(), backwards = backward(each);
+  const std::int32_t last = reduces && !each ? backward(true) : backwards;
   for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) {
     role.calls.push_back({forwards, m, 0});
     role.calls.push_back({m + 1 == static_cast<int>(c_.microbatches) ? last : backwards, m, 0});
   }
-  SegmentBuilder end(pool_, "end");
-  end.phase = Phase::optimizer;
-  if (c_.axes.ranks > 1 && !reduces) {
-    GradientBuckets buckets(c_, end);
-    for (auto layer = list_.rbegin(); layer != list_.rend(); ++layer) {
-      if (layer->type != Type::embedding_bag) buckets.add({layer->parameters(), 0});
-    }
-    buckets.flush();
-  }
-  if (c_.axes.ranks > 1) end.join(Stream::dp);
-  update_parameters(c_, end, owned);
-  if (c_.strategy.zero >= 1) gather_parameters(c_, end, {dense_, 0}, true);
-  end_storage(c_, end, checkpoint);
-  role.calls.push_back({add(end), -1, -1});
+  SegmentBuilder ends(pool_, "end");
+  end(ends, reduces);
+  end_storage(c_, ends, checkpoint);
+  role.calls.push_back({add(ends), -1, -1});
   return role;
 }
 

@@ -1,6 +1,6 @@
 // core/plan/layer_list.h -- a network given as a list of operators (spec/layer_list.h) under data parallelism: forward
-// and backward of each operator, gradients reduced in buckets, embedding tables spread whole over the ranks with
-// all-to-alls before and behind. SPDX-License-Identifier: Apache-2.0
+// and backward of each operator, gradients reduced in buckets or, as the parameters, sharded by units, embedding tables
+// spread whole over the ranks with all-to-alls before and behind. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "core/plan/builder.h"

@@ -65,7 +65,10 @@ void LayerOperators::forward(const spec::Layer& l) const {
 }
 
 void LayerOperators::weight_gradient_sum(const spec::Layer& l) const {
-  if (c_.separate_gradients || (!c_.fused_accumulation && c_.microbatches > 1) || l.type == Type::convolution) {
+  // Where units copy gradients into their reduction each time, there is no sum of microbatches.
+  const bool copied = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch && !c_.fused_accumulation;
+  const bool sums = (!c_.fused_accumulation && c_.microbatches > 1) || l.type == Type::convolution;
+  if (c_.separate_gradients || (sums && !copied)) {
     const Chain sum = accumulate_gradient(c_, l.parameters());
     out_.compute(sum.work, l.name + " gradient accumulation", sum.launches);
   }

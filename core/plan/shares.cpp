@@ -33,11 +33,13 @@ Held whole_layer(const Context& c, int layer) {
 }
 
 std::int64_t whole_embedding(const Context& c) {
+  if (c.model.is_list()) return 0;
   const spec::Parameters whole = spec::parameters(c.model);
   return (c.spread_vocab ? 0 : c.vocab * c.hidden) + whole.positions + whole.embedding_norm;
 }
 
 std::int64_t whole_head(const Context& c) {
+  if (c.model.is_list()) return 0;
   const spec::Parameters whole = spec::parameters(c.model);
   if (c.spread_vocab) return whole.final_norm;
   const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
@@ -47,6 +49,10 @@ std::int64_t whole_head(const Context& c) {
 }  // namespace
 
 Held layer_parameters(const Context& c, int layer) {
+  if (c.model.is_list()) {  // tables are no replica's, but spread over the ranks
+    const spec::Layer& l = c.model.list[layer];
+    return {l.type == spec::Layer::Type::embedding_bag ? 0 : l.parameters()};
+  }
   Held held = whole_layer(c, layer);
   if (c.strategy.lora) return beside_frozen(c, layer, held);
   if (narrow_alone(c) && narrow(c, layer)) {  // norms and biases, a ten-thousandth, among them

@@ -28,33 +28,6 @@ int ahead(const Context& c) { return c.overlap_param_gather ? c.strategy.fsdp.ah
 
 }  // namespace
 
-bool keeps_over_step(const Context& c) {
-  return c.pp > 1 || (c.strategy.schedule == spec::Schedule::gpipe && c.microbatches > 1);
-}
-
-UnitCut::UnitCut(const Context& c, const Chunk& chunk)
-    : c_(c),
-      chunk_(chunk),
-      size_(c.strategy.fsdp.unit > 0 ? c.strategy.fsdp.unit : std::max(chunk.layers, 1)),
-      count_((chunk.layers + size_ - 1) / size_) {}
-
-Held UnitCut::held(int unit) const {
-  Held out;
-  const int end = std::min(chunk_.layers, (unit + 1) * size_);
-  for (int i = unit * size_; i < end; ++i) out += layer_parameters(c_, chunk_.first_layer + i);
-  return out;
-}
-
-Held UnitCut::root() const {
-  Held root = chunk_.first ? embedding_held(c_) : Held{};
-  if (chunk_.last) root += last_parameters(c_);
-  return root;
-}
-
-bool UnitCut::kept(int unit) const {
-  return !c_.strategy.fsdp.reshard || (unit + 1 == count_ && chunk_.last && !keeps_over_step(c_));
-}
-
 std::int64_t Gathers::bytes(const Held& held) const {
   const auto of = [&](Axis axis, std::int64_t count, std::int64_t narrow, std::int64_t frozen) {
     const int ranks = c_.axes[axis].size;
@@ -228,27 +201,28 @@ void BackwardUnits::finish() {
   if (!bucketed_) {
     reduce(root_gradients());
   } else if (chunk_.first) {
-    reduce({embedding_parameters(c_) - late_table(c_), 0});
+    reduce({embedding_parameters(c_) - late_table(c_) + cut_.loose().dense, 0});
   }
   if (reduces_) buckets_.flush();
   let_go();
 }
 
 void BackwardUnits::let_go() {
-  weights_.give(Category::communication, in_flight_);
-  in_flight_ = 0;
+  weights_.give(Category::communication, std::exchange(in_flight_, 0));
+  weights_.give(Category::gradients, std::exchange(flying_gradients_, 0));
 }
 
 void BackwardUnits::reduce(const Held& held) {
   if (!reduces_ || held.total() == 0) return;
   weights_.phase = Phase::backward;
   weights_.layer = out_.layer;
+  const bool copies = !c_.fused_accumulation;
   if (!bucketed_) {  // one reduction flies while the next unit computes
     let_go();
     weights_.join(Stream::dp);
     if (c_.strategy.offload.updates_on_host()) weights_.join(Stream::to_host);
+    if (!copies) weights_.await_joined();  // no copy waits in front of the next reduction
   }
-  const bool copies = !c_.fused_accumulation;
   const bool resident = !c_.strategy.fsdp.sync_each_microbatch && c_.microbatches > 1;
   const std::int64_t buffer = held.total() * c_.gradient_element;
   if (copies) {
@@ -262,7 +236,12 @@ void BackwardUnits::reduce(const Held& held) {
   } else {
     buckets_.send_whole(held);
   }
-  if (!resident) release_gradients(held);
+  if (resident) return;
+  if (copies || bucketed_) {
+    release_gradients(held);
+  } else {
+    flying_gradients_ = held.total() * made();
+  }
 }
 
 }  // namespace plan

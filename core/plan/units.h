@@ -1,9 +1,9 @@
 // core/plan/units.h -- zero 2 and 3 inside a chunk's forward and backward: units of parameters gathered ahead of their
 // compute and let go behind it, gradients scattered unit by unit.
 //
-// A unit is a block or a group of them; embedding, head and final norm of a chunk are the root unit. When compute
-// reaches a unit it waits for the unit's gather, copies the buffer out (where the framework does) and asks for the
-// unit `prefetch` further on, so that one flies while the other computes: PyTorch's fully_shard with one unit ahead.
+// When compute reaches a unit (unit_cut.h) it waits for the unit's gather, copies the buffer out (where the framework
+// does) and asks for the unit `prefetch` further on, so that one flies while the other computes: PyTorch's fully_shard
+// with one unit ahead.
 // Gathers and reductions of a group share one communicator, hence wait for one another in issue order.
 // Where weight gradients run apart, the pass of the inputs gathers and releases, for it alone reads parameters, and the
 // pass of the weights holds their gradients and scatters them.
@@ -20,34 +20,9 @@
 #include "core/plan/context.h"
 #include "core/plan/data_parallel.h"
 #include "core/plan/shares.h"
+#include "core/plan/unit_cut.h"
 
 namespace plan {
-
-/// Whether gathered parameters that are not let go at once stay over all microbatches, from the first forward to the
-/// last backward: with several microbatches in flight. Otherwise each forward gathers and its own backward releases.
-bool keeps_over_step(const Context&);
-
-/// How a chunk's parameters fall into units.
-class UnitCut {
- public:
-  UnitCut(const Context& c, const Chunk& chunk);
-  int count() const { return count_; }
-  int of(int layer_of_chunk) const { return layer_of_chunk / size_; }
-  std::int16_t first_layer(int unit) const { return static_cast<std::int16_t>(chunk_.first_layer + unit * size_); }
-  bool opens(int layer_of_chunk) const { return layer_of_chunk % size_ == 0; }
-  bool closes(int layer_of_chunk) const {
-    return layer_of_chunk + 1 == chunk_.layers || (layer_of_chunk + 1) % size_ == 0;
-  }
-  Held held(int unit) const;  // parameters of one rank when gathered
-  Held root() const;
-  /// Whether a unit stays gathered from its forward to its backward.
-  bool kept(int unit) const;
-
- private:
-  const Context& c_;
-  const Chunk& chunk_;
-  int size_, count_;
-};
 
 /// Gathers of one pass through a chunk.
 class Gathers {
@@ -103,7 +78,7 @@ class BackwardUnits {
   SegmentBuilder& makes_gradients();
   void reduce(const Held&);
   void release_gradients(const Held&);
-  void let_go();  // of the buffer of the reduction before
+  void let_go();  // of what the reduction before reads
   Held root_gradients() const;
   std::int64_t made() const { return c_.fused_accumulation ? c_.gradient_element : c_.element; }
 
@@ -114,7 +89,8 @@ class BackwardUnits {
   Gathers gathers_;
   GradientBuckets buckets_;
   bool reduces_, releases_kept_, bucketed_;
-  std::int64_t in_flight_ = 0;  // bytes of the latest unit's reduction
+  std::int64_t in_flight_ = 0;         // bytes of the latest unit's reduction
+  std::int64_t flying_gradients_ = 0;  // of the latest unit, where they are reduced without a copy
 };
 
 }  // namespace plan

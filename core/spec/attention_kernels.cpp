@@ -4,9 +4,9 @@
 
 namespace spec {
 
-bool attention_runs(AttentionKernel kernel, const Job& job) {
-  if (kernel == AttentionKernel::unfused) return true;
-  const Generation g = job.cluster.node.gpu.generation;
+namespace {
+
+bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
   const bool half = bytes_of(storage(job.training.precision)) == 2;
   const bool tensor_generation = g != Generation::volta && g != Generation::turing;
   switch (kernel) {
@@ -21,6 +21,19 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
   return false;
 }
 
+bool runs_on_all(AttentionKernel kernel, const Job& job) {
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    if (!runs_on(job.cluster.node_of(kind).gpu.generation, kernel, job)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool attention_runs(AttentionKernel kernel, const Job& job) {
+  return runs_on(job.cluster.node.gpu.generation, kernel, job);
+}
+
 AttentionKernel best_attention(const Job& job) {
   const Generation g = job.cluster.node.gpu.generation;
   // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN; others install
@@ -30,8 +43,10 @@ AttentionKernel best_attention(const Job& job) {
   const AttentionKernel first = cudnn                     ? AttentionKernel::cudnn
                                 : g == Generation::hopper ? AttentionKernel::flash3
                                                           : AttentionKernel::flash2;
-  for (const AttentionKernel kernel : {first, AttentionKernel::fused_softmax}) {
-    if (attention_runs(kernel, job)) return kernel;
+  // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
+  for (const AttentionKernel kernel :
+       {first, AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
+    if (runs_on_all(kernel, job)) return kernel;
   }
   return AttentionKernel::unfused;
 }

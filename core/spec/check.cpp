@@ -26,6 +26,7 @@ std::vector<base::Fault> rule_faults(const Job& job) {
     add(faults, rule(job));
   if (job.model.is_list()) {
     add(faults, layer_list_faults(job));
+    add(faults, sharding_faults(job));
     return faults;
   }
   for (const Rule rule : {model_faults, rank_order_faults, tensor_faults, context_faults, expert_faults,

@@ -19,8 +19,6 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   refuse(s.cp > 1, "strategy.cp", "context parallelism of", "write cp: 1");
   refuse(s.pp > 1, "strategy.pp", "pipeline parallelism of", "write pp: 1");
   refuse(s.vpp > 1, "strategy.vpp", "pipeline chunks of", "write vpp: 1");
-  refuse(s.zero >= 2, "strategy.zero", "sharding of gradients or parameters (zero 2 and 3) of", "write zero: 1");
-  refuse(s.shard > 0, "strategy.shard", "sharding inside groups of ranks of", "leave shard out");
   refuse(s.ep > 1 || s.etp > 1, "strategy.ep", "expert parallelism of", "write ep: 1 and etp: 1");
   refuse(s.recompute.kind != Recompute::Kind::none, "strategy.recompute", "recomputation in", "write recompute: none");
   refuse(s.lora.has_value(), "strategy.lora", "low-rank adapters in", "leave lora out");

@@ -126,11 +126,12 @@ class Accountant {
 }  // namespace
 
 Share share_of_channel(std::string_view name) {
-  if (name == "tp") return Share::exposed_tp;
+  if (name == "tp" || name == "etp" || name == "kv copies") return Share::exposed_tp;
   if (name == "cp") return Share::exposed_cp;
   if (name == "ep") return Share::exposed_ep;
-  if (name == "etp") return Share::exposed_tp;
-  if (name == "dp" || name == "shard" || name == "replicate" || name == "expert dp") return Share::exposed_dp;
+  for (const std::string_view data : {"dp", "shard", "replicate", "expert dp", "expert shard", "expert replicate"}) {
+    if (name == data) return Share::exposed_dp;
+  }
   if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
   return Share::exposed_pp;
 }

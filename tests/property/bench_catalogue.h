@@ -31,9 +31,9 @@ inline void add_models(const config::testing::SmallCatalogue& c) {
         "kv_heads: 8, ffn: 1024, causal: false, position: learned, max_positions: 512, embedding_norm: true");
   c.add(
       "workloads/models/convolutions.yaml",
-      "{name: convolutions, kind: layers, input: {channels: 3, size: 32}, operators: [{name: conv, type: convolution, "
-      "in: 3, out: 16, kernel: 3, padding: 1, size: 32},\n"
-      " {name: norm, type: batchnorm, channels: 16, size: 32, relu: true}, {name: fc, type: dense, in: 16384, out: 10, "
+      "{name: convolutions, kind: layers, input: {channels: 3, size: 32}, operators: [{name: stem.conv, type: "
+      "convolution, in: 3, out: 16, kernel: 3, padding: 1, size: 32},\n"
+      " {name: stem.norm, type: batchnorm, channels: 16, size: 32, relu: true}, {name: fc, type: dense, in: 16384, out: 10, "
       "bias: true}]}\n");
 }
 
@@ -62,7 +62,7 @@ inline void add_nodes(const config::testing::SmallCatalogue& c) {
 }
 
 inline void add_frameworks(const config::testing::SmallCatalogue& c) {
-  for (const char* name : {"megatron", "deepspeed", "torch", "none"}) {
+  for (const char* name : {"megatron", "deepspeed", "torch", "torchtitan", "none"}) {
     const std::string path = std::string("workloads/frameworks/") + name + ".yaml";
     std::ifstream file(std::string(FORERUN_SOURCE_DIR "/") + path);
     c.add(path, {std::istreambuf_iterator<char>(file), {}});

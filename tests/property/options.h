@@ -54,7 +54,7 @@ inline void add_training(List& list) {
   list.key("t:mode", {"prefill", "decode"});
   list.set({{"t:mode", "decode"}, {"t:context", "300"}, {"t:output_tokens", "64"}, {"t:kv_cache_dtype", "fp8"}});
   list.key("t:sequence", {"96", "250"});
-  list.key("t:global_batch", {"16", "64", "65"});
+  list.key("t:global_batch", {"16", "48", "64"});
   list.key("t:micro_batch", {"2", "4"});
   list.key("t:precision", {"fp32", "tf32", "fp16", "fp8", "mxfp8", "nvfp4"});
   for (const char* recipe : {"tensorwise", "rowwise", "blockwise", "delayed"})
@@ -119,7 +119,9 @@ inline void add_pipeline(List& list) {
 
 inline void add_kernels(List& list) {
   list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
-                           "{kind: selective, modules: [layernorm, mlp]}"});
+                           "{kind: selective, modules: [layernorm, mlp]}",
+                           "{kind: selective, modules: [core_attn, moe_act]}", "{kind: selective, modules: [moe]}",
+                           "{kind: selective, modules: [mla_up_proj, shared_experts]}"});
   list.key("s:attention_kernel", {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});
@@ -132,15 +134,20 @@ inline void add_kernels(List& list) {
   for (const char* way : {"none", "wgrad", "chunked", "userbuffers"})
     list.set({{"s:overlap.tp", way}, {"s:tp", "2"}, {"s:sp", "true"}});
   list.set({{"s:overlap.tp", "userbuffers"}, {"s:tp", "4"}, {"s:sp", "false"}});
-  list.key("s:framework", {"megatron", "deepspeed", "torch", "none"});
+  list.key("s:framework", {"megatron", "deepspeed", "torch", "torchtitan", "none"});
   for (const char* base : {"bf16", "int8", "nf4"})
     list.set({{"s:lora", std::string("{rank: 8, targets: [qkv, proj, ffn], base: ") + base + "}"}});
   list.key("s:lora", {"{rank: 4, targets: [qkv]}"});
-  list.key("s:offload", {"{optimizer: cpu}", "{optimizer: cpu, parameters: nvme}", "{activations: cpu}"});
+  list.key("s:offload", {"{optimizer: cpu}", "{activations: cpu}"});
+  list.set({{"s:offload", "{optimizer: cpu}"}, {"s:zero", "2"}});
+  list.set({{"s:offload", "{optimizer: cpu, parameters: cpu}"}, {"s:zero", "3"}, {"s:framework", "torch"}});
+  for (const char* where : {"{optimizer: cpu, parameters: nvme}", "{optimizer: nvme, parameters: nvme}"})
+    list.set({{"s:offload", where}, {"s:zero", "3"}, {"s:framework", "deepspeed"}});
 }
 
 inline void add_simulation(List& list) {
-  list.key("n:algorithm", {"ring", "tree", "nvls", "nvls_tree", "collnet", "pat", "direct", "hierarchical"});
+  list.key("n:algorithm", {"ring", "tree", "nvls", "nvls_tree", "pat", "direct", "hierarchical"});
+  list.set({{"n:algorithm", "collnet"}, {"c:fabric", "{base: flat, in_switch_reduction: true}"}});
   list.key("n:fidelity", {"flow", "coupled"});
   list.key("i:unfold", {"true"});
   list.key("i:jitter", {"0.1"});
@@ -149,8 +156,10 @@ inline void add_simulation(List& list) {
   list.key("i:slow_links", {"[{node: 0, card: 1, factor: 3}]"});
   list.key("i:dead_links", {"[{node: 1, card: 0}]"});
   list.key("i:lost_nics", {"[{node: 0}]", "[{node: 1, count: 3}]"});
-  list.key("c:nodes", {"1", "3"});
+  list.key("c:nodes", {"1"});
+  list.set({{"c:nodes", "3"}, {"t:global_batch", "48"}});
   list.key("c:node", {"wide-8", "rack-4", "pcie-8", "old-8"});
+  list.set({{"c:node", "[{node: wide-8, nodes: 1}, {node: box-8, nodes: 1}]"}, {"c:nodes", ""}});
   const std::string thin = "{base: flat, kind: fat_tree, leaf_nodes: 1, oversubscription: 4}";
   list.key("c:fabric", {"slow", thin, "{base: flat, leaf_nodes: 1, upper_tiers: [{nodes: 2, oversubscription: 2}]}"});
   for (const char* fidelity : {"flow", "coupled"}) {

@@ -7,6 +7,7 @@
 
 #include "core/base/fault.h"
 #include "core/result/prediction.h"
+#include "core/spec/job.h"
 
 namespace sound {
 
@@ -54,7 +55,7 @@ inline void check_times(const result::Prediction& p, Complaints& c) {
 }
 
 inline void check_memory(const result::Prediction& p, Complaints& c) {
-  std::int64_t fullest = 0;
+  bool of_a_stage = false;
   for (const result::StageMemory& stage : p.stages) {
     std::int64_t sum = 0;
     for (const auto& [name, bytes] : stage.categories) {
@@ -64,10 +65,10 @@ inline void check_memory(const result::Prediction& p, Complaints& c) {
     c.require(sum == stage.peak_bytes, "memory categories add up to " + std::to_string(sum));
     c.number("peak_time_s", stage.peak_time_s);
     c.require(stage.peak_time_s <= p.step_time_s * 1.0001, "the memory's peak is behind the step");
-    fullest = std::max(fullest, stage.peak_bytes);
+    of_a_stage |= stage.peak_bytes == p.peak_bytes;
   }
   c.positive("peak_bytes", static_cast<double>(p.peak_bytes));
-  c.require(fullest == p.peak_bytes, "the fullest stage is not the peak");
+  c.require(of_a_stage, "the peak is of no stage");
   c.require(p.fits == (p.peak_bytes <= p.capacity_bytes), "fits does not follow from peak and capacity");
 }
 
@@ -85,6 +86,25 @@ inline std::string complaints(const result::Prediction& p) {
   for (const std::string& told : p.warnings) c.require(!told.empty(), "an empty warning");
   for (const std::string& told : p.assumptions) c.require(!told.empty(), "an empty assumption");
   return c.text();
+}
+
+/// What the job says besides: the peak is the fullest stage's where all GPUs have as much memory, and nothing is exposed
+/// along an axis of one rank.
+inline std::string complaints(const spec::Job& job, const result::Prediction& p) {
+  const spec::Strategy& s = job.strategy;
+  const bool replicas = s.dp.value_or(1) * s.cp > 1 || s.tp > s.etp ||  // of dense parameters, or of experts
+                        s.schedule == spec::Schedule::dualpipe;
+  Complaints c;
+  for (const auto& [name, seconds] : p.breakdown_s) {
+    const bool lone = (name == "exposed_tp" && s.tp == 1 && s.etp == 1) || (name == "exposed_cp" && s.cp == 1) ||
+                      (name == "exposed_ep" && s.ep == 1 && !job.model.is_list()) ||
+                      (name == "exposed_pp" && s.pp == 1) || (name == "exposed_dp" && !replicas);
+    c.require(!lone || seconds == 0, name + " of one rank is " + std::to_string(seconds));
+  }
+  for (const result::StageMemory& stage : p.stages) {
+    c.require(job.cluster.mixed() || stage.peak_bytes <= p.peak_bytes, "a stage is fuller than the peak");
+  }
+  return complaints(p) + c.text();
 }
 
 /// A refusal names a field that the user can write, what is wrong with it and how to mend it.

@@ -9,7 +9,7 @@ namespace {
 
 TEST(LayerListPrediction, AddsUpAndFoldsExactly) {
   for (const int dp : {1, 2, 8, 16}) {
-    for (const int zero : {0, 1}) {
+    for (const int zero : {0, 1, 2, 3}) {
       for (spec::Job job : {layer_toy::job(dp, 2, 3), layer_toy::recommender(dp, 5)}) {
         job.strategy.zero = zero;
         job.strategy.overlap.grad_reduce = dp != 2;

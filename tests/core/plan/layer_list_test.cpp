@@ -8,6 +8,8 @@
 
 #include "core/plan/build.h"
 #include "core/plan/flops.h"
+#include "core/plan/unit_cut.h"
+#include "tests/core/plan/walk.h"
 #include "tests/support/layer_toy.h"
 
 namespace {
@@ -47,6 +49,90 @@ TEST(LayerListPlan, ReducesEveryDenseGradientOnce) {
       }
     }
     EXPECT_EQ(bytes, 20'724 * 4) << overlaps;
+  }
+}
+
+/// A convolution of 216 weights, two modules of a convolution and a norm (576 + 16), a dense layer of 20,490: 21,890.
+spec::Job modules(int dp, std::int64_t microbatches, int zero) {
+  spec::Job job = layer_toy::draft(dp, microbatches, 2);
+  const Layer conv{.name = "a.conv", .type = Type::convolution, .in = 8, .out = 8, .size = 16, .kernel = 3, .padding = 1};
+  const Layer norm{.name = "a.norm", .type = Type::batchnorm, .in = 8, .out = 8, .size = 16};
+  std::vector<Layer>& list = job.model.list;
+  list = {list.front(), conv, norm, conv, norm, list.back()};
+  list[3].name = "b.conv";
+  list[4].name = "b.norm";
+  for (int i = 0; i < 6; ++i) list[i].reads = i - 1;
+  job.model.layers = 6;
+  job.strategy.zero = zero;
+  job.training.gradient_dtype = spec::Dtype::bf16;
+  return toy::resolved(std::move(job));
+}
+
+TEST(LayerListPlan, AUnitIsAModuleAndWhatStandsInNoneIsOfTheRoot) {
+  spec::Job job = modules(2, 1, 3);
+  const plan::Context c(job);
+  const plan::Chunk chunk{.layers = 6, .first = true, .last = true};
+  const plan::UnitCut cut(c, chunk);
+  EXPECT_EQ(cut.count(), 2);
+  EXPECT_EQ(cut.held(0).dense, 592);
+  EXPECT_EQ(cut.root().dense, 216 + 20'490);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(cut.opens(i), i == 1 || i == 3) << i;
+    EXPECT_EQ(cut.closes(i), i == 2 || i == 4) << i;
+  }
+  job.strategy.fsdp.unit = 0;  // the model: all modules at once
+  const plan::UnitCut one(c, chunk);
+  ASSERT_EQ(one.count(), 1);
+  EXPECT_EQ(one.held(0).dense, 2 * 592);
+}
+
+TEST(LayerListPlan, ShardedItGathersModulesTwiceAndScattersEachMicrobatch) {
+  // 2 bytes; in the backward the first module again, the root and the last module have stayed.
+  const plan::Plan p = plan::build(modules(2, 3, 3));
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "unit all-gather"), 3 * 2 * (21'890 + 592));
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "gradient reduce-scatter"), 3 * 2 * 21'890);
+  const plan::Plan two = plan::build(modules(2, 3, 2));
+  EXPECT_EQ(walk::collective_bytes(two, two.roles[0], "gradient reduce-scatter"), 3 * 2 * 21'890);
+  EXPECT_EQ(walk::collective_bytes(two, two.roles[0], "parameter all-gather"), 2 * 21'890);
+  spec::Job lazy = modules(2, 3, 3);
+  lazy.strategy.fsdp.sync_each_microbatch = false;
+  const plan::Plan once = plan::build(lazy);
+  EXPECT_EQ(walk::collective_bytes(once, once.roles[0], "gradient reduce-scatter"), 2 * 21'890);
+}
+
+TEST(LayerListPlan, HoldsTheStatesOfItsShard) {
+  // P = 21,890 on 2 ranks; weights and gradients of 2 bytes, 12 of Adam and master: 16 P, 10 P, 9 P and 8 P.
+  const std::array<std::int64_t, 4> halves{32, 20, 18, 16};
+  for (int zero = 0; zero <= 3; ++zero) {
+    const plan::Plan p = plan::build(modules(2, 1, zero));
+    std::int64_t states = 0;
+    for (const plan::Category of : {plan::Category::parameters, plan::Category::gradients, plan::Category::optimizer}) {
+      states += p.roles[0].resident[static_cast<int>(of)];
+    }
+    EXPECT_EQ(states, halves[zero] * 21'890 / 2) << zero;
+  }
+}
+
+TEST(LayerListPlan, GivesBackTheUnitsItGathers) {
+  for (const int unit : {0, 1, 2}) {
+    for (const bool reshard : {true, false}) {
+      for (const bool bucketed : {true, false}) {
+        spec::Job job = modules(2, 2, 3);
+        job.strategy.fsdp = {.unit = unit, .reshard = reshard};
+        job.framework.bucketed_units = bucketed;
+        job.strategy.fused_kernels.grad_accumulation = !bucketed;
+        const plan::Plan p = plan::build(job);
+        std::array<std::int64_t, plan::kCategories> level{};
+        for (const plan::Call& call : p.roles[0].calls) {
+          for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+            level[static_cast<int>(change.category)] += change.bytes;
+            ASSERT_GE(level[static_cast<int>(change.category)], 0);
+          }
+        }
+        for (const std::int64_t left : level) EXPECT_EQ(left, 0);
+        EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "gradient reduce-scatter"), 2 * 2 * 21'890) << bucketed;
+      }
+    }
   }
 }
 

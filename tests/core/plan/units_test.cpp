@@ -148,6 +148,59 @@ TEST(Units, AreGatheredBeforeTheyComputeWhateverThePrefetch) {
   }
 }
 
+/// Whether the first kernel of a unit may run beside the reduction of the unit before, which ends before the next one.
+struct Reductions {
+  bool beside = true, one_at_a_time = true;
+};
+Reductions reductions(const plan::Plan& p, const plan::Role& role) {
+  Reductions out;
+  walk::HappensBefore before(p);
+  int latest = -1;  // reduction
+  bool first = false;
+  walk::operators(p, role, [&](const plan::Call&, const plan::Operator& op) {
+    const int at = before.issue(op);
+    if (op.phase != plan::Phase::backward) return;
+    if (walk::collective(p, op) && op.stream == Stream::dp) {
+      out.one_at_a_time = out.one_at_a_time && (latest < 0 || before.before(latest, at));
+      latest = at;
+      first = true;
+    } else if (op.stream == Stream::compute && op.layer >= 0 && first) {
+      out.beside = out.beside && !before.before(latest, at);
+      first = false;
+    }
+  });
+  return out;
+}
+
+TEST(Units, AreReducedBesideTheNextUnitsComputeWithACopyOfTheirGradientsOrWithout) {
+  // With accumulation fused into the matmuls no copy of the gradients stands between the wait for the reduction before
+  // and the next one.
+  for (const bool fused : {false, true}) {
+    spec::Job j = job(2, 1);
+    j.strategy.fused_kernels.grad_accumulation = fused;
+    const plan::Plan p = plan::build(j);
+    const Reductions r = reductions(p, p.roles[0]);
+    EXPECT_TRUE(r.beside) << fused;
+    EXPECT_TRUE(r.one_at_a_time) << fused;
+  }
+}
+
+TEST(Units, HoldTheGradientsThatFlyAndThoseBeingMade) {
+  // 4 layers, bf16 gradients made in place: the root's from the begin of the backward, a block's being made, the block
+  // before's that its reduction reads; the first block's and the root's at the end.
+  spec::Job j = job(2, 1);
+  j.strategy.fused_kernels.grad_accumulation = true;
+  const Sizes s = sizes(j);
+  const plan::Plan p = plan::build(j);
+  std::int64_t level = 0, most = 0;
+  for (const plan::Call& call : p.roles[0].calls) {
+    for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+      if (change.category == plan::Category::gradients) most = std::max(most, level += change.bytes);
+    }
+  }
+  EXPECT_EQ(most, 2 * (s.root + 2 * s.layer));
+}
+
 TEST(Units, AreGatheredBesideTheUnitBefore) {
   const plan::Plan ahead = plan::build(job(2, 1, {.prefetch = 1}));
   EXPECT_TRUE(order(ahead, ahead.roles[0]).ahead);

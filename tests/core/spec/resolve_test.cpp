@@ -124,6 +124,22 @@ TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   EXPECT_EQ(best(Generation::ampere, "torch", Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
 
+TEST(Resolve, AttentionOfAMixedClusterRunsOnAllOfItsGpus) {
+  // FlashAttention 3 is Hopper's alone, cuDNN's begins with Ampere.
+  const auto best = [](Generation least, Generation other) {
+    Job job = small_job();
+    job.strategy.framework = "torch";
+    job.cluster.node.gpu.generation = least;
+    job.cluster.groups = {{job.cluster.node, 1}, {job.cluster.node, 1}};
+    job.cluster.groups.back().node.gpu.generation = other;
+    return best_attention(job);
+  };
+  EXPECT_EQ(best(Generation::hopper, Generation::hopper), AttentionKernel::flash3);
+  EXPECT_EQ(best(Generation::hopper, Generation::blackwell), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::ampere, Generation::blackwell), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::turing, Generation::hopper), AttentionKernel::fused_softmax);
+}
+
 TEST(Resolve, AFrameworkThatBalancesItsStagesTakesLayersThatDoNotDivide) {
   const auto layers = [](int vpp, bool embedding_in_split) {
     Job job = small_job();

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "core/plan/axes.h"
 #include "core/plan/plan.h"
 #include "sim/predict.h"
 #include "tests/sim/random_jobs.h"
@@ -51,6 +52,16 @@ void expect_shares(const trace::Trace& trace, std::initializer_list<std::pair<Sh
 }
 
 constexpr int kOnTp = static_cast<int>(Stream::tp), kOnReceive = static_cast<int>(Stream::recv_prev), kOnHost = -2;
+
+TEST(Breakdown, NoGroupOfAStagesRanksIsExposedAsTheExchangeBetweenStages) {
+  for (const std::string_view axis : plan::kAxisNames) EXPECT_NE(sim::share_of_channel(axis), Share::exposed_pp) << axis;
+  for (const char* states : {"shard", "replicate", "expert dp", "expert shard", "expert replicate"}) {
+    EXPECT_EQ(sim::share_of_channel(states), Share::exposed_dp) << states;
+  }
+  for (const char* stages : {"pp", "embedding", "vocabulary"}) {
+    EXPECT_EQ(sim::share_of_channel(stages), Share::exposed_pp) << stages;
+  }
+}
 
 TEST(Breakdown, KernelsOfTheOptimizerPhaseAreCountedApart) {
   Sheet s;
