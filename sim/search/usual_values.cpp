@@ -33,6 +33,7 @@ int reach(const spec::Cluster& cluster) { return std::max(cluster.node.gpus, clu
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
 Values kernels(const spec::Job& job) {
+  if (job.model.is_list()) return codes(spec::best_attention(job));  // its layers have no attention
   Values out;
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
@@ -58,6 +59,7 @@ Values tp_overlaps(const spec::Job& job) {
 
 Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
+  if (job.training.serves()) return codes(Kind::none);  // nothing is kept for a backward pass
   Values out = codes(Kind::none, Kind::selective, Kind::full);
   if (job.strategy.framework == "torchtitan") out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
@@ -167,7 +169,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   tell(SearchKey::micro_batch, "above " + std::to_string(kMostMicroBatch) + ": --allow micro_batch=8,16");
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
-  tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
+  if (!job.training.serves()) tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
   if (open(SearchKey::zero)) out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");
   return out;
