@@ -100,14 +100,14 @@ class Searcher {
   void tell_space();
   [[noreturn]] void throw_why_none_is_sound();
 
-  /// body(index, desk) for each index, a desk for each thread at a time.
+  /// body(index, desk) for each index, once stopped for the first `at_least` alone; a desk for each thread at a time.
   template <class Body>
-  void on_all_desks(std::size_t count, Body body) {
+  void on_all_desks(std::size_t count, std::size_t at_least, Body body) {
     std::atomic<std::size_t> next{0};
     base::parallel_for(
         threads_,
         [&](std::size_t desk) {
-          for (std::size_t i; !stopped() && (i = next++) < count;) body(i, *desks_[desk]);
+          for (std::size_t i; (i = next++) < count && (i < at_least || !stopped());) body(i, *desks_[desk]);
         },
         threads_);
   }
@@ -157,7 +157,7 @@ void Searcher::filter() {
   });
   std::vector<std::vector<Candidate>> fitting(layers.size());
   std::atomic<std::size_t> done{0};
-  on_all_desks(layers.size(), [&](std::size_t i, Desk& desk) {
+  on_all_desks(layers.size(), 0, [&](std::size_t i, Desk& desk) {
     ValueCounts counts;
     std::int64_t sound = 0;
     desk.jobs.each_with(layers[i], [&](const SearchPoint& point, const spec::Job& job) {
@@ -197,10 +197,11 @@ std::optional<Standing> Searcher::priced(const Candidate& one, Desk& desk) {
   return Standing{step.step_time_s, step.peak_bytes, one.point};
 }
 
-/// Best bound first, until no bound is below what the best take.
+/// Best bound first, until no bound is below what the best take. A search that is stopped before still tells some: the
+/// most promising of what is known to fit.
 void Searcher::price() {
   std::atomic<std::size_t> done{0};
-  on_all_desks(candidates_.size(), [&](std::size_t i, Desk& desk) {
+  on_all_desks(candidates_.size(), static_cast<std::size_t>(options_.top), [&](std::size_t i, Desk& desk) {
     const Candidate& one = candidates_[i];
     if (options_.bounds && leaders_.beaten({one.least, one.bytes, one.point})) {
       ++bounded_;
