@@ -23,7 +23,9 @@ std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_ca
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
 std::string results_text(const Search& s, const Style& style) {
-  if (s.results.empty()) return inked("Nothing fits.", Ink::red, style) + '\n';
+  if (s.results.empty()) {
+    return inked(s.complete ? "Nothing fits." : "Nothing that fits was found so far.", Ink::red, style) + '\n';
+  }
   using enum Column::Kind;
   Table table(0, {{"", number, 5},
                   {"step time", number, 11},
@@ -117,7 +119,8 @@ std::string looked_at(const Search& s, const Style& style) {
     out += paragraph(
         "", fmt::format("Of these {} at operator level: two levels cannot tell them.", counted(s.operator_level)),
         style.columns);
-  if (!s.complete) out += "Interrupted: the best of what was looked at so far.\n";
+  if (!s.complete && s.results.empty()) out += "Interrupted: the rest was not looked at.\n";
+  if (!s.complete && !s.results.empty()) out += "Interrupted: the best of what was looked at so far.\n";
   for (const result::SearchedKey& key : s.space) {
     if (key.given || key.values.size() < 2) continue;
     std::string values;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/predict.h"
 
+#include <utility>
+
 #include "core/plan/build.h"
 #include "sim/analysis/account.h"
 #include "sim/engine/chains.h"
 #include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
+#include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/memory/mends.h"
 #include "sim/prices.h"
@@ -27,6 +30,20 @@ Outcome predict(const spec::Job& job, Detail detail) {
   for (const plan::Role& role : plan.roles) {
     out.trace.memory.push_back(timeline(plan, role, out.trace, tracks_of(out.trace, role)));
   }
+  return out;
+}
+
+Outline outline(const spec::Job& job) {
+  const plan::Plan plan = plan::build(job);
+  EngineInput input = priced(plan, job);
+  chain(input);
+
+  Outline out;
+  const Fullest most = fullest(plan, footprints(plan, job), job.cluster);
+  out.peak_bytes = most.peak;
+  out.fits = most.fits() && (!job.strategy.offload.any() || host_footprint(plan, job).fits(job.cluster.node));
+  out.spans = input.spans();
+  out.step_time_s = trace::seconds(length_of(plan, std::move(input)));
   return out;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "core/result/prediction.h"
 #include "core/spec/job.h"
 #include "core/trace/trace.h"
@@ -22,5 +24,17 @@ enum class Detail {
 /// Predicts one step; the prediction is the same in every detail but for picoseconds. REQUIRES: check(job).empty() and
 /// resolved (config::read_job does both).
 Outcome predict(const spec::Job&, Detail = Detail::operators);
+
+/// What a search asks of the thousands that it looks at: Prediction's fields of these names.
+struct Outline {
+  double step_time_s = 0;
+  std::int64_t peak_bytes = 0;
+  bool fits = false;
+  std::int64_t spans = 0;  // of the Trace that predict() makes of chains
+};
+
+/// The same figures as predict() has for chains. Keeps no spans: what a pipeline does again is not even copied.
+/// REQUIRES: as predict().
+Outline outline(const spec::Job&);
 
 }  // namespace sim

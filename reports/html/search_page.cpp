@@ -25,7 +25,9 @@ using result::SearchRow;
 
 std::string answer(const Search& s) {
   if (s.results.empty())
-    return fmt::format("Nothing fits: {} strategies were looked at.", base::with_commas(s.evaluated));
+    return fmt::format("{}: {} strategies were looked at.",
+                       s.complete ? "Nothing fits" : "Nothing that fits was found so far",
+                       base::with_commas(s.evaluated));
   const Prediction& best = s.results.front().prediction;
   const auto tied = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
   std::string out = fmt::format("Best by {}: {}. A step takes {} (80 % interval {} to {})", html::spaced(s.by),

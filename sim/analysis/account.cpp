@@ -200,21 +200,16 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.step_time_high_s = out.step_time_s * interval.high;
 
   out.stages = stage_memory(in, trace, footprints);
-  std::size_t fullest = 0;  // the stage with the least room left
-  for (std::size_t s = 0; s < out.stages.size(); ++s) {
-    const std::int64_t peak = out.stages[s].peak_bytes, capacity = capacity_of(plan, plan.roles[s], job.cluster);
-    if (s > 0 && capacity - peak >= out.capacity_bytes - out.peak_bytes) continue;
-    fullest = s;
-    out.peak_bytes = peak;
-    out.capacity_bytes = capacity;
-  }
+  const Fullest most = fullest(plan, footprints, job.cluster);
+  out.peak_bytes = most.peak;
+  out.capacity_bytes = most.capacity;
   for (const Footprint& footprint : footprints) out.smi_bytes = std::max(out.smi_bytes, footprint.of_process());
   for (const result::StageMemory& stage : out.stages) {
     out.allocated_bytes = std::max(out.allocated_bytes, stage.allocated_bytes);
     out.reserved_bytes = std::max(out.reserved_bytes, stage.reserved_bytes);
   }
-  out.fits = out.peak_bytes <= out.capacity_bytes;
-  if (!out.fits) out.attack = worst_category(out.stages[fullest]);
+  out.fits = most.fits();
+  if (!out.fits) out.attack = worst_category(out.stages[most.role]);
   if (job.strategy.offload.any()) add_host(job, plan, out);
   out.provenance = provenance(job, plan);
   out.warnings = spec::warnings(job);

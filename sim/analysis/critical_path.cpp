@@ -174,14 +174,7 @@ class Walk {
 
 void keep_spans(EngineInput& in) {
   constexpr std::int64_t kMost = 20'000'000;  // about a gigabyte
-  std::int64_t spans = 0;
-  for (const Instance& instance : in.instances) {
-    const std::int32_t* begin = in.segments_of(instance.variant);
-    for (const plan::Call& call : in.plan->roles[instance.role].calls) {
-      spans += begin[call.segment + 1] - begin[call.segment];
-    }
-  }
-  if (spans > kMost) return;
+  if (in.spans() > kMost) return;
   for (Instance& instance : in.instances) instance.recorded = true;
 }
 

@@ -21,6 +21,8 @@ namespace {
 
 using namespace machine;
 
+constexpr int kComputeStream = static_cast<int>(plan::Stream::compute);
+
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
 class Run final : private Rider {
@@ -329,9 +331,10 @@ inline void Run::complete(Machine& m, int s) {
     span.microbatch = e.call;
     span.waited_for = stream.cause;
   }
+  if (s == kComputeStream && stream.completed == 0) m.reach.begin = stream.start;
+  m.reach.end = now_;
   ++stream.completed;
   out_.completed += e.operators;
-  out_.end = std::max(out_.end, now_);
   stream.head = e.next;
   e.next = m.free;
   m.free = done;
@@ -458,7 +461,12 @@ EngineOutput Run::run() {
     issue_all();
     while (horizon_.earliest() < kNever) visit(horizon_.winner());
   }
-  for (const Machine& m : machines_) out_.deadlocked |= m.outstanding > 0;
+  out_.reach.resize(machines_.size());
+  for (const Machine& m : machines_) {
+    out_.deadlocked |= m.outstanding > 0;
+    out_.reach[m.instance] = m.reach;
+    out_.end = std::max(out_.end, m.reach.end);
+  }
   return std::move(out_);
 }
 
@@ -466,6 +474,17 @@ EngineOutput Run::run() {
 
 const Instance& EngineInput::instance_of(int rank) const {
   return *std::find_if(instances.begin(), instances.end(), [rank](const Instance& i) { return i.rank == rank; });
+}
+
+std::int64_t EngineInput::spans() const {
+  std::int64_t count = 0;
+  for (const Instance& instance : instances) {
+    const std::int32_t* begin = segments_of(instance.variant);
+    for (const plan::Call& call : plan->roles[instance.role].calls) {
+      count += begin[call.segment + 1] - begin[call.segment];
+    }
+  }
+  return count;
 }
 
 EngineOutput run(const EngineInput& in, int island, Repeats repeats) {

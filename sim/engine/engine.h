@@ -82,10 +82,18 @@ struct EngineInput {
     return segment_begin.data() + static_cast<std::size_t>(variant) * (plan->segments.size() + 1);
   }
   const Instance& instance_of(int rank) const;  // REQUIRES: there is one
+  std::int64_t spans() const;                   // that a run makes whose instances all keep theirs
+};
+
+/// When an instance was at work.
+struct Reach {
+  Ticks begin = 0;  // of its first kernel; 0 without one
+  Ticks end = 0;    // of its last operator
 };
 
 struct EngineOutput {
   std::vector<std::vector<trace::Span>> spans;  // [instance * streams + stream]
+  std::vector<Reach> reach;                     // of each instance, its spans kept or not
   Ticks end = 0;                                // of the last operator
   std::int64_t completed = 0;                   // operators
   std::int64_t copied = 0;                      // of them, those whose spans were copied from an earlier repetition

@@ -230,10 +230,29 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, 
   return in;
 }
 
-trace::Trace simulate(const plan::Plan& plan, const EngineInput& in) {
+namespace {
+
+EngineOutput run_to_its_end(const EngineInput& in) {
   EngineOutput out = run(in);
   if (out.deadlocked) throw std::logic_error("the plan's operators wait for one another for ever");
-  return to_trace(plan, in, std::move(out));
+  return out;
+}
+
+}  // namespace
+
+trace::Trace simulate(const plan::Plan& plan, const EngineInput& in) { return to_trace(plan, in, run_to_its_end(in)); }
+
+Ticks length_of(const plan::Plan& plan, EngineInput in) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < in.instances.size(); ++i) {
+    if (in.instances[i].recorded) shown.push_back(i);
+    in.instances[i].recorded = false;
+  }
+  const EngineOutput out = run_to_its_end(in);
+  if (!plan.rolling) return out.end;
+  std::vector<Reach> reach;
+  for (const std::size_t i : shown) reach.push_back(out.reach[i]);
+  return rolling_length(reach);
 }
 
 trace::Trace to_trace(const plan::Plan& plan, const EngineInput& in, EngineOutput&& out) {

@@ -27,6 +27,9 @@ EngineInput flatten(const plan::Plan&, const std::vector<Prices>& by_kind, const
 /// Runs the input and tells the Trace. Throws std::logic_error when the plan's operators wait for one another for ever.
 trace::Trace simulate(const plan::Plan&, const EngineInput&);
 
+/// The length of that Trace without it: no spans are kept. Throws as simulate().
+Ticks length_of(const plan::Plan&, EngineInput);
+
 /// What happened as a Trace: names, layers and microbatches put back, a chain's those of its first operator. Takes the
 /// spans of the recorded instances.
 trace::Trace to_trace(const plan::Plan&, const EngineInput&, EngineOutput&&);

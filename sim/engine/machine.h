@@ -90,6 +90,7 @@ struct Machine {
   std::int32_t call = -1, step = 0, step_end = 0;  // next to issue
   std::int16_t free = -1, fresh = 0;               // entries: first of those given back, first of those never used
   std::int32_t outstanding = 0;                    // operators
+  Reach reach;
 
   std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
   std::uint64_t samples = 0;

@@ -213,6 +213,8 @@ void Recurrence::copy(const Snapshot& before, std::int32_t times, Ticks period) 
       operators[s] = times * (m.streams[s].completed - then.completed[s]);
       repeat(m.spans[s], then.spans[s], times, period, calls);
     }
+    const bool at_work = std::any_of(operators.begin(), operators.end(), [](std::int32_t count) { return count > 0; });
+    if (at_work) m.reach.end += times * period;
     shift(m, times * period, times * calls, operators);
   }
 }
@@ -228,7 +230,6 @@ bool Recurrence::leap(Ticks& now, EngineOutput& out) {
     copy(before, times, period);
     out.completed += copied;
     out.copied += copied;
-    out.end += times * period;
     now += times * period;
     for (Snapshot& old : snapshots_) old.taken = false;
     looks_ = 0;

@@ -32,4 +32,11 @@ void roll(trace::Trace& trace) {
   }
 }
 
+Ticks rolling_length(const std::vector<Reach>& instances) {
+  Ticks earliest = std::numeric_limits<Ticks>::max(), longest = 0;
+  for (const Reach& one : instances) earliest = std::min(earliest, one.begin);
+  for (const Reach& one : instances) longest = std::max(longest, one.end - (one.begin - earliest));
+  return longest;
+}
+
 }  // namespace sim

@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "core/trace/trace.h"
+#include "sim/engine/engine.h"
 
 namespace sim {
 
@@ -11,5 +14,8 @@ namespace sim {
 /// first; the length becomes the period of the steps, the longest that any rank is busy with one. What was under way on
 /// a rank before its clock starts is cut off there.
 void roll(trace::Trace&);
+
+/// The length that roll() gives to the Trace of instances that were at work so.
+Ticks rolling_length(const std::vector<Reach>&);
 
 }  // namespace sim

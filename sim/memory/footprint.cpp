@@ -51,6 +51,15 @@ std::int64_t capacity_of(const plan::Plan& plan, const plan::Role& role, const s
   return least;
 }
 
+Fullest fullest(const plan::Plan& plan, const std::vector<Footprint>& all, const spec::Cluster& cluster) {
+  Fullest out;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const std::int64_t peak = all[r].total(), capacity = capacity_of(plan, plan.roles[r], cluster);
+    if (r == 0 || capacity - peak < out.capacity - out.peak) out = {r, peak, capacity};
+  }
+  return out;
+}
+
 Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::Job& job, std::int64_t gathered) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own. That of the gradient norm, one

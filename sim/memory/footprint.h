@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,14 @@ struct Footprint {
 
 /// What a GPU offers to the ranks of a role; of several kinds the smallest.
 std::int64_t capacity_of(const plan::Plan&, const plan::Role&, const spec::Cluster&);
+
+/// Of the role with the least room left: the earliest of equals.
+struct Fullest {
+  std::size_t role = 0;
+  std::int64_t peak = 0, capacity = 0;
+  bool fits() const { return peak <= capacity; }
+};
+Fullest fullest(const plan::Plan&, const std::vector<Footprint>&, const spec::Cluster&);
 
 /// Bytes of the two gathered units that a segment has allocated at once on the gathers' own stream.
 std::int64_t gather_pool(const plan::Plan&, const plan::Segment&);

@@ -38,6 +38,13 @@ struct Candidate {
   std::int64_t bytes = 0;
 };
 
+/// One of the best, with every operator of every microbatch.
+struct Finalist {
+  SearchPoint point;
+  double two_level_s = 0;
+  Outline step;
+};
+
 /// What one thread needs for itself.
 struct Desk {
   Desk(const spec::Job& base, const spec::SearchSpace& space) : jobs(base, space), prices(base.cluster, base.network) {}
@@ -84,23 +91,23 @@ class Searcher {
   Findings findings() const;
   bool gathered();
   void answer();
-  std::vector<result::SearchRow> at_operator_level(const std::vector<Standing>&);
-  void order(std::vector<result::SearchRow>&) const;
-  std::vector<result::SearchTrade> front(const std::vector<result::SearchRow>& rows) const;
+  std::vector<Finalist> at_operator_level(const std::vector<Standing>&);
+  std::vector<result::SearchRow> rows_of(const std::vector<Finalist>&);
+  std::vector<result::SearchTrade> front(const std::vector<Finalist>&) const;
   void account(result::SearchRow&) const;
   std::string stage_layers_of(const SearchPoint&) const;
   result::Choices choices_of(const SearchPoint&) const;
   void tell_space();
   [[noreturn]] void throw_why_none_is_sound();
 
-  /// body(index, desk) for each index, a desk for each thread at a time.
+  /// body(index, desk) for each index, once stopped for the first `at_least` alone; a desk for each thread at a time.
   template <class Body>
-  void on_all_desks(std::size_t count, Body body) {
+  void on_all_desks(std::size_t count, std::size_t at_least, Body body) {
     std::atomic<std::size_t> next{0};
     base::parallel_for(
         threads_,
         [&](std::size_t desk) {
-          for (std::size_t i; !stopped() && (i = next++) < count;) body(i, *desks_[desk]);
+          for (std::size_t i; (i = next++) < count && (i < at_least || !stopped());) body(i, *desks_[desk]);
         },
         threads_);
   }
@@ -150,7 +157,7 @@ void Searcher::filter() {
   });
   std::vector<std::vector<Candidate>> fitting(layers.size());
   std::atomic<std::size_t> done{0};
-  on_all_desks(layers.size(), [&](std::size_t i, Desk& desk) {
+  on_all_desks(layers.size(), 0, [&](std::size_t i, Desk& desk) {
     ValueCounts counts;
     std::int64_t sound = 0;
     desk.jobs.each_with(layers[i], [&](const SearchPoint& point, const spec::Job& job) {
@@ -185,15 +192,16 @@ std::optional<Standing> Searcher::priced(const Candidate& one, Desk& desk) {
     if (draft.agrees()) return Standing{draft.step_time(), one.bytes, one.point};
   }
   ++operator_level_;
-  const result::Prediction p = predict(job, Detail::chains).prediction;
-  if (!p.fits) return {};
-  return Standing{p.step_time_s, p.peak_bytes, one.point};
+  const Outline step = outline(job);
+  if (!step.fits) return {};
+  return Standing{step.step_time_s, step.peak_bytes, one.point};
 }
 
-/// Best bound first, until no bound is below what the best take.
+/// Best bound first, until no bound is below what the best take. A search that is stopped before still tells some: the
+/// most promising of what is known to fit.
 void Searcher::price() {
   std::atomic<std::size_t> done{0};
-  on_all_desks(candidates_.size(), [&](std::size_t i, Desk& desk) {
+  on_all_desks(candidates_.size(), static_cast<std::size_t>(options_.top), [&](std::size_t i, Desk& desk) {
     const Candidate& one = candidates_[i];
     if (options_.bounds && leaders_.beaten({one.least, one.bytes, one.point})) {
       ++bounded_;
@@ -232,29 +240,43 @@ result::Choices Searcher::choices_of(const SearchPoint& point) const {
   return out;
 }
 
-/// The same strategies with every operator of every microbatch; those that do not fit after all are left out.
-std::vector<result::SearchRow> Searcher::at_operator_level(const std::vector<Standing>& best) {
-  std::vector<result::SearchRow> rows(best.size());
+/// Best first; those that do not fit after all are left out.
+std::vector<Finalist> Searcher::at_operator_level(const std::vector<Standing>& best) {
+  std::vector<Finalist> out(best.size());
   base::parallel_for(
       best.size(),
       [&](std::size_t i) {
+        JobMaker jobs(base_, space_);
+        out[i] = {best[i].point, best[i].time, outline(jobs.job_of(best[i].point))};
+      },
+      threads_);
+  std::erase_if(out, [](const Finalist& one) { return !one.step.fits; });
+  std::stable_sort(out.begin(), out.end(), [&](const Finalist& a, const Finalist& b) {
+    if (options_.by == Objective::memory && a.step.peak_bytes != b.step.peak_bytes) {
+      return a.step.peak_bytes < b.step.peak_bytes;
+    }
+    return a.step.step_time_s < b.step.step_time_s;
+  });
+  return out;
+}
+
+/// The first of them in full. Predictions that fill much memory with their spans are made one at a time.
+std::vector<result::SearchRow> Searcher::rows_of(const std::vector<Finalist>& best) {
+  constexpr std::int64_t kManySpans = 2'000'000;  // 100 MB
+  std::vector<result::SearchRow> rows(std::min(best.size(), static_cast<std::size_t>(options_.top)));
+  std::mutex large;
+  base::parallel_for(
+      rows.size(),
+      [&](std::size_t i) {
+        std::unique_lock alone(large, std::defer_lock);
+        if (best[i].step.spans > kManySpans) alone.lock();
         rows[i].strategy = choices_of(best[i].point);
-        rows[i].two_level_s = best[i].time;
+        rows[i].two_level_s = best[i].two_level_s;
         JobMaker jobs(base_, space_);
         rows[i].prediction = predict(jobs.job_of(best[i].point), Detail::chains).prediction;
       },
       threads_);
-  std::erase_if(rows, [](const result::SearchRow& row) { return !row.prediction.fits; });
   return rows;
-}
-
-void Searcher::order(std::vector<result::SearchRow>& rows) const {
-  std::stable_sort(rows.begin(), rows.end(), [&](const result::SearchRow& a, const result::SearchRow& b) {
-    if (options_.by == Objective::memory && a.prediction.peak_bytes != b.prediction.peak_bytes) {
-      return a.prediction.peak_bytes < b.prediction.peak_bytes;
-    }
-    return a.prediction.step_time_s < b.prediction.step_time_s;
-  });
 }
 
 void Searcher::account(result::SearchRow& row) const {
@@ -316,12 +338,12 @@ bool Searcher::gathered() {
 
 /// Time against memory among all that were found, with the operator level's figures where they were worked out: the
 /// best of the results is on it, whatever two levels say of it.
-std::vector<result::SearchTrade> Searcher::front(const std::vector<result::SearchRow>& rows) const {
+std::vector<result::SearchTrade> Searcher::front(const std::vector<Finalist>& best) const {
   std::vector<result::SearchTrade> found, out;
   std::set<result::Choices> known;
-  for (const result::SearchRow& row : rows) {
-    found.push_back({row.strategy, row.prediction.step_time_s, row.prediction.peak_bytes});
-    known.insert(row.strategy);
+  for (const Finalist& one : best) {
+    found.push_back({choices_of(one.point), one.step.step_time_s, one.step.peak_bytes});
+    known.insert(found.back().strategy);
   }
   for (const Standing& one : leaders_.front()) {
     result::Choices strategy = choices_of(one.point);
@@ -337,11 +359,9 @@ std::vector<result::SearchTrade> Searcher::front(const std::vector<result::Searc
 }
 
 void Searcher::answer() {
-  const std::vector<Standing> best = leaders_.best();
-  std::vector<result::SearchRow> rows = at_operator_level(best);
-  order(rows);
-  out_.pareto = front(rows);
-  if (rows.size() > static_cast<std::size_t>(options_.top)) rows.resize(static_cast<std::size_t>(options_.top));
+  const std::vector<Finalist> best = at_operator_level(leaders_.best());
+  out_.pareto = front(best);
+  std::vector<result::SearchRow> rows = rows_of(best);
   for (result::SearchRow& row : rows) {
     account(row);
     row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);

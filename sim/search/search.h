@@ -32,7 +32,6 @@ struct SearchOptions {
   std::optional<double> gpu_hour;  // price of a GPU for an hour
   unsigned threads = 0;            // 0: all cores
   bool bounds = true;              // false: prices every strategy that fits (the oracle of the tests)
-  bool operator_level = true;      // false: results are of two levels only
   std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
   const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer
   SearchShare share = {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/usual_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace sim {
@@ -12,12 +14,14 @@ using spec::SearchValue;
 using Values = std::vector<SearchValue>;
 
 constexpr std::int64_t kLeastTokens = 2048;  // of a context-parallel rank
-constexpr std::int64_t kMostMicroBatch = 8;
 
 template <class... E>
 Values codes(E... values) {
   return {static_cast<SearchValue>(values)...};
 }
+
+/// Training keeps activations of every sequence; serving is the faster the more share a pass over the weights.
+std::int64_t most_micro_batch(const spec::Job& job) { return job.training.serves() ? 1024 : 8; }
 
 Values divisors(std::int64_t number, std::int64_t most) {
   Values out;
@@ -33,6 +37,7 @@ int reach(const spec::Cluster& cluster) { return std::max(cluster.node.gpus, clu
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
 Values kernels(const spec::Job& job) {
+  if (job.model.is_list()) return codes(spec::best_attention(job));  // its layers have no attention
   Values out;
   if (job.model.is_list()) return {static_cast<SearchValue>(spec::best_attention(job))};
   using K = spec::AttentionKernel;
@@ -59,6 +64,7 @@ Values tp_overlaps(const spec::Job& job) {
 
 Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
+  if (job.training.serves()) return codes(Kind::none);  // nothing is kept for a backward pass
   Values out = codes(Kind::none, Kind::selective, Kind::full);
   if (job.strategy.framework == "torchtitan") out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
@@ -99,6 +105,7 @@ Values cuts(const spec::Job& job) {
 }
 
 Values zeros(const spec::Job& job) {
+  if (job.training.serves()) return {0};  // no gradients, no optimizer
   if (replicas(job) == 1 && !job.model.moe) return {0};
   return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1};
 }
@@ -126,7 +133,7 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
     case SearchKey::etp: return job.model.moe && s.tp > 1 ? Values{1, s.tp} : Values{1};
     case SearchKey::micro_batch: {
       Values out;
-      for (std::int64_t b = 1; b <= std::min(kMostMicroBatch, job.training.global_batch); b *= 2) {
+      for (std::int64_t b = 1; b <= std::min(most_micro_batch(job), job.training.global_batch); b *= 2) {
         out.push_back(static_cast<SearchValue>(b));
       }
       return out;
@@ -165,12 +172,17 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
     tell(SearchKey::cp,
          "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1," + std::to_string(cp));
   }
-  tell(SearchKey::micro_batch, "above " + std::to_string(kMostMicroBatch) + ": --allow micro_batch=8,16");
+  const std::int64_t most = most_micro_batch(job);
+  if (job.training.global_batch > most) {
+    tell(SearchKey::micro_batch, fmt::format("above {}: --allow micro_batch={},{}", most, most, 2 * most));
+  }
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
-  tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
+  if (!job.training.serves())
+    tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
-  if (open(SearchKey::zero)) out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");
+  if (open(SearchKey::zero) && !job.training.serves())
+    out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");
   return out;
 }
 

@@ -74,6 +74,25 @@ TEST(Predict, SharesOfTheStepAddUpToItBitForBit) {
   }
 }
 
+TEST(Predict, AnOutlineHasThePredictionsFigures) {
+  random_jobs::Source source(9);
+  for (int n = 0; n < 150; ++n) {
+    spec::Job job = source.job();
+    job.strategy.optimizer_barrier = source.coin();  // without it every stage has a clock of its own
+    job.simulation.unfold = source.below(4) == 0;
+    job.cluster.node.gpu.memory = base::Bytes(source.one_of({1e8, 1e9, 80e9}));
+    const sim::Outcome whole = sim::predict(job, sim::Detail::chains);
+    const sim::Outline outline = sim::outline(job);
+    ASSERT_EQ(outline.step_time_s, whole.prediction.step_time_s) << n << ": " << random_jobs::text(job);
+    ASSERT_EQ(outline.peak_bytes, whole.prediction.peak_bytes) << n;
+    ASSERT_EQ(outline.fits, whole.prediction.fits) << n;
+    if (job.simulation.unfold) continue;  // some of the ranks are not shown
+    std::size_t spans = 0;
+    for (const trace::Track& track : whole.trace.tracks) spans += track.spans.size();
+    ASSERT_EQ(outline.spans, static_cast<std::int64_t>(spans)) << n;
+  }
+}
+
 TEST(Predict, TheSameJobGetsTheSameAnswerTwice) {
   random_jobs::Source source(4);
   for (int n = 0; n < 40; ++n) {

@@ -43,6 +43,11 @@ void expect_equal(const EngineOutput& a, const EngineOutput& b, const std::strin
   ASSERT_EQ(a.end, b.end) << which;
   ASSERT_EQ(a.completed, b.completed) << which;
   ASSERT_EQ(a.spans.size(), b.spans.size());
+  ASSERT_EQ(a.reach.size(), b.reach.size()) << which;
+  for (std::size_t i = 0; i < a.reach.size(); ++i) {
+    ASSERT_EQ(a.reach[i].begin, b.reach[i].begin) << which << " instance " << i;
+    ASSERT_EQ(a.reach[i].end, b.reach[i].end) << which << " instance " << i;
+  }
   for (std::size_t track = 0; track < a.spans.size(); ++track) {
     ASSERT_EQ(a.spans[track].size(), b.spans[track].size()) << which << " track " << track;
     for (std::size_t k = 0; k < a.spans[track].size(); ++k) {

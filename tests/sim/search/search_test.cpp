@@ -239,4 +239,16 @@ TEST(Search, StoppedItTellsTheBestSoFar) {
   EXPECT_GT(answer.strategies, answer.evaluated);
 }
 
+TEST(Search, StoppedBeforeAnythingIsPricedItTellsSomeOfWhatFits) {
+  std::atomic<bool> stop{false};
+  sim::SearchOptions some = options(1);
+  some.stop = &stop;
+  some.progress = [&](std::size_t done, std::size_t all) { stop = done * 4 > all; };  // half of the memories are known
+  const result::Search answer = sim::search(base_job(4), {}, some);
+  EXPECT_FALSE(answer.complete);
+  ASSERT_GT(answer.fits, some.top);
+  EXPECT_EQ(answer.priced, some.top);
+  EXPECT_EQ(answer.results.size(), static_cast<std::size_t>(some.top));
+}
+
 }  // namespace

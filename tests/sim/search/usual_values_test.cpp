@@ -1,0 +1,62 @@
+// tests/sim/search/usual_values_test.cpp -- no two values of a key make the same strategy: what a network or a mode
+// does not know is not searched. SPDX-License-Identifier: Apache-2.0
+#include "sim/search/usual_values.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/layer_toy.h"
+
+namespace {
+
+using spec::SearchKey;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+spec::Job serving(spec::Mode mode) {
+  spec::Job job = toy::draft({.dp = 8, .micro_batch = 512});
+  job.training.mode = mode;
+  job.strategy.dp = 8;
+  return job;
+}
+
+bool tells(const spec::Job& job, std::string_view key) {
+  for (const auto& [left, reason] : sim::left_out(job, {})) {
+    if (left == key) return true;
+  }
+  return false;
+}
+
+TEST(UsualValues, ANetworkWithoutAttentionHasOneKernelForIt) {
+  EXPECT_THAT(sim::usual_values(SearchKey::attention_kernel, layer_toy::draft(2, 1, 4)), SizeIs(1));
+}
+
+TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
+  for (const spec::Mode mode : {spec::Mode::prefill, spec::Mode::decode}) {
+    const spec::Job job = serving(mode);
+    EXPECT_THAT(sim::usual_values(SearchKey::recompute, job),
+                ElementsAre(static_cast<spec::SearchValue>(spec::Recompute::Kind::none)));
+    EXPECT_THAT(sim::usual_values(SearchKey::zero, job), ElementsAre(0));
+    EXPECT_FALSE(tells(job, "recompute"));
+    EXPECT_FALSE(tells(job, "zero"));
+  }
+  spec::Job training = serving(spec::Mode::train);
+  EXPECT_THAT(sim::usual_values(SearchKey::recompute, training), SizeIs(3));
+  EXPECT_THAT(sim::usual_values(SearchKey::zero, training), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(UsualValues, AServedBatchMayBeOneMicrobatch) {
+  // 8 x 512 = 4096 sequences: powers of two up to 1024 when they are served, up to 8 when they are trained on.
+  EXPECT_THAT(sim::usual_values(SearchKey::micro_batch, serving(spec::Mode::decode)),
+              ElementsAre(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024));
+  EXPECT_THAT(sim::usual_values(SearchKey::micro_batch, serving(spec::Mode::train)), ElementsAre(1, 2, 4, 8));
+}
+
+TEST(UsualValues, LargerMicrobatchesAreToldWhereABatchHasThem) {
+  spec::Job job = serving(spec::Mode::train);
+  EXPECT_TRUE(tells(job, "micro_batch"));
+  job.training.global_batch = 8;
+  EXPECT_FALSE(tells(job, "micro_batch"));
+}
+
+}  // namespace
