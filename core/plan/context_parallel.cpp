@@ -49,16 +49,39 @@ void ContextParallel::backward() {
   }
 }
 
+/// Tokens of each document on a rank of a ring, all documents being cut over all ranks; 0: the sequence is one.
+/// Transformer Engine asks for documents padded to a multiple of the chunks.
+std::int64_t ContextParallel::document_share() const {
+  if (piece_ == 0) return 0;
+  const std::int64_t chunks = c_.zigzag ? 2 : 1;
+  return (piece_ + chunks * c_.cp - 1) / (chunks * c_.cp) * chunks;
+}
+
+/// The ring's steps for one document, as many times as there are documents.
+std::vector<RingStep> ContextParallel::steps() const {
+  const std::int64_t share = document_share(), own = c_.sequence / c_.cp;
+  if (share == 0 || share >= own) return ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
+  std::vector<RingStep> out = ring_steps(c_.cp, share * c_.cp, c_.zigzag, mask_);
+  for (RingStep& step : out) {
+    step.queries = step.queries * own / share;
+    step.keys = step.keys * own / share;
+    step.pairs *= static_cast<double>(own) / static_cast<double>(share);
+  }
+  return out;
+}
+
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
-                                bool backward) {
+                                bool backward, std::int64_t document) {
   out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.attention_kv_heads, c_.head_dim, causal,
-                         window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0},
+                         window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0, document},
                backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 /// A rank's own block has the mask's shape; the others are rectangles, of which a window leaves so many keys a query.
 void ContextParallel::attention(const RingStep& step, bool own, bool backward) {
-  if (own && mask_.causal) return attention(step.queries, step.keys, true, mask_.window, backward);
+  if (own && mask_.causal) {
+    return attention(step.queries, step.keys, true, mask_.window, backward, document_share());
+  }
   const double mean = step.pairs / static_cast<double>(step.queries);
   const bool whole = mean >= static_cast<double>(step.keys);
   attention(step.queries, step.keys, false, whole ? 0 : static_cast<std::int64_t>(std::ceil(mean)), backward);
@@ -85,7 +108,7 @@ void ContextParallel::pass(std::int64_t elements, double read, double written, s
 }
 
 void ContextParallel::ring_forward() {
-  const std::vector<RingStep> steps = ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
+  const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
   const std::int64_t travelling = keys_and_values(c_);
@@ -112,7 +135,7 @@ void ContextParallel::ring_forward() {
 /// own. The gradients of a block of keys follow one step behind it: the first hop carries K and V alone, the last one
 /// gradients alone.
 void ContextParallel::ring_backward() {
-  const std::vector<RingStep> steps = ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
+  const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
   const std::int64_t travelling = keys_and_values(c_);
@@ -139,8 +162,16 @@ void ContextParallel::ring_backward() {
   out_.give(Category::workspace, held);
 }
 
-/// Of the rank whose chunks see most (see ring_steps()): each of its chunks against the keys up to its own end.
+/// Of the rank whose chunks see most (see ring_steps()): each of its chunks against the keys up to its own end. Documents
+/// begin and end anywhere in a chunk, so a query sees what one in a document does on average.
 void ContextParallel::chunks_of_gathered(bool backward) {
+  if (piece_ > 0 && piece_ < c_.sequence) {
+    const Stretch document{0, piece_};
+    const double mean = attended_pairs(document, document, mask_) / static_cast<double>(piece_);
+    const std::int64_t queries = c_.sequence / c_.cp;
+    const std::int64_t seen = std::min(c_.sequence, queries + piece_);
+    return attention(queries, seen, false, static_cast<std::int64_t>(std::ceil(mean)), backward);
+  }
   if (!mask_.causal) return attention(c_.sequence / c_.cp, c_.sequence, false, mask_.window, backward);
   for (const Stretch& chunk : stretches_of(c_.cp - 1, c_.cp, c_.sequence, c_.zigzag)) {
     const std::int64_t end = chunk.begin + chunk.length;

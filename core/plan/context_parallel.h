@@ -4,11 +4,14 @@
 //             by their log-sum-exp (Liu et al., arXiv 2310.01889). In the backward their gradients travel with them.
 // all_gather  K and V are gathered first, their gradients reduce-scattered (Llama 3, arXiv 2407.21783, section 3.3.2).
 // ulysses     all-to-alls trade tokens for heads and back (Jacobs et al., arXiv 2309.14509).
+// Packed documents: a ring cuts each of them over all ranks (Transformer Engine's thd layout), all_gather cuts the packed
+// sequence and masks. Leaves out: the padding of documents outside of attention.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
@@ -20,7 +23,7 @@ namespace plan {
 class ContextParallel {
  public:
   ContextParallel(const Context& c, SegmentBuilder& out, bool windowed)
-      : c_(c), out_(out), mask_{c.model.causal, windowed ? c.model.window : 0}, piece_(windowed ? c.chunk : 0) {}
+      : c_(c), out_(out), mask_{c.model.causal, windowed ? c.model.window : 0}, piece_(windowed ? c.chunk : c.document) {}
 
   void forward();
   void backward();
@@ -36,9 +39,12 @@ class ContextParallel {
   void ulysses_forward();
   void ulysses_backward();
 
-  void attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window, bool backward);
+  void attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window, bool backward,
+                 std::int64_t document = 0);
   void attention(const RingStep&, bool own, bool backward);
   void chunks_of_gathered(bool backward);
+  std::vector<RingStep> steps() const;
+  std::int64_t document_share() const;
   void whole_sequence(bool backward);
   void communicate(CollectiveKind, std::int64_t elements, std::string_view name);
   void hop(std::int64_t elements, int number, std::string_view name);
@@ -48,7 +54,7 @@ class ContextParallel {
   const Context& c_;
   SegmentBuilder& out_;
   Mask mask_;
-  std::int64_t piece_;  // tokens of a chunk that attends to itself alone; 0: the sequence
+  std::int64_t piece_;  // tokens of a chunk or a document, which attends to itself alone; 0: the sequence
 };
 
 /// Elements of the K and V of a rank's tokens, as attention sees them.

@@ -10,7 +10,7 @@
 namespace plan {
 
 void ContextParallel::ring_at_once_forward() {
-  const std::vector<RingStep> steps = ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
+  const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
   const std::int64_t travelling = keys_and_values(c_), gathered = travelling * c_.cp;
@@ -36,7 +36,7 @@ void ContextParallel::ring_at_once_forward() {
 }
 
 void ContextParallel::ring_at_once_backward() {
-  const std::vector<RingStep> steps = ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
+  const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
   const std::int64_t travelling = keys_and_values(c_), gathered = travelling * c_.cp;

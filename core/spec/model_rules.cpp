@@ -69,9 +69,9 @@ class Transformer : Rules {
   void packing() {
     if (!t_.packing) return;
     for (base::Fault& one : packing_faults(t_)) faults_.push_back(std::move(one));
-    if (s_.cp > 1) {
-      fault("training.packing", "packed documents cut over context-parallel ranks are not supported by this version",
-            "write cp: 1, or leave packing out");
+    if (s_.cp > 1 && s_.cp_kind == CpKind::ring && job_.framework.ring_gathers) {
+      fault("training.packing", "the ring of " + job_.framework.name + " knows no documents",
+            "write cp_kind: all_gather or ulysses, or leave packing out");
     }
   }
 };

@@ -46,9 +46,6 @@ std::vector<base::Fault> serving_faults(const Job& job) {
 std::vector<std::string> serving_warnings(const Job& job) {
   const Training& t = job.training;
   std::vector<std::string> out;
-  if (job.model.is_list() && t.sequence > 0) {
-    out.push_back("sequence has no effect on a model that is a list of operators");
-  }
   if (!t.serves()) {
     if (t.output_tokens > 1) out.push_back("output_tokens has no effect in training");
     if (t.kv_cache_dtype) out.push_back("kv_cache_dtype has no effect in training");

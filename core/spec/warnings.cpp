@@ -1,10 +1,43 @@
 // core/spec/warnings.cpp -- what is told about a Job though it is no fault (declared in job.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "core/spec/rules.h"
 
 namespace spec {
+namespace {
+
+/// Keys that were given where nothing reads them.
+std::vector<std::string> idle_keys(const Job& job) {
+  const Training& t = job.training;
+  const Strategy& s = job.strategy;
+  std::vector<std::string> out;
+  const auto idle = [&](bool given, const char* key, const std::string& where) {
+    if (given) out.push_back(std::string(key) + " has no effect " + where);
+  };
+  const std::string precision = "with precision " + std::string(name(t.precision));
+  idle(!t.fp8_recipe.empty() && t.precision != Dtype::fp8, "fp8_recipe", precision);
+  idle(t.wide_layers.first + t.wide_layers.last > 0 && bytes_of(t.precision) >= 2, "wide_layers", precision);
+  if (!job.model.moe) {
+    const char* where = "on a model without experts";
+    idle(s.moe_capacity_factor.has_value(), "moe_capacity_factor", where);
+    idle(s.moe_imbalance > 1, "moe_imbalance", where);
+    idle(!s.moe_routing.empty(), "moe_routing", where);
+    idle(s.moe_dispatcher != MoeDispatcher::alltoall, "moe_dispatcher", where);
+    idle(s.overlap.expert.value_or(false) && s.schedule != Schedule::dualpipe, "overlap.expert", where);
+    idle(s.overlap.shared_expert, "overlap.shared_expert", where);
+  }
+  if (job.model.is_list()) {
+    const char* where = "on a model that is a list of operators";
+    idle(t.sequence > 0, "sequence", where);
+    idle(t.packing.has_value(), "packing", where);
+    idle(t.drops(), "dropout", where);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::vector<std::string> warnings(const Job& job) {
   std::vector<std::string> out;
@@ -24,9 +57,7 @@ std::vector<std::string> warnings(const Job& job) {
     out.push_back("no calibration was fitted to " + node.gpu.name +
                   ": its kernels are priced as usual for its generation");
   }
-  if (!job.training.fp8_recipe.empty() && job.training.precision != Dtype::fp8) {
-    out.push_back("fp8_recipe has no effect with precision " + std::string(name(job.training.precision)));
-  }
+  for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;

@@ -69,6 +69,38 @@ TEST(ContextParallel, EveryKindComputesAsMuchOnEachRankAsTheWholeDividedByThem) 
   }
 }
 
+TEST(ContextParallel, PackedDocumentsComputeWhatTheyDoUncutDividedByTheRanks) {
+  // 4 documents of 32 tokens: a quarter of the whole sequence's pairs. 2 x 8 chunks of 2 tokens each.
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather, CpKind::ulysses}) {
+    for (const int cp : {2, 4, 8}) {
+      const spec::Job j = cut(cp, kind, [](spec::Job& b) { b.training.packing = spec::Packing{{}, 32, 0}; });
+      Core core(j);
+      const double whole = plan::forward_flops(j.model, j.training.sequence).attention / 4;
+      EXPECT_DOUBLE_EQ(attention_flops(core.forward) * cp, whole) << static_cast<int>(kind) << " cp " << cp;
+      EXPECT_DOUBLE_EQ(attention_flops(core.backward) * cp, 2.5 * whole) << static_cast<int>(kind) << " cp " << cp;
+    }
+  }
+}
+
+TEST(ContextParallel, ARingPadsADocumentToItsChunks) {
+  // 28 tokens on 4 ranks: 8 chunks of 4, so 32: each token sees 16 others' worth where it saw 14.
+  const auto packed = [](std::int64_t mean) {
+    return cut(4, CpKind::ring, [&](spec::Job& b) { b.training.packing = spec::Packing{{}, mean, 0}; });
+  };
+  Core padded(packed(28)), divides(packed(32));
+  EXPECT_DOUBLE_EQ(attention_flops(padded.forward), attention_flops(divides.forward));
+}
+
+TEST(ContextParallel, PackedDocumentsTravelAsAWholeSequenceDoes) {
+  for (const CpKind kind : {CpKind::ring, CpKind::all_gather}) {
+    Core packed(cut(4, kind, [](spec::Job& b) { b.training.packing = spec::Packing{{}, 32, 0}; }));
+    Core whole(cut(4, kind));
+    for (const CollectiveKind way : {CollectiveKind::shift, CollectiveKind::all_gather}) {
+      EXPECT_EQ(sent(packed.forward, way), sent(whole.forward, way));
+    }
+  }
+}
+
 TEST(ContextParallel, WithoutBalanceTheLastRankRules) {
   // n = s/cp: n^2/2 of its own and n^2 for each of the others, against s^2/2 in all: (2 cp - 1) / cp^2 of the whole.
   for (const CpKind kind : {CpKind::ring, CpKind::all_gather}) {

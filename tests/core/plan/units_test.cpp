@@ -48,19 +48,28 @@ TEST(Units, GatherForBothPassesOfEachMicrobatch) {
 }
 
 TEST(Units, SendHalfAsMuchAgainAsPlainDataParallelism) {
-  // One dtype and microbatch; an all-reduce counts twice its bytes. Of a pipeline's stages each block is gathered
-  // twice and scattered once, the root gathered once: 3 P - root against 2 P.
-  const spec::Job j = job(2, 1, {}, 2);
-  spec::Job plain = j;
-  plain.strategy.zero = 0;
-  const plan::Context c(j);
-  const plan::Plan p = plan::build(j), ddp = plan::build(plain);
-  for (int stage = 0; stage < 2; ++stage) {
-    const std::int64_t root = stage == 0 ? plan::embedding_parameters(c) : plan::head_parameters(c);
-    const std::int64_t sharded =
-        gathered(p, p.roles[stage]) + walk::collective_bytes(p, p.roles[stage], "gradient reduce-scatter");
-    const std::int64_t all = walk::collective_bytes(ddp, ddp.roles[stage], "gradient all-reduce");
-    EXPECT_EQ(2 * (sharded + 2 * root), 3 * 2 * all) << stage;
+  // One dtype and microbatch; an all-reduce counts twice its bytes. A block is gathered twice and scattered once; what
+  // stays, the root and without a pipeline the last block, is gathered once: 3 P - stays against 2 P.
+  walk::Dice dice(5);
+  for (int n = 0; n < 60; ++n) {
+    const int pp = dice.of({1, 2, 4}), dp = dice.of({2, 4, 8});
+    spec::Job j = job(dp, 1, {}, pp);
+    j.model.layers = pp * (1 + dice.below(3));
+    j.model.kv_heads = dice.of({1, 4, 8});
+    j.model.gated_mlp = dice.coin();
+    spec::Job plain = j;
+    plain.strategy.zero = 0;
+    const plan::Context c(j);
+    const plan::Plan p = plan::build(j), ddp = plan::build(plain);
+    for (int stage = 0; stage < pp; ++stage) {
+      std::int64_t stays = pp == 1 ? plan::layer_parameters(c, 0).total() : 0;
+      if (stage == 0) stays += plan::embedding_parameters(c);
+      if (stage + 1 == pp) stays += plan::head_parameters(c);
+      const std::int64_t sharded =
+          gathered(p, p.roles[stage]) + walk::collective_bytes(p, p.roles[stage], "gradient reduce-scatter");
+      const std::int64_t all = walk::collective_bytes(ddp, ddp.roles[stage], "gradient all-reduce");
+      EXPECT_EQ(2 * (sharded + 2 * stays), 3 * 2 * all) << walk::told(j) << stage;
+    }
   }
 }
 

@@ -367,5 +367,26 @@ TEST(Warnings, TellWhatIsOddAndNoFault) {
   EXPECT_EQ(warnings(job).size(), 3u);
 }
 
+TEST(Warnings, TellOfKeysThatNothingReads) {
+  const auto told = [](auto change) {
+    Job job = small_job();
+    job.cluster.node.calibration.name = "chip";
+    change(job);
+    return warnings(job);
+  };
+  const auto experts = [](Job& j) { j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64}; };
+  EXPECT_EQ(told([](Job& j) { j.strategy.moe_dispatcher = MoeDispatcher::deepep; }),
+            std::vector<std::string>{"moe_dispatcher has no effect on a model without experts"});
+  EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_dispatcher = MoeDispatcher::deepep; }).size(), 0u);
+  EXPECT_EQ(told([](Job& j) { j.training.wide_layers = {1, 1}; }),
+            std::vector<std::string>{"wide_layers has no effect with precision bf16"});
+  EXPECT_EQ(told([](Job& j) {
+              j.model.kind = "layers";
+              j.training.sequence = 0;
+              j.training.packing = Packing{{}, 512, 0};
+            }),
+            std::vector<std::string>{"packing has no effect on a model that is a list of operators"});
+}
+
 }  // namespace
 }  // namespace spec
