@@ -46,8 +46,8 @@ std::string strategy_words(const Choices& c) {
   for (const char* key : {"shard", "ep", "etp", "offload"}) {
     if (const std::string value = value_of(c, key); !value.empty()) out += ", " + std::string(key) + " " + value;
   }
-  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + value_of(c, "recompute") + ", " +
-         value_of(c, "attention_kernel");
+  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + value_of(c, "recompute");
+  if (const std::string kernel = value_of(c, "attention_kernel"); !kernel.empty()) out += ", " + kernel;
   const std::string overlap = value_of(c, "overlap.tp");
   return overlap.empty() || overlap == "none" ? out : out + ", overlap.tp " + overlap;
 }

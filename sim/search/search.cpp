@@ -232,7 +232,8 @@ result::Choices Searcher::choices_of(const SearchPoint& point) const {
                       (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
                       ((key == SearchKey::ep || key == SearchKey::etp) && !base_.model.moe) ||
                       (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0) ||
-                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers);
+                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers) ||
+                      (key == SearchKey::attention_kernel && base_.model.is_list());
     if (moot) continue;
     const bool listed = key == SearchKey::stage_layers;
     out.emplace_back(spec::name(key), listed ? stage_layers_of(point) : spec::value_text(key, point[key]));

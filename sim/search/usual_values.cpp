@@ -20,8 +20,12 @@ Values codes(E... values) {
   return {static_cast<SearchValue>(values)...};
 }
 
-/// Training keeps activations of every sequence; serving is the faster the more share a pass over the weights.
-std::int64_t most_micro_batch(const spec::Job& job) { return job.training.serves() ? 1024 : 8; }
+/// Training keeps activations of every sequence; serving is the faster the more share a pass over the weights; samples
+/// of other networks are small.
+std::int64_t most_micro_batch(const spec::Job& job) {
+  if (job.model.is_list()) return std::max<std::int64_t>(8, job.training.global_batch);
+  return job.training.serves() ? 1024 : 8;
+}
 
 Values divisors(std::int64_t number, std::int64_t most) {
   Values out;

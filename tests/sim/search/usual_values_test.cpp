@@ -52,6 +52,11 @@ TEST(UsualValues, AServedBatchMayBeOneMicrobatch) {
   EXPECT_THAT(sim::usual_values(SearchKey::micro_batch, serving(spec::Mode::train)), ElementsAre(1, 2, 4, 8));
 }
 
+TEST(UsualValues, ABatchOfSamplesMayBeOneMicrobatch) {
+  // 2 x 1 x 16 = 32 samples.
+  EXPECT_THAT(sim::usual_values(SearchKey::micro_batch, layer_toy::draft(2, 1, 16)), ElementsAre(1, 2, 4, 8, 16, 32));
+}
+
 TEST(UsualValues, LargerMicrobatchesAreToldWhereABatchHasThem) {
   spec::Job job = serving(spec::Mode::train);
   EXPECT_TRUE(tells(job, "micro_batch"));
