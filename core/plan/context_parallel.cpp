@@ -162,8 +162,8 @@ void ContextParallel::ring_backward() {
   out_.give(Category::workspace, held);
 }
 
-/// Of the rank whose chunks see most (see ring_steps()): each of its chunks against the keys up to its own end. Documents
-/// begin and end anywhere in a chunk, so a query sees what one in a document does on average.
+/// Of the rank whose chunks see most (see ring_steps()): each of its chunks against the keys up to its own end.
+/// Documents begin and end anywhere in a chunk, so a query sees what one in a document does on average.
 void ContextParallel::chunks_of_gathered(bool backward) {
   if (piece_ > 0 && piece_ < c_.sequence) {
     const Stretch document{0, piece_};

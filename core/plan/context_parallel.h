@@ -4,9 +4,9 @@
 //             by their log-sum-exp (Liu et al., arXiv 2310.01889). In the backward their gradients travel with them.
 // all_gather  K and V are gathered first, their gradients reduce-scattered (Llama 3, arXiv 2407.21783, section 3.3.2).
 // ulysses     all-to-alls trade tokens for heads and back (Jacobs et al., arXiv 2309.14509).
-// Packed documents: a ring cuts each of them over all ranks (Transformer Engine's thd layout), all_gather cuts the packed
-// sequence and masks. Leaves out: the padding of documents outside of attention.
-// SPDX-License-Identifier: Apache-2.0
+// Packed documents: a ring cuts each of them over all ranks (Transformer Engine's thd layout), all_gather cuts the
+// packed sequence and masks. Leaves out: the padding of documents outside of attention. SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,10 @@ namespace plan {
 class ContextParallel {
  public:
   ContextParallel(const Context& c, SegmentBuilder& out, bool windowed)
-      : c_(c), out_(out), mask_{c.model.causal, windowed ? c.model.window : 0}, piece_(windowed ? c.chunk : c.document) {}
+      : c_(c),
+        out_(out),
+        mask_{c.model.causal, windowed ? c.model.window : 0},
+        piece_(windowed ? c.chunk : c.document) {}
 
   void forward();
   void backward();

@@ -1,8 +1,10 @@
-// core/plan/unit_cut.h -- how the parameters of a chunk fall into units under zero 3. SPDX-License-Identifier: Apache-2.0
+// core/plan/unit_cut.h -- how the parameters of a chunk fall into units under zero 3. SPDX-License-Identifier:
+// Apache-2.0
 //
 // A unit of a transformer is a block, or a group of them; embedding, head and final norm of a chunk are the root unit.
 // In a list of operators a block is a module: neighbours whose names differ behind the last dot alone (layer1.0.conv1,
-// layer1.0.bn1), as users of fully_shard wrap a network's residual blocks; operators without a dot are of the root unit.
+// layer1.0.bn1), as users of fully_shard wrap a network's residual blocks; operators without a dot are of the root
+// unit.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,9 @@ class UnitCut {
   UnitCut(const Context& c, const Chunk& chunk);
   int count() const { return static_cast<int>(units_.size()); }
   int of(int layer_of_chunk) const;  // -1: the root unit
-  std::int16_t first_layer(int unit) const { return static_cast<std::int16_t>(chunk_.first_layer + units_[unit].first); }
+  std::int16_t first_layer(int unit) const {
+    return static_cast<std::int16_t>(chunk_.first_layer + units_[unit].first);
+  }
   bool opens(int layer_of_chunk) const;
   bool closes(int layer_of_chunk) const;
   Held held(int unit) const;  // parameters of one rank when gathered

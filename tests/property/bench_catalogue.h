@@ -29,12 +29,12 @@ inline void add_models(const config::testing::SmallCatalogue& c) {
   model("windowed", "kv_heads: 2, ffn: 1024, window: 64, window_every: 2, parallel_block: true, norms_in_parallel: 1");
   model("encoder",
         "kv_heads: 8, ffn: 1024, causal: false, position: learned, max_positions: 512, embedding_norm: true");
-  c.add(
-      "workloads/models/convolutions.yaml",
-      "{name: convolutions, kind: layers, input: {channels: 3, size: 32}, operators: [{name: stem.conv, type: "
-      "convolution, in: 3, out: 16, kernel: 3, padding: 1, size: 32},\n"
-      " {name: stem.norm, type: batchnorm, channels: 16, size: 32, relu: true}, {name: fc, type: dense, in: 16384, out: 10, "
-      "bias: true}]}\n");
+  c.add("workloads/models/convolutions.yaml",
+        "{name: convolutions, kind: layers, input: {channels: 3, size: 32}, operators: [{name: stem.conv, type: "
+        "convolution, in: 3, out: 16, kernel: 3, padding: 1, size: 32},\n"
+        " {name: stem.norm, type: batchnorm, channels: 16, size: 32, relu: true}, {name: fc, type: dense, in: 16384, "
+        "out: 10, "
+        "bias: true}]}\n");
 }
 
 inline void add_nodes(const config::testing::SmallCatalogue& c) {

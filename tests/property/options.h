@@ -118,10 +118,10 @@ inline void add_pipeline(List& list) {
 }
 
 inline void add_kernels(List& list) {
-  list.key("s:recompute", {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
-                           "{kind: selective, modules: [layernorm, mlp]}",
-                           "{kind: selective, modules: [core_attn, moe_act]}", "{kind: selective, modules: [moe]}",
-                           "{kind: selective, modules: [mla_up_proj, shared_experts]}"});
+  list.key("s:recompute",
+           {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
+            "{kind: selective, modules: [layernorm, mlp]}", "{kind: selective, modules: [core_attn, moe_act]}",
+            "{kind: selective, modules: [moe]}", "{kind: selective, modules: [mla_up_proj, shared_experts]}"});
   list.key("s:attention_kernel", {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});

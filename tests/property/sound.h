@@ -88,8 +88,8 @@ inline std::string complaints(const result::Prediction& p) {
   return c.text();
 }
 
-/// What the job says besides: the peak is the fullest stage's where all GPUs have as much memory, and nothing is exposed
-/// along an axis of one rank.
+/// What the job says besides: the peak is the fullest stage's where all GPUs have as much memory, and nothing is
+/// exposed along an axis of one rank.
 inline std::string complaints(const spec::Job& job, const result::Prediction& p) {
   const spec::Strategy& s = job.strategy;
   const bool replicas = s.dp.value_or(1) * s.cp > 1 || s.tp > s.etp ||  // of dense parameters, or of experts

@@ -55,7 +55,8 @@ TEST(LayerListPlan, ReducesEveryDenseGradientOnce) {
 /// A convolution of 216 weights, two modules of a convolution and a norm (576 + 16), a dense layer of 20,490: 21,890.
 spec::Job modules(int dp, std::int64_t microbatches, int zero) {
   spec::Job job = layer_toy::draft(dp, microbatches, 2);
-  const Layer conv{.name = "a.conv", .type = Type::convolution, .in = 8, .out = 8, .size = 16, .kernel = 3, .padding = 1};
+  const Layer conv{
+      .name = "a.conv", .type = Type::convolution, .in = 8, .out = 8, .size = 16, .kernel = 3, .padding = 1};
   const Layer norm{.name = "a.norm", .type = Type::batchnorm, .in = 8, .out = 8, .size = 16};
   std::vector<Layer>& list = job.model.list;
   list = {list.front(), conv, norm, conv, norm, list.back()};

@@ -378,7 +378,9 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
   EXPECT_EQ(told([](Job& j) { j.strategy.moe_dispatcher = MoeDispatcher::deepep; }),
             std::vector<std::string>{"moe_dispatcher has no effect on a model without experts"});
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_dispatcher = MoeDispatcher::deepep; }).size(), 0u);
-  EXPECT_EQ(told([](Job& j) { j.training.wide_layers = {1, 1}; }),
+  EXPECT_EQ(told([](Job& j) {
+              j.training.wide_layers = {1, 1};
+            }),
             std::vector<std::string>{"wide_layers has no effect with precision bf16"});
   EXPECT_EQ(told([](Job& j) {
               j.model.kind = "layers";

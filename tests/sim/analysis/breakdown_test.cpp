@@ -54,7 +54,8 @@ void expect_shares(const trace::Trace& trace, std::initializer_list<std::pair<Sh
 constexpr int kOnTp = static_cast<int>(Stream::tp), kOnReceive = static_cast<int>(Stream::recv_prev), kOnHost = -2;
 
 TEST(Breakdown, NoGroupOfAStagesRanksIsExposedAsTheExchangeBetweenStages) {
-  for (const std::string_view axis : plan::kAxisNames) EXPECT_NE(sim::share_of_channel(axis), Share::exposed_pp) << axis;
+  for (const std::string_view axis : plan::kAxisNames)
+    EXPECT_NE(sim::share_of_channel(axis), Share::exposed_pp) << axis;
   for (const char* states : {"shard", "replicate", "expert dp", "expert shard", "expert replicate"}) {
     EXPECT_EQ(sim::share_of_channel(states), Share::exposed_dp) << states;
   }
