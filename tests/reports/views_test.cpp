@@ -158,6 +158,24 @@ TEST(Views, OfASearchShowWhatTakesClearlyLessMemoryAndTheLast) {
   }
   EXPECT_EQ(text.find("95.0 GB"), std::string::npos) << text;
 }
+TEST(Views, OfASearchThatWasInterruptedDoNotSayThatNothingFits) {
+  result::Search s = search();
+  s.results.clear();
+  EXPECT_NE(reports::text(s).find("Nothing fits."), std::string::npos);
+  s.complete = false;
+  const std::string text = reports::text(s);
+  EXPECT_EQ(text.find("Nothing fits"), std::string::npos) << text;
+  EXPECT_NE(text.find("Nothing that fits was found so far."), std::string::npos) << text;
+  EXPECT_NE(text.find("Interrupted: the rest was not looked at."), std::string::npos) << text;
+}
+TEST(Views, OfASearchLeaveOutAKernelThatAStrategyDoesNotTell) {
+  result::Search s = search();
+  for (result::SearchRow& row : s.results)
+    std::erase_if(row.strategy, [](auto& c) { return c.first == "attention_kernel"; });
+  s.pareto.clear();
+  EXPECT_EQ(reports::text(s).find("flash3"), std::string::npos);
+  EXPECT_NE(reports::text(s).find("recompute none\n"), std::string::npos) << reports::text(s);
+}
 TEST(Views, OfScaling) {
   expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
 }
