@@ -5,6 +5,29 @@
 #include <array>
 
 namespace config::launch {
+namespace {
+
+/// The words of a command, an option together with its value. Blanks between double quotes end no word.
+std::vector<std::string> pieces(std::string_view command) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '"') quoted = !quoted;
+    if (c == ' ' && !quoted) {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) {
+    if (!out[i].starts_with('-') || out[i + 1].starts_with('-')) continue;
+    out[i] += ' ' + out[i + 1];
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::span<const Framework* const> frameworks() {
   static constexpr std::array kAll{&kMegatron, &kMegatronBridge, &kTorchtitan, &kDeepspeed, &kAccelerate, &kNemo};
@@ -25,10 +48,24 @@ std::string torchrun(const spec::Job& job) {
          "node}:29500\"";
 }
 
+std::string folded(std::string_view command, std::string_view indent) {
+  constexpr std::size_t kWidth = 58;  // with " \\" behind it: a narrow terminal shows the script as it is
+  std::string out, line;
+  for (const std::string& piece : pieces(command)) {
+    if (!line.empty() && line.size() + 1 + piece.size() > kWidth) {
+      out += line + " \\\n";
+      line = std::string(indent) + piece;
+    } else {
+      line += (line.empty() ? "" : " ") + piece;
+    }
+  }
+  return out + line;
+}
+
 std::string heading(const Export& e, std::string_view comment) {
   const std::string mark(comment);
-  return mark + e.job.model.name + " on " + spec::nodes_text(e.job.cluster) + ", " +
-         std::to_string(e.job.cluster.gpus()) + " GPUs, for " + e.table.title + "; written by forerun export.\n";
+  return mark + "Written by forerun export for " + e.table.title + ":\n" + mark + e.job.model.name + " on " +
+         spec::nodes_text(e.job.cluster) + ", " + std::to_string(e.job.cluster.gpus()) + " GPUs.\n";
 }
 
 }  // namespace config::launch

@@ -35,7 +35,10 @@ const Framework* framework_named(std::string_view name);
 /// The command that starts one process a GPU of the job's cluster: "torchrun --nnodes 8 ..." and the program behind it.
 /// On several nodes $HEAD_NODE names the first.
 std::string torchrun(const spec::Job&);
-/// First lines of a file: what it is, of which Job, by which table.
+/// The command over several lines of a script, 60 columns each where its words allow; those after the first begin with
+/// `indent`. The text of a file does not depend on the terminal that shows it.
+std::string folded(std::string_view command, std::string_view indent = "  ");
+/// First lines of a file: what it is, by which table, of which Job.
 std::string heading(const Export&, std::string_view comment);
 
 struct Launch {

@@ -89,11 +89,11 @@ std::vector<File> files(Export& e) {
   e.notes.emplace_back(
       "add what is yours behind train.sh: --data-path, --tokenizer-type, --train-iters, --lr, --rotary-base, --save");
   std::string text = "#!/usr/bin/env bash\n" + heading(e, "# ") +
-                     "# Run it in Megatron-LM's folder on every node; what you add behind it goes to "
-                     "pretrain_gpt.py.\nset -euo pipefail\n" +
+                     "# Run it in Megatron-LM's folder on every node;\n"
+                     "# what you add behind it goes to pretrain_gpt.py.\nset -euo pipefail\n" +
                      (one_queue(e) ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n" : "") + "args=(\n";
   for (const std::string& flag : flags_of(e.options)) text += "  " + flag + '\n';
-  return {{"train.sh", text + ")\n" + torchrun(e.job) + " pretrain_gpt.py \"${args[@]}\" \"$@\"\n"}};
+  return {{"train.sh", text + ")\n" + folded(torchrun(e.job) + " pretrain_gpt.py \"${args[@]}\" \"$@\"") + '\n'}};
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ std::vector<File> script(Export& e, const std::string& name, const std::string& 
                          const std::vector<std::string>& fields) {
   std::string text = "#!/usr/bin/env bash\n" + heading(e, "# ") + "set -euo pipefail\noverrides=(\n";
   for (const std::string& field : fields) text += "  " + field + '\n';
-  return {{name, text + ")\n" + command + " \"${overrides[@]}\" \"$@\"\n"}};
+  return {{name, text + ")\n" + folded(command + " \"${overrides[@]}\" \"$@\"") + '\n'}};
 }
 
 std::vector<File> bridge_files(Export& e) {

@@ -109,8 +109,9 @@ std::string toml_text(const Value& value) {
 std::vector<File> files(Export& e) {
   e.notes.emplace_back(
       "add what is yours: [training] dataset and steps, [optimizer] lr, [model] hf_assets_path, [checkpoint]");
-  std::string text =
-      heading(e, "# ") + "# " + torchrun(e.job) + " -m torchtitan.train --job.config_file torchtitan.toml\n";
+  std::string text = heading(e, "# ") +
+                     folded("# " + torchrun(e.job) + " -m torchtitan.train --job.config_file torchtitan.toml", "#   ") +
+                     '\n';
   std::vector<std::string> sections;
   for (const Setting& option : e.options.all()) {
     const std::string section = option.name.substr(0, option.name.rfind('.'));
