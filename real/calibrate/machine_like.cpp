@@ -51,9 +51,10 @@ std::string why_not(const spec::Gpu& gpu, const Machine& machine) {
 }
 
 std::vector<std::string> nodes_like(const Machine& machine, const config::Catalogue& catalogue) {
+  using Kind = config::Catalogue::Kind;
   std::vector<std::string> out;
   std::set<std::string> gpus;
-  for (const std::string& name : catalogue.names(config::Catalogue::Kind::node)) {
+  for (const std::string& name : catalogue.names(Kind::node)) {
     config::Faults faults;
     const spec::Node node = catalogue.node(named(name), "node", faults);
     if (!faults.empty() || !why_not(node.gpu, machine).empty()) continue;
@@ -61,6 +62,10 @@ std::vector<std::string> nodes_like(const Machine& machine, const config::Catalo
     gpus.insert(node.gpu.name);
   }
   if (gpus.size() > 1) out.clear();
+  // Clouds' machines are told as others with a network of their own; the card says nothing of that.
+  std::stable_partition(out.begin(), out.end(), [&](const std::string& name) {
+    return !catalogue.entry(Kind::node, catalogue.path(Kind::node, name)).find("base");
+  });
   return out;
 }
 

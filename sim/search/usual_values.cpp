@@ -43,7 +43,6 @@ std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.d
 Values kernels(const spec::Job& job) {
   if (job.model.is_list()) return codes(spec::best_attention(job));  // its layers have no attention
   Values out;
-  if (job.model.is_list()) return {static_cast<SearchValue>(spec::best_attention(job))};
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
     if (spec::attention_runs(kernel, job)) out.push_back(static_cast<SearchValue>(kernel));

@@ -1,13 +1,18 @@
 """What a reader of the HTML reports sees and does, in headless Chromium. Usage: browser_test.py FORERUN [unittest's options]
 
+Exit code 3: a test has failed for sure (judge.py), or forerun did not write a page; 5: the browser here does not do what any page needs, or
+has ended: no verdict.
+
 SPDX-License-Identifier: Apache-2.0
 """
 import sys
 import tempfile
 import unittest
 
-from pages import HOSTILE_FILE, HOSTILE_MODEL, Pages
-from webdriver import Browser
+from control import why_no_verdict
+from judge import FAILED, NOT_JUDGED, judge
+from pages import HOSTILE_FILE, HOSTILE_MODEL, NoPage, Pages
+from webdriver import Browser, BrowserGone
 
 CANVAS = ".timeline canvas"
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
@@ -18,9 +23,13 @@ SPANS = "return page.timelines[0].data.tracks.reduce((sum, track) => sum + track
 class PageTest(unittest.TestCase):
     """One browser and one set of pages for all."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.browser, cls.pages = shared["browser"], shared["pages"]
+    @property
+    def browser(self):
+        return shared["browser"].now
+
+    @property
+    def pages(self):
+        return shared["pages"]
 
     def open(self, path):
         self.browser.complaints()
@@ -271,11 +280,53 @@ class Tables(PageTest):
             self.assertIn("selective", row)
 
 
+class OneBrowser:
+    """The browser in use, and in its place a fresh one."""
+
+    def __init__(self):
+        self.now = None
+
+    def fresh(self):
+        self.end()
+        self.now = Browser().__enter__()
+
+    def end(self):
+        if self.now:
+            self.now.__exit__()
+        self.now = None
+
+
+class Runner:
+    """In place of unittest's own."""
+
+    def run(self, suite):
+        return judge(suite, shared["browser"].fresh)
+
+
+def verdict(folder, browser):
+    browser.fresh()
+    why = why_no_verdict(browser.now, folder)
+    if why:
+        print(f"no verdict on any page: {why}", file=sys.stderr)
+        return NOT_JUDGED
+    return unittest.main(testRunner=Runner(), exit=False).result.code()
+
+
 shared = {}
 
 if __name__ == "__main__":
     forerun = sys.argv.pop(1)
-    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        shared.update(pages=Pages(forerun, folder), browser=browser)
-        ended = unittest.main(verbosity=1, exit=False)
-    sys.exit(not ended.result.wasSuccessful())
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            shared.update(pages=Pages(forerun, folder), browser=OneBrowser())
+        except NoPage as error:
+            print(error, file=sys.stderr)
+            sys.exit(FAILED)
+        try:
+            code = verdict(folder, shared["browser"])
+        except BrowserGone as gone:
+            print(f"no browser: {gone}", file=sys.stderr)
+            code = NOT_JUDGED
+        finally:
+            shared["browser"].end()
+    sys.exit(code)

@@ -8,11 +8,9 @@ import traceback
 import unittest
 from dataclasses import dataclass, field
 
-PASSED, FAILED, NOT_JUDGED = 0, 1, 5  # exit codes
+from webdriver import BrowserGone
 
-
-class BrowserGone(Exception):
-    """No verdict on a page: the browser did not start, or has crashed."""
+PASSED, FAILED, NOT_JUDGED = 0, 3, 5  # exit codes; 1 is Python's own where a program ends by an exception
 
 
 class Attempt(unittest.TestResult):
@@ -62,15 +60,13 @@ def tests_of(suite):
             yield entry
 
 
-def judge(suite, fresh_browser, first_only=False, out=sys.stderr):
+def judge(suite, fresh_browser, out=sys.stderr):
     """`fresh_browser()` ends the browser in use and starts another one; it may throw BrowserGone."""
     verdict = Verdict()
     for test in list(tests_of(suite)):
         kept = verdict_of(test, fresh_browser, out)
         getattr(verdict, kept).append(test.id())
         print(f"{kept:8}{test.id()}", file=out, flush=True)
-        if kept == "failed" and first_only:
-            break
     return verdict
 
 

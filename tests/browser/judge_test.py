@@ -5,7 +5,7 @@ import unittest
 from judge import FAILED, NOT_JUDGED, PASSED, BrowserGone, judge
 
 
-def verdict(*outcomes, fresh=lambda: None, first_only=False):
+def verdict(*outcomes, fresh=lambda: None):
     """Of tests that end so, each a list of what its tries throw (None: they pass)."""
     suite = unittest.TestSuite()
     for tries in outcomes:
@@ -16,7 +16,7 @@ def verdict(*outcomes, fresh=lambda: None, first_only=False):
             if error:
                 raise error
         suite.addTest(unittest.FunctionTestCase(once))
-    return judge(suite, fresh, first_only, io.StringIO())
+    return judge(suite, fresh, io.StringIO())
 
 
 WRONG, GONE = AssertionError("wrong"), BrowserGone("crashed")
@@ -53,9 +53,6 @@ class Judge(unittest.TestCase):
         started = []
         verdict([None], [WRONG, None], fresh=lambda: started.append(1))
         self.assertEqual(len(started), 1)
-
-    def test_the_first_failure_ends_a_run_that_wants_no_more(self):
-        self.assertEqual(len(verdict([WRONG, WRONG], [None], first_only=True).passed), 0)
 
     def test_of_a_test_in_parts_one_part_fails_it(self):
         class Parts(unittest.TestCase):

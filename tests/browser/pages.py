@@ -53,6 +53,10 @@ strategy: {tp: 2, sp: true, pp: 2}
 """
 
 
+class NoPage(Exception):
+    pass
+
+
 class Pages:
     def __init__(self, forerun, folder):
         self.forerun, self.folder = forerun, pathlib.Path(folder)
@@ -77,5 +81,5 @@ class Pages:
         path = self.folder / f"{name}.html"
         ended = subprocess.run([self.forerun, *arguments, "--html", path], capture_output=True, text=True)
         if ended.returncode not in (0, 1):
-            raise SystemExit(f"forerun {' '.join(arguments)} ended with {ended.returncode}:\n{ended.stderr}")
+            raise NoPage(f"forerun {' '.join(arguments)} ended with {ended.returncode}:\n{ended.stderr}")
         return path

@@ -19,7 +19,14 @@ OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--n
 
 
 class BrowserError(Exception):
-    pass
+    """The page is not as it should be, or does not get there."""
+
+
+class BrowserGone(Exception):
+    """No verdict on a page: the browser did not start, or has crashed."""
+
+
+GONE = ("session not created", "invalid session id", "tab crashed", "disconnected", "not reachable", "unable to discover")
 
 
 def free_port():
@@ -37,11 +44,17 @@ class Browser:
     def __enter__(self):
         self.profile = tempfile.mkdtemp(prefix="forerun-browser-")
         port = free_port()
-        self.driver = subprocess.Popen([shutil.which("chromedriver") or "chromedriver", f"--port={port}"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.driver = subprocess.Popen([shutil.which("chromedriver") or "chromedriver", f"--port={port}"],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except OSError as error:
+            raise BrowserGone(f"chromedriver does not start: {error}") from error
         self.root = f"http://127.0.0.1:{port}"
         try:
-            self.wait(self.ready, "chromedriver")
+            try:
+                self.wait(self.ready, "chromedriver")
+            except BrowserError as error:
+                raise BrowserGone(str(error)) from error
             options = [*OPTIONS, f"--user-data-dir={self.profile}", f"--window-size={self.size[0]},{self.size[1]}"]
             wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": options}}
             session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
@@ -56,7 +69,7 @@ class Browser:
         try:
             if "/session/" in self.root:
                 self.call("DELETE", "")
-        except (BrowserError, OSError):
+        except (BrowserError, BrowserGone):
             pass
         self.driver.terminate()
         try:
@@ -69,7 +82,7 @@ class Browser:
     def ready(self):
         try:
             return self.call("GET", "/status")["ready"]
-        except OSError:
+        except BrowserGone:
             return False
 
     def call(self, method, path, body=None):
@@ -79,7 +92,12 @@ class Browser:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
-            raise BrowserError(f"{method} {path}: {json.load(error)['value']['message']}") from error
+            told = json.load(error)["value"]
+            message = f"{method} {path}: {told['error']}: {told['message']}"
+            kind = BrowserGone if any(sign in message for sign in GONE) else BrowserError
+            raise kind(message) from error
+        except OSError as error:
+            raise BrowserGone(f"{method} {path}: chromedriver does not answer: {error}") from error
 
     def wait(self, condition, what):
         """Until the condition holds; what it then returned."""
