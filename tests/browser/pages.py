@@ -80,6 +80,6 @@ class Pages:
     def page(self, name, *arguments):
         path = self.folder / f"{name}.html"
         ended = subprocess.run([self.forerun, *arguments, "--html", path], capture_output=True, text=True)
-        if ended.returncode not in (0, 1):
+        if ended.returncode not in (0, 1) or not path.exists():
             raise NoPage(f"forerun {' '.join(arguments)} ended with {ended.returncode}:\n{ended.stderr}")
         return path

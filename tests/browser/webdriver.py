@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key that the protocol gives an element's number
-PATIENCE = 120  # seconds: a loaded machine is slow, a broken page never gets there
+PATIENCE = 60  # seconds: a loaded machine is slow, a broken page never gets there
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
            "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--disable-dev-shm-usage"]
 
