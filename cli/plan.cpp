@@ -131,7 +131,7 @@ std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search
     options.threads = threads;
     options.stop = stop;
     options.progress = [&](std::size_t done, std::size_t all) {
-      bar.show(1000 * searched + 1000 * done / all, 1000 * clusters);
+      bar.show(100 * (searched * all + done) / (all * clusters), 100);
     };
     result::Search found = sim::search(job, space, options);
     ++searched;
@@ -145,7 +145,7 @@ int run(const Arguments& args) {
   sim::PurchaseOptions options;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
   const spec::Purchase purchase = purchase_of(args);
-  ProgressBar bar("thousandths of the searches");
+  ProgressBar bar("percent of the searches");
   const Interruption interruption;
   options.stop = interruption.asked();
   options.search = searcher(purchase, options.threads, bar, options.stop);

@@ -83,8 +83,11 @@ std::string front_text(const Search& s, const Style& style) {
         paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
                   strategy_words(t.strategy), style.columns);
   }
-  if (between > 0)
-    out += fmt::format("      and {} between these, a little smaller than the one above (--json -)\n", between);
+  if (between > 0) {
+    out += paragraph(
+        "      ", fmt::format("and {} between these, a little smaller than the one above (--json -)", between),
+        style.columns);
+  }
   return out;
 }
 
