@@ -44,7 +44,7 @@ std::string torchrun(const spec::Job& job) {
   const std::string gpus = std::to_string(job.cluster.node.gpus), nodes = std::to_string(job.cluster.nodes);
   if (job.cluster.nodes == 1) return "torchrun --standalone --nproc-per-node " + gpus;
   return "torchrun --nnodes " + nodes + " --nproc-per-node " + gpus +
-         " --rdzv-backend c10d --rdzv-id \"${SLURM_JOB_ID:-forerun}\" --rdzv-endpoint \"${HEAD_NODE:?names the first "
+         " --rdzv-backend c10d --rdzv-id \"${SLURM_JOB_ID:-forerun}\" --rdzv-endpoint \"${HEAD_NODE:?is the first "
          "node}:29500\"";
 }
 

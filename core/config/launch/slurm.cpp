@@ -27,11 +27,11 @@ File batch_script(const Export& e, const Framework& framework, const std::string
               " lies beside it.\n"
               "#SBATCH --job-name=" +
               e.job.model.name + "\n#SBATCH --nodes=" + nodes +
-              "\n#SBATCH --ntasks-per-node=1  # it starts a process for each GPU\n"
+              "\n#SBATCH --ntasks-per-node=1  # it starts one for each GPU\n"
               "#SBATCH --gpus-per-node=" +
               gpus +
               "\n#SBATCH --exclusive\n#SBATCH --time=01:00:00\nset -euo pipefail\n"
-              "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | \n  head -n 1)\nexport HEAD_NODE\n" +
+              "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" |\n  head -n 1)\nexport HEAD_NODE\n" +
               folded("srun bash -c '" + command(e, framework, file) + "' _ \"$@\"") + '\n'};
 }
 
