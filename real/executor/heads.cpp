@@ -18,18 +18,21 @@ void for_each_part(const Task& task, const Heads& heads, Body body) {
   body(heads.v, c.q_width + c.kv_width, c.kv_width);
 }
 
+/// Of packed rows, as a tensor of their own.
+Tensor columns_of(Task& task, const Tensor& packed, std::int64_t first, std::int64_t width) {
+  const std::int64_t rows = packed.count / task.c.qkv_width;
+  const Tensor out = task.backend.allocate(rows * width);
+  task.backend.strided_copy(kernels::row_pieces(rows, width, task.c.qkv_width, width),
+                            packed.part(first, packed.count - first), out);
+  return out;
+}
+
 }  // namespace
 
 Heads split_heads(Task& task, const Tensor& packed) {
   const plan::Context& c = task.c;
-  const std::int64_t rows = packed.count / c.qkv_width;
-  const Heads heads{task.backend.allocate(rows * c.q_width), task.backend.allocate(rows * c.kv_width),
-                    task.backend.allocate(rows * c.kv_width)};
-  for_each_part(task, heads, [&](const Tensor& part, std::int64_t first, std::int64_t width) {
-    task.backend.strided_copy(kernels::row_pieces(rows, width, c.qkv_width, width),
-                              packed.part(first, packed.count - first), part);
-  });
-  return heads;
+  return {columns_of(task, packed, 0, c.q_width), columns_of(task, packed, c.q_width, c.kv_width),
+          columns_of(task, packed, c.q_width + c.kv_width, c.kv_width)};
 }
 
 void join_heads(Task& task, const Heads& heads, const Tensor& packed) {
@@ -45,8 +48,8 @@ bool pads_values(const Task& task) { return task.c.model.mla && task.c.cp == 1 &
 
 Heads attention_heads(Task& task) {
   if (copies_heads(task.c)) {
-    const Heads heads = split_heads(task, task.read(packed_name(task)));
-    return {heads.q, task.read(kCopiedKeys), task.read(kCopiedValues)};
+    return {columns_of(task, task.read(packed_name(task)), 0, task.c.q_width), task.read(kCopiedKeys),
+            task.read(kCopiedValues)};
   }
   if (!task.c.model.mla) return split_heads(task, task.read(packed_name(task)));
   return {task.read("queries"), task.read("keys"), task.read(pads_values(task) ? "padded values" : "values")};

@@ -7,28 +7,21 @@
 namespace real {
 namespace {
 
-/// Numbers of a head in memory, and how many query heads share one of keys and values.
-struct Groups {
-  std::int64_t rows, sharing, width;  // rows: tokens x heads of keys
-};
-
-Groups groups_of(const Task& task) {
+/// Out of packed rows, from column `first` on, in one kernel.
+void copy(Task& task, const char* name, std::int64_t first) {
   const plan::Context& c = task.c;
-  return {c.tokens * c.kv_heads, c.heads / c.kv_heads, c.head_dim};
-}
-
-Tensor copied(Task& task, const char* name, const Tensor& heads) {
-  const auto [rows, sharing, width] = groups_of(task);
-  const Tensor out = task.make(name, heads.count * sharing);
-  task.backend.strided_copy(
-      {.size = {1, rows, sharing, width}, .from_stride = {0, width, 0, 1}, .to_stride = {0, sharing * width, width, 1}},
-      heads, out);
-  return out;
+  const std::int64_t sharing = c.heads / c.kv_heads, width = c.head_dim;
+  const Tensor packed = task.read(packed_name(task));
+  task.backend.strided_copy({.size = {c.tokens, c.kv_heads, sharing, width},
+                             .from_stride = {c.qkv_width, width, 0, 1},
+                             .to_stride = {c.heads * width, sharing * width, width, 1}},
+                            packed.part(first, packed.count - first), task.make(name, c.tokens * c.heads * width));
 }
 
 /// In fp32, as a reduction kernel does.
 Tensor summed(Task& task, const Tensor& copies) {
-  const auto [rows, sharing, width] = groups_of(task);
+  const plan::Context& c = task.c;
+  const std::int64_t rows = c.tokens * c.kv_heads, sharing = c.heads / c.kv_heads, width = c.head_dim;
   const Tensor one = task.backend.allocate(rows * width), sum = task.backend.allocate(rows * width, kNumbers);
   for (std::int64_t i = 0; i < sharing; ++i) {
     task.backend.strided_copy(kernels::row_pieces(rows, width, sharing * width, width),
@@ -41,9 +34,8 @@ Tensor summed(Task& task, const Tensor& copies) {
 
 /// Kernels that write their scores read each head where it lies: there the copies are made, and nobody reads them.
 void copy_to_heads(Task& task) {
-  const Heads heads = split_heads(task, task.read(packed_name(task)));
-  copied(task, kCopiedKeys, heads.k);
-  copied(task, kCopiedValues, heads.v);
+  copy(task, kCopiedKeys, task.c.q_width);
+  copy(task, kCopiedValues, task.c.q_width + task.c.kv_width);
 }
 
 void sum_over_heads(Task& task) {

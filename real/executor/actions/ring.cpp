@@ -17,12 +17,9 @@ namespace {
 
 std::string at(const char* name, std::int64_t step) { return std::string(name) + ' ' + std::to_string(step); }
 
-Tensor join_keys(Task& task) {
+void join_keys(Task& task) {
   const Heads heads = attention_heads(task);
-  const Tensor kv = task.make(ring_name(0), heads.k.count + heads.v.count);
-  task.backend.copy(heads.k, kv.part(0, heads.k.count));
-  task.backend.copy(heads.v, kv.part(heads.k.count, heads.v.count));
-  return kv;
+  joined(task, ring_name(0), heads.k, heads.v);
 }
 
 Heads heads_at(Task& task, std::int64_t step) {
@@ -43,11 +40,7 @@ void merge(Task& task) {
     task.alias("attention lse", at("ring lse", 0));
     return;
   }
-  const Tensor before = task.read("attention"), lse_before = task.read("attention lse");
-  const Tensor sum = task.make("attention", out.count), sum_lse = task.make("attention lse", lse.count, kStatistic);
-  task.backend.copy(before, sum);
-  task.backend.copy(lse_before, sum_lse);
-  task.backend.attention_merge(attention_shape(task, task.c.tokens / task.c.batch, 0), out, lse, sum, sum_lse);
+  merge_step(task, out, lse);
 }
 
 void forward(Task& task) {
@@ -72,9 +65,7 @@ void backward(Task& task) {
   const Attended all{task.read("attention"), task.read("attention lse")};
   const Heads d =
       attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, whole_gradient(task, "attention"));
-  const Tensor dkv = task.make(at("d ring part", step), d.k.count + d.v.count);
-  task.backend.copy(d.k, dkv.part(0, d.k.count));
-  task.backend.copy(d.v, dkv.part(d.k.count, d.v.count));
+  const Tensor dkv = joined(task, at("d ring part", step), d.k, d.v);
   task.backend.copy(d.q, task.make(at("d queries part", step), d.q.count));
   if (step < last) return;
   task.alias("d queries so far", at("d queries part", step));
@@ -153,7 +144,7 @@ AttentionCore ring_core() {
 }
 
 void add_ring_actions(Actions& actions) {
-  actions["keys and values joined"] = [](Task& t) { join_keys(t); };
+  actions["keys and values joined"] = join_keys;
   actions["keys and values shift"] = shift;
   actions["keys, values and gradients shift"] = shift_both;
   actions["attention log-sum-exp correction"] = nothing;

@@ -40,24 +40,14 @@ void forward(Task& task) {
   task.leave(step == 0 ? "attention lse" : "lse of a step", part.lse);
 }
 
-void merge(Task& task) {
-  const Tensor before = task.read("attention"), lse_before = task.read("attention lse");
-  const Tensor out = task.make("attention", before.count);
-  const Tensor lse = task.make("attention lse", lse_before.count, kStatistic);
-  task.backend.copy(before, out);
-  task.backend.copy(lse_before, lse);
-  task.backend.attention_merge(attention_shape(task, task.c.tokens / task.c.batch, 0), task.read("attention of a step"),
-                               task.read("lse of a step"), out, lse);
-}
+void merge(Task& task) { merge_step(task, task.read("attention of a step"), task.read("lse of a step")); }
 
 void backward(Task& task) {
   const std::int64_t step = next_attended(task, false);
   const Attended all{task.read("attention"), task.read("attention lse")};
   const Heads d = attend_backward(task, heads_at(task, step), stretches_at(task, 0), stretches_at(task, step),
                                   mask_of(task), all, whole_gradient(task, "attention"));
-  const Tensor dkv = task.make(kOwnPart, d.k.count + d.v.count);
-  task.backend.copy(d.k, dkv.part(0, d.k.count));
-  task.backend.copy(d.v, dkv.part(d.k.count, d.v.count));
+  joined(task, kOwnPart, d.k, d.v);
   task.leave("d queries part", d.q);
 }
 

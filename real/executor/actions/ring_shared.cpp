@@ -29,4 +29,19 @@ std::int64_t next_attended(Task& task, bool from_the_end) {
   return steps[task.next_piece(1, static_cast<std::int64_t>(steps.size()))];
 }
 
+Tensor joined(Task& task, const std::string& name, const Tensor& k, const Tensor& v) {
+  const Tensor kv = task.make(name, k.count + v.count);
+  task.backend.copy(k, kv.part(0, k.count));
+  task.backend.copy(v, kv.part(k.count, v.count));
+  return kv;
+}
+
+void merge_step(Task& task, const Tensor& out, const Tensor& lse) {
+  const Tensor before = task.read("attention"), lse_before = task.read("attention lse");
+  const Tensor sum = task.make("attention", out.count), sum_lse = task.make("attention lse", lse.count, kStatistic);
+  task.backend.copy(before, sum);
+  task.backend.copy(lse_before, sum_lse);
+  task.backend.attention_merge(attention_shape(task, task.c.tokens / task.c.batch, 0), out, lse, sum, sum_lse);
+}
+
 }  // namespace real

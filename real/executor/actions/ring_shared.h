@@ -20,4 +20,9 @@ int ring_owner(const Task&, std::int64_t step);
 std::vector<std::int64_t> attended_steps(const Task&, bool from_the_end);
 std::int64_t next_attended(Task&, bool from_the_end);
 
+/// Of keys and values, or of their gradients, keys first.
+Tensor joined(Task&, const std::string& name, const Tensor& k, const Tensor& v);
+/// "attention" and its log-sum-exp are now those of another step's keys, too.
+void merge_step(Task&, const Tensor& out, const Tensor& lse);
+
 }  // namespace real
