@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <string_view>
 
+#include "cli/joined_names.h"
 #include "cli/path_flags.h"
 #include "cli/stated_dp.h"
 #include "core/config/job_file.h"
@@ -14,24 +13,10 @@
 namespace cli {
 namespace {
 
-/// The names of an enumeration's values, "gpipe 1f1b interleaved", as text that ends with a 0.
-template <spec::Named E>
-constexpr auto joined() {
-  std::array<char, spec::kNamesOf<E>.size() * 20> text{};  // no name has more letters
-  std::size_t end = 0;
-  for (const std::string_view name : spec::kNamesOf<E>) {
-    if (end > 0) text[end++] = ' ';
-    for (const char letter : name) text[end++] = letter;
-  }
-  return text;
-}
-template <spec::Named E>
-constexpr auto kJoined = joined<E>();
-
 /// A flag that takes one of the names of an enumeration's values.
 template <spec::Named E>
 constexpr PathFlag choice(const char* flag, const char* path, const char* value) {
-  return {flag, path, value, kJoined<E>.data(), kJoined<E>.data()};
+  return {flag, path, value, joined_names<E>(), joined_names<E>()};
 }
 
 constexpr std::array kJobFlags{
@@ -57,7 +42,7 @@ constexpr std::array kJobFlags{
     PathFlag{"--ep", "strategy.ep", "N", "expert parallel"},
     PathFlag{"--zero", "strategy.zero", "STAGE", "0 DDP, 1, 2, 3 = FSDP", "0 1 2 3"},
     PathFlag{"--recompute", "strategy.recompute", "KIND",
-             "none selective full selective_ops, or {kind: full, layers: N}", kJoined<spec::Recompute::Kind>.data()},
+             "none selective full selective_ops, or {kind: full, layers: N}", joined_names<spec::Recompute::Kind>()},
     choice<spec::AttentionKernel>("--attention-kernel", "strategy.attention_kernel", "NAME"),
     PathFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan none", "<frameworks>"},
     PathFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},

@@ -5,6 +5,7 @@
 
 #include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
+#include "cli/joined_names.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/base/text.h"
@@ -36,18 +37,14 @@ plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
   return {};
 }
 
-std::string known_algorithms() {
-  std::string known;
-  for (const std::string_view one : spec::kNamesOf<spec::Algorithm>)
-    known += (known.empty() ? "" : " ") + std::string(one);
-  return known;
-}
-
 spec::Algorithm algorithm_from(const Arguments& args, Faults& faults) {
   if (!args.has("--algorithm")) return spec::Algorithm::automatic;
   const std::string word = args.get("--algorithm");
   if (const auto found = spec::named<spec::Algorithm>(word)) return *found;
-  faults.push_back({"--algorithm", "'" + word + "' is not known", "write one of " + known_algorithms(), {}});
+  faults.push_back({"--algorithm",
+                    "'" + word + "' is not known",
+                    std::string("write one of ") + joined_names<spec::Algorithm>(),
+                    {}});
   return spec::Algorithm::automatic;
 }
 
@@ -83,7 +80,7 @@ std::vector<std::int64_t> sizes_from(const Arguments& args, Faults& faults) {
 
 std::vector<Option> collective_options() {
   std::vector<Option> options = cluster_options();
-  options.push_back({"--algorithm", "NAME", known_algorithms(), false, known_algorithms()});
+  options.push_back({"--algorithm", "NAME", joined_names<spec::Algorithm>(), false, joined_names<spec::Algorithm>()});
   options.push_back({"--min", "SIZE", "smallest message; 8 bytes unless given"});
   options.push_back({"--max", "SIZE", "largest message; 8GiB unless given"});
   options.push_back({"--csv", "", "print the rows as CSV instead"});
