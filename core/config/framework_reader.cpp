@@ -127,12 +127,8 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   read_optimizer(map, framework);
   read_model_code(map, framework);
   read_fp8_gpus(map, framework);
-  if (const Value* fused = map.child("fused_kernels")) {
-    framework.fused = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
-  }
-  if (const Value* overlap = map.child("overlap")) {
-    framework.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
-  }
+  map.part("fused_kernels", framework.fused, read_fused_kernels);
+  map.part("overlap", framework.overlap, read_overlap);
   framework.source = value.where.file;
   map.finish();
   return framework;

@@ -93,6 +93,12 @@ class MapReader {
     return true;
   }
 
+  /// A map of its own below the key: read_part(*value, path, faults) makes what `out` is set to.
+  template <class T, class ReadPart>
+  void part(std::string_view key, T& out, ReadPart read_part) {
+    if (const Value* value = child(key)) out = read_part(*value, path_of(key), faults_);
+  }
+
   /// As read(), and absence is a fault too.
   template <class... Args>
   bool require(std::string_view key, Args&&... args) {

@@ -118,8 +118,8 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   map.read("tied_embeddings", model.tied_embeddings);
   map.read("gated_mlp", model.gated_mlp);
   map.read("mtp", model.mtp, 0, 100);
-  if (const Value* moe = map.child("moe")) model.moe = read_moe(*moe, map.path_of("moe"), faults);
-  if (const Value* mla = map.child("mla")) model.mla = read_mla(*mla, map.path_of("mla"), faults);
+  map.part("moe", model.moe, read_moe);
+  map.part("mla", model.mla, read_mla);
   read_ffn(model, map);
   read_activation(model, map);
   read_attention(model, map);

@@ -93,9 +93,7 @@ void lay_over(spec::Failures& out, const Value& tree, const std::string& path, s
   read_one(map, "repair", base::parse_seconds, none, base::days(365), "0s to 365d", out.repair, faults);
   read_one(map, "checkpoint_bandwidth", base::parse_byte_rate, base::ByteRate(1e3), base::ByteRate(1e18),
            "1kB/s or more, of one node", checkpoint.bandwidth, faults);
-  if (const Value* slow = map.child("stragglers")) {
-    out.stragglers = read_stragglers(*slow, map.path_of("stragglers"), faults);
-  }
+  map.part("stragglers", out.stragglers, read_stragglers);
   map.finish();
 }
 

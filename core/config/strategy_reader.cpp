@@ -85,14 +85,12 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
   part.finish();
 }
 
-void read_kernels(MapReader& map, spec::Strategy& s, Faults& faults) {
+void read_kernels(MapReader& map, spec::Strategy& s) {
   map.read("attention_kernel", s.attention_kernel);
-  if (const Value* fused = map.child("fused_kernels")) {
-    s.fused_kernels = read_fused_kernels(*fused, map.path_of("fused_kernels"), faults);
-  }
+  map.part("fused_kernels", s.fused_kernels, read_fused_kernels);
   map.read("compile", s.compile);
   map.read("cuda_graphs", s.cuda_graphs);
-  if (const Value* overlap = map.child("overlap")) s.overlap = read_overlap(*overlap, map.path_of("overlap"), faults);
+  map.part("overlap", s.overlap, read_overlap);
 }
 
 void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
@@ -168,7 +166,7 @@ spec::Strategy read_strategy(const Value& value, Faults& faults) {
   read_degrees(map, s);
   read_pipeline(map, s);
   read_recompute(map, s.recompute, faults);
-  read_kernels(map, s, faults);
+  read_kernels(map, s);
   read_fsdp(map, s, faults);
   read_offload(map, s, faults);
   read_lora(map, s, faults);

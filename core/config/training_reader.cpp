@@ -75,14 +75,12 @@ void read_batch(MapReader& map, bool has_tokens, spec::Training& t) {
 }
 
 /// Formats of what is multiplied and of what is kept.
-void read_formats(MapReader& map, spec::Training& t, Faults& faults) {
+void read_formats(MapReader& map, spec::Training& t) {
   const std::initializer_list<std::pair<std::string_view, Dtype>> states{
       {"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
   map.read("precision", t.precision);
   map.read("fp8_recipe", t.fp8_recipe, {"tensorwise", "rowwise", "blockwise", "delayed"});
-  if (const Value* wide = map.child("wide_layers")) {
-    t.wide_layers = read_wide_layers(*wide, map.path_of("wide_layers"), faults);
-  }
+  map.part("wide_layers", t.wide_layers, read_wide_layers);
   map.read("fp8_parameters", t.fp8_parameters);
   map.read("fp8_activation_inputs", t.fp8_activation_inputs);
   map.read("optimizer", t.optimizer);
@@ -113,13 +111,11 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
   spec::Training t;
   MapReader map(value, "training", faults);
   read_batch(map, has_tokens, t);
-  read_formats(map, t, faults);
-  if (const Value* packing = map.child("packing")) t.packing = read_packing(*packing, map.path_of("packing"), faults);
+  read_formats(map, t);
+  map.part("packing", t.packing, read_packing);
   read_dropout(map, t);
-  if (const Value* data = map.child("data")) t.data = read_data(*data, map.path_of("data"), faults);
-  if (const Value* checkpoint = map.child("checkpoint")) {
-    t.checkpoint = read_checkpoint(*checkpoint, map.path_of("checkpoint"), faults);
-  }
+  map.part("data", t.data, read_data);
+  map.part("checkpoint", t.checkpoint, read_checkpoint);
   read_serving(map, t);
   map.finish();
   return t;
