@@ -11,6 +11,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("collective_launch", framework.collective_launch);
   map.require("step", framework.step);
   map.require("compiled_launch", framework.compiled_launch);
+  map.read("expert_launch", framework.expert_launch);
 }
 
 /// How gradients and parameters travel, and in which formats.
@@ -77,6 +78,7 @@ void read_fp8_gpus(MapReader& map, spec::Framework& framework) {
   map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
   map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus);
+  map.read("graphs_on_slow_hosts", framework.graphs_on_slow_hosts);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
     MapReader part(*host, map.path_of("host"), faults);
     part.require("memory", node.host.memory);
     part.require("bandwidth", node.host.bandwidth);
+    part.read("launch_slowdown", node.host.launch_slowdown, 0.1, 100.0);
     part.finish();
   }
   if (const Value* nvme = map.child("nvme")) {

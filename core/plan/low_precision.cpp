@@ -96,7 +96,8 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
   return {};
 }
 
-void Casts::write(const Chain& chain, std::string_view what) {
+void Casts::write(Chain chain, std::string_view what) {
+  chain.work.tensors = static_cast<int>(experts_);
   out_.compute(chain.work, std::string(linear_) + ' ' + std::string(what), chain.launches);
 }
 

@@ -55,8 +55,8 @@ Chain cast_chain(const Context&, std::int64_t elements, int layouts);
 /// operand is this rank's shard of the sequence, gathered behind the cast. `wide`: of a layer that stays in 16 bits.
 class Casts {
  public:
-  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false)
-      : c_(c), out_(out), linear_(linear), narrow_(!wide && narrow(c, out.layer)) {}
+  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false, std::int64_t experts = 1)
+      : c_(c), out_(out), linear_(linear), narrow_(!wide && narrow(c, out.layer)), experts_(experts) {}
   bool narrow_now() const { return narrow_; }
   /// `from_norm`: a norm with delayed scaling writes the narrow format itself.
   void input(std::int64_t elements, bool from_norm, bool scattered);
@@ -66,13 +66,14 @@ class Casts {
   void gathered(std::int64_t elements, std::string_view what);  // the other layout of what a gather brought
 
  private:
-  void write(const Chain&, std::string_view what);
+  void write(Chain, std::string_view what);
   void cast(std::int64_t elements, int layouts, bool scattered, std::string_view what);
 
   const Context& c_;
   SegmentBuilder& out_;
   std::string_view linear_;
   bool narrow_;
+  std::int64_t experts_;
 };
 
 }  // namespace plan

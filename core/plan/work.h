@@ -62,6 +62,7 @@ struct MemoryBound {
   Kind kind = Kind::elementwise;
   std::int64_t read = 0, written = 0;  // bytes
   int kernels = 1;                     // launches that share these bytes
+  int tensors = 1;                     // operands of experts side by side, which some frameworks take one by one
   auto operator<=>(const MemoryBound&) const = default;
 };
 

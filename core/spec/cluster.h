@@ -43,6 +43,7 @@ struct Pcie {
 struct Host {
   base::Bytes memory;
   base::ByteRate bandwidth;
+  double launch_slowdown = 1;  // it takes so many times a framework's host times, which are those of x86 servers
 };
 struct Nvme {
   base::ByteRate read, write;

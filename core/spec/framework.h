@@ -40,6 +40,7 @@ struct Framework {
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
   bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
+  base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
   bool fused_optimizer = true;    // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
   base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces
   base::Bytes communicator;  // buffers of one NCCL communicator
@@ -76,6 +77,7 @@ struct Framework {
   // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says; others run code of before 2024: see
   // fill_older_code in resolve.cpp.
   bool recipes_of_fp8_gpus = false;
+  bool graphs_on_slow_hosts = false;  // recipes for nodes with a launch_slowdown capture dense layers: see fill_graphs
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;                       // of the figures above
 };

@@ -68,6 +68,7 @@ class Walk {
     figure(copies, "pcie.copy", n.pcie.copy);
     figure(sheet, "host.memory", n.host.memory);
     figure(copies, "host.bandwidth", n.host.bandwidth);
+    figure({sheet.prefix, sheet.kind, sheet.source, "host"}, "host.launch_slowdown", n.host.launch_slowdown);
     figure(copies, "nvme.read", n.nvme.read);
     figure(copies, "nvme.write", n.nvme.write);
     figure(sheet, "nvme.capacity", n.nvme.capacity);
@@ -197,6 +198,7 @@ class Walk {
     figure(of, "launch", f.launch);
     figure(of, "backward_launch", f.backward_launch);
     figure(of, "compiled_launch", f.compiled_launch);
+    figure(of, "expert_launch", f.expert_launch);
     figure(of, "collective_launch", f.collective_launch);
     figure(of, "step", f.step);
     figure({of.prefix, of.kind, of.source, "copies and files", true}, "cpu_optimizer", f.cpu_optimizer);

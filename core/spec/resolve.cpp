@@ -141,6 +141,19 @@ void fill_overlap(Job& job, Filler& of_framework) {
   fill_tp_overlap(job, of_framework);
 }
 
+/// Where the host is slow, recipes capture the layers of dense models; not the units of zero 3, and nothing that the host
+/// has a part in: exchanges it waits for, what is offloaded, weights that move.
+void fill_graphs(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.cuda_graphs) return;
+  const bool waits = job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
+  const bool host = waits || s.offload.any() || s.schedule == Schedule::pipedream;
+  const bool layers = !job.model.is_list() && !job.model.moe && !job.training.serves() && s.zero < 2;
+  s.cuda_graphs =
+      job.framework.graphs_on_slow_hosts && job.cluster.node.host.launch_slowdown > 1 && layers && !host;
+  if (*s.cuda_graphs) of_framework.tell("cuda_graphs", "true", "recipes of " + job.framework.name + " for slow hosts");
+}
+
 void tell_ulysses(const Job& job, Filler& of_framework) {
   const Strategy& s = job.strategy;
   if (s.cp == 1 || s.cp_kind != CpKind::ulysses || job.model.is_list() || job.training.mode == Mode::decode) return;
@@ -300,6 +313,7 @@ Job resolve(Job job) {
   fill_model_code(job, of_framework);
   fill_pipeline_units(job, of_framework);
   fill_overlap(job, of_framework);
+  fill_graphs(job, of_framework);
   tell_ulysses(job, of_framework);
   fill_imbalance(job, of_framework);
   fill_fp8(job, of_framework);

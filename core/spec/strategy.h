@@ -124,7 +124,7 @@ struct Strategy {
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;
   bool compile = false;
-  bool cuda_graphs = false;
+  std::optional<bool> cuda_graphs;
   Overlap overlap;
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order

@@ -28,7 +28,7 @@ std::set<std::string> host_waits(const plan::Plan& plan) {
 
 std::vector<base::Fault> uncapturable(const spec::Job& job, const plan::Plan& plan) {
   std::vector<base::Fault> faults;
-  if (!job.strategy.cuda_graphs) return faults;
+  if (job.strategy.cuda_graphs != true) return faults;
   const auto refuse = [&](bool applies, const std::string& what) {
     if (!applies) return;
     faults.push_back(

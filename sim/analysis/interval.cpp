@@ -38,6 +38,11 @@ std::string cause_of(spec::Scarce part) {
 
 bool names_attention(const std::string& assumption) { return assumption.starts_with("attention_kernel"); }
 
+/// What the rest of the Job leaves no choice about.
+bool follows(const std::string& assumption) {
+  return assumption.starts_with("dp:") || assumption.starts_with("vocab:") || assumption.starts_with("moe_imbalance:");
+}
+
 /// What curves and rates are off by, over the busy time of the slowest stage.
 std::vector<IntervalContribution> of_curves(const std::map<std::string, Exposed>& exposed, double busy) {
   std::vector<IntervalContribution> out;
@@ -57,7 +62,8 @@ void add_assumptions(const spec::Job& job, const std::map<std::string, Exposed>&
     const double error = kernels * job.uncertainty.assumed_attention;
     out.push_back({"assumed attention kernel", kernels, error, error});
   }
-  const double others = static_cast<double>(job.assumptions.size()) - static_cast<double>(attention);
+  const auto computed = std::count_if(job.assumptions.begin(), job.assumptions.end(), follows);
+  const double others = static_cast<double>(job.assumptions.size()) - static_cast<double>(attention + computed);
   const double error = std::sqrt(others) * job.uncertainty.assumed_option;
   out.push_back({"other assumptions", 1, error, error});
 }

@@ -12,6 +12,7 @@
 #include "core/base/fault.h"
 #include "core/plan/channel_name.h"
 #include "core/plan/kinds.h"
+#include "sim/cost/host_time.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/rolling.h"
 
@@ -42,22 +43,17 @@ std::uint8_t host_link_of(plan::Stream stream, const spec::Cluster& cluster) {
   return stream == plan::Stream::to_host ? resource::kNvlinkOut : 0;
 }
 
-/// Host time of one operator: graphs replay without it, compiled code needs less.
-base::Seconds host_time(const plan::Operator& op, const spec::Job& job) {
-  const spec::Framework& framework = job.framework;
-  if (job.strategy.cuda_graphs) return base::Seconds();
-  if (op.channel >= 0) return framework.collective_launch * op.launches;
-  const bool from_autograd = op.phase == plan::Phase::backward;
-  const base::Seconds eager = from_autograd ? framework.backward_launch : framework.launch;
-  return (job.strategy.compile ? std::min(eager, framework.compiled_launch) : eager) * op.launches;
-}
+/// What a rank pays for each work, and how slow its host is.
+struct Pace {
+  Prices prices;
+  double host = 1;
+};
 
-Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector<base::Seconds>& prices,
-             const spec::Job& job) {
+Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace, const spec::Job& job) {
   const plan::Work& work = plan.works[op.work];
   Step step;
-  step.duration = to_ticks(prices[op.work]);
-  step.host = to_ticks(host_time(op, job));
+  step.duration = to_ticks(pace.prices[op.work]);
+  step.host = to_ticks(host_time(op, plan, job, pace.host));
   step.channel = op.channel;
   step.stream = static_cast<std::uint8_t>(op.stream);
   step.resources = resources_of(work, op.stream);
@@ -72,7 +68,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const std::vector
 
 /// No operator in a plan can wait longer than for all the others, one after the other, at the slowest pace there is.
 /// What could pass the engine's clock by that measure is refused, for past it the clock would wrap without a word.
-void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& prices, const spec::Job& job) {
+void check_horizon(const plan::Plan& plan, const Pace& pace, const spec::Job& job) {
   const spec::Calibration& calibration = job.cluster.node.calibration;
   double slowest = 1, jitter = job.simulation.jitter * kMostDeviations * plan::kStreams;
   for (const spec::SlowRank& slow : job.simulation.slow_ranks) slowest *= std::max(1.0, slow.factor);
@@ -82,8 +78,8 @@ void check_horizon(const plan::Plan& plan, const std::vector<base::Seconds>& pri
     device.push_back(0);
     host.push_back(0);
     for (const plan::Operator& op : segment.operators) {
-      device.back() += prices[op.work].si();
-      host.back() += host_time(op, job).si();
+      device.back() += pace.prices[op.work].si();
+      host.back() += host_time(op, plan, job, pace.host).si();
     }
   }
   double longest = job.framework.step.si();
@@ -146,7 +142,7 @@ void add_meetings(EngineInput& in) {
   }
 }
 
-/// The steps of all segments for each set of kinds of node that instances stand on, at the slowest kind's prices.
+/// The steps of all segments for each set of kinds of node that instances stand on, at the slowest kind's pace.
 class Variants {
  public:
   Variants(EngineInput& in, const std::vector<Prices>& by_kind, const spec::Job& job)
@@ -160,9 +156,12 @@ class Variants {
 
  private:
   void add(const std::vector<int>& kinds) {
-    Prices slowest = by_kind_[kinds.front()];
+    Pace slowest{by_kind_[kinds.front()], 0};
     for (const int kind : kinds) {
-      for (std::size_t w = 0; w < slowest.size(); ++w) slowest[w] = std::max(slowest[w], by_kind_[kind][w]);
+      Prices& all = slowest.prices;
+      for (std::size_t w = 0; w < all.size(); ++w) all[w] = std::max(all[w], by_kind_[kind][w]);
+      if (kind >= job_.cluster.kinds()) continue;  // a condition of the network
+      slowest.host = std::max(slowest.host, job_.cluster.node_of(kind).host.launch_slowdown);
     }
     check_horizon(*in_.plan, slowest, job_);
     for (const plan::Segment& segment : in_.plan->segments) {

@@ -67,6 +67,9 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   EXPECT_GT(time("ep16-alltoall"), time("zero-1"));
   EXPECT_LT(time("ep16-deepep"), time("zero-1"));
 
+  EXPECT_LT(time("cuda-graphs"), 0.9 * time("zero-1"));
+  for (const char* narrow : {"fp8", "mxfp8", "nvfp4"}) EXPECT_GT(time(narrow), time("zero-1")) << narrow;
+
   EXPECT_GT(memory("ddp"), memory("zero-1"));
   EXPECT_GT(memory("zero-1"), memory("zero-2"));
   EXPECT_GT(memory("zero-2"), memory("fsdp"));

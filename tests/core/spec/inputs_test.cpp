@@ -131,6 +131,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "own_models",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
+                                               "graphs_on_slow_hosts",
                                                "recipes_of_fp8_gpus",
                                                "synchronizes_p2p",
                                                "balances_stages",

@@ -1,0 +1,58 @@
+// tests/sim/cost/host_time_test.cpp -- what the host pays for an operator: launches, experts one by one, a slow host.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/host_time.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/toy.h"
+
+namespace {
+
+spec::Job job_of(double expert_us) {
+  spec::Job job = toy::job();
+  job.framework.launch = base::us(10);
+  job.framework.backward_launch = base::us(8);
+  job.framework.collective_launch = base::us(20);
+  job.framework.expert_launch = base::us(expert_us);
+  return job;
+}
+
+/// A plan of `work` alone, launched `launches` times.
+double host_us(const plan::Work& work, const spec::Job& job, int launches = 1, double slowdown = 1) {
+  plan::Plan plan;
+  plan.works = {work};
+  plan::Operator op;
+  op.launches = static_cast<std::uint16_t>(launches);
+  return sim::host_time(op, plan, job, slowdown).si() * 1e6;
+}
+
+plan::Matmul matmul(std::int64_t batch, bool grouped) {
+  plan::Matmul out{256, 1024, 512, batch};
+  out.grouped = grouped;
+  return out;
+}
+
+TEST(HostTime, AnExpertOfAGroupedMatmulIsALaunchOfItsOwnWhereAFrameworkLoops) {
+  // 10 us for the operator, 12 us for each of 16 experts.
+  EXPECT_NEAR(host_us(matmul(16, true), job_of(12)), 10 + 16 * 12, 1e-9);
+  EXPECT_NEAR(host_us(matmul(16, true), job_of(0)), 10, 1e-9);    // one kernel
+  EXPECT_NEAR(host_us(matmul(16, false), job_of(12)), 10, 1e-9);  // a batched matmul is one kernel
+  EXPECT_NEAR(host_us(matmul(1, false), job_of(12)), 10, 1e-9);   // a lone expert's is a matmul like others
+}
+
+TEST(HostTime, CastsOfExpertsAreLaunchedOneByOne) {
+  // The second kernel, scales put in tiles, is one for all.
+  plan::MemoryBound cast{.kind = plan::MemoryBound::Kind::cast, .read = 1 << 20, .written = 1 << 19, .kernels = 2};
+  EXPECT_NEAR(host_us(cast, job_of(12), 2), 2 * 10, 1e-9);
+  cast.tensors = 4;
+  EXPECT_NEAR(host_us(cast, job_of(12), 2), 2 * 10 + 4 * 12, 1e-9);
+}
+
+TEST(HostTime, ASlowHostTakesLongerForAllOfIt) {
+  EXPECT_NEAR(host_us(matmul(16, true), job_of(12), 1, 2.75), 2.75 * (10 + 16 * 12), 1e-9);
+  spec::Job graphs = job_of(12);
+  graphs.strategy.cuda_graphs = true;
+  EXPECT_EQ(host_us(matmul(16, true), graphs, 1, 2.75), 0);
+}
+
+}  // namespace
