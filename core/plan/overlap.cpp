@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,26 @@ class Renamer {
   std::vector<std::array<std::int32_t, kMaxWaits>> sources_;
 };
 
+/// A communicator's collectives follow one another on every rank as they are issued. Within a half the waits see to it;
+/// here one waits for the latest of the other half that another stream carries (zero 3 gathers beside reductions).
+void order_channels(const std::vector<Placed>& order, std::vector<Operator>& ops) {
+  std::map<std::int16_t, std::size_t> latest;  // of each channel
+  for (std::size_t at = 0; at < ops.size(); ++at) {
+    Operator& op = ops[at];
+    if (!collective(op)) continue;
+    if (const auto it = latest.find(op.channel); it != latest.end()) {
+      const std::size_t before = it->second;
+      const EventId event = event_of(ops[before].stream);  // which every operator of that stream records
+      const auto free = std::ranges::find(op.waits, EventId{-1});
+      if (order[before].half != order[at].half && ops[before].stream != op.stream) {
+        assert(free != op.waits.end());
+        *free = event;
+      }
+    }
+    latest[op.channel] = at;
+  }
+}
+
 }  // namespace
 
 Segment overlap(const Segment& forward, const Segment& backward) {
@@ -124,6 +145,7 @@ Segment overlap(const Segment& forward, const Segment& backward) {
     for (int event = kFirstFree + (second ? 1 : 0); event < kEvents; event += 2) until[event] = -1;
     Renamer(order, out.operators, second ? backward : forward).run(until);
   }
+  order_channels(order, out.operators);
   std::array<std::size_t, 2> next{};
   for (std::size_t at = 0; at < order.size(); ++at) {
     const Segment& half = *order[at].half;

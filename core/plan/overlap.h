@@ -14,7 +14,7 @@ namespace plan {
 
 /// Takes turns, backward first: a half is issued until it would wait for an exchange with experts of this turn (where
 /// neither half has one, for a collective) or has sent to another stage, then the other one. Within a half, order and
-/// waits stay; no half waits for the other but where streams are FIFO.
+/// waits stay; no half waits for the other but where streams are FIFO or a communicator has two streams.
 Segment overlap(const Segment& forward, const Segment& backward);
 
 }  // namespace plan

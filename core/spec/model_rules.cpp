@@ -73,10 +73,6 @@ class Transformer : Rules {
       fault("training.packing", "the ring of " + job_.framework.name + " knows no documents",
             "write cp_kind: all_gather or ulysses, or leave packing out");
     }
-    if (s_.cp > 1 && s_.schedule == Schedule::dualpipe) {
-      fault("training.packing", "packed documents cut over context-parallel ranks are not supported under dualpipe",
-            "write cp: 1, another schedule, or leave packing out");
-    }
   }
 };
 

@@ -15,7 +15,7 @@ using spec::CpKind;
 spec::Job random_cut(random_jobs::Source& source) {
   spec::Job j = source.job();
   spec::Strategy& s = j.strategy;
-  j.training.packing.reset();
+  if (j.framework.ring_gathers) j.training.packing.reset();
   s.rank_order = "tp-cp-dp-pp";
   s.cp = source.one_of({2, 4});
   s.cp_kind = source.one_of({CpKind::ring, CpKind::all_gather, CpKind::ulysses});
@@ -44,6 +44,27 @@ TEST(ContextParallelStep, FoldedIsUnfoldedToThePicosecond) {
   random_jobs::Source source(51);
   for (int n = 0; n < 60; ++n) {
     spec::Job job = random_cut(source);
+    const trace::Ticks folded = sim::predict(job).trace.length;
+    job.simulation.unfold = true;
+    ASSERT_EQ(sim::predict(job).trace.length, folded) << n << ": " << random_jobs::text(job);
+  }
+}
+
+TEST(ContextParallelStep, FoldedIsUnfoldedUnderDualPipeAndShardsOfTheSequence) {
+  // Two directions gather, reduce and exchange at once, on communicators that all cross one another.
+  random_jobs::Source source(54);
+  for (int n = 0; n < 24; ++n) {
+    const int dp = source.one_of({1, 2, 4}), zero = source.one_of({1, 3, 3});
+    spec::Job job = toy::job({.pp = 2, .dp = dp, .zero = zero, .microbatches = source.one_of({4, 6, 8}),
+                              .schedule = spec::Schedule::dualpipe},
+                             [&](spec::Job& j) {
+                               j.model.layers = source.one_of({4, 8});
+                               j.strategy.cp = source.one_of({2, 4});
+                               j.strategy.cp_kind = source.one_of({CpKind::ring, CpKind::all_gather, CpKind::ulysses});
+                               if (dp * j.strategy.cp > 2 && source.coin()) j.strategy.shard = source.one_of({2, 4});
+                               if (source.coin()) j.training.packing = spec::Packing{{}, 32, 16};
+                               j.cluster = toy::cluster(2 * dp * j.strategy.cp);
+                             });
     const trace::Ticks folded = sim::predict(job).trace.length;
     job.simulation.unfold = true;
     ASSERT_EQ(sim::predict(job).trace.length, folded) << n << ": " << random_jobs::text(job);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -145,6 +146,69 @@ TEST(Overlap, WhatWaitsInAPassAloneWaitsInThePair) {
       j.strategy.dp = 4 / j.strategy.cp;
     }));
     expect_kept(p, named(p, "forward"), named(p, "backward"));
+  }
+}
+
+/// DualPipe over two stages, sharded by zero 3 over `cp` x `dp` ranks of a stage.
+plan::Plan sharded(int cp, spec::CpKind kind, int dp, int shard) {
+  spec::Job j = toy::job({.pp = 2, .dp = dp, .zero = 3, .microbatches = 8, .schedule = spec::Schedule::dualpipe},
+                         [&](spec::Job& raw) {
+                           raw.model.layers = 8;
+                           raw.strategy.cp = cp;
+                           raw.strategy.cp_kind = kind;
+                           raw.strategy.shard = shard;
+                           raw.cluster = toy::cluster(2 * dp * cp);
+                         });
+  return plan::build(j);
+}
+
+/// Pairs of neighbours on one communicator that no wait orders.
+int unordered(const plan::Plan& p, const Segment& segment, int& neighbours) {
+  walk::HappensBefore order(p);
+  std::map<int, int> latest;  // of each channel
+  int found = 0;
+  for (const Operator& op : segment.operators) {
+    const int at = order.issue(op);
+    if (op.channel < 0) continue;
+    const auto [it, first] = latest.try_emplace(op.channel, at);
+    if (first) continue;
+    ++neighbours;
+    found += !order.before(it->second, at);
+    it->second = at;
+  }
+  return found;
+}
+
+TEST(Overlap, CollectivesOfOneCommunicatorFollowOneAnotherWhateverStreamCarriesThem) {
+  // Gathers of one pass and reductions of the other share the communicator of the shards. A rank that began them in
+  // another order than its neighbours would wait for them, and they for it, for ever.
+  using spec::CpKind;
+  struct Case {
+    int cp;
+    CpKind kind;
+    int dp, shard;
+  };
+  for (const auto& [cp, kind, dp, shard] :
+       {Case{4, CpKind::ulysses, 4, 4}, Case{4, CpKind::all_gather, 2, 0}, Case{2, CpKind::ring, 2, 2}}) {
+    SCOPED_TRACE(cp);
+    const plan::Plan p = sharded(cp, kind, dp, shard);
+    int neighbours = 0;
+    for (const Segment& segment : p.segments) EXPECT_EQ(unordered(p, segment, neighbours), 0) << segment.name;
+    EXPECT_GT(neighbours, 100);
+  }
+}
+
+TEST(Overlap, NoSegmentWaitsForAnEventOfAnotherButThoseOfStreams) {
+  // A pair gives its halves new events: what a later segment awaited under the old name would not be there.
+  const plan::Plan p = sharded(2, spec::CpKind::ring, 2, 2);
+  for (const Segment& segment : p.segments) {
+    std::set<int> recorded;
+    for (const Operator& op : segment.operators) {
+      for (const plan::EventId event : op.waits) {
+        EXPECT_TRUE(event < plan::kStreams || recorded.contains(event)) << segment.name << ": " << p.names[op.name];
+      }
+      if (op.records >= 0) recorded.insert(op.records);
+    }
   }
 }
 
