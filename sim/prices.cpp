@@ -67,7 +67,7 @@ std::vector<base::Seconds> prices_of(const plan::Plan& plan, const spec::Cluster
 EngineInput priced(const plan::Plan& plan, const spec::Job& job) {
   const spec::Cluster& cluster = job.cluster;
   const spec::Outages none{.seed = job.simulation.seed};
-  if (job.network.fidelity == "coupled") {  // what is slow or lost is so on the wires
+  if (job.network.fidelity == spec::Fidelity::coupled) {  // what is slow or lost is so on the wires
     std::vector<Crossing> crossings(plan.works.size());
     EngineInput in = flatten(plan, price_all(plan, cluster, job.network, none, &crossings), job);
     couple(in, job, crossings);

@@ -11,7 +11,7 @@ namespace {
 
 void read_network(const Value& value, spec::Network& network, Faults& faults) {
   MapReader map(value, "network", faults);
-  map.read("fidelity", network.fidelity, {"closed_form", "flow", "coupled"});
+  map.read("fidelity", network.fidelity);
   map.read("algorithm", network.algorithm);
   map.finish();
 }

@@ -79,7 +79,7 @@ void read_formats(MapReader& map, spec::Training& t) {
   const std::initializer_list<std::pair<std::string_view, Dtype>> states{
       {"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
   map.read("precision", t.precision);
-  map.read("fp8_recipe", t.fp8_recipe, {"tensorwise", "rowwise", "blockwise", "delayed"});
+  map.read("fp8_recipe", t.fp8_recipe);
   map.part("wide_layers", t.wide_layers, read_wide_layers);
   map.read("fp8_parameters", t.fp8_parameters);
   map.read("fp8_activation_inputs", t.fp8_activation_inputs);

@@ -15,11 +15,13 @@ enum class Scales { delayed, tensor, row, block, mx, nvfp4 };
 Scales scales_of(const Context& c) {
   if (c.dtype == Dtype::mxfp8) return Scales::mx;
   if (c.dtype == Dtype::nvfp4) return Scales::nvfp4;
-  const std::string& recipe = c.job.training.fp8_recipe;
-  if (recipe == "tensorwise") return Scales::tensor;
-  if (recipe == "rowwise") return Scales::row;
-  if (recipe == "blockwise") return Scales::block;
-  return Scales::delayed;
+  switch (c.job.training.fp8_recipe.value_or(spec::Fp8Recipe::delayed)) {
+    case spec::Fp8Recipe::tensorwise: return Scales::tensor;
+    case spec::Fp8Recipe::rowwise: return Scales::row;
+    case spec::Fp8Recipe::blockwise: return Scales::block;
+    case spec::Fp8Recipe::delayed: return Scales::delayed;
+  }
+  return {};
 }
 
 /// One scale for the whole tensor: the other layout is the same numbers, transposed.

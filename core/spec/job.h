@@ -18,8 +18,13 @@
 
 namespace spec {
 
+/// How collectives are priced: a closed form, flows of each axis alone, or those of all axes that overlap.
+enum class Fidelity { closed_form, flow, coupled };
+template <>
+inline constexpr auto kNamesOf<Fidelity> = spelt("closed_form", "flow", "coupled");
+
 struct Network {
-  std::string fidelity = "closed_form";  // closed_form flow coupled
+  Fidelity fidelity = Fidelity::closed_form;
   Algorithm algorithm = Algorithm::automatic;
 };
 

@@ -36,7 +36,7 @@ class Outage : Rules {
            : !s.dead_links.empty() ? "simulation.dead_links"
                                    : "simulation.lost_nics";
   }
-  bool flows() const { return job_.network.fidelity != "closed_form"; }
+  bool flows() const { return job_.network.fidelity != Fidelity::closed_form; }
 
   void placement() {
     const std::vector<int>& hosts = cluster_.hosts;

@@ -39,7 +39,7 @@ class Precision : Rules {
     }
     if (t_.fp8_parameters.value_or(false)) {
       const bool fp8 =
-          t_.precision == Dtype::fp8 && t_.fp8_recipe != "rowwise";  // TE's cast_master_weights_to_fp8, 2025
+          t_.precision == Dtype::fp8 && t_.fp8_recipe != Fp8Recipe::rowwise;  // TE's cast_master_weights_to_fp8, 2025
       if (!fp8 && t_.precision != Dtype::mxfp8) {
         fault("training.fp8_parameters",
               "weights are kept in fp8 alone under mxfp8, and under fp8 with one scale a tensor or a block",

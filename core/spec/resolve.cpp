@@ -259,12 +259,12 @@ void fill_imbalance(Job& job, Filler& filler) {
 void fill_fp8(Job& job, Filler& of_framework) {
   Training& t = job.training;
   const std::string framework = "default of " + job.framework.name;
-  if (t.precision == Dtype::fp8 && t.fp8_recipe.empty()) {
-    t.fp8_recipe = job.framework.keeps_casts ? "delayed" : "tensorwise";
-    of_framework.tell("fp8_recipe", t.fp8_recipe, framework);
+  if (t.precision == Dtype::fp8 && !t.fp8_recipe) {
+    t.fp8_recipe = job.framework.keeps_casts ? Fp8Recipe::delayed : Fp8Recipe::tensorwise;
+    of_framework.tell("fp8_recipe", std::string(name(*t.fp8_recipe)), framework);
   }
   if (t.fp8_parameters) return;
-  const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == "delayed" || t.fp8_recipe == "tensorwise");
+  const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == Fp8Recipe::delayed || t.fp8_recipe == Fp8Recipe::tensorwise);
   const bool into_gradients = t.precision == Dtype::mxfp8 && job.strategy.zero < 2;
   const bool kept_below = job.strategy.lora && job.strategy.lora->base != LoraBase::bf16;
   t.fp8_parameters = job.framework.fp8_parameters && (one_scale || into_gradients) && t.keeps_master() && !kept_below;

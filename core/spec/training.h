@@ -22,6 +22,11 @@ enum class Optimizer { adamw, sgd, adamw8bit };
 template <>
 inline constexpr auto kNamesOf<Optimizer> = spelt("adamw", "sgd", "adamw8bit");
 
+/// How many numbers share a scale in fp8: a tensor (its largest now, or of the step before), a row, a block.
+enum class Fp8Recipe { tensorwise, rowwise, blockwise, delayed };
+template <>
+inline constexpr auto kNamesOf<Fp8Recipe> = spelt("tensorwise", "rowwise", "blockwise", "delayed");
+
 /// Layers at the begin and at the end of the model whose matmuls stay in 16 bits.
 struct WideLayers {
   int first = 0, last = 0;
@@ -33,7 +38,7 @@ struct Training {
   std::int64_t global_batch = 0;  // sequences
   std::int64_t micro_batch = 1;   // sequences in one forward of one replica
   Dtype precision = Dtype::bf16;
-  std::string fp8_recipe;              // tensorwise rowwise blockwise delayed
+  std::optional<Fp8Recipe> fp8_recipe;  // under fp8 alone; default: the framework's
   WideLayers wide_layers;              // under fp8, mxfp8, nvfp4
   std::optional<bool> fp8_parameters;  // weights of narrow layers exist in fp8 alone, beside the master copy
   Optimizer optimizer = Optimizer::adamw;

@@ -20,7 +20,7 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Training& t = job.training;
   const bool expert = !t.serves() && s.ep > 1 && s.overlap.expert.value_or(false);
   const bool paired = !t.serves() && s.pairs_passes();
-  const bool coupled = job.network.fidelity == "coupled";
+  const bool coupled = job.network.fidelity == Fidelity::coupled;
   const Simulation& run = job.simulation;
   const bool each_rank = run.unfold || !run.slow_ranks.empty();
   const Refusal refusals[] = {

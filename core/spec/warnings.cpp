@@ -17,7 +17,7 @@ std::vector<std::string> idle_keys(const Job& job) {
     if (given) out.push_back(std::string(key) + " has no effect " + where);
   };
   const std::string precision = "with precision " + std::string(name(t.precision));
-  idle(!t.fp8_recipe.empty() && t.precision != Dtype::fp8, "fp8_recipe", precision);
+  idle(t.fp8_recipe && t.precision != Dtype::fp8, "fp8_recipe", precision);
   idle(t.wide_layers.first + t.wide_layers.last > 0 && bytes_of(t.precision) >= 2, "wide_layers", precision);
   if (!job.model.moe) {
     const char* where = "on a model without experts";

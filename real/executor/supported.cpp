@@ -43,8 +43,10 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const spec::Training& t = job.training;
   if (spec::bytes_of(t.precision) >= 2) return {};
-  const bool one_scale = t.precision == spec::Dtype::fp8 && (t.fp8_recipe == "tensorwise" || t.fp8_recipe == "delayed");
-  const bool rows = t.precision == spec::Dtype::fp8 && t.fp8_recipe == "rowwise", blocks = !one_scale && !rows;
+  using spec::Fp8Recipe;
+  const bool fp8 = t.precision == spec::Dtype::fp8;
+  const bool one_scale = fp8 && (t.fp8_recipe == Fp8Recipe::tensorwise || t.fp8_recipe == Fp8Recipe::delayed);
+  const bool rows = fp8 && t.fp8_recipe == Fp8Recipe::rowwise, blocks = !one_scale && !rows;
   const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   return {

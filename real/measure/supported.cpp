@@ -25,8 +25,8 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
   refuse(precision == spec::Dtype::fp32 || precision == spec::Dtype::tf32 || precision == spec::Dtype::fp16,
          "training.precision", fmt::format("{} is not computed on GPUs by real mode yet", spec::name(precision)),
          "write precision: bf16");
-  const std::string& recipe = job.training.fp8_recipe;
-  refuse(precision == spec::Dtype::fp8 && (recipe == "rowwise" || recipe == "blockwise") &&
+  const std::optional<spec::Fp8Recipe> recipe = job.training.fp8_recipe;
+  refuse(precision == spec::Dtype::fp8 && (recipe == spec::Fp8Recipe::rowwise || recipe == spec::Fp8Recipe::blockwise) &&
              job.cluster.node.gpu.generation != spec::Generation::hopper,
          "training.fp8_recipe",
          fmt::format("matmuls with scales for rows or blocks of 128 are cuBLASLt's on Hopper alone, not on {}",

@@ -67,7 +67,7 @@ bool has_two_levels(const spec::Job& job) {
   if (job.model.is_list() || job.training.serves() || job.cluster.mixed()) return false;
   if (job.training.data || job.training.checkpoint || s.offload.any()) return false;
   if (run.unfold || run.jitter > 0 || !run.slow_ranks.empty() || run.any()) return false;
-  if (job.network.fidelity == "coupled" || s.spreads_vocab() || s.pairs_passes()) return false;
+  if (job.network.fidelity == spec::Fidelity::coupled || s.spreads_vocab() || s.pairs_passes()) return false;
   return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
 }
 

@@ -35,7 +35,7 @@ enum class End { refused, predicted };
 /// Ranks that do the same work share a role; running each of them must come to the same. (On a fabric of flows the
 /// ranks of a role need not be alike, and each then runs at its own pace.)
 std::string compare_unfolded(spec::Job job, const result::Prediction& folded) {
-  if (job.network.fidelity == "coupled") return "";
+  if (job.network.fidelity == spec::Fidelity::coupled) return "";
   const spec::Simulation& s = job.simulation;
   if (s.unfold || s.jitter > 0 || !s.slow_ranks.empty()) return "";
   job.simulation.unfold = true;

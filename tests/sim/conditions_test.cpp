@@ -122,7 +122,7 @@ TEST(Conditions, NothingThatIsLostMakesAStepFaster) {
   random_jobs::Source source(3);
   for (int n = 0; n < 150; ++n) {
     spec::Job job = faulty(source);
-    if (n % 3 == 0 && sim::has_simgrid()) job.network.fidelity = "flow";
+    if (n % 3 == 0 && sim::has_simgrid()) job.network.fidelity = spec::Fidelity::flow;
     const Ticks usual = length_of(job);
     break_something(job, source);
     // A schedule may gain a little where a longer operator changes who goes first (Graham's anomalies).

@@ -31,7 +31,7 @@ spec::Job job_on_tree(double oversubscription) {
   job.cluster.fabric.kind = Kind::fat_tree;
   job.cluster.fabric.leaf_nodes = 8;
   job.cluster.fabric.oversubscription = oversubscription;
-  job.network.fidelity = "coupled";
+  job.network.fidelity = spec::Fidelity::coupled;
   return job;
 }
 
@@ -87,7 +87,7 @@ class Coupled : public testing::Test {
   void SetUp() override {
     if (!sim::has_simgrid()) GTEST_SKIP() << "built without SimGrid";
   }
-  static double step(spec::Job job, const char* fidelity) {
+  static double step(spec::Job job, spec::Fidelity fidelity) {
     job.network.fidelity = fidelity;
     return sim::predict(job).prediction.step_time_s;
   }
@@ -178,7 +178,7 @@ TEST_F(Coupled, AnExchangeOfExpertsHasAShareForEachPeer) {
   job.cluster = toy::cluster(4);
   job.cluster.nodes = 4;
   job.cluster.node.gpus = job.cluster.node.nvlink.domain = job.cluster.node.nic.count = 1;
-  job.network.fidelity = "coupled";
+  job.network.fidelity = spec::Fidelity::coupled;
   const plan::GroupShape all = plan::group_shape(1, 4, job.cluster, 4);
   plan::Plan plan;
   plan.axes.ranks = 4;
@@ -226,7 +226,7 @@ TEST_F(Coupled, WhereOneAxisCrossesAlmostNothingMeetsAndItIsTheClosedForm) {
     job.cluster.node.gpus = job.cluster.node.nvlink.domain = job.cluster.node.nic.count = s.tp;
     job.cluster.nodes = ranks / s.tp;
     roughen(job);
-    const double plain = step(job, "closed_form"), coupled = step(job, "coupled");
+    const double plain = step(job, spec::Fidelity::closed_form), coupled = step(job, spec::Fidelity::coupled);
     ASSERT_NEAR(coupled, plain, 0.01 * plain) << n << ": " << random_jobs::text(job);
     ++crossed;
   }
@@ -245,7 +245,7 @@ spec::Job crowded(random_jobs::Source& source) {
   job.cluster.fabric.kind = Kind::fat_tree;
   job.cluster.fabric.leaf_nodes = 2;
   job.cluster.fabric.oversubscription = source.one_of({1, 2, 4});
-  job.network.fidelity = "coupled";
+  job.network.fidelity = spec::Fidelity::coupled;
   roughen(job);
   return job;
 }
@@ -273,9 +273,9 @@ TEST_F(Coupled, FoldedIsUnfoldedWhereAllRanksOfAStageAreAlike) {
   for (int n = 0; n < 60; ++n) {
     spec::Job job = crowded(source);
     job.cluster.fabric.kind = Kind::single_switch;
-    const double folded = step(job, "coupled");
+    const double folded = step(job, spec::Fidelity::coupled);
     job.simulation.unfold = true;
-    ASSERT_NEAR(step(job, "coupled"), folded, 1e-5 * folded) << n << ": " << random_jobs::text(job);
+    ASSERT_NEAR(step(job, spec::Fidelity::coupled), folded, 1e-5 * folded) << n << ": " << random_jobs::text(job);
   }
 }
 
@@ -303,7 +303,7 @@ TEST_F(Coupled, WhatIsSlowOrLostIsSoOnTheWires) {
   // as long. Four of its eight lost: half of the rate is left.
   const auto exchanged = [](const spec::Outages& outages) {
     const spec::Job job = toy::job({.dp = 16}, [&](spec::Job& j) {
-      j.network.fidelity = "coupled";
+      j.network.fidelity = spec::Fidelity::coupled;
       static_cast<spec::Outages&>(j.simulation) = outages;
     });
     for (const result::Communication& axis : sim::predict(job).prediction.communication) {
@@ -319,7 +319,7 @@ TEST_F(Coupled, WhatIsSlowOrLostIsSoOnTheWires) {
 TEST_F(Coupled, WhatIfOneAxisWereFreeItsFlowsLeaveTheFabric) {
   // Stages and copies both cross: without one, the other has the cards to itself; a free network leaves compute alone.
   spec::Job job = toy::job({.pp = 2, .dp = 8, .microbatches = 4});
-  job.network.fidelity = "coupled";
+  job.network.fidelity = spec::Fidelity::coupled;
   const result::Explanation answer = sim::explain(job);
   for (const result::WhatIf& free : answer.what_if) EXPECT_LE(free.step_time_s, answer.step_time_s * (1 + 1e-9));
 }

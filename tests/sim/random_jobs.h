@@ -53,7 +53,8 @@ class Source {
       if (below(4) == 0) {
         j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
         j.training.precision = spec::Dtype::fp8;
-        j.training.fp8_recipe = one_of({"delayed", "tensorwise", "rowwise", "blockwise"});
+        j.training.fp8_recipe = one_of({spec::Fp8Recipe::delayed, spec::Fp8Recipe::tensorwise, spec::Fp8Recipe::rowwise,
+                                        spec::Fp8Recipe::blockwise});
         f.keeps_casts = coin();
       }
       if (below(4) == 0) {

@@ -75,7 +75,7 @@ void add_training(const spec::Training& t, Settings& out) {
   w.add("global_batch", t.global_batch);
   w.add("micro_batch", t.micro_batch);
   w.add("precision", t.precision);
-  w.when(t.precision == spec::Dtype::fp8 && !t.fp8_recipe.empty(), "fp8_recipe", std::string_view(t.fp8_recipe));
+  w.when(t.precision == spec::Dtype::fp8, "fp8_recipe", t.fp8_recipe);
   w.when(narrow, "fp8_parameters", t.fp8_parameters);
   w.when(narrow, "wide_layers.first", t.wide_layers.first);
   w.when(narrow, "wide_layers.last", t.wide_layers.last);

@@ -15,7 +15,7 @@ using kernels::Cast;
 using kernels::Fp8;
 using kernels::Scales;
 
-bool delayed(const Task& task) { return task.rank.job.training.fp8_recipe == "delayed"; }
+bool delayed(const Task& task) { return task.rank.job.training.fp8_recipe == spec::Fp8Recipe::delayed; }
 
 Group tensor_group(const Task& task) {
   const auto& channels = task.rank.plan.channels;
@@ -79,9 +79,9 @@ void cast_blocks(Casts& casts, Backend& backend, const Tensor& x, std::int64_t r
 
 Scales scales_of(const Task& task, Operand operand) {
   if (task.c.dtype == spec::Dtype::mxfp8) return Scales::mx;
-  const std::string& recipe = task.rank.job.training.fp8_recipe;
-  if (recipe == "rowwise") return Scales::rows;
-  if (recipe == "blockwise") return operand == Operand::weight ? Scales::squares : Scales::lines;
+  const std::optional<spec::Fp8Recipe> recipe = task.rank.job.training.fp8_recipe;
+  if (recipe == spec::Fp8Recipe::rowwise) return Scales::rows;
+  if (recipe == spec::Fp8Recipe::blockwise) return operand == Operand::weight ? Scales::squares : Scales::lines;
   return Scales::tensor;
 }
 

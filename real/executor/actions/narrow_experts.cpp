@@ -12,7 +12,8 @@ using Pass = GroupedMatmul::Pass;
 
 /// What tensor cores sum over comes in rows of 16 bytes, or in whole blocks under one scale.
 std::int64_t whole_rows(const Task& task, std::int64_t rows) {
-  const bool mx = task.c.dtype == spec::Dtype::mxfp8, lines = task.rank.job.training.fp8_recipe == "blockwise";
+  const bool mx = task.c.dtype == spec::Dtype::mxfp8;
+  const bool lines = task.rank.job.training.fp8_recipe == spec::Fp8Recipe::blockwise;
   const std::int64_t block = mx ? kernels::kMxBlock : lines ? kernels::kScaleBlock : 16;
   return (rows + block - 1) / block * block;
 }

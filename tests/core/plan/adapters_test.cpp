@@ -187,7 +187,7 @@ TEST(Adapters, ANarrowBaseIsCastToFp8ForEachUse) {
       draft.strategy.lora = lora;
       draft.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
       draft.training.precision = spec::Dtype::fp8;
-      draft.training.fp8_recipe = "delayed";
+      draft.training.fp8_recipe = spec::Fp8Recipe::delayed;
       draft.framework.keeps_casts = true;
     });
     const plan::Plan p = plan::build(j);

@@ -33,7 +33,7 @@ spec::Job job(const toy::Cut& cut, Dtype precision, Change change) {
 spec::Job narrow_job(const toy::Cut& cut = {}, Dtype precision = Dtype::fp8) {
   return job(cut, precision, [](spec::Job&) {});
 }
-spec::Job with_recipe(const std::string& recipe, const toy::Cut& cut = {}) {
+spec::Job with_recipe(spec::Fp8Recipe recipe, const toy::Cut& cut = {}) {
   return job(cut, Dtype::fp8, [&](spec::Job& j) { j.training.fp8_recipe = recipe; });
 }
 
@@ -62,14 +62,14 @@ TEST(LowPrecision, WideLayersStayIn16Bits) {
 TEST(LowPrecision, CastsReadAndWriteWhatTheirScalesAsk) {
   // 3,200 numbers of two bytes to two layouts of one byte.
   const auto cast = [](const spec::Job& j) { return plan::cast_chain(Context(j), 3200, 2).work; };
-  EXPECT_EQ(cast(with_recipe("delayed")).read, 6400);
-  EXPECT_EQ(cast(with_recipe("delayed")).written, 6400);
-  EXPECT_EQ(cast(with_recipe("delayed")).kernels, 1);
-  EXPECT_EQ(cast(with_recipe("tensorwise")).read, 2 * 6400);  // once more for the largest
-  EXPECT_EQ(cast(with_recipe("tensorwise")).written, 6400);
-  EXPECT_EQ(cast(with_recipe("rowwise")).read, 2 * 6400);  // each layout has scales of its own
-  EXPECT_EQ(cast(with_recipe("blockwise")).read, 6400);
-  EXPECT_EQ(cast(with_recipe("blockwise")).written, 6400 + 2 * 3200 / 128 * 4);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::delayed)).read, 6400);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::delayed)).written, 6400);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::delayed)).kernels, 1);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::tensorwise)).read, 2 * 6400);  // once more for the largest
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::tensorwise)).written, 6400);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::rowwise)).read, 2 * 6400);  // each layout has scales of its own
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::blockwise)).read, 6400);
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::blockwise)).written, 6400 + 2 * 3200 / 128 * 4);
   EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).read, 6400 + 200);           // 100 scales a layout, put in tiles
   EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).written, 6400 + 200 + 200);  // written twice so
   EXPECT_EQ(cast(narrow_job({}, Dtype::nvfp4)).read, 3 * 6400 + 400);       // largest, two layouts; 200 scales each
@@ -87,9 +87,9 @@ TEST(LowPrecision, WeightsAreCastOnceAStepWhereCastsAreKeptElseInEachPass) {
 }
 
 TEST(LowPrecision, TheRecipeLeftOutFollowsTheFramework) {
-  EXPECT_EQ(narrow_job().training.fp8_recipe, "delayed");
+  EXPECT_EQ(narrow_job().training.fp8_recipe, spec::Fp8Recipe::delayed);
   const spec::Job anew = job({}, Dtype::fp8, [](spec::Job& j) { j.framework.keeps_casts = false; });
-  EXPECT_EQ(anew.training.fp8_recipe, "tensorwise");
+  EXPECT_EQ(anew.training.fp8_recipe, spec::Fp8Recipe::tensorwise);
 }
 
 TEST(LowPrecision, SequenceParallelGathersAByteAnElement) {
@@ -107,13 +107,13 @@ TEST(LowPrecision, SequenceParallelGathersAByteAnElement) {
 TEST(LowPrecision, OneScaleForAScatteredTensorIsAgreedUpon) {
   // The inputs of qkv and up, the gradients of output and down are shards: four agreements a layer, and none without
   // sp.
-  const auto agreements = [](bool sp, const char* recipe) {
+  const auto agreements = [](bool sp, spec::Fp8Recipe recipe) {
     const plan::Plan p = plan::build(with_recipe(recipe, {.tp = 2, .sp = sp}));
     return walk::count(p, p.roles[0], "largest all-reduce");
   };
-  EXPECT_EQ(agreements(true, "tensorwise"), 4 * 4);
-  EXPECT_EQ(agreements(false, "tensorwise"), 0);
-  EXPECT_EQ(agreements(true, "delayed"), 0);
+  EXPECT_EQ(agreements(true, spec::Fp8Recipe::tensorwise), 4 * 4);
+  EXPECT_EQ(agreements(false, spec::Fp8Recipe::tensorwise), 0);
+  EXPECT_EQ(agreements(true, spec::Fp8Recipe::delayed), 0);
 }
 
 TEST(LowPrecision, BlackwellNeedsNoTransposeOfWhatHasOneScale) {

@@ -280,7 +280,7 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             }),
             "model.moe");
   EXPECT_EQ(refused([](Job& j) {
-              j.network.fidelity = "coupled";
+              j.network.fidelity = spec::Fidelity::coupled;
               j.simulation.unfold = true;
               j.cluster.nodes = 1025;
               j.cluster.node.gpus = 1;

@@ -13,7 +13,7 @@ template <class Change>
 spec::Job job_of(const char* recipe, const toy::Cut& cut, Change change, std::int64_t global_batch = 4) {
   spec::Job draft = tiny::draft(tiny::llama(), cut, global_batch);
   draft.training.precision = spec::Dtype::fp8;
-  draft.training.fp8_recipe = recipe;
+  draft.training.fp8_recipe = spec::named<spec::Fp8Recipe>(recipe);
   draft.framework.keeps_casts = true;
   for (const auto narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8, spec::Dtype::nvfp4}) {
     draft.cluster.node.gpu.peak[static_cast<int>(narrow)] = base::TFLOPps(2000);
