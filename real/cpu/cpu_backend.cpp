@@ -88,6 +88,10 @@ void CpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const 
   reference::squared_relu_backward(numbers(x), numbers(dy), numbers(dx));
 }
 
+void CpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {
+  reference::dropout(d, numbers(x), numbers(y));
+}
+
 void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
   reference::matmul(m, numbers(a), numbers(b), numbers(c));
 }

@@ -37,6 +37,7 @@ class CpuBackend final : public Backend {
   void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
   void squared_relu_forward(const Tensor& x, const Tensor& y) override;
   void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;

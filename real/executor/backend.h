@@ -16,6 +16,7 @@
 #include "kernels/block_cast.h"
 #include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
 #include "kernels/grouped_matmul.h"
@@ -92,6 +93,9 @@ class Backend {
   virtual void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
   virtual void squared_relu_forward(const Tensor& x, const Tensor& y) = 0;
   virtual void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+
+  /// Backward is the same function of dy. y may be x.
+  virtual void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) = 0;
 
   // Matrices and attention.
   virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;

@@ -31,7 +31,6 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.dropout > 0, "training.dropout", "dropout", "write dropout: 0"},
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
       {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
        "write optimizer: adamw"},

@@ -88,6 +88,7 @@ class GpuBackend final : public Backend {
   void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
   void squared_relu_forward(const Tensor& x, const Tensor& y) override;
   void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
@@ -174,7 +175,7 @@ class GpuBackend final : public Backend {
 
  private:
   using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                                    std::int64_t, bool, std::int64_t, std::int64_t>;
+                                    std::int64_t, bool, std::int64_t, std::int64_t, bool>;
 
   // What launches need (gpu_backend.cpp).
   const Stream& stream() const { return streams_[static_cast<std::size_t>(current_)]; }

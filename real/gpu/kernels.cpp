@@ -75,6 +75,11 @@ void GpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const 
   launch([&] { gpu::squared_relu_backward(x.count, element(x), at(x), at(dy), at(dx), raw()); });
 }
 
+void GpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {
+  if (x.count == 0) return;
+  launch([&] { gpu::dropout(d, x.count, element(x), at(x), at(y), raw()); });
+}
+
 void GpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
   launch([&] { gpu::add_rows(rows, bias.count, element(y), at(bias), at(y), raw()); });
 }

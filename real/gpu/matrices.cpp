@@ -61,7 +61,8 @@ bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
                              a.head_dim,
                              a.causal,
                              a.offset,
-                             a.window};
+                             a.window,
+                             a.dropout.probability > 0};
   if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
   try {
     if (!attention_) attention_.emplace();

@@ -18,7 +18,8 @@ const Attention kShapes[] = {
     {1, 40, 40, 8, 2, 128, 128, 0.088, true},
     {1, 30, 50, 4, 2, 192, 128, 0.072, true, 20},  // latent attention's widths, a later part of a sequence
     {1, 40, 40, 2, 1, 24, 40, 0.2, true, 0, 9},
-    {1, 20, 30, 2, 2, 64, 64, 0.125, true, -5},  // five queries see nothing
+    {1, 20, 30, 2, 2, 64, 64, 0.125, true, -5},                                     // five queries see nothing
+    {2, 20, 20, 4, 2, 64, 64, 0.125, true, 0, 0, {0.25, 7, 123}, {1600, 400, 20}},  // dropout
 };
 
 class AttentionOnGpu : public testing::TestWithParam<std::tuple<Attention, Element>> {

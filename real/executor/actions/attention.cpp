@@ -1,6 +1,7 @@
 // real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences, and which core a job has.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/context_parallel.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 
@@ -23,7 +24,9 @@ kernels::Attention whole_sequence(const Task& task) {
   expect(task, "key heads", work.kv_heads, a.kv_heads);
   a.causal = work.causal;
   a.window = work.window;
-  return sequences_of(task, a);
+  a = sequences_of(task, a);
+  drop_in_kernel(task, 0, 0, 0, a);
+  return a;
 }
 
 /// A kernel that wants padded values leaves a padded result.

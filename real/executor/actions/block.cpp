@@ -2,6 +2,7 @@
 // adds. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/latent.h"
 #include "real/executor/activation.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 #include "real/executor/positions.h"
@@ -47,6 +48,15 @@ void activate_backward(Task& task, const std::string& from, const std::string& t
   }
 }
 
+/// Attention's branch comes first, on the way back the feed-forward's; by operators the first alone is made again. A
+/// parallel block drops the sum of both.
+DropoutSite next_branch(Task& task) {
+  if (task.c.model.parallel_block) return DropoutSite::feed_forward_output;
+  const bool first = task.next_piece(1, task.again() && keeps_unread(task) ? 1 : 2) == 0;
+  const bool backward = task.op.phase == plan::Phase::backward;
+  return first != backward ? DropoutSite::attention_output : DropoutSite::feed_forward_output;
+}
+
 /// The branches of a parallel block have been added in front of their reduction (linear.cpp): of the Plan's two adds
 /// the second finds nothing left.
 void residual_add(Task& task) {
@@ -54,11 +64,21 @@ void residual_add(Task& task) {
   if (parallel && !task.has("branch")) return;
   const Tensor x = task.stream(), branch = task.read("branch");
   const Tensor sum = task.make_stream(x.count);
-  task.backend.copy(x, sum);
-  task.backend.add(branch, sum);
+  if (task.c.dropout) {
+    drop_hidden(task, next_branch(task), branch, sum);
+    task.backend.add(x, sum);
+  } else {
+    task.backend.copy(x, sum);
+    task.backend.add(branch, sum);
+  }
   if (parallel) task.erase("branch");
   if (parallel || keeps_unread(task) || task.c.model.post_norms) return;
   for (const char* unread : {"branch", "attention output", "feed-forward down"}) task.erase(unread);
+}
+
+void residual_dropout_gradient(Task& task) {
+  const Tensor dy = task.gradient_stream();
+  drop_hidden(task, next_branch(task), dy, task.make("d branch", dy.count));
 }
 
 /// The next of the branches' gradients; two that come through one norm have met in front of it.
@@ -92,6 +112,7 @@ void add_block_actions(Actions& actions) {
   };
   actions["residual add"] = residual_add;
   actions["residual gradient"] = residual_gradient;
+  actions["residual dropout gradient"] = residual_dropout_gradient;
 }
 
 }  // namespace real

@@ -97,7 +97,8 @@ void trade(Task& task, const std::string& what) {
 }
 
 Heads traded_heads(Task& task) {
-  return {in_order(task, "queries traded"), in_order(task, "keys traded"), in_order(task, "values traded")};
+  return {in_order(task, "queries traded"), in_order(task, "keys traded"), in_order(task, "values traded"),
+          queries_of(task).first_of(task.rank.place.cp(), task.c.cp)};
 }
 
 Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }

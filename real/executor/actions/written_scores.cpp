@@ -3,6 +3,7 @@
 // one group share keys and values, so a matmul goes over the groups and is made once for each of their heads.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 
@@ -126,9 +127,23 @@ void softmax(Task& task) {
   task.erase("attention scores");
 }
 
+void dropout(Task& task) {
+  const Tensor p = task.read("attention probabilities");
+  drop_probabilities(task, p, task.make("dropped probabilities", p.count));
+}
+
+void dropout_gradient(Task& task) {
+  const Tensor dp = task.read("d attention probabilities");
+  drop_probabilities(task, dp, task.make("d attention probabilities", dp.count));
+}
+
+Tensor weights_of_values(Task& task) {
+  return task.read(task.c.dropout ? "dropped probabilities" : "attention probabilities");
+}
+
 void values(Task& task) {
   const Scores s(task);
-  const Tensor p = task.read("attention probabilities");
+  const Tensor p = weights_of_values(task);
   const Side v = read(task, Which::values);
   const Tensor out = task.make("attention by heads", task.c.tokens * task.c.heads * v.width);
   const Matmul each{s.tokens, v.width, s.tokens};
@@ -167,7 +182,7 @@ Matmul added(std::int64_t tokens, std::int64_t width, std::int64_t head_of_group
 
 void values_gradient(Task& task) {
   const Scores s(task);
-  const Tensor dout = task.read("d attention by heads"), p = task.read("attention probabilities");
+  const Tensor dout = task.read("d attention by heads"), p = weights_of_values(task);
   const Side dv = gradient(task, Which::values);
   s.for_each([&](std::int64_t b, std::int64_t j) {
     matmul(task, s, added(s.tokens, dv.width, j, 1), s.of(p, s.tokens, b, j), s.of(dout, dv.width, b, j),
@@ -207,6 +222,8 @@ void keys_gradient(Task& task) {
 void add_written_scores_actions(Actions& actions) {
   actions["attention scores"] = scores;
   actions["attention softmax"] = softmax;
+  actions["attention dropout"] = dropout;
+  actions["attention dropout gradient"] = dropout_gradient;
   actions["attention values"] = values;
   actions["attention transpose"] = transpose;
   actions["attention transpose gradient"] = transpose_gradient;
