@@ -143,7 +143,7 @@ void ParameterTable::add_latent_attention(Unit& unit) {
 void ParameterTable::add_experts(Unit& unit) {
   const spec::Moe& moe = *c_.model.moe;
   const bool bias = c_.model.bias, gated = c_.model.gated_mlp;
-  add(unit, "router.weight", whole_part(moe.experts, c_.hidden), Start::normal, true, c_.sp);
+  linear(unit, "router", Cut::none, whole_part(moe.experts, c_.hidden), moe.router_bias);
   const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
   const std::int64_t ffn = moe.ffn / c_.strategy.etp;
   const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};

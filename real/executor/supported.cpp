@@ -89,7 +89,6 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
       {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
-      {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
   };
 }
 

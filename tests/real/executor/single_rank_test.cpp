@@ -98,11 +98,12 @@ TEST_P(SingleRank, TheLossGoesDown) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
-                         testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()}, Case{windowed()},
-                                         Case{chunked()}, Case{squared_relu()}, Case{tiny::qk_norm()},
-                                         Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
-                                         Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
-                                         Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}),
+                         testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()},
+                                         Case{tiny::router_bias()}, Case{windowed()}, Case{chunked()},
+                                         Case{squared_relu()}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
+                                         Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
+                                         Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
+                                         Case{tiny::latent(), 0.1}),
                          [](const auto& one) {
                            std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
                            std::erase(name, ' ');

@@ -96,6 +96,14 @@ inline spec::Model moe(int layers = 2) {
   return m;
 }
 
+/// The mixture whose router has a bias.
+inline spec::Model router_bias(int layers = 2) {
+  spec::Model m = moe(layers);
+  m.name = "tiny router bias";
+  m.moe->router_bias = true;
+  return m;
+}
+
 /// Before resolve(): sequences of 8 tokens, `global_batch` of them.
 inline spec::Job draft(const spec::Model& model, const toy::Cut& cut, std::int64_t global_batch = 8) {
   spec::Job job = toy::draft(cut);
