@@ -64,12 +64,12 @@ void CpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& fr
   reference::strided_copy(copy, numbers(from), numbers(to));
 }
 
-void CpuBackend::swiglu_forward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& y) {
-  reference::swiglu_forward(s, numbers(gate_up), numbers(y));
+void CpuBackend::glu_forward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& y) {
+  reference::glu_forward(g, numbers(gate_up), numbers(y));
 }
 
-void CpuBackend::swiglu_backward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
-  reference::swiglu_backward(s, numbers(gate_up), numbers(dy), numbers(dx));
+void CpuBackend::glu_backward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
+  reference::glu_backward(g, numbers(gate_up), numbers(dy), numbers(dx));
 }
 
 void CpuBackend::gelu_forward(kernels::Gelu kind, const Tensor& x, const Tensor& y) {
@@ -80,12 +80,12 @@ void CpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor
   reference::gelu_backward(kind, numbers(x), numbers(dy), numbers(dx));
 }
 
-void CpuBackend::squared_relu_forward(const Tensor& x, const Tensor& y) {
-  reference::squared_relu_forward(numbers(x), numbers(y));
+void CpuBackend::relu_forward(kernels::Relu kind, const Tensor& x, const Tensor& y) {
+  reference::relu_forward(kind, numbers(x), numbers(y));
 }
 
-void CpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
-  reference::squared_relu_backward(numbers(x), numbers(dy), numbers(dx));
+void CpuBackend::relu_backward(kernels::Relu kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  reference::relu_backward(kind, numbers(x), numbers(dy), numbers(dx));
 }
 
 void CpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {

@@ -19,17 +19,17 @@
 #include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
+#include "kernels/glu.h"
 #include "kernels/grouped_matmul.h"
 #include "kernels/matmul.h"
 #include "kernels/mx_cast.h"
 #include "kernels/norm.h"
 #include "kernels/permute.h"
+#include "kernels/relu.h"
 #include "kernels/rotary.h"
 #include "kernels/router.h"
 #include "kernels/softmax.h"
-#include "kernels/squared_relu.h"
 #include "kernels/strided_copy.h"
-#include "kernels/swiglu.h"
 #include "real/executor/tensor.h"
 
 namespace real {
@@ -87,12 +87,12 @@ class Backend {
   virtual void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) = 0;
   void copy(const Tensor& from, const Tensor& to) { scale_add(1, from, 0, to); }
   void add(const Tensor& x, const Tensor& y) { scale_add(1, x, 1, y); }
-  virtual void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) = 0;
-  virtual void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) = 0;
+  virtual void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
   virtual void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) = 0;
   virtual void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
-  virtual void squared_relu_forward(const Tensor& x, const Tensor& y) = 0;
-  virtual void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void relu_forward(kernels::Relu, const Tensor& x, const Tensor& y) = 0;
+  virtual void relu_backward(kernels::Relu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
   /// Backward is the same function of dy. y may be x.
   virtual void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) = 0;

@@ -74,12 +74,8 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
 
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
-  const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
-  const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
   return {
-      {!swiglu && !plain, "model.activation", "an activation other than swiglu, gelu and squared_relu",
-       "write activation: gelu"},
       {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
       {chunks && job.strategy.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks",

@@ -82,12 +82,12 @@ class GpuBackend final : public Backend {
   void fill(const Tensor&, double value) override;
   void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
   void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
-  void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) override;
-  void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
+  void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) override;
+  void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
   void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) override;
   void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
-  void squared_relu_forward(const Tensor& x, const Tensor& y) override;
-  void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void relu_forward(kernels::Relu, const Tensor& x, const Tensor& y) override;
+  void relu_backward(kernels::Relu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
   void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;

@@ -25,27 +25,20 @@ void rotate(Task& task, Direction direction, const std::string& from, const std:
   task.backend.rotary(rotary, direction, positions_of_tokens(task), turned);
 }
 
+/// Numbers of a row behind the activation.
+std::int64_t inner_width(Task& task, const std::string& up) {
+  return task.parameter(up + ".weight").part.row_count() / (task.c.model.gated_mlp ? 2 : 1);
+}
+
 void activate(Task& task, const std::string& from, const std::string& to) {
   const Tensor x = task.read(from);
-  const bool gated = task.c.model.gated_mlp;
-  const Tensor y = task.make(to, gated ? x.count / 2 : x.count);
-  if (gated) {
-    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
-    task.backend.swiglu_forward({y.count / width, width}, x, y);
-  } else {
-    plain_forward(task, x, y);
-  }
+  const Tensor y = task.make(to, task.c.model.gated_mlp ? x.count / 2 : x.count);
+  activation_forward(task, inner_width(task, from), x, y);
 }
 
 void activate_backward(Task& task, const std::string& from, const std::string& to) {
   const Tensor x = task.read(from), dy = whole_gradient(task, to);
-  const Tensor dx = task.make("d " + from, x.count);
-  if (task.c.model.gated_mlp) {
-    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
-    task.backend.swiglu_backward({dy.count / width, width}, x, dy, dx);
-  } else {
-    plain_backward(task, x, dy, dx);
-  }
+  activation_backward(task, inner_width(task, from), x, dy, task.make("d " + from, x.count));
 }
 
 /// Attention's branch comes first, on the way back the feed-forward's; by operators the first alone is made again. A

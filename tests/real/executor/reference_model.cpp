@@ -215,17 +215,20 @@ class Transformer {
     }
   }
 
-  Vector activated(const Vector& up) const {
-    if (!m_.gated_mlp) {
-      Vector y = up;
-      const bool squared = m_.activation == spec::Activation::squared_relu;
-      for (double& v : y)
-        v *= squared ? std::max(v, 0.0)
-                     : 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
-      return y;
+  double activated(double x) const {
+    switch (m_.activation) {
+      case spec::Activation::relu: return std::max(x, 0.0);
+      case spec::Activation::squared_relu: return std::max(x, 0.0) * x;
+      case spec::Activation::swiglu: return x / (1 + std::exp(-x));
+      case spec::Activation::gelu:
+      case spec::Activation::geglu: break;
     }
-    Vector y(up.size() / 2);
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = up[i] / (1 + std::exp(-up[i])) * up[y.size() + i];
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  }
+
+  Vector activated(const Vector& up) const {
+    Vector y(m_.gated_mlp ? up.size() / 2 : up.size());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activated(up[i]) * (m_.gated_mlp ? up[y.size() + i] : 1);
     return y;
   }
 

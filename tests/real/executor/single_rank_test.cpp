@@ -35,10 +35,17 @@ spec::Model chunked() {
   return m;
 }
 
-spec::Model squared_relu() {
+spec::Model relu(spec::Activation one) {
   spec::Model m = tiny::gpt();
-  m.name = "squared relu";
-  m.activation = spec::Activation::squared_relu;
+  m.name = one == spec::Activation::relu ? "relu" : "squared relu";
+  m.activation = one;
+  return m;
+}
+
+/// In the feed-forward, or in its experts.
+spec::Model geglu(spec::Model m) {
+  m.name += " geglu";
+  m.activation = spec::Activation::geglu;
   return m;
 }
 
@@ -100,10 +107,11 @@ TEST_P(SingleRank, TheLossGoesDown) {
 INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
                          testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()},
                                          Case{tiny::router_bias()}, Case{windowed()}, Case{chunked()},
-                                         Case{squared_relu()}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
-                                         Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
-                                         Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
-                                         Case{tiny::latent(), 0.1}),
+                                         Case{relu(spec::Activation::relu)}, Case{relu(spec::Activation::squared_relu)},
+                                         Case{geglu(tiny::llama())}, Case{geglu(tiny::moe())}, Case{tiny::qk_norm()},
+                                         Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
+                                         Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
+                                         Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}),
                          [](const auto& one) {
                            std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
                            std::erase(name, ' ');
