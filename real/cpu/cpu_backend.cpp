@@ -100,8 +100,19 @@ void CpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a
   reference::batched_matmul(m, numbers(a), numbers(b), numbers(c));
 }
 
-void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& probabilities) {
-  reference::softmax_forward(s, numbers(scores), numbers(probabilities));
+void CpuBackend::attention_sinks_forward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                         const Tensor& lse) {
+  reference::attention_sinks_forward(a, numbers(sinks), numbers(out), numbers(lse));
+}
+
+void CpuBackend::attention_sinks_backward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                          const Tensor& lse, const Tensor& dout, const Tensor& dsinks) {
+  reference::attention_sinks_backward(a, numbers(sinks), numbers(out), numbers(lse), numbers(dout), numbers(dsinks));
+}
+
+void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& sinks,
+                                 const Tensor& probabilities, const Tensor& lse) {
+  reference::softmax_forward(s, numbers(scores), numbers(sinks), numbers(probabilities), numbers(lse));
 }
 
 void CpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,

@@ -56,7 +56,12 @@ class CpuBackend final : public Backend {
   void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                           const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
                           const Tensor& dv) override;
-  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) override;
+  void attention_sinks_forward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                               const Tensor& lse) override;
+  void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out, const Tensor& lse,
+                                const Tensor& dout, const Tensor& dsinks) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& probabilities,
+                       const Tensor& lse) override;
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 

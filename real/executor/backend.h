@@ -12,6 +12,7 @@
 #include "core/plan/plan.h"
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
+#include "kernels/attention_sinks.h"
 #include "kernels/batched_matmul.h"
 #include "kernels/block_cast.h"
 #include "kernels/cast.h"
@@ -115,7 +116,13 @@ class Backend {
   virtual void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
                                   const Tensor& dk, const Tensor& dv) = 0;
-  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) = 0;
+  virtual void attention_sinks_forward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                                       const Tensor& lse) = 0;
+  virtual void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                                        const Tensor& lse, const Tensor& dout, const Tensor& dsinks) = 0;
+  /// `sinks` and `lse`: none where there are none.
+  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks,
+                               const Tensor& probabilities, const Tensor& lse) = 0;
   virtual void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                                 const Tensor& dscores) = 0;
 

@@ -97,6 +97,10 @@ void ParameterTable::add_layer(Unit& unit) {
   linear(unit, "attention output", Cut::inputs,
          columns_part(c_.hidden, c_.context_width * c_.tp, {tp * c_.context_width, c_.context_width}),
          m.has_proj_bias());
+  if (m.attention_sinks) {
+    add(unit, kSinks, rows_part(std::int64_t{c_.heads} * c_.tp, 1, {{std::int64_t{tp} * c_.heads, c_.heads}}),
+        Start::zero, false);
+  }
   if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
   if (c_.experts_in(unit.layer)) return add_experts(unit);

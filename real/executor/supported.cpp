@@ -83,7 +83,6 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
-      {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
   };
 }

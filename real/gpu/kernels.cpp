@@ -117,6 +117,19 @@ void GpuBackend::attention_merge(const kernels::Attention& a, const Tensor& othe
   });
 }
 
+void GpuBackend::attention_sinks_forward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                         const Tensor& lse) {
+  launch([&] { gpu::attention_sinks_forward(a, element(out), at(sinks), at(out), as<float>(lse), raw()); });
+}
+
+void GpuBackend::attention_sinks_backward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                          const Tensor& lse, const Tensor& dout, const Tensor& dsinks) {
+  launch([&] {
+    gpu::attention_sinks_backward(a, element(out), at(sinks), at(out), as<float>(lse), at(dout), as<float>(dsinks),
+                                  raw());
+  });
+}
+
 void GpuBackend::embedding_forward(const kernels::Embedding& e, const Tensor& ids, const Tensor& table,
                                    const Tensor& y) {
   launch([&] { gpu::embedding_forward(e, element(y), as<std::int32_t>(ids), at(table), at(y), raw()); });

@@ -6,6 +6,7 @@
 #include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -107,7 +108,8 @@ kernels::Softmax mask(const Task& task) {
           .keys = s.tokens,
           .causal = m.causal,
           .window = m.window_of(task.op.layer),
-          .chunk = chunk};
+          .chunk = chunk,
+          .heads = task.c.heads};
 }
 
 void scores(Task& task) {
@@ -123,7 +125,9 @@ void scores(Task& task) {
 
 void softmax(Task& task) {
   const Tensor in = task.read("attention scores"), out = task.make("attention probabilities", in.count);
-  task.backend.softmax_forward(mask(task), in, out);
+  const bool sinks = task.c.model.attention_sinks;
+  const Tensor lse = sinks ? task.make("attention lse", in.count / task.c.sequence, kStatistic) : Tensor{};
+  task.backend.softmax_forward(mask(task), in, sinks ? task.weight(kSinks) : Tensor{}, out, lse);
   task.erase("attention scores");
 }
 
@@ -163,6 +167,9 @@ void transpose_gradient(Task& task) {
   const Tensor in = whole_gradient(task, "attention"), out = task.make("d attention by heads", in.count);
   task.backend.strided_copy(kernels::head_transpose(task.c.batch, task.c.sequence, task.c.heads, task.c.value_head_dim),
                             in, out);
+  if (!task.c.model.attention_sinks) return;
+  const Attended all{task.read("attention"), task.read("attention lse")};
+  add_sinks_gradient(task, attended_shape(task, task.c.sequence, all), 0, all, in);
 }
 
 void scores_gradient(Task& task) {

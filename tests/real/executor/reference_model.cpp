@@ -141,6 +141,11 @@ class Transformer {
     std::copy(y.begin(), y.end(), head);
   }
 
+  double sink(int layer, std::size_t head) const {
+    const Vector* sinks = find(layer, "attention sinks");
+    return sinks ? std::exp((*sinks)[head]) : 0;
+  }
+
   /// Latent attention: q = Wuq norm(Wdq x), [k; v] = Wukv norm(Wdkv x); the keys' rotary part, one for all heads, is
   /// that of Wdkv x which is not normed.
   void attend_latent(int layer, std::vector<Vector>& x) const {
@@ -170,7 +175,7 @@ class Transformer {
               dot(&q[t][h * d], &kv[s][h * (own + value)], own) + dot(&q[t][h * d + own], shared[s].data(), rotary);
           weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
         }
-        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
         for (std::size_t s = 0; s <= t; ++s) {
           for (std::size_t i = 0; i < value; ++i) {
             const double share = masks_.of_probability(layer, h, t, s) * weight[s] / total;
@@ -205,7 +210,7 @@ class Transformer {
         for (std::size_t s = first; s <= t; ++s) {
           weight.push_back(std::exp(dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d))));
         }
-        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
         for (std::size_t s = first; s <= t; ++s) {
           const double share = masks_.of_probability(layer, h, t, s) * weight[s - first] / total;
           for (std::size_t i = 0; i < d; ++i) out[h * d + i] += share * qkv[s][value + i];

@@ -106,12 +106,13 @@ TEST_P(SingleRank, TheLossGoesDown) {
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
                          testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()},
-                                         Case{tiny::router_bias()}, Case{windowed()}, Case{chunked()},
-                                         Case{relu(spec::Activation::relu)}, Case{relu(spec::Activation::squared_relu)},
-                                         Case{geglu(tiny::llama())}, Case{geglu(tiny::moe())}, Case{tiny::qk_norm()},
-                                         Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
-                                         Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
-                                         Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}),
+                                         Case{tiny::router_bias()}, Case{tiny::sinks()}, Case{tiny::sinks(), 0.1},
+                                         Case{windowed()}, Case{chunked()}, Case{relu(spec::Activation::relu)},
+                                         Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())},
+                                         Case{geglu(tiny::moe())}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
+                                         Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
+                                         Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
+                                         Case{tiny::latent(), 0.1}),
                          [](const auto& one) {
                            std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
                            std::erase(name, ' ');
