@@ -19,7 +19,8 @@ class Draw {
 
   spec::Job job() {
     const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4),
-                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4)});
+                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4),
+                                  tiny::router_bias(4)});
     toy::Cut cut;
     cut.tp = of({1, 1, 2, 2, 4});
     cut.sp = coin();
