@@ -64,6 +64,24 @@ struct Place {
   }
 };
 
+/// What dropout multiplies the probabilities of a query with.
+struct Drop {
+  const Dropout& dropout;
+  std::uint32_t threshold;
+  float scale;
+  std::uint64_t first;
+
+  __device__ Drop(const Attention& a, const Place& place)
+      : dropout(a.dropout),
+        threshold(dropout_threshold(a.dropout.probability)),
+        scale(static_cast<float>(1 / (1 - a.dropout.probability))),
+        first(a.place_of(place.batch, place.head, place.query)) {}
+  __device__ float operator()(std::int64_t key) const {
+    if (threshold == 0) return 1;
+    return dropout_keeps(dropout, threshold, first + key) ? scale : 0;
+  }
+};
+
 __device__ std::int64_t first_warp() { return static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp; }
 __device__ std::int64_t warp_stride() { return static_cast<std::int64_t>(gridDim.x) * kWarps; }
 
@@ -74,13 +92,14 @@ __global__ void forward(Attention a, const T* q, const T* k, const T* v, T* out,
     const Place place(a, index);
     const Row query = Row::load(q + place.row(a) * dims, dims);
     const auto [first, end] = keys_of(a, place.query);
+    const Drop drop(a, place);
     float maximum = -INFINITY, total = 0;
     Row sum;
     for (std::int64_t j = first; j < end; ++j) {
       const std::int64_t key = place.key_row(a, j);
       const float score = static_cast<float>(a.scale) * query.dot(Row::load(k + key * dims, dims));
       const float higher = fmaxf(maximum, score), shrink = share(maximum, higher), weight = share(score, higher);
-      sum.scale_add(shrink, weight, Row::load(v + key * value_dims, value_dims));
+      sum.scale_add(shrink, drop(j) * weight, Row::load(v + key * value_dims, value_dims));
       total = shrink * total + weight;
       maximum = higher;
     }
@@ -124,12 +143,13 @@ __global__ void backward_queries(Attention a, Backward<T> p) {
     const Row dout = Row::load(p.dout + place.row(a) * value_dims, value_dims);
     const float delta = dout.dot(Row::load(p.out + place.row(a) * value_dims, value_dims)), lse = p.lse[index];
     const auto [first, end] = keys_of(a, place.query);
+    const Drop drop(a, place);
     Row dq;
     for (std::int64_t j = first; j < end; ++j) {
       const std::int64_t row = place.key_row(a, j);
       const Row key = Row::load(p.k + row * dims, dims);
       const float probability = share(scale * query.dot(key), lse);
-      const float dprobability = dout.dot(Row::load(p.v + row * value_dims, value_dims));
+      const float dprobability = drop(j) * dout.dot(Row::load(p.v + row * value_dims, value_dims));
       dq.scale_add(1, scale * probability * (dprobability - delta), key);
     }
     dq.store(p.dq + place.row(a) * dims, dims);
@@ -153,9 +173,9 @@ __global__ void backward_keys(Attention a, Backward<T> p) {
       const Row dout = Row::load(p.dout + place.row(a) * value_dims, value_dims);
       const float delta = dout.dot(Row::load(p.out + place.row(a) * value_dims, value_dims));
       const float lse = p.lse[(batch * a.heads + place.head) * a.queries + place.query];
-      const float probability = share(scale * query.dot(key), lse);
-      dv.scale_add(1, probability, dout);
-      dk.scale_add(1, scale * probability * (dout.dot(value) - delta), query);
+      const float probability = share(scale * query.dot(key), lse), kept = Drop(a, place)(j);
+      dv.scale_add(1, kept * probability, dout);
+      dk.scale_add(1, scale * probability * (kept * dout.dot(value) - delta), query);
     }
     dk.store(p.dk + row * dims, dims);
     dv.store(p.dv + row * value_dims, value_dims);

@@ -2,6 +2,7 @@
 // does. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/dropout.h"
 #include "kernels/types.h"
 
 namespace kernels {
@@ -16,10 +17,21 @@ struct Attention {
   bool causal = false;
   std::int64_t offset = 0;
   std::int64_t window = 0;  // 0: all
+  Dropout dropout = {};     // of the probabilities; lse is of all of them
+  /// From a sequence, a head, a query to the next in the stream of the dropout; keys are neighbours.
+  struct Places {
+    std::int64_t sequence = 0, head = 0, query = 0;
+  } places = {};
 
   constexpr bool sees(std::int64_t query, std::int64_t key) const {
     const std::int64_t behind = query + offset - key;
     return (!causal || behind >= 0) && (window == 0 || behind < window);
+  }
+  /// Where the stream of the dropout has the query's first key.
+  KERNELS_HOST_DEVICE constexpr std::uint64_t place_of(std::int64_t sequence, std::int64_t head,
+                                                       std::int64_t query) const {
+    return dropout.offset +
+           static_cast<std::uint64_t>(sequence * places.sequence + head * places.head + query * places.query);
   }
 };
 

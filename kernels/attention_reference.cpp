@@ -33,6 +33,24 @@ struct Query {
   }
 };
 
+/// What dropout multiplies the probabilities of a query with.
+class Drop {
+ public:
+  Drop(const Attention& a, const Query& query)
+      : dropout_(a.dropout),
+        threshold_(dropout_threshold(a.dropout.probability)),
+        first_(a.place_of(query.batch, query.head, query.index)) {}
+  double operator()(std::int64_t key) const {
+    if (threshold_ == 0) return 1;
+    return dropout_keeps(dropout_, threshold_, first_ + key) ? 1 / (1 - dropout_.probability) : 0;
+  }
+
+ private:
+  const Dropout& dropout_;
+  std::uint32_t threshold_;
+  std::uint64_t first_;
+};
+
 template <class Body>
 void for_each_query(const Attention& a, Body body) {
   for (std::int64_t batch = 0; batch < a.batch; ++batch) {
@@ -67,8 +85,9 @@ void attention_forward(const Attention& a, Input q, Input k, Input v, Output out
     lse[query.statistic(a)] = sum;
     double* row = &out[query.row(a) * a.value_dim];
     std::fill_n(row, a.value_dim, 0);
+    const Drop drop(a, query);
     for (std::int64_t j = 0; j < a.keys; ++j) {
-      add(share(scores[j], sum), &v[query.key_row(a, j) * a.value_dim], row, a.value_dim);
+      add(drop(j) * share(scores[j], sum), &v[query.key_row(a, j) * a.value_dim], row, a.value_dim);
     }
   });
 }
@@ -92,13 +111,14 @@ void attention_backward(const Attention& a, Input q, Input k, Input v, Input out
     const double* my_q = &q[query.row(a) * a.head_dim];
     const double* my_dout = &dout[query.row(a) * a.value_dim];
     const double delta = dot(my_dout, &out[query.row(a) * a.value_dim], a.value_dim);
+    const Drop drop(a, query);
     for (std::int64_t j = 0; j < a.keys; ++j) {
       if (!a.sees(query.index, j)) continue;
       const std::int64_t key = query.key_row(a, j);
       const double* my_k = &k[key * a.head_dim];
       const double p = share(a.scale * dot(my_q, my_k, a.head_dim), lse[query.statistic(a)]);
-      const double ds = a.scale * p * (dot(my_dout, &v[key * a.value_dim], a.value_dim) - delta);
-      add(p, my_dout, &dv[key * a.value_dim], a.value_dim);
+      const double ds = a.scale * p * (drop(j) * dot(my_dout, &v[key * a.value_dim], a.value_dim) - delta);
+      add(drop(j) * p, my_dout, &dv[key * a.value_dim], a.value_dim);
       add(ds, my_q, &dk[key * a.head_dim], a.head_dim);
       add(ds, my_k, &dq[query.row(a) * a.head_dim], a.head_dim);
     }

@@ -14,8 +14,13 @@ struct Dropout {
 };
 
 /// Random words below this drop. 2^32 p, rounded.
-constexpr std::uint32_t dropout_threshold(double probability) {
+KERNELS_HOST_DEVICE constexpr std::uint32_t dropout_threshold(double probability) {
   return static_cast<std::uint32_t>(probability * 4294967296.0 + 0.5);
+}
+
+/// Whether the stream keeps its element at `place`.
+KERNELS_HOST_DEVICE constexpr bool dropout_keeps(const Dropout& d, std::uint32_t threshold, std::uint64_t place) {
+  return philox(d.seed, place / 4).word[place % 4] >= threshold;
 }
 
 namespace reference {

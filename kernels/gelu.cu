@@ -1,24 +1,9 @@
 // kernels/gelu.cu -- see gelu.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/device.cuh"
-#include "kernels/gelu.h"
+#include "kernels/gelu.cuh"
 
 namespace kernels::gpu {
 namespace {
-
-constexpr float kRootTwoOverPi = 0.7978845608f, kRootHalf = 0.7071067812f, kDensityOfZero = 0.3989422804f;
-constexpr float kCubic = 0.044715f;
-
-__device__ float value(Gelu kind, float x) {
-  if (kind == Gelu::erf) return 0.5f * x * (1 + erff(x * kRootHalf));
-  return 0.5f * x * (1 + tanhf(kRootTwoOverPi * (x + kCubic * x * x * x)));
-}
-
-__device__ float slope(Gelu kind, float x) {
-  if (kind == Gelu::erf) return 0.5f * (1 + erff(x * kRootHalf)) + x * kDensityOfZero * __expf(-0.5f * x * x);
-  const float t = tanhf(kRootTwoOverPi * (x + kCubic * x * x * x));
-  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kRootTwoOverPi * (1 + 3 * kCubic * x * x);
-}
 
 /// dy null: y = gelu(x). Else y = dy gelu'(x).
 template <class T, int V>
@@ -28,9 +13,9 @@ __global__ void gelu(Gelu kind, std::int64_t count, const T* x, const T* dy, T* 
     Pack<T, V> out;
     if (dy) {
       const Pack<T, V> grad = load<V>(dy + i);
-      for (int j = 0; j < V; ++j) out.set(j, grad[j] * slope(kind, in[j]));
+      for (int j = 0; j < V; ++j) out.set(j, grad[j] * gelu_slope(kind, in[j]));
     } else {
-      for (int j = 0; j < V; ++j) out.set(j, value(kind, in[j]));
+      for (int j = 0; j < V; ++j) out.set(j, gelu_value(kind, in[j]));
     }
     store(y + i, out);
   }

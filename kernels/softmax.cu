@@ -13,12 +13,13 @@ __device__ bool sees(const Softmax& s, std::int64_t query, std::int64_t key) {
 }
 
 template <class T>
-__global__ void forward(Softmax s, const T* scores, T* probabilities) {
+__global__ void forward(Softmax s, const T* scores, const T* sinks, T* probabilities, float* lse) {
   for (std::int64_t row = blockIdx.x; row < s.matrices * s.queries; row += gridDim.x) {
     const std::int64_t query = row % s.queries;
     const T* in = scores + row * s.keys;
     T* out = probabilities + row * s.keys;
-    float most = -INFINITY, sum = 0;
+    const float sink = sinks ? to_float(sinks[row / s.queries % s.heads]) : -INFINITY;
+    float most = sink, sum = 0;
     for (std::int64_t key = threadIdx.x; key < s.keys; key += blockDim.x) {
       if (sees(s, query, key)) most = fmaxf(most, to_float(in[key]));
     }
@@ -26,7 +27,8 @@ __global__ void forward(Softmax s, const T* scores, T* probabilities) {
     for (std::int64_t key = threadIdx.x; key < s.keys; key += blockDim.x) {
       if (sees(s, query, key)) sum += __expf(to_float(in[key]) - most);
     }
-    sum = block_reduce(sum);
+    sum = block_reduce(sum) + __expf(sink - most);
+    if (lse && threadIdx.x == 0) lse[row] = most + logf(sum);
     for (std::int64_t key = threadIdx.x; key < s.keys; key += blockDim.x) {
       out[key] = from_float<T>(sees(s, query, key) ? __expf(to_float(in[key]) - most) / sum : 0);
     }
@@ -51,11 +53,12 @@ __global__ void backward(Softmax s, const T* probabilities, const T* dprobabilit
 
 }  // namespace
 
-void softmax_forward(const Softmax& s, Element element, const void* scores, void* probabilities, Stream stream) {
+void softmax_forward(const Softmax& s, Element element, const void* scores, const void* sinks, void* probabilities,
+                     float* lse, Stream stream) {
   if (s.matrices * s.queries == 0) return;
   with_element(element, [&]<class T>() {
-    forward<T><<<blocks_for(s.matrices * s.queries, 1), threads_for(s.keys), 0, stream>>>(s, as<T>(scores),
-                                                                                          as<T>(probabilities));
+    forward<T><<<blocks_for(s.matrices * s.queries, 1), threads_for(s.keys), 0, stream>>>(
+        s, as<T>(scores), as<T>(sinks), as<T>(probabilities), lse);
   });
   check_launch("softmax forward");
 }

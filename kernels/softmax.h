@@ -12,6 +12,7 @@ struct Softmax {
   std::int64_t matrices = 0, queries = 0, keys = 0;
   bool causal = false;
   std::int64_t window = 0, chunk = 0;  // 0: all
+  std::int64_t heads = 1;              // matrix m is of head m % heads
 
   constexpr bool sees(std::int64_t query, std::int64_t key) const {
     if (causal && key > query) return false;
@@ -22,8 +23,9 @@ struct Softmax {
 
 namespace reference {
 
-/// A key that is not seen has probability 0. REQUIRES: every query sees a key.
-void softmax_forward(const Softmax&, Input scores, Output probabilities);
+/// A key that is not seen has probability 0. sinks [heads], a logit that takes part and has no key (attention_sinks.h),
+/// and lse [matrices, queries], the log of the sum of all exponentials, may be empty. REQUIRES: every query sees a key.
+void softmax_forward(const Softmax&, Input scores, Input sinks, Output probabilities, Output lse);
 /// dscores = p (dp - sum of p dp), row by row.
 void softmax_backward(const Softmax&, Input probabilities, Input dprobabilities, Output dscores);
 
@@ -31,7 +33,9 @@ void softmax_backward(const Softmax&, Input probabilities, Input dprobabilities,
 
 namespace gpu {
 
-void softmax_forward(const Softmax&, Element element, const void* scores, void* probabilities, Stream);
+/// sinks, lse: null where there are none.
+void softmax_forward(const Softmax&, Element element, const void* scores, const void* sinks, void* probabilities,
+                     float* lse, Stream);
 void softmax_backward(const Softmax&, Element element, const void* probabilities, const void* dprobabilities,
                       void* dscores, Stream);
 

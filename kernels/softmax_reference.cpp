@@ -7,20 +7,22 @@
 
 namespace kernels::reference {
 
-void softmax_forward(const Softmax& s, Input scores, Output probabilities) {
+void softmax_forward(const Softmax& s, Input scores, Input sinks, Output probabilities, Output lse) {
   for (std::int64_t row = 0; row < s.matrices * s.queries; ++row) {
-    const std::int64_t query = row % s.queries;
+    const std::int64_t query = row % s.queries, head = row / s.queries % s.heads;
     const Input in = scores.subspan(row * s.keys, s.keys);
     const Output out = probabilities.subspan(row * s.keys, s.keys);
-    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    double most = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks[head];
     for (std::int64_t key = 0; key < s.keys; ++key) {
       if (s.sees(query, key)) most = std::max(most, in[key]);
     }
+    double sum = sinks.empty() ? 0 : std::exp(sinks[head] - most);
     for (std::int64_t key = 0; key < s.keys; ++key) {
       out[key] = s.sees(query, key) ? std::exp(in[key] - most) : 0;
       sum += out[key];
     }
     for (double& p : out) p /= sum;
+    if (!lse.empty()) lse[row] = most + std::log(sum);
   }
 }
 

@@ -13,6 +13,8 @@ constexpr auto kFloat = CUDNN_DATA_FLOAT;
 void check_shape(const Attention& a) {
   if (a.causal && a.offset != 0) throw DeviceError("attention by cuDNN: a causal mask with an offset is not supported");
   if (a.window != 0) throw DeviceError("attention by cuDNN: a window is not supported");
+  if (a.dropout.probability > 0)
+    throw DeviceError("attention by cuDNN: dropout by the place of a score is not supported");
 }
 
 /// [batch, length, heads, dim] in memory, seen as [batch, heads, length, dim].

@@ -64,12 +64,12 @@ void CpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& fr
   reference::strided_copy(copy, numbers(from), numbers(to));
 }
 
-void CpuBackend::swiglu_forward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& y) {
-  reference::swiglu_forward(s, numbers(gate_up), numbers(y));
+void CpuBackend::glu_forward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& y) {
+  reference::glu_forward(g, numbers(gate_up), numbers(y));
 }
 
-void CpuBackend::swiglu_backward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
-  reference::swiglu_backward(s, numbers(gate_up), numbers(dy), numbers(dx));
+void CpuBackend::glu_backward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
+  reference::glu_backward(g, numbers(gate_up), numbers(dy), numbers(dx));
 }
 
 void CpuBackend::gelu_forward(kernels::Gelu kind, const Tensor& x, const Tensor& y) {
@@ -80,12 +80,16 @@ void CpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor
   reference::gelu_backward(kind, numbers(x), numbers(dy), numbers(dx));
 }
 
-void CpuBackend::squared_relu_forward(const Tensor& x, const Tensor& y) {
-  reference::squared_relu_forward(numbers(x), numbers(y));
+void CpuBackend::relu_forward(kernels::Relu kind, const Tensor& x, const Tensor& y) {
+  reference::relu_forward(kind, numbers(x), numbers(y));
 }
 
-void CpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
-  reference::squared_relu_backward(numbers(x), numbers(dy), numbers(dx));
+void CpuBackend::relu_backward(kernels::Relu kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  reference::relu_backward(kind, numbers(x), numbers(dy), numbers(dx));
+}
+
+void CpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {
+  reference::dropout(d, numbers(x), numbers(y));
 }
 
 void CpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
@@ -96,8 +100,19 @@ void CpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a
   reference::batched_matmul(m, numbers(a), numbers(b), numbers(c));
 }
 
-void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& probabilities) {
-  reference::softmax_forward(s, numbers(scores), numbers(probabilities));
+void CpuBackend::attention_sinks_forward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                         const Tensor& lse) {
+  reference::attention_sinks_forward(a, numbers(sinks), numbers(out), numbers(lse));
+}
+
+void CpuBackend::attention_sinks_backward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                          const Tensor& lse, const Tensor& dout, const Tensor& dsinks) {
+  reference::attention_sinks_backward(a, numbers(sinks), numbers(out), numbers(lse), numbers(dout), numbers(dsinks));
+}
+
+void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& sinks,
+                                 const Tensor& probabilities, const Tensor& lse) {
+  reference::softmax_forward(s, numbers(scores), numbers(sinks), numbers(probabilities), numbers(lse));
 }
 
 void CpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,

@@ -12,23 +12,25 @@
 #include "core/plan/plan.h"
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
+#include "kernels/attention_sinks.h"
 #include "kernels/batched_matmul.h"
 #include "kernels/block_cast.h"
 #include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
+#include "kernels/glu.h"
 #include "kernels/grouped_matmul.h"
 #include "kernels/matmul.h"
 #include "kernels/mx_cast.h"
 #include "kernels/norm.h"
 #include "kernels/permute.h"
+#include "kernels/relu.h"
 #include "kernels/rotary.h"
 #include "kernels/router.h"
 #include "kernels/softmax.h"
-#include "kernels/squared_relu.h"
 #include "kernels/strided_copy.h"
-#include "kernels/swiglu.h"
 #include "real/executor/tensor.h"
 
 namespace real {
@@ -86,12 +88,15 @@ class Backend {
   virtual void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) = 0;
   void copy(const Tensor& from, const Tensor& to) { scale_add(1, from, 0, to); }
   void add(const Tensor& x, const Tensor& y) { scale_add(1, x, 1, y); }
-  virtual void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) = 0;
-  virtual void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) = 0;
+  virtual void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) = 0;
   virtual void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) = 0;
   virtual void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
-  virtual void squared_relu_forward(const Tensor& x, const Tensor& y) = 0;
-  virtual void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void relu_forward(kernels::Relu, const Tensor& x, const Tensor& y) = 0;
+  virtual void relu_backward(kernels::Relu, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+
+  /// Backward is the same function of dy. y may be x.
+  virtual void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) = 0;
 
   // Matrices and attention.
   virtual void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
@@ -111,7 +116,13 @@ class Backend {
   virtual void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
                                   const Tensor& dk, const Tensor& dv) = 0;
-  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) = 0;
+  virtual void attention_sinks_forward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                                       const Tensor& lse) = 0;
+  virtual void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                                        const Tensor& lse, const Tensor& dout, const Tensor& dsinks) = 0;
+  /// `sinks` and `lse`: none where there are none.
+  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks,
+                               const Tensor& probabilities, const Tensor& lse) = 0;
   virtual void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                                 const Tensor& dscores) = 0;
 

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "real/executor/dropout.h"
+
 namespace real {
 namespace {
 
@@ -49,6 +51,7 @@ kernels::Attention shape(const Task& task, const Heads& heads, const Piece& quer
   a.causal = mask.causal;
   a.window = mask.window;
   a.offset = queries.stretch.begin - keys.stretch.begin;
+  drop_in_kernel(task, heads.first, queries.stretch.begin, keys.stretch.begin, a);
   return a;
 }
 

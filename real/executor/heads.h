@@ -7,7 +7,8 @@
 namespace real {
 
 struct Heads {
-  Tensor q, k, v;  // [tokens, width of each]
+  Tensor q, k, v;          // [tokens, width of each]
+  std::int64_t first = 0;  // query head, among the rank's
 };
 
 /// Numbers of a token's keys and values on this rank, as attention reads them: of every query head where they are

@@ -97,6 +97,10 @@ void ParameterTable::add_layer(Unit& unit) {
   linear(unit, "attention output", Cut::inputs,
          columns_part(c_.hidden, c_.context_width * c_.tp, {tp * c_.context_width, c_.context_width}),
          m.has_proj_bias());
+  if (m.attention_sinks) {
+    add(unit, kSinks, rows_part(std::int64_t{c_.heads} * c_.tp, 1, {{std::int64_t{tp} * c_.heads, c_.heads}}),
+        Start::zero, false);
+  }
   if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
   if (c_.experts_in(unit.layer)) return add_experts(unit);
@@ -143,7 +147,7 @@ void ParameterTable::add_latent_attention(Unit& unit) {
 void ParameterTable::add_experts(Unit& unit) {
   const spec::Moe& moe = *c_.model.moe;
   const bool bias = c_.model.bias, gated = c_.model.gated_mlp;
-  add(unit, "router.weight", whole_part(moe.experts, c_.hidden), Start::normal, true, c_.sp);
+  linear(unit, "router", Cut::none, whole_part(moe.experts, c_.hidden), moe.router_bias);
   const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
   const std::int64_t ffn = moe.ffn / c_.strategy.etp;
   const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};

@@ -90,6 +90,8 @@ struct Unit {
   std::vector<Parameter*> parameters;
 };
 
+inline constexpr const char* kSinks = "attention sinks";  // one number for each head of the rank
+
 class ParameterTable {
  public:
   /// Of the chunks of this rank's stage. Throws std::logic_error where the Plan counts other numbers of parameters.

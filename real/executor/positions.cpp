@@ -9,17 +9,11 @@ namespace {
 /// `of(ids of the sequence, place)` for each token.
 template <class Of>
 Tensor for_each_token(Task& task, Of of) {
-  const plan::Context& c = task.c;
   const std::vector<std::int32_t> places = task.rank.place.positions();
-  const RankState& rank = task.rank;
-  // Without a flush a microbatch is counted over all steps, and may be one of a step to come.
-  const std::int64_t number = task.site.microbatch, each = rank.has_flush() ? number + 1 : c.microbatches;
-  const std::int64_t step = rank.has_flush() ? rank.step : number / each;
-  const std::int64_t first = step * rank.job.training.global_batch +
-                             rank.place.first_sequence(static_cast<int>(number % each), task.site.chunk);
+  const std::int64_t first = first_sequence(task);
   std::vector<std::int32_t> out;
-  for (std::int64_t b = 0; b < c.batch; ++b) {
-    const std::vector<std::int32_t> ids = task.rank.tokens.sequence(first + b, c.sequence);
+  for (std::int64_t b = 0; b < task.c.batch; ++b) {
+    const std::vector<std::int32_t> ids = task.rank.tokens.sequence(first + b, task.c.sequence);
     for (const std::int32_t place : places) out.push_back(of(ids, place));
   }
   return task.backend.upload_indices(out);
@@ -28,6 +22,15 @@ Tensor for_each_token(Task& task, Of of) {
 using Ids = std::vector<std::int32_t>;
 
 }  // namespace
+
+/// Without a flush a microbatch is counted over all steps, and may be one of a step to come.
+std::int64_t first_sequence(const Task& task) {
+  const RankState& rank = task.rank;
+  const std::int64_t number = task.site.microbatch, each = rank.has_flush() ? number + 1 : task.c.microbatches;
+  const std::int64_t step = rank.has_flush() ? rank.step : number / each;
+  return step * rank.job.training.global_batch +
+         rank.place.first_sequence(static_cast<int>(number % each), task.site.chunk);
+}
 
 Tensor positions_of_tokens(Task& task) {
   std::vector<std::int32_t> out;

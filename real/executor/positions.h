@@ -6,6 +6,9 @@
 
 namespace real {
 
+/// The first sequence of the microbatch, counted over all steps.
+std::int64_t first_sequence(const Task&);
+
 /// Of every token of a microbatch on this context-parallel rank, [batch, tokens of a sequence]: its place in its
 /// sequence, its id, the id of the one behind it.
 Tensor positions_of_tokens(Task&);

@@ -26,7 +26,7 @@ namespace real {
 struct Settings {
   kernels::AdamW optimizer = {};  // its step is counted by the executor
   double clip = 1;                // largest norm of all gradients
-  std::uint64_t seed = 1;         // of the starting parameters
+  std::uint64_t seed = 1;         // of the starting parameters and of dropout
   bool keeps_gradients = false;   // as they were before they were clipped, for comparison
 };
 

@@ -31,7 +31,6 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.dropout > 0, "training.dropout", "dropout", "write dropout: 0"},
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
       {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
        "write optimizer: adamw"},
@@ -77,12 +76,8 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
 
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
-  const bool swiglu = m.gated_mlp && m.activation == spec::Activation::swiglu;
-  const bool plain = !m.gated_mlp && m.activation != spec::Activation::relu;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
   return {
-      {!swiglu && !plain, "model.activation", "an activation other than swiglu, gelu and squared_relu",
-       "write activation: gelu"},
       {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
       {chunks && job.strategy.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks",
@@ -90,9 +85,7 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
-      {m.attention_sinks, "model.attention_sinks", "attention sinks", "write attention_sinks: false"},
       {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
-      {m.moe && m.moe->router_bias, "model.moe.router_bias", "a router with a bias", "write router_bias: false"},
   };
 }
 

@@ -82,12 +82,13 @@ class GpuBackend final : public Backend {
   void fill(const Tensor&, double value) override;
   void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
   void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
-  void swiglu_forward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& y) override;
-  void swiglu_backward(const kernels::Swiglu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
+  void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) override;
+  void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
   void gelu_forward(kernels::Gelu, const Tensor& x, const Tensor& y) override;
   void gelu_backward(kernels::Gelu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
-  void squared_relu_forward(const Tensor& x, const Tensor& y) override;
-  void squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void relu_forward(kernels::Relu, const Tensor& x, const Tensor& y) override;
+  void relu_backward(kernels::Relu, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+  void dropout(const kernels::Dropout&, const Tensor& x, const Tensor& y) override;
 
   void matmul(const kernels::Matmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void batched_matmul(const kernels::BatchedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
@@ -106,7 +107,12 @@ class GpuBackend final : public Backend {
   void attention_backward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                           const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
                           const Tensor& dv) override;
-  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& probabilities) override;
+  void attention_sinks_forward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
+                               const Tensor& lse) override;
+  void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out, const Tensor& lse,
+                                const Tensor& dout, const Tensor& dsinks) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& probabilities,
+                       const Tensor& lse) override;
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 
@@ -174,7 +180,7 @@ class GpuBackend final : public Backend {
 
  private:
   using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                                    std::int64_t, bool, std::int64_t, std::int64_t>;
+                                    std::int64_t, bool, std::int64_t, std::int64_t, bool>;
 
   // What launches need (gpu_backend.cpp).
   const Stream& stream() const { return streams_[static_cast<std::size_t>(current_)]; }

@@ -45,14 +45,14 @@ void GpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& fr
   launch([&] { gpu::strided_copy(copy, element(from), at(from), at(to), raw()); });
 }
 
-void GpuBackend::swiglu_forward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& y) {
-  if (s.rows == 0) return;
-  launch([&] { gpu::swiglu_forward(s, element(y), at(gate_up), at(y), raw()); });
+void GpuBackend::glu_forward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& y) {
+  if (g.rows == 0) return;
+  launch([&] { gpu::glu_forward(g, element(y), at(gate_up), at(y), raw()); });
 }
 
-void GpuBackend::swiglu_backward(const kernels::Swiglu& s, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
-  if (s.rows == 0) return;
-  launch([&] { gpu::swiglu_backward(s, element(dy), at(gate_up), at(dy), at(dx), raw()); });
+void GpuBackend::glu_backward(const kernels::Glu& g, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) {
+  if (g.rows == 0) return;
+  launch([&] { gpu::glu_backward(g, element(dy), at(gate_up), at(dy), at(dx), raw()); });
 }
 
 void GpuBackend::gelu_forward(kernels::Gelu kind, const Tensor& x, const Tensor& y) {
@@ -65,14 +65,19 @@ void GpuBackend::gelu_backward(kernels::Gelu kind, const Tensor& x, const Tensor
   launch([&] { gpu::gelu_backward(kind, x.count, element(x), at(x), at(dy), at(dx), raw()); });
 }
 
-void GpuBackend::squared_relu_forward(const Tensor& x, const Tensor& y) {
+void GpuBackend::relu_forward(kernels::Relu kind, const Tensor& x, const Tensor& y) {
   if (x.count == 0) return;
-  launch([&] { gpu::squared_relu_forward(x.count, element(x), at(x), at(y), raw()); });
+  launch([&] { gpu::relu_forward(kind, x.count, element(x), at(x), at(y), raw()); });
 }
 
-void GpuBackend::squared_relu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
+void GpuBackend::relu_backward(kernels::Relu kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
   if (x.count == 0) return;
-  launch([&] { gpu::squared_relu_backward(x.count, element(x), at(x), at(dy), at(dx), raw()); });
+  launch([&] { gpu::relu_backward(kind, x.count, element(x), at(x), at(dy), at(dx), raw()); });
+}
+
+void GpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {
+  if (x.count == 0) return;
+  launch([&] { gpu::dropout(d, x.count, element(x), at(x), at(y), raw()); });
 }
 
 void GpuBackend::add_rows(std::int64_t rows, const Tensor& bias, const Tensor& y) {
@@ -109,6 +114,19 @@ void GpuBackend::attention_merge(const kernels::Attention& a, const Tensor& othe
                                  const Tensor& out, const Tensor& lse) {
   launch([&] {
     gpu::attention_merge(a, element(out), at(other_out), as<float>(other_lse), at(out), as<float>(lse), raw());
+  });
+}
+
+void GpuBackend::attention_sinks_forward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                         const Tensor& lse) {
+  launch([&] { gpu::attention_sinks_forward(a, element(out), at(sinks), at(out), as<float>(lse), raw()); });
+}
+
+void GpuBackend::attention_sinks_backward(const kernels::Attention& a, const Tensor& sinks, const Tensor& out,
+                                          const Tensor& lse, const Tensor& dout, const Tensor& dsinks) {
+  launch([&] {
+    gpu::attention_sinks_backward(a, element(out), at(sinks), at(out), as<float>(lse), at(dout), as<float>(dsinks),
+                                  raw());
   });
 }
 

@@ -38,8 +38,12 @@ void GpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a
   });
 }
 
-void GpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& probabilities) {
-  launch([&] { kernels::gpu::softmax_forward(s, element_of(scores.meaning), at(scores), at(probabilities), raw()); });
+void GpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& sinks,
+                                 const Tensor& probabilities, const Tensor& lse) {
+  launch([&] {
+    kernels::gpu::softmax_forward(s, element_of(scores.meaning), at(scores), at(sinks), at(probabilities),
+                                  as<float>(lse), raw());
+  });
 }
 
 void GpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,
@@ -61,7 +65,8 @@ bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
                              a.head_dim,
                              a.causal,
                              a.offset,
-                             a.window};
+                             a.window,
+                             a.dropout.probability > 0};
   if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
   try {
     if (!attention_) attention_.emplace();

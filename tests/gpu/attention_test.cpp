@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
+#include "kernels/attention_sinks.h"
 #include "tests/gpu/device_array.h"
 
 namespace {
@@ -18,7 +19,8 @@ const Attention kShapes[] = {
     {1, 40, 40, 8, 2, 128, 128, 0.088, true},
     {1, 30, 50, 4, 2, 192, 128, 0.072, true, 20},  // latent attention's widths, a later part of a sequence
     {1, 40, 40, 2, 1, 24, 40, 0.2, true, 0, 9},
-    {1, 20, 30, 2, 2, 64, 64, 0.125, true, -5},  // five queries see nothing
+    {1, 20, 30, 2, 2, 64, 64, 0.125, true, -5},                                     // five queries see nothing
+    {2, 20, 20, 4, 2, 64, 64, 0.125, true, 0, 0, {0.25, 7, 123}, {1600, 400, 20}},  // dropout
 };
 
 class AttentionOnGpu : public testing::TestWithParam<std::tuple<Attention, Element>> {
@@ -75,6 +77,22 @@ TEST_P(AttentionOnGpu, MergeAgrees) {
   gpu::attention_merge(a_, element_, d_other.data(), d_other_lse.floats(), out.data(), lse.floats(), nullptr);
   test::expect_close(out.values(), out_, within(1e-2), "out");
   expect_lse(lse.values(), lse_);
+}
+
+TEST_P(AttentionOnGpu, SinksAgree) {
+  const Values sinks = values(a_.heads, 5);
+  reference::attention_forward(a_, q_, k_, v_, out_, lse_);
+  const Array out(element_, out_), lse(Element::f32, lse_), d_sinks(element_, sinks);
+  reference::attention_sinks_forward(a_, sinks, out_, lse_);
+  gpu::attention_sinks_forward(a_, element_, d_sinks.data(), out.data(), lse.floats(), nullptr);
+  test::expect_close(out.values(), out_, within(1e-2), "out");
+  expect_lse(lse.values(), lse_);
+  Values dsinks(sinks.size(), 0.5);
+  const Array d_dsinks(Element::f32, dsinks);
+  reference::attention_sinks_backward(a_, sinks, out.values(), lse.values(), dout_, dsinks);
+  gpu::attention_sinks_backward(a_, element_, d_sinks.data(), out.data(), lse.floats(), d_dout_.data(),
+                                d_dsinks.floats(), nullptr);
+  test::expect_close(d_dsinks.values(), dsinks, 1e-4, "dsinks");
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, AttentionOnGpu,

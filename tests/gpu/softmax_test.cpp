@@ -5,6 +5,7 @@
 
 namespace {
 
+using kernels::Element;
 using kernels::Softmax;
 using test::Array;
 using test::Values;
@@ -15,7 +16,7 @@ class MaskedSoftmax : public test::Kernel {
  protected:
   std::vector<Softmax> shapes() const {
     const std::int64_t n = width();
-    return {{3, n, n}, {3, n, n, true}, {2, n, n, true, 5}, {2, n, n, true, 0, 7}};
+    return {{3, n, n}, {3, n, n, true}, {2, n, n, true, 5}, {2, n, n, true, 0, 7}, {6, n, n, true, 0, 0, 3}};
   }
 };
 
@@ -23,11 +24,15 @@ TEST_P(MaskedSoftmax, ForwardAndBackwardAgree) {
   for (const Softmax& s : shapes()) {
     const std::size_t count = s.matrices * s.queries * s.keys;
     const Values scores = test::random_elements(element(), count, 1), dp = test::random_elements(element(), count, 2);
-    Values p(count), ds(count);
-    reference::softmax_forward(s, scores, p);
+    const Values sinks = s.heads > 1 ? test::random_elements(element(), s.heads, 3) : Values{};
+    Values p(count), ds(count), lse(s.matrices * s.queries);
+    reference::softmax_forward(s, scores, sinks, p, lse);
     const Array d_scores(element(), scores), d_p(element(), count), d_dp(element(), dp), d_ds(element(), count);
-    gpu::softmax_forward(s, element(), d_scores.data(), d_p.data(), nullptr);
+    const Array d_sinks(element(), test::random_elements(element(), s.heads, 3)), d_lse(Element::f32, lse.size());
+    gpu::softmax_forward(s, element(), d_scores.data(), s.heads > 1 ? d_sinks.data() : nullptr, d_p.data(),
+                         d_lse.floats(), nullptr);
     test::expect_close(d_p.values(), p, close(), "probabilities");
+    test::expect_close(d_lse.values(), lse, 1e-5, "lse");
     reference::softmax_backward(s, d_p.values(), dp, ds);
     gpu::softmax_backward(s, element(), d_p.data(), d_dp.data(), d_ds.data(), nullptr);
     test::expect_close(d_ds.values(), ds, close(), "dscores");

@@ -3,10 +3,10 @@
 #include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/gelu.h"
+#include "kernels/glu.h"
 #include "kernels/norm.h"
+#include "kernels/relu.h"
 #include "kernels/rotary.h"
-#include "kernels/squared_relu.h"
-#include "kernels/swiglu.h"
 #include "tests/gpu/device_array.h"
 
 namespace {
@@ -79,17 +79,19 @@ TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
   }
 }
 
-TEST_P(TransformerKernel, SwigluAgrees) {
-  const kernels::Swiglu shape{kRows, width()};
-  const Values x = random(2 * cells(), 1, 3), dy = random(cells(), 2);
-  Values y(cells()), dx(2 * cells());
-  reference::swiglu_forward(shape, x, y);
-  reference::swiglu_backward(shape, x, dy, dx);
-  const Array d_x(element(), x), d_y(element(), cells()), d_dy(element(), dy);
-  gpu::swiglu_forward(shape, element(), d_x.data(), d_y.data(), nullptr);
-  test::expect_close(d_y.values(), y, close(), "y");
-  gpu::swiglu_backward(shape, element(), d_x.data(), d_dy.data(), d_x.data(), nullptr);
-  test::expect_close(d_x.values(), dx, close(), "dx, in place");
+TEST_P(TransformerKernel, GluAgrees) {
+  for (auto gate : {kernels::Gate::silu, kernels::Gate::gelu}) {
+    const kernels::Glu shape{kRows, width(), gate};
+    const Values x = random(2 * cells(), 1, 3), dy = random(cells(), 2);
+    Values y(cells()), dx(2 * cells());
+    reference::glu_forward(shape, x, y);
+    reference::glu_backward(shape, x, dy, dx);
+    const Array d_x(element(), x), d_y(element(), cells()), d_dy(element(), dy);
+    gpu::glu_forward(shape, element(), d_x.data(), d_y.data(), nullptr);
+    test::expect_close(d_y.values(), y, close(), "y");
+    gpu::glu_backward(shape, element(), d_x.data(), d_dy.data(), d_x.data(), nullptr);
+    test::expect_close(d_x.values(), dx, close(), "dx, in place");
+  }
 }
 
 TEST_P(TransformerKernel, GeluAgrees) {
@@ -107,17 +109,19 @@ TEST_P(TransformerKernel, GeluAgrees) {
   }
 }
 
-TEST_P(TransformerKernel, SquaredReluAgrees) {
-  const Values x = random(cells(), 1, 2), dy = random(cells(), 2);
-  Values y(cells()), dx(cells());
-  reference::squared_relu_forward(x, y);
-  reference::squared_relu_backward(x, dy, dx);
-  const Array d_x(element(), x), d_y(element(), cells()), d_dx(element(), dy);
-  const auto count = static_cast<std::int64_t>(cells());
-  gpu::squared_relu_forward(count, element(), d_x.data(), d_y.data(), nullptr);
-  gpu::squared_relu_backward(count, element(), d_x.data(), d_dx.data(), d_dx.data(), nullptr);
-  test::expect_close(d_y.values(), y, close(), "y");
-  test::expect_close(d_dx.values(), dx, close(), "dx, in place");
+TEST_P(TransformerKernel, ReluAgrees) {
+  for (auto kind : {kernels::Relu::plain, kernels::Relu::squared}) {
+    const Values x = random(cells(), 1, 2), dy = random(cells(), 2);
+    Values y(cells()), dx(cells());
+    reference::relu_forward(kind, x, y);
+    reference::relu_backward(kind, x, dy, dx);
+    const Array d_x(element(), x), d_y(element(), cells()), d_dx(element(), dy);
+    const auto count = static_cast<std::int64_t>(cells());
+    gpu::relu_forward(kind, count, element(), d_x.data(), d_y.data(), nullptr);
+    gpu::relu_backward(kind, count, element(), d_x.data(), d_dx.data(), d_dx.data(), nullptr);
+    test::expect_close(d_y.values(), y, close(), "y");
+    test::expect_close(d_dx.values(), dx, close(), "dx, in place");
+  }
 }
 
 TEST_P(TransformerKernel, DropoutHasTheSameMask) {

@@ -1,32 +1,46 @@
-// tests/kernels/activation_test.cpp -- kernels/swiglu.h, gelu.h and squared_relu.h. SPDX-License-Identifier: Apache-2.0
+// tests/kernels/activation_test.cpp -- kernels/gelu.h, glu.h and relu.h. SPDX-License-Identifier: Apache-2.0
 #include "kernels/gelu.h"
-#include "kernels/squared_relu.h"
-#include "kernels/swiglu.h"
+#include "kernels/glu.h"
+#include "kernels/relu.h"
 #include "tests/kernels/gradients.h"
 
 namespace {
 
+using kernels::Gate;
 using kernels::Gelu;
+using kernels::Relu;
 using test::Values;
 
-TEST(SwigluKernel, IsTheGateTimesItsSigmoidTimesUp) {
+TEST(GluKernel, OfSiluIsTheGateTimesItsSigmoidTimesUp) {
   // silu(0) = 0; silu(ln 3) = ln 3 / (1 + 1 / 3) = 0.75 ln 3.
   const Values gate_up{0, std::log(3), 5, 4};
   Values y(2);
-  kernels::reference::swiglu_forward({1, 2}, gate_up, y);
+  kernels::reference::glu_forward({1, 2}, gate_up, y);
   EXPECT_EQ(y[0], 0);
   EXPECT_NEAR(y[1], 3 * std::log(3), 1e-15);
 }
 
-TEST(SwigluKernel, BackwardIsTheGradient) {
-  const Values x = test::random_values(20, 1), dy = test::random_values(10, 2);
-  Values dx(20);
-  kernels::reference::swiglu_backward({2, 5}, x, dy, dx);
-  test::expect_gradient(x, dx, [&](const Values& values) {
-    Values y(10);
-    kernels::reference::swiglu_forward({2, 5}, values, y);
-    return test::dot(y, dy);
-  });
+TEST(GluKernel, OfGeluIsTheGatesGeluTimesUp) {
+  // By the approximation gelu(1) = 0.8411919906082768 (see below), gelu(0) = 0.
+  const Values gate_up{0, 1, 5, 4};
+  Values y(2);
+  kernels::reference::glu_forward({1, 2, Gate::gelu}, gate_up, y);
+  EXPECT_EQ(y[0], 0);
+  EXPECT_NEAR(y[1], 4 * 0.8411919906082768, 1e-14);
+}
+
+TEST(GluKernel, BackwardIsTheGradient) {
+  for (const Gate gate : {Gate::silu, Gate::gelu}) {
+    const kernels::Glu shape{2, 5, gate};
+    const Values x = test::random_values(20, 1), dy = test::random_values(10, 2);
+    Values dx(20);
+    kernels::reference::glu_backward(shape, x, dy, dx);
+    test::expect_gradient(x, dx, [&](const Values& values) {
+      Values y(10);
+      kernels::reference::glu_forward(shape, values, y);
+      return test::dot(y, dy);
+    });
+  }
 }
 
 TEST(GeluKernel, OfOneIsTheNormalDistributionAtOne) {
@@ -52,22 +66,26 @@ TEST(GeluKernel, BackwardIsTheGradient) {
   }
 }
 
-TEST(SquaredReluKernel, IsTheSquareAboveZeroAndNothingBelow) {
+TEST(ReluKernel, IsTheInputOrItsSquareAboveZeroAndNothingBelow) {
   const Values x{-2, 0, 0.5, 3};
   Values y(4);
-  kernels::reference::squared_relu_forward(x, y);
+  kernels::reference::relu_forward(Relu::plain, x, y);
+  EXPECT_EQ(y, (Values{0, 0, 0.5, 3}));
+  kernels::reference::relu_forward(Relu::squared, x, y);
   EXPECT_EQ(y, (Values{0, 0, 0.25, 9}));
 }
 
-TEST(SquaredReluKernel, BackwardIsTheGradient) {
-  const Values x = test::random_values(20, 1, 2), dy = test::random_values(20, 2);
-  Values dx(20);
-  kernels::reference::squared_relu_backward(x, dy, dx);
-  test::expect_gradient(x, dx, [&](const Values& values) {
-    Values y(20);
-    kernels::reference::squared_relu_forward(values, y);
-    return test::dot(y, dy);
-  });
+TEST(ReluKernel, BackwardIsTheGradient) {
+  for (const Relu kind : {Relu::plain, Relu::squared}) {
+    const Values x = test::random_values(20, 1, 2), dy = test::random_values(20, 2);
+    Values dx(20);
+    kernels::reference::relu_backward(kind, x, dy, dx);
+    test::expect_gradient(x, dx, [&](const Values& values) {
+      Values y(20);
+      kernels::reference::relu_forward(kind, values, y);
+      return test::dot(y, dy);
+    });
+  }
 }
 
 }  // namespace

@@ -57,12 +57,36 @@ TEST(AttentionKernel, AQueryThatSeesNothingGivesZeroAndNoSum) {
   EXPECT_EQ(t.out[1], t.v[0]);
 }
 
-/// Plain, causal at an offset, grouped heads with other value dimensions, a window.
+/// Plain, causal at an offset, grouped heads with other value dimensions, a window, dropout.
 const Attention kShapes[] = {
-    {2, 3, 4, 2, 2, 3, 3, 0.6},           {1, 4, 6, 2, 1, 3, 5, 0.6, true, 2},
-    {1, 4, 4, 4, 2, 2, 1, 0.7, true},     {1, 6, 6, 2, 2, 2, 2, 0.7, true, 0, 3},
-    {1, 3, 5, 2, 2, 2, 2, 0.7, true, -1},  // the first query sees nothing
+    {2, 3, 4, 2, 2, 3, 3, 0.6},
+    {1, 4, 6, 2, 1, 3, 5, 0.6, true, 2},
+    {1, 4, 4, 4, 2, 2, 1, 0.7, true},
+    {1, 6, 6, 2, 2, 2, 2, 0.7, true, 0, 3},
+    {1, 3, 5, 2, 2, 2, 2, 0.7, true, -1},                                // the first query sees nothing
+    {2, 4, 4, 4, 2, 2, 3, 0.7, true, 0, 0, {0.4, 9, 100}, {64, 16, 4}},  // dropout
 };
+
+TEST(AttentionKernel, DropsTheProbabilitiesThatTheStreamSays) {
+  // The second sequence's keys 3 and 4 with equal scores have probability 1/2 each; kept, it is divided by 1 - p. The
+  // sum of exponentials is of both, 2, whatever is dropped.
+  const kernels::Dropout stream{0.5, 11, 40};
+  const Attention shape{.batch = 2,
+                        .queries = 1,
+                        .keys = 2,
+                        .heads = 1,
+                        .kv_heads = 1,
+                        .head_dim = 1,
+                        .value_dim = 2,
+                        .dropout = stream,
+                        .places = {.sequence = 6, .head = 0, .query = 0}};
+  Values out(4), lse(2);
+  reference::attention_forward(shape, Values{0, 0}, Values{3, 4, 3, 4}, Values{1, 0, 0, 1, 1, 0, 0, 1}, out, lse);
+  Values kept(8);  // places 40 to 47
+  reference::dropout(stream, Values(8, 1.0), kept);
+  EXPECT_EQ(out, (Values{kept[0] / 2, kept[1] / 2, kept[6] / 2, kept[7] / 2}));
+  EXPECT_EQ(lse[1], std::log(2));
+}
 
 class AttentionShape : public testing::TestWithParam<Attention> {};
 
@@ -108,6 +132,7 @@ TEST_P(AttentionShape, BlocksOfKeysMergeToTheWholeForwardAndBackward) {
     Attention block = shape;
     block.keys = end - begin;
     block.offset = shape.offset - begin;
+    block.dropout.offset = shape.dropout.offset + begin;
     const Values k = keys_of(whole.k, shape, k_row, begin, end), v = keys_of(whole.v, shape, v_row, begin, end);
     Tensors part(block);
     reference::attention_forward(block, whole.q, k, v, part.out, part.lse);

@@ -1,8 +1,9 @@
 // real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences, and which core a job has.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/context_parallel.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
-#include "real/executor/heads.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -23,7 +24,9 @@ kernels::Attention whole_sequence(const Task& task) {
   expect(task, "key heads", work.kv_heads, a.kv_heads);
   a.causal = work.causal;
   a.window = work.window;
-  return sequences_of(task, a);
+  a = sequences_of(task, a);
+  drop_in_kernel(task, 0, 0, 0, a);
+  return a;
 }
 
 /// A kernel that wants padded values leaves a padded result.
@@ -35,6 +38,7 @@ void forward(Task& task) {
   const Tensor out = task.make(result_name(task), a.batch * a.queries * a.heads * a.value_dim);
   const Tensor lse = task.make("attention lse", a.batch * a.heads * a.queries, kStatistic);
   task.backend.attention_forward(a, heads.q, heads.k, heads.v, out, lse);
+  join_sinks(task, a, 0, {out, lse});
 }
 
 void backward(Task& task) {
@@ -42,8 +46,10 @@ void backward(Task& task) {
   const Heads heads = attention_heads(task);
   const Heads d{task.backend.allocate(heads.q.count), task.backend.allocate(heads.k.count),
                 task.backend.allocate(heads.v.count)};
-  task.backend.attention_backward(whole_sequence(task), heads.q, heads.k, heads.v, task.read(result_name(task)),
-                                  task.read("attention lse"), dout, d.q, d.k, d.v);
+  const kernels::Attention a = whole_sequence(task);
+  const Attended all{task.read(result_name(task)), task.read("attention lse")};
+  task.backend.attention_backward(a, heads.q, heads.k, heads.v, all.out, all.lse, dout, d.q, d.k, d.v);
+  add_sinks_gradient(task, a, 0, all, dout);
   leave_head_gradients(task, d);
 }
 

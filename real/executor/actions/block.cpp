@@ -2,6 +2,7 @@
 // adds. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/latent.h"
 #include "real/executor/activation.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 #include "real/executor/positions.h"
@@ -24,27 +25,29 @@ void rotate(Task& task, Direction direction, const std::string& from, const std:
   task.backend.rotary(rotary, direction, positions_of_tokens(task), turned);
 }
 
+/// Numbers of a row behind the activation.
+std::int64_t inner_width(Task& task, const std::string& up) {
+  return task.parameter(up + ".weight").part.row_count() / (task.c.model.gated_mlp ? 2 : 1);
+}
+
 void activate(Task& task, const std::string& from, const std::string& to) {
   const Tensor x = task.read(from);
-  const bool gated = task.c.model.gated_mlp;
-  const Tensor y = task.make(to, gated ? x.count / 2 : x.count);
-  if (gated) {
-    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
-    task.backend.swiglu_forward({y.count / width, width}, x, y);
-  } else {
-    plain_forward(task, x, y);
-  }
+  const Tensor y = task.make(to, task.c.model.gated_mlp ? x.count / 2 : x.count);
+  activation_forward(task, inner_width(task, from), x, y);
 }
 
 void activate_backward(Task& task, const std::string& from, const std::string& to) {
   const Tensor x = task.read(from), dy = whole_gradient(task, to);
-  const Tensor dx = task.make("d " + from, x.count);
-  if (task.c.model.gated_mlp) {
-    const std::int64_t width = task.parameter(from + ".weight").part.row_count() / 2;
-    task.backend.swiglu_backward({dy.count / width, width}, x, dy, dx);
-  } else {
-    plain_backward(task, x, dy, dx);
-  }
+  activation_backward(task, inner_width(task, from), x, dy, task.make("d " + from, x.count));
+}
+
+/// Attention's branch comes first, on the way back the feed-forward's; by operators the first alone is made again. A
+/// parallel block drops the sum of both.
+DropoutSite next_branch(Task& task) {
+  if (task.c.model.parallel_block) return DropoutSite::feed_forward_output;
+  const bool first = task.next_piece(1, task.again() && keeps_unread(task) ? 1 : 2) == 0;
+  const bool backward = task.op.phase == plan::Phase::backward;
+  return first != backward ? DropoutSite::attention_output : DropoutSite::feed_forward_output;
 }
 
 /// The branches of a parallel block have been added in front of their reduction (linear.cpp): of the Plan's two adds
@@ -54,11 +57,21 @@ void residual_add(Task& task) {
   if (parallel && !task.has("branch")) return;
   const Tensor x = task.stream(), branch = task.read("branch");
   const Tensor sum = task.make_stream(x.count);
-  task.backend.copy(x, sum);
-  task.backend.add(branch, sum);
+  if (task.c.dropout) {
+    drop_hidden(task, next_branch(task), branch, sum);
+    task.backend.add(x, sum);
+  } else {
+    task.backend.copy(x, sum);
+    task.backend.add(branch, sum);
+  }
   if (parallel) task.erase("branch");
   if (parallel || keeps_unread(task) || task.c.model.post_norms) return;
   for (const char* unread : {"branch", "attention output", "feed-forward down"}) task.erase(unread);
+}
+
+void residual_dropout_gradient(Task& task) {
+  const Tensor dy = task.gradient_stream();
+  drop_hidden(task, next_branch(task), dy, task.make("d branch", dy.count));
 }
 
 /// The next of the branches' gradients; two that come through one norm have met in front of it.
@@ -92,6 +105,7 @@ void add_block_actions(Actions& actions) {
   };
   actions["residual add"] = residual_add;
   actions["residual gradient"] = residual_gradient;
+  actions["residual dropout gradient"] = residual_dropout_gradient;
 }
 
 }  // namespace real

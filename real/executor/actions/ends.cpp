@@ -4,6 +4,7 @@
 // reductions behind it complete; the loss itself is taken by the first operator that has them, "loss gradient".
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/positions.h"
 
@@ -50,6 +51,12 @@ void position_embedding(Task& task) {
                                  task.weight("position embedding.weight"), rows);
   task.backend.copy(x, sum);
   task.backend.add(rows, sum);
+  if (task.c.dropout) drop_hidden(task, DropoutSite::embedding, sum, sum);
+}
+
+void embedding_dropout_gradient(Task& task) {
+  const Tensor dy = task.gradient_stream();
+  drop_hidden(task, DropoutSite::embedding, dy, task.make_gradient_stream(dy.count));
 }
 
 void gather_embedding_gradient(Task& task) {
@@ -112,6 +119,7 @@ void add_end_actions(Actions& actions) {
   actions["embedding all-reduce"] = [](Task& t) { reduce_embedding(t, false); };
   actions["embedding reduce-scatter"] = [](Task& t) { reduce_embedding(t, true); };
   actions["position embedding"] = position_embedding;
+  actions["embedding dropout gradient"] = embedding_dropout_gradient;
   actions["embedding gradient all-gather"] = gather_embedding_gradient;
   actions["embedding gradient"] = embedding_gradient;
   actions["loss maximum"] = loss_maximum;

@@ -108,23 +108,13 @@ std::int64_t inner_width(Task& task) { return task.parameter("expert down.weight
 
 void activate(Task& task) {
   const Tensor x = task.read("expert up");
-  const std::int64_t width = inner_width(task), rows = routing_of(task).rows_gathered();
-  const Tensor y = task.make("expert activation", rows * width);
-  if (task.c.model.gated_mlp) {
-    task.backend.swiglu_forward({rows, width}, x, y);
-  } else {
-    plain_forward(task, x, y);
-  }
+  const std::int64_t width = inner_width(task);
+  activation_forward(task, width, x, task.make("expert activation", routing_of(task).rows_gathered() * width));
 }
 
 void activate_backward(Task& task) {
   const Tensor x = task.read("expert up"), dy = whole_gradient(task, "expert activation");
-  const Tensor dx = task.make("d expert up", x.count);
-  if (task.c.model.gated_mlp) {
-    task.backend.swiglu_backward({routing_of(task).rows_gathered(), inner_width(task)}, x, dy, dx);
-  } else {
-    plain_backward(task, x, dy, dx);
-  }
+  activation_backward(task, inner_width(task), x, dy, task.make("d expert up", x.count));
 }
 
 }  // namespace

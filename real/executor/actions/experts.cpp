@@ -35,10 +35,11 @@ void choose(Task& task) {
 }
 
 void choose_backward(Task& task) {
-  const Tensor probabilities = task.read("router probabilities");
-  task.backend.router_backward(router_shape(task), probabilities, task.read("router experts"),
-                               task.read("router counts"), task.read("d router weights"),
-                               task.make("d router", probabilities.count));
+  const kernels::Router router = router_shape(task);
+  const Tensor probabilities = task.read("router probabilities"), d = task.make("d router", probabilities.count);
+  task.backend.router_backward(router, probabilities, task.read("router experts"), task.read("router counts"),
+                               task.read("d router weights"), d);
+  if (moe_of(task).router_bias) task.backend.sum_rows(router.tokens, d, task.gradient("router.bias"));
 }
 
 void read_counts(Task& task) {

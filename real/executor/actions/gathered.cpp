@@ -3,8 +3,8 @@
 // order of the sequence by the operator of that name or, where ranks hold neighbouring tokens and the Plan needs none,
 // by the first reader. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/context_parallel.h"
-#include "real/executor/blocks.h"
 #include "real/executor/gradients.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -83,6 +83,7 @@ void forward(Task& task) {
   const bool first = chunk.begin == 0;
   heads.q = rows_of(task, chunk, batch, heads.q);
   const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
+  join_sinks(task, attended_shape(task, chunk.length, part), 0, part);
   const Tensor out = first ? task.make("attention", rows * task.c.value_head_dim) : task.read("attention");
   const Tensor lse = first ? task.make("attention lse", rows, kStatistic) : task.read("attention lse");
   put_rows(task, chunk, batch, part.out, out);
@@ -96,8 +97,9 @@ void backward(Task& task) {
   heads.q = rows_of(task, chunk, batch, heads.q);
   const Attended all{rows_of(task, chunk, batch, task.read("attention")),
                      rows_of(task, chunk, batch * task.c.heads, task.read("attention lse"))};
-  const Heads d = attend_backward(task, heads, chunk.queries, whole(task), mask_of(task), all,
-                                  rows_of(task, chunk, batch, whole_gradient(task, "attention")));
+  const Tensor dout = rows_of(task, chunk, batch, whole_gradient(task, "attention"));
+  const Heads d = attend_backward(task, heads, chunk.queries, whole(task), mask_of(task), all, dout);
+  add_sinks_gradient(task, attended_shape(task, chunk.length, all), 0, all, dout);
   const std::string part = chunk.begin == 0 ? "d keys in order" : "d keys in order, second";
   const char* queries = "d queries so far";
   const Tensor dq = chunk.begin == 0 ? task.make(queries, count) : task.read(queries);

@@ -104,10 +104,10 @@ Tensor cut_out(Task& task, const Piece& piece, std::int64_t rows, const Tensor& 
 /// parallel block's other branch is the same.
 Tensor output_gradient(Task& task, const Linear& l) {
   if (l.side == Side::row && !task.has(l.output_gradient())) {
-    if (task.has("d branch")) {
-      task.alias(l.output_gradient(), "d branch");
-    } else if (task.c.model.parallel_block && l.name == "attention output") {
+    if (task.c.model.parallel_block && l.name == "attention output") {
       task.alias(l.output_gradient(), "d feed-forward down");
+    } else if (task.has("d branch")) {
+      task.alias(l.output_gradient(), "d branch");
     } else {
       task.keep_gradient_stream(l.output_gradient());
     }

@@ -55,7 +55,7 @@ void post_norm(Task& task) {
 }
 
 void post_norm_gradient(Task& task, const std::string& name) {
-  backward(task, name, task.gradient_stream());
+  backward(task, name, task.c.dropout ? task.read("d branch") : task.gradient_stream());
   task.alias("d branch", "d " + name + " input");
 }
 

@@ -11,6 +11,7 @@
 #include "real/executor/actions/context_parallel.h"
 #include "real/executor/actions/ring_shared.h"
 #include "real/executor/gradients.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -47,6 +48,7 @@ void forward(Task& task) {
   const std::int64_t step = next_attended(task, false);
   const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
   const Attended part = attend(task, heads_at(task, step), own, keys, mask_of(task));
+  if (step == 0) join_sinks(task, attended_shape(task, tokens_of(own), part), 0, part);
   task.backend.copy(part.out, task.make(at("ring output", step), part.out.count));
   task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count, kStatistic));
   if (ring_steps_of(task).size() > 1) return;
@@ -63,8 +65,9 @@ void backward(Task& task) {
   const std::int64_t step = next_attended(task, true), last = static_cast<std::int64_t>(ring_steps_of(task).size()) - 1;
   const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
   const Attended all{task.read("attention"), task.read("attention lse")};
-  const Heads d =
-      attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, whole_gradient(task, "attention"));
+  const Tensor dout = whole_gradient(task, "attention");
+  const Heads d = attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, dout);
+  if (step == 0) add_sinks_gradient(task, attended_shape(task, tokens_of(own), all), 0, all, dout);
   const Tensor dkv = joined(task, at("d ring part", step), d.k, d.v);
   task.backend.copy(d.q, task.make(at("d queries part", step), d.q.count));
   if (step < last) return;

@@ -7,6 +7,7 @@
 #include "real/executor/actions/context_parallel.h"
 #include "real/executor/actions/ring_shared.h"
 #include "real/executor/gradients.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -34,8 +35,9 @@ Stretches stretches_at(const Task& task, std::int64_t step) { return stretches_o
 
 void forward(Task& task) {
   const std::int64_t step = next_attended(task, false);
-  const Attended part =
-      attend(task, heads_at(task, step), stretches_at(task, 0), stretches_at(task, step), mask_of(task));
+  const Stretches own = stretches_at(task, 0);
+  const Attended part = attend(task, heads_at(task, step), own, stretches_at(task, step), mask_of(task));
+  if (step == 0) join_sinks(task, attended_shape(task, tokens_of(own), part), 0, part);
   task.leave(step == 0 ? "attention" : "attention of a step", part.out);
   task.leave(step == 0 ? "attention lse" : "lse of a step", part.lse);
 }
@@ -45,8 +47,10 @@ void merge(Task& task) { merge_step(task, task.read("attention of a step"), task
 void backward(Task& task) {
   const std::int64_t step = next_attended(task, false);
   const Attended all{task.read("attention"), task.read("attention lse")};
-  const Heads d = attend_backward(task, heads_at(task, step), stretches_at(task, 0), stretches_at(task, step),
-                                  mask_of(task), all, whole_gradient(task, "attention"));
+  const Stretches own = stretches_at(task, 0);
+  const Tensor dout = whole_gradient(task, "attention");
+  const Heads d = attend_backward(task, heads_at(task, step), own, stretches_at(task, step), mask_of(task), all, dout);
+  if (step == 0) add_sinks_gradient(task, attended_shape(task, tokens_of(own), all), 0, all, dout);
   joined(task, kOwnPart, d.k, d.v);
   task.leave("d queries part", d.q);
 }

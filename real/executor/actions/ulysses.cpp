@@ -6,8 +6,8 @@
 
 #include "core/spec/context_rules.h"
 #include "real/executor/actions/context_parallel.h"
-#include "real/executor/blocks.h"
 #include "real/executor/gradients.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -97,13 +97,16 @@ void trade(Task& task, const std::string& what) {
 }
 
 Heads traded_heads(Task& task) {
-  return {in_order(task, "queries traded"), in_order(task, "keys traded"), in_order(task, "values traded")};
+  return {in_order(task, "queries traded"), in_order(task, "keys traded"), in_order(task, "values traded"),
+          queries_of(task).first_of(task.rank.place.cp(), task.c.cp)};
 }
 
 Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
 
 void forward(Task& task) {
-  const Attended all = attend(task, traded_heads(task), whole(task), whole(task), mask_of(task));
+  const Heads heads = traded_heads(task);
+  const Attended all = attend(task, heads, whole(task), whole(task), mask_of(task));
+  join_sinks(task, attended_shape(task, task.c.sequence, all), heads.first, all);
   task.backend.copy(all.out, task.make("attention output of own heads", all.out.count));
   task.backend.copy(all.lse, task.make("attention lse", all.lse.count, kStatistic));
 }
@@ -115,8 +118,10 @@ void unpack_output(Task& task) {
 
 void backward(Task& task) {
   const Attended all{task.read("attention output of own heads"), task.read("attention lse")};
-  const Heads d = attend_backward(task, traded_heads(task), whole(task), whole(task), mask_of(task), all,
-                                  in_order(task, "attention output gradient traded"));
+  const Heads heads = traded_heads(task);
+  const Tensor dout = in_order(task, "attention output gradient traded");
+  const Heads d = attend_backward(task, heads, whole(task), whole(task), mask_of(task), all, dout);
+  add_sinks_gradient(task, attended_shape(task, task.c.sequence, all), heads.first, all, dout);
   task.backend.copy(d.q, task.make("query gradient of own heads", d.q.count));
   task.backend.copy(d.k, task.make("key gradient of own heads", d.k.count));
   task.backend.copy(d.v, task.make("value gradient of own heads", d.v.count));

@@ -3,8 +3,10 @@
 // one group share keys and values, so a matmul goes over the groups and is made once for each of their heads.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
+#include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
+#include "real/executor/sinks.h"
 
 namespace real {
 namespace {
@@ -106,7 +108,8 @@ kernels::Softmax mask(const Task& task) {
           .keys = s.tokens,
           .causal = m.causal,
           .window = m.window_of(task.op.layer),
-          .chunk = chunk};
+          .chunk = chunk,
+          .heads = task.c.heads};
 }
 
 void scores(Task& task) {
@@ -122,13 +125,29 @@ void scores(Task& task) {
 
 void softmax(Task& task) {
   const Tensor in = task.read("attention scores"), out = task.make("attention probabilities", in.count);
-  task.backend.softmax_forward(mask(task), in, out);
+  const bool sinks = task.c.model.attention_sinks;
+  const Tensor lse = sinks ? task.make("attention lse", in.count / task.c.sequence, kStatistic) : Tensor{};
+  task.backend.softmax_forward(mask(task), in, sinks ? task.weight(kSinks) : Tensor{}, out, lse);
   task.erase("attention scores");
+}
+
+void dropout(Task& task) {
+  const Tensor p = task.read("attention probabilities");
+  drop_probabilities(task, p, task.make("dropped probabilities", p.count));
+}
+
+void dropout_gradient(Task& task) {
+  const Tensor dp = task.read("d attention probabilities");
+  drop_probabilities(task, dp, task.make("d attention probabilities", dp.count));
+}
+
+Tensor weights_of_values(Task& task) {
+  return task.read(task.c.dropout ? "dropped probabilities" : "attention probabilities");
 }
 
 void values(Task& task) {
   const Scores s(task);
-  const Tensor p = task.read("attention probabilities");
+  const Tensor p = weights_of_values(task);
   const Side v = read(task, Which::values);
   const Tensor out = task.make("attention by heads", task.c.tokens * task.c.heads * v.width);
   const Matmul each{s.tokens, v.width, s.tokens};
@@ -148,6 +167,9 @@ void transpose_gradient(Task& task) {
   const Tensor in = whole_gradient(task, "attention"), out = task.make("d attention by heads", in.count);
   task.backend.strided_copy(kernels::head_transpose(task.c.batch, task.c.sequence, task.c.heads, task.c.value_head_dim),
                             in, out);
+  if (!task.c.model.attention_sinks) return;
+  const Attended all{task.read("attention"), task.read("attention lse")};
+  add_sinks_gradient(task, attended_shape(task, task.c.sequence, all), 0, all, in);
 }
 
 void scores_gradient(Task& task) {
@@ -167,7 +189,7 @@ Matmul added(std::int64_t tokens, std::int64_t width, std::int64_t head_of_group
 
 void values_gradient(Task& task) {
   const Scores s(task);
-  const Tensor dout = task.read("d attention by heads"), p = task.read("attention probabilities");
+  const Tensor dout = task.read("d attention by heads"), p = weights_of_values(task);
   const Side dv = gradient(task, Which::values);
   s.for_each([&](std::int64_t b, std::int64_t j) {
     matmul(task, s, added(s.tokens, dv.width, j, 1), s.of(p, s.tokens, b, j), s.of(dout, dv.width, b, j),
@@ -207,6 +229,8 @@ void keys_gradient(Task& task) {
 void add_written_scores_actions(Actions& actions) {
   actions["attention scores"] = scores;
   actions["attention softmax"] = softmax;
+  actions["attention dropout"] = dropout;
+  actions["attention dropout gradient"] = dropout_gradient;
   actions["attention values"] = values;
   actions["attention transpose"] = transpose;
   actions["attention transpose gradient"] = transpose_gradient;

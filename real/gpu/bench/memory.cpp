@@ -5,12 +5,12 @@
 #include "kernels/adamw.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
+#include "kernels/glu.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/norm.h"
 #include "kernels/quantize.h"
 #include "kernels/rotary.h"
 #include "kernels/softmax.h"
-#include "kernels/swiglu.h"
 #include "real/gpu/bench/kit.h"
 
 namespace real {
@@ -60,14 +60,14 @@ Work norm_backward(const Matrices& m) {
 }
 
 Work swiglu_forward(const Matrices& m) {
-  return [shape = kernels::Swiglu{m.rows, m.width}, gate_up = m.filled(2), y = m.room()](const Stream& s) {
-    gpu::swiglu_forward(shape, kBf16, gate_up, y, s.get());
+  return [shape = kernels::Glu{m.rows, m.width}, gate_up = m.filled(2), y = m.room()](const Stream& s) {
+    gpu::glu_forward(shape, kBf16, gate_up, y, s.get());
   };
 }
 
 Work swiglu_backward(const Matrices& m) {
-  return [shape = kernels::Swiglu{m.rows, m.width}, gate_up = m.filled(2), dy = m.filled(), dgate_up = m.room(2)](
-             const Stream& s) { gpu::swiglu_backward(shape, kBf16, gate_up, dy, dgate_up, s.get()); };
+  return [shape = kernels::Glu{m.rows, m.width}, gate_up = m.filled(2), dy = m.filled(),
+          dgate_up = m.room(2)](const Stream& s) { gpu::glu_backward(shape, kBf16, gate_up, dy, dgate_up, s.get()); };
 }
 
 Work rotary(const Matrices& m) {
@@ -118,7 +118,7 @@ Work quantize(const Matrices& m) {
 Work softmax(const Matrices& m) {
   const kernels::Softmax shape{.matrices = 1, .queries = m.rows, .keys = m.width};
   return [=, scores = m.filled(), probabilities = m.room()](const Stream& s) {
-    gpu::softmax_forward(shape, kBf16, scores, probabilities, s.get());
+    gpu::softmax_forward(shape, kBf16, scores, nullptr, probabilities, nullptr, s.get());
   };
 }
 

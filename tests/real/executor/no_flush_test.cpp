@@ -26,6 +26,7 @@ class Emulation {
   Emulation(const spec::Job& pipelined, int steps) : stages_(pipelined.strategy.pp), microbatches_(0) {
     spec::Job draft = tiny::draft(pipelined.model, {}, pipelined.training.micro_batch);
     draft.training.micro_batch = pipelined.training.micro_batch;
+    draft.training.dropout = pipelined.training.dropout;
     const spec::Job job = toy::resolved(draft);
     const plan::Plan plan = plan::build(job);
     const real::Tokens tokens = tiny::tokens(job);
@@ -114,7 +115,7 @@ TEST(NoFlush, EachBackwardReadsTheWeightsOfItsForward) {
   }
 }
 
-TEST(NoFlush, WithRecomputationExpertsAndSeveralSequences) {
+TEST(NoFlush, WithRecomputationExpertsSeveralSequencesAndDropout) {
   const auto changed = [](const spec::Model& model, auto change) {
     spec::Job j = pipedream(model, {.pp = 2}, 8);
     change(j);
@@ -123,6 +124,14 @@ TEST(NoFlush, WithRecomputationExpertsAndSeveralSequences) {
   changed(tiny::llama(4), [](spec::Job& j) { j.strategy.recompute.kind = spec::Recompute::Kind::full; });
   changed(tiny::llama(4), [](spec::Job& j) { j.training.micro_batch = 2; });
   changed(tiny::moe(4), [](spec::Job&) {});
+  // A backward drops what its forward, of a step before, has dropped; so does what it computes again.
+  for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::full}) {
+    changed(tiny::gpt(4), [kind](spec::Job& j) {
+      j.model.tied_embeddings = false;
+      j.training.dropout = 0.2;
+      j.strategy.recompute.kind = kind;
+    });
+  }
 }
 
 /// The ranks of a stage agree on versions, so that cutting it changes nothing, nor does sharding its optimizer.

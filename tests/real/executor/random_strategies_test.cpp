@@ -2,6 +2,7 @@
 // 8 ranks, of which those that the rules allow and real mode computes must equal one rank. SPDX-License-Identifier:
 // Apache-2.0
 #include <random>
+#include <tuple>
 
 #include "tests/real/executor/tiny.h"
 
@@ -18,7 +19,8 @@ class Draw {
 
   spec::Job job() {
     const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4),
-                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4)});
+                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4),
+                                  tiny::router_bias(4)});
     toy::Cut cut;
     cut.tp = of({1, 1, 2, 2, 4});
     cut.sp = coin();
@@ -71,6 +73,7 @@ class Draw {
     j.framework.expands_kv = coin();
     j.framework.ring_gathers = coin();
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));
+    j.training.dropout = of({0.0, 0.0, 0.2});
     return j;
   }
 
@@ -82,11 +85,12 @@ std::string told(const spec::Job& j) {
   const spec::Strategy& s = j.strategy;
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
-         ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "");
+         ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "") +
+         (j.training.drops() ? " with dropout" : "");
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  std::map<std::pair<std::string, int>, tiny::Run> alone;  // by model and what is trained
+  std::map<std::tuple<std::string, int, bool>, tiny::Run> alone;  // by model, what is trained, dropout
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
     ASSERT_LT(seed, 2000u);
@@ -98,10 +102,11 @@ TEST(RandomStrategies, EqualOneRank) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + told(job));
     const std::optional<spec::Lora>& lora = job.strategy.lora;
     const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
-    const auto [one, fresh] = alone.try_emplace({job.model.name, trained});
+    const auto [one, fresh] = alone.try_emplace({job.model.name, trained, job.training.drops()});
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
+      single.training.dropout = job.training.dropout;
       one->second = tiny::run(toy::resolved(single));
     }
     EXPECT_LT(tiny::difference(one->second, tiny::run(job, plan)), 1e-10);

@@ -6,14 +6,45 @@
 #include <numbers>
 #include <numeric>
 
+#include "kernels/philox.h"
+#include "real/executor/dropout.h"
+
 namespace reference_model {
 namespace {
 
 using Vector = std::vector<double>;
+using Site = real::DropoutSite;
+
+/// What dropout multiplies the numbers of one sequence with.
+class Masks {
+ public:
+  Masks(const spec::Model& m, const Dropout& dropout, std::size_t sequence, std::size_t length)
+      : m_(m), dropout_(dropout), sequence_(sequence), length_(length) {}
+
+  void drop(int layer, Site site, std::size_t token, Vector& x) const {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= factor(layer, site, place(token) * x.size() + i);
+  }
+  double of_probability(int layer, std::size_t head, std::size_t query, std::size_t key) const {
+    const std::size_t row = ((sequence_ * m_.heads + head) * length_ + query);
+    return factor(layer, Site::probabilities, row * length_ + key);
+  }
+
+ private:
+  std::size_t place(std::size_t token) const { return sequence_ * length_ + token; }
+  double factor(int layer, Site site, std::size_t place) const {
+    const std::uint64_t stream = real::dropout_stream(dropout_.seed, layer, site);
+    const double drawn = kernels::philox(stream, place / 4).word[place % 4] / std::pow(2.0, 32);  // from 0 to below 1
+    return drawn < dropout_.probability ? 0 : 1 / (1 - dropout_.probability);
+  }
+
+  const spec::Model& m_;
+  const Dropout dropout_;
+  const std::size_t sequence_, length_;
+};
 
 class Transformer {
  public:
-  Transformer(const spec::Model& m, const Parameters& p) : m_(m), p_(p) {}
+  Transformer(const spec::Model& m, const Parameters& p, const Masks& masks) : m_(m), p_(p), masks_(masks) {}
 
   /// Of the targets behind each token of a sequence.
   double loss(const std::vector<std::int32_t>& ids) const {
@@ -26,7 +57,8 @@ class Transformer {
       for (std::size_t t = 0; t < length; ++t) {
         const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
         const Vector& input = m_.parallel_block ? before[t] : x[t];
-        add(feed_forward(layer, norm(layer, shared ? "attention norm" : "feed-forward norm", input)), x[t]);
+        const char* own_norm = shared ? "attention norm" : "feed-forward norm";
+        join(layer, Site::feed_forward_output, feed_forward(layer, norm(layer, own_norm, input)), t, x[t]);
       }
     }
     double sum = 0;
@@ -41,6 +73,11 @@ class Transformer {
   }
   static void add(const Vector& a, Vector& to) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += a[i];
+  }
+  /// To the stream; masks of a parallel block are of both branches' sum, so of each.
+  void join(int layer, Site site, Vector branch, std::size_t token, Vector& to) const {
+    masks_.drop(layer, m_.parallel_block ? Site::feed_forward_output : site, token, branch);
+    add(branch, to);
   }
   static double dot(const double* a, const double* b, std::size_t n) { return std::inner_product(a, a + n, b, 0.0); }
 
@@ -67,7 +104,10 @@ class Transformer {
       return Vector(table.begin() + i * m_.hidden, table.begin() + (i + 1) * m_.hidden);
     };
     Vector x = row(*find(-1, "embedding.weight"), id);
-    if (const Vector* positions = find(-1, "position embedding.weight")) add(row(*positions, place), x);
+    if (const Vector* positions = find(-1, "position embedding.weight")) {
+      add(row(*positions, place), x);
+      masks_.drop(-1, Site::embedding, place, x);
+    }
     return x;
   }
 
@@ -101,6 +141,11 @@ class Transformer {
     std::copy(y.begin(), y.end(), head);
   }
 
+  double sink(int layer, std::size_t head) const {
+    const Vector* sinks = find(layer, "attention sinks");
+    return sinks ? std::exp((*sinks)[head]) : 0;
+  }
+
   /// Latent attention: q = Wuq norm(Wdq x), [k; v] = Wukv norm(Wdkv x); the keys' rotary part, one for all heads, is
   /// that of Wdkv x which is not normed.
   void attend_latent(int layer, std::vector<Vector>& x) const {
@@ -130,14 +175,15 @@ class Transformer {
               dot(&q[t][h * d], &kv[s][h * (own + value)], own) + dot(&q[t][h * d + own], shared[s].data(), rotary);
           weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
         }
-        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
         for (std::size_t s = 0; s <= t; ++s) {
           for (std::size_t i = 0; i < value; ++i) {
-            out[h * value + i] += weight[s] / total * kv[s][h * (own + value) + own + i];
+            const double share = masks_.of_probability(layer, h, t, s) * weight[s] / total;
+            out[h * value + i] += share * kv[s][h * (own + value) + own + i];
           }
         }
       }
-      add(linear(layer, "attention output", out), x[t]);
+      join(layer, Site::attention_output, linear(layer, "attention output", out), t, x[t]);
     }
   }
 
@@ -164,26 +210,30 @@ class Transformer {
         for (std::size_t s = first; s <= t; ++s) {
           weight.push_back(std::exp(dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d))));
         }
-        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
         for (std::size_t s = first; s <= t; ++s) {
-          for (std::size_t i = 0; i < d; ++i) out[h * d + i] += weight[s - first] / total * qkv[s][value + i];
+          const double share = masks_.of_probability(layer, h, t, s) * weight[s - first] / total;
+          for (std::size_t i = 0; i < d; ++i) out[h * d + i] += share * qkv[s][value + i];
         }
       }
-      add(linear(layer, "attention output", out), x[t]);
+      join(layer, Site::attention_output, linear(layer, "attention output", out), t, x[t]);
     }
   }
 
-  Vector activated(const Vector& up) const {
-    if (!m_.gated_mlp) {
-      Vector y = up;
-      const bool squared = m_.activation == spec::Activation::squared_relu;
-      for (double& v : y)
-        v *= squared ? std::max(v, 0.0)
-                     : 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
-      return y;
+  double activated(double x) const {
+    switch (m_.activation) {
+      case spec::Activation::relu: return std::max(x, 0.0);
+      case spec::Activation::squared_relu: return std::max(x, 0.0) * x;
+      case spec::Activation::swiglu: return x / (1 + std::exp(-x));
+      case spec::Activation::gelu:
+      case spec::Activation::geglu: break;
     }
-    Vector y(up.size() / 2);
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = up[i] / (1 + std::exp(-up[i])) * up[y.size() + i];
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  }
+
+  Vector activated(const Vector& up) const {
+    Vector y(m_.gated_mlp ? up.size() / 2 : up.size());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activated(up[i]) * (m_.gated_mlp ? up[y.size() + i] : 1);
     return y;
   }
 
@@ -221,16 +271,18 @@ class Transformer {
 
   const spec::Model& m_;
   const Parameters& p_;
+  const Masks& masks_;
 };
 
 }  // namespace
 
 double loss(const spec::Model& model, const Parameters& parameters,
-            const std::vector<std::vector<std::int32_t>>& sequences) {
+            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout) {
   double sum = 0, tokens = 0;
   for (const auto& ids : sequences) {
-    sum += Transformer(model, parameters).loss(ids);
-    tokens += static_cast<double>(ids.size() - 1);
+    const std::size_t length = ids.size() - 1, number = &ids - sequences.data();
+    sum += Transformer(model, parameters, Masks(model, dropout, number, length)).loss(ids);
+    tokens += static_cast<double>(length);
   }
   return sum / tokens;
 }

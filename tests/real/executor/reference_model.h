@@ -16,7 +16,14 @@ namespace reference_model {
 /// Matrices [out, in], row by row, by layer (-1: at an end of the model) and name ("qkv.weight").
 using Parameters = std::map<std::pair<int, std::string>, std::vector<double>>;
 
+/// Of the first step: the sequences count from 0.
+struct Dropout {
+  double probability = 0;
+  std::uint64_t seed = 0;  // of the training
+};
+
 /// Mean cross entropy, in nats, of predicting each sequence's tokens 1, 2, ... from those before.
-double loss(const spec::Model&, const Parameters&, const std::vector<std::vector<std::int32_t>>& sequences);
+double loss(const spec::Model&, const Parameters&, const std::vector<std::vector<std::int32_t>>& sequences,
+            const Dropout& = {});
 
 }  // namespace reference_model

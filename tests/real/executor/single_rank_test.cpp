@@ -5,7 +5,18 @@
 
 namespace {
 
-class SingleRank : public testing::TestWithParam<spec::Model> {};
+struct Case {
+  spec::Model model;
+  double dropout = 0;
+};
+
+spec::Job job_of(const Case& c, std::int64_t global_batch) {
+  spec::Job job = tiny::draft(c.model, {}, global_batch);
+  job.training.dropout = c.dropout;
+  return toy::resolved(job);
+}
+
+class SingleRank : public testing::TestWithParam<Case> {};
 
 spec::Model windowed() {
   spec::Model m = tiny::llama();
@@ -24,10 +35,17 @@ spec::Model chunked() {
   return m;
 }
 
-spec::Model squared_relu() {
+spec::Model relu(spec::Activation one) {
   spec::Model m = tiny::gpt();
-  m.name = "squared relu";
-  m.activation = spec::Activation::squared_relu;
+  m.name = one == spec::Activation::relu ? "relu" : "squared relu";
+  m.activation = one;
+  return m;
+}
+
+/// In the feed-forward, or in its experts.
+spec::Model geglu(spec::Model m) {
+  m.name += " geglu";
+  m.activation = spec::Activation::geglu;
   return m;
 }
 
@@ -50,15 +68,18 @@ std::vector<std::vector<std::int32_t>> sequences(const spec::Job& job) {
   return out;
 }
 
+double plain_loss(const spec::Job& job, const reference_model::Parameters& parameters) {
+  return reference_model::loss(job.model, parameters, sequences(job), {*job.training.dropout, tiny::settings().seed});
+}
+
 TEST_P(SingleRank, LossIsThatOfThePlainModel) {
-  const spec::Job job = toy::resolved(tiny::draft(GetParam(), {}, 4));
-  EXPECT_NEAR(tiny::run(job, 1).losses[0], reference_model::loss(job.model, starting_parameters(job), sequences(job)),
-              1e-12);
+  const spec::Job job = job_of(GetParam(), 4);
+  EXPECT_NEAR(tiny::run(job, 1).losses[0], plain_loss(job, starting_parameters(job)), 1e-12);
 }
 
 TEST_P(SingleRank, GradientsAreCentralDifferencesOfThePlainModel) {
   // (f(w + h) - f(w - h)) / 2h is off by h^2 f'''/6: 1e-10 at h = 1e-5, and rounding 1e-16 / h = 1e-11 comes on top.
-  const spec::Job job = toy::resolved(tiny::draft(GetParam(), {}, 4));
+  const spec::Job job = job_of(GetParam(), 4);
   const tiny::Run run = tiny::run(job, 1);
   reference_model::Parameters parameters = starting_parameters(job);
   for (auto& [key, values] : parameters) {
@@ -67,9 +88,9 @@ TEST_P(SingleRank, GradientsAreCentralDifferencesOfThePlainModel) {
     for (const std::size_t i : {values.size() / 7, values.size() / 2, values.size() - 1}) {
       const double w = values[i], h = 1e-5;
       values[i] = w + h;
-      const double above = reference_model::loss(job.model, parameters, sequences(job));
+      const double above = plain_loss(job, parameters);
       values[i] = w - h;
-      const double below = reference_model::loss(job.model, parameters, sequences(job));
+      const double below = plain_loss(job, parameters);
       values[i] = w;
       EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 2e-9) << key.first << ' ' << key.second << ' ' << i;
     }
@@ -77,18 +98,23 @@ TEST_P(SingleRank, GradientsAreCentralDifferencesOfThePlainModel) {
 }
 
 TEST_P(SingleRank, TheLossGoesDown) {
-  // A tenth of the tokens is a surprise among 32: ln 32 = 3.47 at first, at best about 0.1 ln 32 + H(0.1) = 0.67.
-  const tiny::Run run = tiny::run(toy::resolved(tiny::draft(GetParam(), {})), 25);
+  // A tenth of the tokens is a surprise among 32: ln 32 = 3.47 at first, at best about 0.1 ln 32 + H(0.1} = 0.67.
+  const tiny::Run run = tiny::run(job_of(GetParam(), 8), 25);
   EXPECT_GT(run.losses.front(), 3.2);
   EXPECT_LT(run.losses.back(), 0.75 * run.losses.front());
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
-                         testing::Values(tiny::llama(), tiny::gpt(), tiny::moe(), windowed(), chunked(), squared_relu(),
-                                         tiny::qk_norm(), tiny::parallel(1), tiny::parallel(2), tiny::latent(),
-                                         tiny::latent(0)),
-                         [](const auto& model) {
-                           std::string name = model.param.name;
+                         testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()},
+                                         Case{tiny::router_bias()}, Case{tiny::sinks()}, Case{tiny::sinks(), 0.1},
+                                         Case{windowed()}, Case{chunked()}, Case{relu(spec::Activation::relu)},
+                                         Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())},
+                                         Case{geglu(tiny::moe())}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
+                                         Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
+                                         Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
+                                         Case{tiny::latent(), 0.1}),
+                         [](const auto& one) {
+                           std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
                            std::erase(name, ' ');
                            return name;
                          });

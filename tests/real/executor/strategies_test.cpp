@@ -383,7 +383,7 @@ TEST(Strategies, Experts) {
   const auto beside = [](spec::Job& j) { j.strategy.overlap.expert = true; };
   const auto shared_beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
   const auto both = [](auto a, auto b) { return [=](spec::Job& j) { a(j), b(j); }; };
-  expect_the_same({tiny::moe(4), plain},
+  expect_the_same({tiny::moe(4), plain, tiny::router_bias(4)},
                   {{"ep 4", {.dp = 4}, experts(4, 1)},
                    {"ep 2 of 4", {.dp = 4}, experts(2, 1)},
                    {"computed again", {.dp = 2}, both(experts(2, 1), recompute(Kind::full))},

@@ -62,13 +62,4 @@ TEST(Supported, ARingWhoseStepsAWindowLeavesOutIsContiguousAndGoesHopByHop) {
   EXPECT_EQ(ring(spec::CpBalance::zigzag, true, 0), Fields{});
 }
 
-TEST(Supported, OfActivationsWithoutAGateGeluAndSquaredRelu) {
-  const auto activation = [](spec::Activation one) {
-    return refused(tiny::gpt(), [=](spec::Job& j) { j.model.activation = one; });
-  };
-  EXPECT_EQ(activation(spec::Activation::gelu), Fields{});
-  EXPECT_EQ(activation(spec::Activation::squared_relu), Fields{});
-  EXPECT_EQ(activation(spec::Activation::relu), Fields{"model.activation"});
-}
-
 }  // namespace

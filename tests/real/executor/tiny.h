@@ -96,6 +96,24 @@ inline spec::Model moe(int layers = 2) {
   return m;
 }
 
+/// The mixture whose router has a bias.
+inline spec::Model router_bias(int layers = 2) {
+  spec::Model m = moe(layers);
+  m.name = "tiny router bias";
+  m.moe->router_bias = true;
+  return m;
+}
+
+/// The Llama with a learned logit for each head beside the softmax, and a window in its first layer, as gpt-oss.
+inline spec::Model sinks(int layers = 2) {
+  spec::Model m = llama(layers);
+  m.name = "tiny sinks";
+  m.attention_sinks = true;
+  m.window = 3;
+  m.window_every = 2;
+  return m;
+}
+
 /// Before resolve(): sequences of 8 tokens, `global_batch` of them.
 inline spec::Job draft(const spec::Model& model, const toy::Cut& cut, std::int64_t global_batch = 8) {
   spec::Job job = toy::draft(cut);
