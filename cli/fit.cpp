@@ -1,5 +1,8 @@
 // cli/fit.cpp -- forerun fit [JOB] [flags] [--size NAME] [--json FILE]: the largest sequence, batch and model that fit.
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -79,8 +82,8 @@ std::vector<sim::Size> asked(std::vector<sim::Size> all, const Arguments& args) 
   if (!all.empty()) return all;
   const auto near = base::nearest(wanted, names);
   throw base::InputError({{kSize,
-                           "there is no size '" + wanted + "'",
-                           near ? "did you mean " + *near + "?" : "choose sequence, micro_batch, layers or width",
+                           "this job has no size '" + wanted + "' to grow",
+                           near ? "did you mean " + *near + "?" : fmt::format("choose {}", fmt::join(names, ", ")),
                            {}}});
 }
 

@@ -48,7 +48,10 @@ bool on_cpu(const Arguments& arguments) {
 int check_gpus(const Arguments& arguments, int gpus) {
   refuse(arguments, {"--steps", "--warmup", "--json", "--trace", "--html"}, "belongs to a JOB", "name one");
   if (!job_settings(arguments).empty()) {
-    throw base::InputError({{"JOB", "is missing", "name the Job file that the flags are for", {}}});
+    throw base::InputError({{"JOB",
+                             "is missing: without a file only the GPUs are checked",
+                             "name the Job file that the flags are for, or write --backend cpu",
+                             {}}});
   }
   const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker_path(), "--smoke"});
   return verdict_on(failures);

@@ -57,7 +57,10 @@ class View {
                  percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
                  percent(p.bubble_fraction)});
     }
-    if (rank == 0) return inked("Nothing fits.", Ink::red, style_) + '\n';
+    if (rank == 0) {
+      const bool possible = std::ranges::any_of(c_.rows, [](const auto& row) { return row.status != Status::refused; });
+      return inked(possible ? "Nothing fits." : "None can be run.", Ink::red, style_) + '\n';
+    }
     const bool by_time = c_.order == Comparison::Order::step_time;
     return paragraph("Best first, by ",
                      by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", style_.columns) +

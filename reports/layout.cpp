@@ -8,6 +8,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/base/money.h"
+
 namespace reports {
 namespace {
 
@@ -56,6 +58,11 @@ std::string gauge(double share, int width) {
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+std::string megawatt_hours(double joules) {
+  const double energy = joules / base::kKilowattHour / 1e3;
+  return fmt::format("{:.{}f}", energy, energy < 10 ? 2 : energy < 100 ? 1 : 0);
+}
 
 int columns(std::string_view text) {
   int count = 0;

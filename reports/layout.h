@@ -20,6 +20,9 @@ std::string gauge(double share, int width);
 /// "74.1 %"
 std::string percent(double share);
 
+/// "5.33", "54.4", "1234": three digits of small figures.
+std::string megawatt_hours(double joules);
+
 /// Columns that UTF-8 text takes on a terminal, one for each code point; none for its colours (style.h).
 int columns(std::string_view text);
 

@@ -63,7 +63,7 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
                           days(row.time_low_s) + " to " + days(row.time_high_s),
                           money(row.cost),
                           money(row.cost_low) + " to " + money(row.cost_high),
-                          row.energy_j > 0 ? fmt::format("{:.0f}", row.energy_j / base::kKilowattHour / 1e3) : "-",
+                          row.energy_j > 0 ? megawatt_hours(row.energy_j) : "-",
                           tokens_text(row.tokens_per_dollar),
                           percent(row.goodput.goodput),
                           verdict(row)};

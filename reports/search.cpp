@@ -97,7 +97,7 @@ std::string money_text(const Search& s, const Style& style) {
   std::string out;
   if (best.cost_per_million_tokens > 0) {
     out += '\n' + paragraph("",
-                            fmt::format("The first: {:.4g} for a million tokens at the given price of a GPU-hour.",
+                            fmt::format("The first: {:.4g} for a million tokens, in the currency of --price for a GPU-hour.",
                                         best.cost_per_million_tokens),
                             style.columns);
   }

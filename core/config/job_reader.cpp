@@ -65,7 +65,7 @@ base::Where place_of(const Value& tree, std::string_view field) {
   while (!field.empty()) {
     const std::size_t dot = field.find('.');
     const Value* next = at->find(field.substr(0, dot));
-    if (!next) break;
+    if (!next) return at->where.line > 0 ? at->where : base::Where{};  // a flag beside it has no part in the fault
     at = next;
     field = dot == std::string_view::npos ? std::string_view() : field.substr(dot + 1);
   }

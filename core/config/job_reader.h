@@ -20,7 +20,8 @@ spec::Job read_job(const Value& tree, const Catalogue&);
 /// The same neither checked nor resolved, for who has yet to choose a part of it.
 spec::Job read_unchecked_job(const Value& tree, const Catalogue&);
 
-/// Where a field was written: the place of the longest part of its path that the tree has.
+/// Where a field was written: the place of the longest part of its path that a file has; none where flags say another
+/// field of that part.
 base::Where place_of(const Value& tree, std::string_view field);
 
 }  // namespace config

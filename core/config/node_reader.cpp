@@ -54,6 +54,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
   if (const Value* nvlink = map.child("nvlink")) read_nvlink(*nvlink, map.path_of("nvlink"), node.nvlink, faults);
   if (const Value* nic = map.child("nic")) {
     node.nic.count = node.gpus;
+    node.nic.one_each = nic->find("count") == nullptr;
     read_nic(*nic, map.path_of("nic"), node.nic, faults);
   }
   if (const Value* pcie = map.child("pcie")) {

@@ -34,6 +34,7 @@ struct Nic {
   int count = 0;             // cards a node; fewer cards than GPUs are shared by neighbours
   NicKind kind = NicKind::none;
   base::ByteRate rated{};  // what the card itself could do where the fabric's ports are slower; 0: its bandwidth
+  bool one_each = false;   // nobody said how many cards: as many as GPUs
 };
 struct Pcie {
   base::ByteRate bandwidth;

@@ -234,6 +234,12 @@ void fill_attention(Job& job, Filler& filler) {
               "best of " + std::string(name(job.cluster.node.gpu.generation)));
 }
 
+void tell_cards(const Job& job, Filler& filler) {
+  const Nic& nic = job.cluster.node.nic;
+  if (!nic.one_each || nic.count < 2 || job.cluster.mixed()) return;
+  filler.tell("nic.count", std::to_string(nic.count), "a card for each GPU: gpus or nic was changed without it");
+}
+
 void place_domain(Job& job, Filler& filler) {
   const int domain = placed_domain(job.cluster);
   if (domain == job.cluster.node.nvlink.domain) return;
@@ -307,6 +313,7 @@ Job resolve(Job job) {
   fill_degrees(job, of_framework);
   balance_stages(job, of_framework);
   fill_attention(job, of_framework);
+  tell_cards(job, of_framework);
   place_domain(job, of_framework);
   fill_kernels(job, of_framework);
   fill_dropout(job, of_framework);

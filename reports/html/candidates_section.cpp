@@ -8,6 +8,7 @@
 #include "core/base/money.h"
 #include "reports/html/chart.h"
 #include "reports/html/purchase_sections.h"
+#include "reports/layout.h"
 #include "reports/purchase.h"
 
 namespace reports::html {
@@ -94,7 +95,7 @@ std::vector<Cell> known_cells(const PurchaseRow& row) {
           money(row.cost),
           std::move(cost_range),
           row.chance_in_time ? share(*row.chance_in_time) : none(),
-          row.energy_j > 0 ? decimal(row.energy_j / base::kKilowattHour / 1e3, 0) : none(),
+          row.energy_j > 0 ? Cell{megawatt_hours(row.energy_j), row.energy_j / base::kKilowattHour / 1e3, {}} : none(),
           millions(row.tokens_per_dollar),
           share(row.goodput.goodput),
           text(row.on_front ? "yes" : "no")};

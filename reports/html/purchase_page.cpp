@@ -39,7 +39,7 @@ std::vector<html::KeyFigure> key_figures(const Purchase& p) {
   out.push_back({"GPUs", base::with_commas(best.gpus),
                  fmt::format("{} nodes and {} spare{}", best.nodes, best.spares, best.spares == 1 ? "" : "s")});
   if (best.energy_j > 0) {
-    out.push_back({"Energy", fmt::format("{:.0f} MWh", best.energy_j / base::kKilowattHour / 1e3), "at most"});
+    out.push_back({"Energy", megawatt_hours(best.energy_j) + " MWh", "at most"});
   }
   return out;
 }

@@ -19,7 +19,7 @@ bool applies(spec::Scarce part, const spec::Job& job) {
   switch (part) {
     case spec::Scarce::experts: return job.model.moe.has_value();
     case spec::Scarce::context_parallel: return s.cp > 1;
-    case spec::Scarce::zero3: return s.zero == 3;
+    case spec::Scarce::zero3: return s.zero == 3 && !job.training.serves();  // where it has no effect
     case spec::Scarce::offload: return s.offload.any();
     case spec::Scarce::adapters: return s.lora.has_value();
     case spec::Scarce::layer_list: return job.model.is_list();

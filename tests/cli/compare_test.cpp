@@ -71,6 +71,13 @@ TEST(CompareCommand, ExitsWithOneWhenNothingFits) {
   EXPECT_TRUE(contains(run.out, "Nothing fits.")) << run.out;
 }
 
+TEST(CompareCommand, SaysThatNoneCanBeRunWhereAllAreRefused) {
+  const Answer run = forerun(kSmall + "--vary strategy.tp=3,5");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_TRUE(contains(run.out, "None can be run.")) << run.out;
+  EXPECT_FALSE(contains(run.out, "Nothing fits.")) << run.out;
+}
+
 TEST(CompareCommand, ABracketKeepsItsCommas) {
   const json answer =
       json::parse(forerun(kSmall + "--tp 4 --vary 'strategy.recompute=none,{kind: full, layers: 3}' --json -").out);

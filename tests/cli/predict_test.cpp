@@ -18,6 +18,20 @@ using testing_support::ScratchFolder;
 const std::string kSmall =
     "predict --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 16 --tp 4 --zero 1 ";
 
+TEST(Predict, AFaultOfAFieldThatNobodyGaveIsNotPinnedOnAnotherFlag) {
+  // No flag says a precision, and bf16, what it is then, is not a V100's.
+  const Answer run = forerun("predict --model llama3-8b --node dgx-v100 --sequence 4096 --global-batch 8");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(run.err.starts_with("error: training.precision: ")) << run.err;
+}
+
+TEST(Predict, TellsOfTheCardsThatAChangedNicHas) {
+  // The node has one card of 100 Gb/s for eight GPUs; whoever states a bandwidth alone has eight.
+  const std::string job = "predict --model llama3-8b --node rtx-4090-x8 --sequence 512 --global-batch 8 --zero 3 ";
+  EXPECT_FALSE(contains(forerun(job).out, "nic.count"));
+  EXPECT_TRUE(contains(forerun(job + "--set cluster.node.nic.bandwidth=100Gb/s").out, "nic.count: 8"));
+}
+
 TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
   const Answer run = forerun(kSmall);
   EXPECT_EQ(run.exit_code, 0) << run.err;

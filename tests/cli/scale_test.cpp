@@ -80,7 +80,7 @@ TEST(FitCommand, OneSizeAloneAndMessages) {
   const std::string job = "fit --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 8 --zero 1 ";
   EXPECT_EQ(json::parse(forerun(job + "--size layers --json -").out)["limits"].size(), 1u);
   EXPECT_EQ(forerun(job + "--size layer").err,
-            "error: --size: there is no size 'layer'\n  mend: did you mean layers?\n");
+            "error: --size: this job has no size 'layer' to grow\n  mend: did you mean layers?\n");
 }
 
 }  // namespace

@@ -36,7 +36,10 @@ std::vector<RowBlock> column_blocks(Task& task, std::int64_t number, const std::
   }
   const Tensor all = task.read(gathered);
   const std::int64_t behind = own + shard, rest = task.c.tokens - behind;
-  return {{all.part(0, own * width), 0, own}, {all.part(behind * width, rest * width), behind, rest}};
+  std::vector<RowBlock> others;
+  if (own > 0) others.push_back({all.part(0, own * width), 0, own});
+  if (rest > 0) others.push_back({all.part(behind * width, rest * width), behind, rest});
+  return others;
 }
 
 RowBlock row_block(Task& task, std::int64_t number, const std::string& source, std::int64_t width) {

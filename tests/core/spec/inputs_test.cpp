@@ -66,7 +66,7 @@ TEST(Inputs, NameEveryFigureOfTheNode) {
   expect_known<spec::Gpu>("gpu.", {"name", "generation", "clock", "peak", "l2", "calibration"});
   expect_known<spec::Nvlink>("nvlink.", {"domain", "via", "multicast"});
   // What a card is rated where a port slows it is told, never used.
-  expect_known<spec::Nic>("nic.", {"count", "kind", "rated"});
+  expect_known<spec::Nic>("nic.", {"count", "kind", "rated", "one_each"});
   expect_known<spec::Pcie>("pcie.", {"p2p"});
   expect_known<spec::Host>("host.", {});
   expect_known<spec::Nvme>("nvme.", {});
