@@ -90,7 +90,7 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
 
 /// And its time.
 std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int64_t> key) {
-  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p});
+  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p, c.strategy.cuda_graphs == true});
   return key;
 }
 
