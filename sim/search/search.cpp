@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/search.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "core/base/fault.h"
@@ -18,12 +14,11 @@
 #include "core/plan/build.h"
 #include "sim/memory/footprint.h"
 #include "sim/predict.h"
+#include "sim/search/answer.h"
 #include "sim/search/findings.h"
 #include "sim/search/leaders.h"
 #include "sim/search/strategies.h"
-#include "sim/search/ties.h"
 #include "sim/search/two_level.h"
-#include "sim/search/usual_values.h"
 
 namespace sim {
 namespace {
@@ -36,13 +31,6 @@ struct Candidate {
   SearchPoint point;
   double least = 0;  // seconds: its step takes no less
   std::int64_t bytes = 0;
-};
-
-/// One of the best, with every operator of every microbatch.
-struct Finalist {
-  SearchPoint point;
-  double two_level_s = 0;
-  Outline step;
 };
 
 /// What one thread needs for itself.
@@ -76,7 +64,7 @@ class Searcher {
     const auto begin = std::chrono::steady_clock::now();
     filter();
     price();
-    if (gathered()) answer();
+    if (gathered()) answer({base_, space_, options_, threads_}, leaders_, counts_, out_);
     out_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(out_);
   }
@@ -90,14 +78,6 @@ class Searcher {
   std::optional<Standing> priced(const Candidate&, Desk&);
   Findings findings() const;
   bool gathered();
-  void answer();
-  std::vector<Finalist> at_operator_level(const std::vector<Standing>&);
-  std::vector<result::SearchRow> rows_of(const std::vector<Finalist>&);
-  std::vector<result::SearchTrade> front(const std::vector<Finalist>&) const;
-  void account(result::SearchRow&) const;
-  std::string stage_layers_of(const SearchPoint&) const;
-  result::Choices choices_of(const SearchPoint&) const;
-  void tell_space();
   [[noreturn]] void throw_why_none_is_sound();
 
   /// body(index, desk) for each index, once stopped for the first `at_least` alone; a desk for each thread at a time.
@@ -215,89 +195,6 @@ void Searcher::price() {
   });
 }
 
-/// "[3, 4, 4, 2]"
-std::string Searcher::stage_layers_of(const SearchPoint& point) const {
-  spec::Job job = base_;
-  for (const SearchKey key : {SearchKey::pp, SearchKey::schedule, SearchKey::vpp, SearchKey::stage_layers}) {
-    spec::set_value(key, point[key], job);
-  }
-  return fmt::format("[{}]", fmt::join(job.strategy.stage_layers, ", "));
-}
-
-result::Choices Searcher::choices_of(const SearchPoint& point) const {
-  result::Choices out;
-  for (int k = 0; k < spec::kSearchKeys; ++k) {
-    const auto key = static_cast<SearchKey>(k);
-    const bool moot = (key == SearchKey::cp_kind && point[SearchKey::cp] == 1) ||
-                      (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
-                      ((key == SearchKey::ep || key == SearchKey::etp) && !base_.model.moe) ||
-                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0) ||
-                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers) ||
-                      (key == SearchKey::attention_kernel && base_.model.is_list());
-    if (moot) continue;
-    const bool listed = key == SearchKey::stage_layers;
-    out.emplace_back(spec::name(key), listed ? stage_layers_of(point) : spec::value_text(key, point[key]));
-  }
-  return out;
-}
-
-/// Best first; those that do not fit after all are left out.
-std::vector<Finalist> Searcher::at_operator_level(const std::vector<Standing>& best) {
-  std::vector<Finalist> out(best.size());
-  base::parallel_for(
-      best.size(),
-      [&](std::size_t i) {
-        JobMaker jobs(base_, space_);
-        out[i] = {best[i].point, best[i].time, outline(jobs.job_of(best[i].point))};
-      },
-      threads_);
-  std::erase_if(out, [](const Finalist& one) { return !one.step.fits; });
-  std::stable_sort(out.begin(), out.end(), [&](const Finalist& a, const Finalist& b) {
-    if (options_.by == Objective::memory && a.step.peak_bytes != b.step.peak_bytes) {
-      return a.step.peak_bytes < b.step.peak_bytes;
-    }
-    return a.step.step_time_s < b.step.step_time_s;
-  });
-  return out;
-}
-
-/// The first of them in full. Predictions that fill much memory with their spans are made one at a time.
-std::vector<result::SearchRow> Searcher::rows_of(const std::vector<Finalist>& best) {
-  constexpr std::int64_t kManySpans = 2'000'000;  // 100 MB
-  std::vector<result::SearchRow> rows(std::min(best.size(), static_cast<std::size_t>(options_.top)));
-  std::mutex large;
-  base::parallel_for(
-      rows.size(),
-      [&](std::size_t i) {
-        std::unique_lock alone(large, std::defer_lock);
-        if (best[i].step.spans > kManySpans) alone.lock();
-        rows[i].strategy = choices_of(best[i].point);
-        rows[i].two_level_s = best[i].two_level_s;
-        JobMaker jobs(base_, space_);
-        rows[i].prediction = predict(jobs.job_of(best[i].point), Detail::chains).prediction;
-      },
-      threads_);
-  return rows;
-}
-
-void Searcher::account(result::SearchRow& row) const {
-  const result::Prediction& p = row.prediction;
-  constexpr double kHour = 3600, kMillion = 1e6;
-  if (options_.gpu_hour) row.cost_per_million_tokens = *options_.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
-  row.energy_per_step_j = base_.cluster.node.power.si() * base_.cluster.nodes * p.step_time_s;
-}
-
-void Searcher::tell_space() {
-  for (int k = 0; k < spec::kSearchKeys; ++k) {
-    const auto key = static_cast<SearchKey>(k);
-    result::SearchedKey& told = out_.space.emplace_back();
-    told.key = spec::name(key);
-    told.given = space_[key].has_value();
-    for (const auto& [value, count] : counts_[k]) told.values.emplace_back(spec::value_text(key, value), count);
-  }
-  out_.left_out = left_out(base_, space_);
-}
-
 Findings Searcher::findings() const {
   Findings out;
   out.strategies = strategies_;
@@ -335,41 +232,6 @@ bool Searcher::gathered() {
   out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded;
   if (out_.strategies == 0 && out_.complete) throw_why_none_is_sound();
   return true;
-}
-
-/// Time against memory among all that were found, with the operator level's figures where they were worked out: the
-/// best of the results is on it, whatever two levels say of it.
-std::vector<result::SearchTrade> Searcher::front(const std::vector<Finalist>& best) const {
-  std::vector<result::SearchTrade> found, out;
-  std::set<result::Choices> known;
-  for (const Finalist& one : best) {
-    found.push_back({choices_of(one.point), one.step.step_time_s, one.step.peak_bytes});
-    known.insert(found.back().strategy);
-  }
-  for (const Standing& one : leaders_.front()) {
-    result::Choices strategy = choices_of(one.point);
-    if (!known.contains(strategy)) found.push_back({std::move(strategy), one.time, one.bytes});
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.step_time_s, a.peak_bytes) < std::tie(b.step_time_s, b.peak_bytes);
-  });
-  for (result::SearchTrade& trade : found) {
-    if (out.empty() || trade.peak_bytes < out.back().peak_bytes) out.push_back(std::move(trade));
-  }
-  return out;
-}
-
-void Searcher::answer() {
-  const std::vector<Finalist> best = at_operator_level(leaders_.best());
-  out_.pareto = front(best);
-  std::vector<result::SearchRow> rows = rows_of(best);
-  for (result::SearchRow& row : rows) {
-    account(row);
-    row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);
-  }
-  out_.results = std::move(rows);
-  out_.job = base_.model.name + " on " + spec::nodes_text(base_.cluster);
-  tell_space();
 }
 
 void Searcher::throw_why_none_is_sound() {

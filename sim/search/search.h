@@ -1,5 +1,5 @@
 // sim/search/search.h -- the best strategies of a space: memory first as a filter, then bounds, then two levels, then
-// the best again at operator level. Read search.cpp top to bottom. SPDX-License-Identifier: Apache-2.0
+// the best again at operator level (answer.h). Read search.cpp top to bottom. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/search/answer.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "sim/predict.h"
+#include "sim/search/strategies.h"
+#include "sim/search/ties.h"
+#include "sim/search/usual_values.h"
+
+namespace sim {
+namespace {
+
+using spec::SearchKey;
+using spec::SearchPoint;
+
+/// One of the best, with every operator of every microbatch.
+struct Finalist {
+  SearchPoint point;
+  double two_level_s = 0;
+  Outline step;
+};
+
+/// "[3, 4, 4, 2]"
+std::string stage_layers_of(const SearchQuestion& q, const SearchPoint& point) {
+  spec::Job job = q.base;
+  for (const SearchKey key : {SearchKey::pp, SearchKey::schedule, SearchKey::vpp, SearchKey::stage_layers}) {
+    spec::set_value(key, point[key], job);
+  }
+  return fmt::format("[{}]", fmt::join(job.strategy.stage_layers, ", "));
+}
+
+result::Choices choices_of(const SearchQuestion& q, const SearchPoint& point) {
+  result::Choices out;
+  for (int k = 0; k < spec::kSearchKeys; ++k) {
+    const auto key = static_cast<SearchKey>(k);
+    const bool moot = (key == SearchKey::cp_kind && point[SearchKey::cp] == 1) ||
+                      (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
+                      ((key == SearchKey::ep || key == SearchKey::etp) && !q.base.model.moe) ||
+                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0) ||
+                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers) ||
+                      (key == SearchKey::attention_kernel && q.base.model.is_list());
+    if (moot) continue;
+    const bool listed = key == SearchKey::stage_layers;
+    out.emplace_back(spec::name(key), listed ? stage_layers_of(q, point) : spec::value_text(key, point[key]));
+  }
+  return out;
+}
+
+/// Best first; those that do not fit after all are left out.
+std::vector<Finalist> at_operator_level(const SearchQuestion& q, const std::vector<Standing>& best) {
+  std::vector<Finalist> out(best.size());
+  base::parallel_for(
+      best.size(),
+      [&](std::size_t i) {
+        JobMaker jobs(q.base, q.space);
+        out[i] = {best[i].point, best[i].time, outline(jobs.job_of(best[i].point))};
+      },
+      q.threads);
+  std::erase_if(out, [](const Finalist& one) { return !one.step.fits; });
+  std::stable_sort(out.begin(), out.end(), [&](const Finalist& a, const Finalist& b) {
+    if (q.options.by == Objective::memory && a.step.peak_bytes != b.step.peak_bytes) {
+      return a.step.peak_bytes < b.step.peak_bytes;
+    }
+    return a.step.step_time_s < b.step.step_time_s;
+  });
+  return out;
+}
+
+/// The first of them in full. Predictions that fill much memory with their spans are made one at a time.
+std::vector<result::SearchRow> rows_of(const SearchQuestion& q, const std::vector<Finalist>& best) {
+  constexpr std::int64_t kManySpans = 2'000'000;  // 100 MB
+  std::vector<result::SearchRow> rows(std::min(best.size(), static_cast<std::size_t>(q.options.top)));
+  std::mutex large;
+  base::parallel_for(
+      rows.size(),
+      [&](std::size_t i) {
+        std::unique_lock alone(large, std::defer_lock);
+        if (best[i].step.spans > kManySpans) alone.lock();
+        rows[i].strategy = choices_of(q, best[i].point);
+        rows[i].two_level_s = best[i].two_level_s;
+        JobMaker jobs(q.base, q.space);
+        rows[i].prediction = predict(jobs.job_of(best[i].point), Detail::chains).prediction;
+      },
+      q.threads);
+  return rows;
+}
+
+void account(const SearchQuestion& q, result::SearchRow& row) {
+  const result::Prediction& p = row.prediction;
+  constexpr double kHour = 3600, kMillion = 1e6;
+  if (q.options.gpu_hour)
+    row.cost_per_million_tokens = *q.options.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
+  row.energy_per_step_j = q.base.cluster.node.power.si() * q.base.cluster.nodes * p.step_time_s;
+}
+
+/// Time against memory among all that were found, with the operator level's figures where they were worked out: the
+/// best of the results is on it, whatever two levels say of it.
+std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::vector<Finalist>& best,
+                                          const std::vector<Standing>& two_levels) {
+  std::vector<result::SearchTrade> found, out;
+  std::set<result::Choices> known;
+  for (const Finalist& one : best) {
+    found.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.peak_bytes});
+    known.insert(found.back().strategy);
+  }
+  for (const Standing& one : two_levels) {
+    result::Choices strategy = choices_of(q, one.point);
+    if (!known.contains(strategy)) found.push_back({std::move(strategy), one.time, one.bytes});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.step_time_s, a.peak_bytes) < std::tie(b.step_time_s, b.peak_bytes);
+  });
+  for (result::SearchTrade& trade : found) {
+    if (out.empty() || trade.peak_bytes < out.back().peak_bytes) out.push_back(std::move(trade));
+  }
+  return out;
+}
+
+void tell_space(const SearchQuestion& q, const ValueCounts& tried, result::Search& out) {
+  for (int k = 0; k < spec::kSearchKeys; ++k) {
+    const auto key = static_cast<SearchKey>(k);
+    result::SearchedKey& told = out.space.emplace_back();
+    told.key = spec::name(key);
+    told.given = q.space[key].has_value();
+    for (const auto& [value, count] : tried[k]) told.values.emplace_back(spec::value_text(key, value), count);
+  }
+  out.left_out = left_out(q.base, q.space);
+}
+
+}  // namespace
+
+void answer(const SearchQuestion& q, const Leaders& leaders, const ValueCounts& tried, result::Search& out) {
+  const std::vector<Finalist> best = at_operator_level(q, leaders.best());
+  out.pareto = front_of(q, best, leaders.front());
+  std::vector<result::SearchRow> rows = rows_of(q, best);
+  for (result::SearchRow& row : rows) {
+    account(q, row);
+    row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);
+  }
+  out.results = std::move(rows);
+  out.job = q.base.model.name + " on " + spec::nodes_text(q.base.cluster);
+  tell_space(q, tried, out);
+}
+
+}  // namespace sim
