@@ -71,6 +71,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("attention_copies", framework.attention_copies);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("shifted_logits", framework.shifted_logits);
+  map.read("channels_first_tf32", framework.channels_first_tf32);
 }
 
 /// What is otherwise on GPUs with fp8.

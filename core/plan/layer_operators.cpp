@@ -34,10 +34,26 @@ void LayerOperators::move(Kind kind, double read, double written, const std::str
                name, kernels);
 }
 
+/// Tensor cores, which depthwise convolutions do without, want the channels of a pixel together. What lies channels
+/// first is copied in front of a convolution, and its result back.
+void LayerOperators::convolve(const spec::Layer& l, Convolution::Pass pass, const std::string& name) const {
+  using Pass = Convolution::Pass;
+  const double in = static_cast<double>(l.in_elements()), out = static_cast<double>(l.out_elements());
+  const bool turns = c_.dtype == spec::Dtype::tf32 && c_.job.framework.channels_first_tf32 && l.groups < l.in;
+  const auto turn = [&](double numbers, const std::string& what) {
+    if (turns) move(Kind::copy, numbers, numbers, what);
+  };
+  if (pass != Pass::data_gradient) turn(in, name + " input to channels last");
+  if (pass != Pass::forward) turn(out, name + " output gradient to channels last");
+  out_.compute(convolution(c_, l, pass), name);
+  if (pass == Pass::forward) turn(out, name + " to channels first");
+  if (pass == Pass::data_gradient) turn(in, name + " to channels first");
+}
+
 void LayerOperators::forward(const spec::Layer& l) const {
   const double in = static_cast<double>(l.in_elements()), out = static_cast<double>(l.out_elements());
   switch (l.type) {
-    case Type::convolution: out_.compute(convolution(c_, l, Convolution::Pass::forward), l.name); break;
+    case Type::convolution: convolve(l, Convolution::Pass::forward, l.name); break;
     case Type::dense:
       out_.compute(Matmul{c_.batch * l.size * l.size, l.out, l.in, 1, c_.dtype, c_.storage, false}, l.name);
       break;
@@ -84,8 +100,8 @@ void LayerOperators::backward(const spec::Layer& l) const {
   if (l.relu) move(Kind::elementwise, 2 * out, out, l.name + " relu gradient");
   switch (l.type) {
     case Type::convolution:
-      if (!first) out_.compute(convolution(c_, l, Convolution::Pass::data_gradient), l.name + " data gradient");
-      out_.compute(convolution(c_, l, Convolution::Pass::weight_gradient), l.name + " weight gradient");
+      if (!first) convolve(l, Convolution::Pass::data_gradient, l.name + " data gradient");
+      convolve(l, Convolution::Pass::weight_gradient, l.name + " weight gradient");
       weight_gradient_sum(l);
       break;
     case Type::dense: {

@@ -19,6 +19,7 @@ class LayerOperators {
 
  private:
   void move(MemoryBound::Kind, double read, double written, const std::string& name, int kernels = 1) const;
+  void convolve(const spec::Layer&, Convolution::Pass, const std::string& name) const;
   void weight_gradient_sum(const spec::Layer&) const;
 
   const Context& c_;

@@ -68,6 +68,7 @@ struct Framework {
   bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
   bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
   bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
+  bool channels_first_tf32 = false;    // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once

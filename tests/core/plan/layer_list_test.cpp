@@ -52,6 +52,29 @@ TEST(LayerListPlan, ReducesEveryDenseGradientOnce) {
   }
 }
 
+TEST(LayerListPlan, TurnsImagesInTf32AroundEachConvolution) {
+  // The convolution of 3 x 16 x 16 to 8 x 16 x 16, 768 and 2,048 numbers an image; 4 images, each number read and
+  // written with 4 bytes. Forward: input and result; weight gradient: input and output gradient; there is no data
+  // gradient, for nobody asks for that of the network's input.
+  const auto turned = [](spec::Dtype precision, bool channels_first) {
+    spec::Job job = layer_toy::job(1, 1, 4);
+    job.training.precision = precision;
+    job.framework.channels_first_tf32 = channels_first;
+    const plan::Plan plan = plan::build(job);
+    std::int64_t bytes = 0;
+    for (const plan::Call& call : plan.roles[0].calls) {
+      for (const plan::Operator& op : plan.segments[call.segment].operators) {
+        const auto* move = std::get_if<plan::MemoryBound>(&plan.works[op.work]);
+        if (move && plan.names[op.name].find(" to channels ") != std::string::npos) bytes += move->read + move->written;
+      }
+    }
+    return bytes;
+  };
+  EXPECT_EQ(turned(spec::Dtype::tf32, true), 2 * (768 + 2'048) * 4 * 2 * 4);
+  EXPECT_EQ(turned(spec::Dtype::tf32, false), 0);
+  EXPECT_EQ(turned(spec::Dtype::fp16, true), 0);
+}
+
 /// A convolution of 216 weights, two modules of a convolution and a norm (576 + 16), a dense layer of 20,490: 21,890.
 spec::Job modules(int dp, std::int64_t microbatches, int zero) {
   spec::Job job = layer_toy::draft(dp, microbatches, 2);

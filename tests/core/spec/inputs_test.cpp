@@ -162,6 +162,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "records_streams",
                                                "flat_workspace",
                                                "shifted_logits",
+                                               "channels_first_tf32",
                                                "ulysses_heads",
                                                "optimizer_tile",
                                                "fused",
