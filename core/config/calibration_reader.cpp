@@ -74,6 +74,7 @@ void read_power(const Value& value, const std::string& path, spec::PowerState& p
   map.require("exponent", power.exponent, 0, 1);
   map.require("spread", power.spread, 0, 0.5);
   map.require("limit", power.power);
+  map.read("residual", power.residual, 0.0, 1.0);
   map.require("source", power.source);
   map.finish();
 }

@@ -146,6 +146,7 @@ std::vector<Alternative> read_alternatives(const Value& list, const std::string&
     alternative.name = name;
     MapReader map(value, path + '.' + name, faults);
     map.require("source", alternative.source);
+    map.read("told_by", alternative.told_by);
     if (const Value* overrides = map.child("overrides")) {
       alternative.overrides = *overrides;
     } else if (value.kind == Value::Kind::map) {

@@ -7,7 +7,8 @@
 //     present: whole
 //     alternatives:
 //       whole: {source: "...", overrides: {frameworks: {deepspeed: {scatter_gather_pipeline: false}}}}
-//       cut: {source: "...", overrides: {frameworks: {deepspeed: {scatter_gather_pipeline: true}}}}
+//       cut: {source: "...", told_by: bloom-176b, overrides: {frameworks: {deepspeed: {scatter_gather_pipeline:
+//       true}}}}
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,8 +23,9 @@ namespace config {
 
 struct Alternative {
   std::string name;
-  std::string source;  // why it is physically possible
-  Value overrides;     // as Catalogue::with takes them
+  std::string source;   // why it is physically possible
+  std::string told_by;  // the validation file that alone tells of it; empty: other sources do
+  Value overrides;      // as Catalogue::with takes them
 };
 
 struct Choice {

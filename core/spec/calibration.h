@@ -73,6 +73,7 @@ struct PowerState {
   double exponent = 0;   // that pace grows as power^exponent when the limit is moved, up to 1
   double spread = 0;     // relative standard deviation of a kernel's time between boards of one kind
   base::Watts power;     // board limit at which `sustained` holds; 0: unknown, the limit has no effect
+  double residual = 0;   // standard deviation of log(sustained) between sources that disagree about it
   std::string source;
 };
 

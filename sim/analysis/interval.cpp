@@ -52,6 +52,17 @@ std::vector<IntervalContribution> of_curves(const std::map<std::string, Exposed>
   return out;
 }
 
+/// The clock under power divides what matmuls and attention calculate, all alike.
+void add_clock(const spec::Job& job, const std::map<std::string, Exposed>& exposed, double busy,
+               std::vector<IntervalContribution>& out) {
+  double kernels = 0;
+  for (const auto& [cause, part] : exposed) {
+    if (cause.starts_with("matmul ") || cause.starts_with("attention ")) kernels += part.time_s / busy;
+  }
+  const double error = kernels * job.cluster.node.calibration.power.residual;
+  out.push_back({"sustained clock", kernels, error, error});
+}
+
 /// What the Job left open; the attention kernel acts on attention alone.
 void add_assumptions(const spec::Job& job, const std::map<std::string, Exposed>& exposed, double busy,
                      std::vector<IntervalContribution>& out) {
@@ -88,6 +99,7 @@ std::vector<IntervalContribution> interval_causes(const spec::Job& job, const En
   std::vector<IntervalContribution> out;
   if (busy > 0) {
     out = of_curves(exposed, busy);
+    add_clock(job, exposed, busy, out);
     add_assumptions(job, exposed, busy, out);
   }
   const spec::Uncertainty& u = job.uncertainty;

@@ -31,6 +31,8 @@ ChoiceSteps::ChoiceSteps(std::vector<config::Choice> choices, config::Catalogue 
   for (const config::Choice& choice : choices_) {
     space_.alternatives.push_back(choice.alternatives.size());
     space_.present.push_back(choice.present);
+    std::vector<std::string>& tellers = space_.told_by.emplace_back();
+    for (const config::Alternative& alternative : choice.alternatives) tellers.push_back(alternative.told_by);
   }
   for (const MeasuredJob& job : jobs_) {
     std::vector<bool>& touched = touched_.emplace_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validation/holdout.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/validation/accuracy.h"
@@ -40,12 +41,25 @@ HoldoutFigures mean(const std::vector<result::HoldoutGroup>& groups, HoldoutFigu
   return out;
 }
 
+/// Of each choice, the alternatives that are known without the group that is left out.
+std::vector<std::vector<std::size_t>> on_offer(const ChoiceSpace& space, const std::vector<RowGroup>& groups,
+                                               std::optional<std::size_t> left_out) {
+  std::vector<std::vector<std::size_t>> out(space.alternatives.size());
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    for (std::size_t a = 0; a < space.alternatives[c]; ++a) {
+      const bool told = c < space.told_by.size() && !space.told_by[c][a].empty();
+      if (!told || !left_out || space.told_by[c][a] != groups[*left_out].name) out[c].push_back(a);
+    }
+  }
+  return out;
+}
+
 /// Moves `choice` to its best alternative, the others held. Returns whether it moved.
-bool improve(std::size_t choice, std::size_t alternatives, Selection& at, double& least,
+bool improve(std::size_t choice, const std::vector<std::size_t>& alternatives, Selection& at, double& least,
              const std::function<double(const Selection&)>& loss_of) {
   const std::size_t before = at[choice];
   Selection tried = at;
-  for (std::size_t a = 0; a < alternatives; ++a) {
+  for (const std::size_t a : alternatives) {
     tried[choice] = a;
     const double here = a == before ? least : loss_of(tried);
     if (here >= least - kSame) continue;
@@ -93,11 +107,15 @@ double loss(const std::vector<RowGroup>& groups, std::optional<std::size_t> left
 Selection refit(const ChoiceSpace& space, const std::vector<RowGroup>& groups, std::optional<std::size_t> left_out,
                 const ErrorsOf& errors_of) {
   const auto loss_of = [&](const Selection& at) { return loss(groups, left_out, errors_of(at)); };
+  const std::vector<std::vector<std::size_t>> offer = on_offer(space, groups, left_out);
   Selection at = space.present;
+  for (std::size_t c = 0; c < at.size(); ++c) {
+    if (std::find(offer[c].begin(), offer[c].end(), at[c]) == offer[c].end()) at[c] = offer[c].front();
+  }
   double least = loss_of(at);
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t c = 0; c < at.size(); ++c) moved |= improve(c, space.alternatives[c], at, least, loss_of);
+    for (std::size_t c = 0; c < at.size(); ++c) moved |= improve(c, offer[c], at, least, loss_of);
   }
   return at;
 }

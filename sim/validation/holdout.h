@@ -36,12 +36,16 @@ using ErrorsOf = std::function<const std::vector<double>&(const Selection&)>;
 struct ChoiceSpace {
   std::vector<std::size_t> alternatives;  // of each choice: how many
   Selection present;
+  /// Of each choice's alternatives, the group that alone tells of it: without that group it cannot be chosen. Empty:
+  /// others tell of it too. No list: of none.
+  std::vector<std::vector<std::string>> told_by = {};
 };
 
 /// The loss above over all groups but `left_out`. REQUIRES: another group than that.
 double loss(const std::vector<RowGroup>&, std::optional<std::size_t> left_out, const std::vector<double>& errors);
 
-/// Coordinate descent from the present selection.
+/// Coordinate descent from the present selection; where that is not on offer, from the first alternative that is.
+/// REQUIRES: of each choice an alternative that the group left out does not tell of alone.
 Selection refit(const ChoiceSpace&, const std::vector<RowGroup>&, std::optional<std::size_t> left_out, const ErrorsOf&);
 
 /// Leaves each group out in turn. Names of choices and alternatives are left empty. REQUIRES: at least two groups.

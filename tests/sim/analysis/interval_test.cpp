@@ -93,6 +93,16 @@ TEST(Interval, AnAssumedAttentionKernelActsOnAttentionAlone) {
   EXPECT_NEAR(cause(p, "assumed attention kernel").slower, 0.04 * 0.5, 1e-5);
 }
 
+TEST(Interval, AClockThatSourcesDisagreeAboutActsOnMatmulsAndAttentionTogether) {
+  // All of the toy's busy time is theirs, 0.96 and 0.04.
+  const result::Prediction p =
+      predict(arithmetic([](spec::Job& j) { j.cluster.node.calibration.power.residual = 0.09; }));
+  EXPECT_NEAR(cause(p, "sustained clock").share, 1, 1e-5);
+  EXPECT_NEAR(cause(p, "sustained clock").slower, 0.09, 1e-6);
+  EXPECT_NEAR(cause(p, "sustained clock").faster, 0.09, 1e-6);
+  EXPECT_FALSE(has(predict(arithmetic([](spec::Job&) {})), "sustained clock"));  // one source, or none
+}
+
 TEST(Interval, ShapesOutsideTheFitCountTwice) {
   // Every matmul of the toy has 128 tokens on one side; curves are fitted to 256 and more.
   const double within = cause(predict(arithmetic([](spec::Job&) {})), "matmul bf16").slower;

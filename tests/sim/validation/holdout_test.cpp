@@ -63,6 +63,17 @@ TEST(Loss, IsTheMeanOfTheGroupsMediansWhateverTheirSize) {
   EXPECT_DOUBLE_EQ(sim::loss(groups, 1, errors), 0.2);
 }
 
+TEST(Refit, AnAlternativeThatOneGroupAloneTellsOfIsNotKnownWithoutIt) {
+  // Group a is met by the second alternative, which only a tells of; b sees no difference. With a the second is chosen;
+  // without a it is not known, though it is the present one, and the first stays.
+  const std::vector<RowGroup> groups{{"a", {0}}, {"b", {1}}, {"c", {2}}};
+  Toy toy({0.2, 0.1, 0.1}, {{{0, -0.2}}, {{0, 0}}, {{0, 0}}});
+  const ChoiceSpace space{.alternatives = {2}, .present = {1}, .told_by = {{"", "a"}}};
+  EXPECT_EQ(sim::refit(space, groups, {}, toy.errors_of()), Selection{1});
+  EXPECT_EQ(sim::refit(space, groups, 0, toy.errors_of()), Selection{0});
+  EXPECT_EQ(sim::refit(space, groups, 1, toy.errors_of()), Selection{1});  // b and c told of nothing
+}
+
 TEST(Refit, IsTheBestOfAllCombinationsWhereEachGroupSeesOneChoice) {
   // Twelve groups of five rows; group g sees choice g % 3 alone, so the loss is a sum of one function a choice.
   std::mt19937 random(11);
