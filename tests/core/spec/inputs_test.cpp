@@ -101,7 +101,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
   expect_known<spec::MatmulCurve>("matmul.bf16.", {"from", "grouped_from", "gradient_from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
-  expect_known<spec::PowerState>("power.", {"source"});
+  expect_known<spec::PowerState>("power.", {"residual", "source"});
 }
 
 TEST(Inputs, NameEveryConstantOfTheNetworkCurves) {
