@@ -50,7 +50,9 @@ class Draw {
       s.ep = of({1, 2, 4});
       s.etp = of({1, 2});
       s.etp_given = true;
-      s.overlap.expert = coin();
+      using enum spec::MoeDispatcher;
+      s.moe_dispatcher = of({alltoall, allgather, deepep});
+      s.overlap.expert = s.moe_dispatcher != allgather && coin();
       s.overlap.shared_expert = coin();
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
