@@ -1,8 +1,8 @@
 // real/executor/actions/experts.cpp -- mixture of experts (core/plan/moe.h): routing, and the way of the tokens' copies
-// to the ranks of their experts and back, by the dispatcher alltoall; the other one's is in gathered_experts.cpp. Each operator takes "rows" as the one before it left
-// them and leaves its own; on the way back "d rows". How many rows come from whom travels in front of the rows
-// themselves, for which the Plan has no operator. The matmuls are in expert_linear.cpp.
-// SPDX-License-Identifier: Apache-2.0
+// to the ranks of their experts and back, by the dispatcher alltoall; the other one's is in gathered_experts.cpp. Each
+// operator takes "rows" as the one before it left them and leaves its own; on the way back "d rows". How many rows come
+// from whom travels in front of the rows themselves, for which the Plan has no operator. The matmuls are in
+// expert_linear.cpp. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/experts.h"
 
 #include <numeric>
@@ -102,6 +102,7 @@ Counts elements(const Task& task, const std::vector<Counts>& rows) {
 
 Tensor trade(Task& task, const Counts& sends, const Tensor& from, const Counts& receives, std::string_view name) {
   const Tensor to = task.make(name, Routing::sum(receives));
+  if (permute_shape(task).capacity > 0) expect_bytes(task, to.count, task.c.element);  // else the Plan's is a forecast
   task.backend.all_to_all(task.group(), sends, from, receives, to);
   return to;
 }

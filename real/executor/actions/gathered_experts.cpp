@@ -46,7 +46,8 @@ void gather_tokens(Task& task) {
     for (std::int64_t i = 0; i < routing.local; ++i) rows[i] += member[i];
   }
   routing.received = routing.gathered = {rows};
-  gather(task, task.read("feed-forward norm"), "gathered tokens");
+  const Tensor tokens = gather(task, task.read("feed-forward norm"), "gathered tokens");
+  expect_bytes(task, tokens.count, task.c.element);
   gather(task, task.read("router weights"), "gathered weights", kStatistic);
   const Tensor experts = gather(task, task.read("router choices"), "gathered choices", kIndices);
   task.backend.permute_plan(shape, experts, task.backend.allocate(shape.experts, kIndices),
@@ -68,11 +69,16 @@ void unpermute_gathered(Task& task) {
 }
 
 void combine_gathered(Task& task) {
-  scatter(task, task.read("gathered sums"), "unpermuted");
+  const Tensor sums = task.read("gathered sums");
+  expect_bytes(task, sums.count, task.c.element);
+  scatter(task, sums, "unpermuted");
   task.alias("branch", "unpermuted");
 }
 
-void gather_output_gradients(Task& task) { gather(task, branch_gradient(task), "d gathered sums"); }
+void gather_output_gradients(Task& task) {
+  const Tensor d = gather(task, branch_gradient(task), "d gathered sums");
+  expect_bytes(task, d.count, task.c.element);
+}
 
 void unpermute_gathered_backward(Task& task) {
   const kernels::Permute shape = gathered_shape(task);
@@ -90,7 +96,9 @@ void permute_gathered_backward(Task& task) {
 
 /// A choice has its weight's gradient on the rank of its expert, zeros on the others.
 void scatter_token_gradients(Task& task) {
-  scatter(task, task.read("d gathered tokens"), gradient_name("feed-forward norm", "permute"));
+  const Tensor d = task.read("d gathered tokens");
+  expect_bytes(task, d.count, task.c.element);
+  scatter(task, d, gradient_name("feed-forward norm", "permute"));
   scatter(task, task.read("d gathered weights"), "d router weights", kStatistic);
 }
 
