@@ -19,13 +19,15 @@ __global__ void count(std::int64_t choices, const std::int32_t* experts, std::in
 }
 
 /// Block e gives its choices their rows in the order in which they stand: kBlock choices at a time, numbered by the
-/// votes of their warps.
-__global__ void number(std::int64_t choices, const std::int32_t* experts, const std::int32_t* counts,
+/// votes of their warps. The last block, of no expert, is that of what is dropped.
+__global__ void number(Permute p, std::int64_t end, const std::int32_t* experts, const std::int32_t* counts,
                        std::int32_t* rows) {
   __shared__ int votes[kWarps];
-  const int expert = blockIdx.x, warp = threadIdx.x / kWarp;
+  const std::int64_t choices = p.tokens * p.top_k;
+  const int expert = blockIdx.x < p.experts ? static_cast<int>(blockIdx.x) : -1, warp = threadIdx.x / kWarp;
+  const bool held = expert >= p.first && expert < end;
   int next = 0;
-  for (int e = 0; e < expert; ++e) next += counts[e];
+  for (int e = static_cast<int>(p.first); e < expert; ++e) next += p.capacity > 0 ? p.capacity : counts[e];
   for (std::int64_t begin = 0; begin < choices; begin += kBlock) {
     const std::int64_t i = begin + threadIdx.x;
     const bool mine = i < choices && experts[i] == expert;
@@ -37,7 +39,7 @@ __global__ void number(std::int64_t choices, const std::int32_t* experts, const 
       if (w < warp) before += votes[w];
       all += votes[w];
     }
-    if (mine) rows[i] = next + before;
+    if (mine) rows[i] = held ? next + before : -1;
     next += all;
     __syncthreads();  // the votes are cast again
   }
@@ -48,7 +50,10 @@ __global__ void spread(Permute p, const std::int32_t* rows, const T* x, T* sorte
   for (std::int64_t token = blockIdx.x; token < p.tokens; token += gridDim.x) {
     for (std::int64_t i = threadIdx.x * V; i < p.width; i += blockDim.x * V) {
       const Pack<T, V> pack = load<V>(x + token * p.width + i);
-      for (int j = 0; j < p.top_k; ++j) store(sorted + rows[token * p.top_k + j] * p.width + i, pack);
+      for (int j = 0; j < p.top_k; ++j) {
+        const std::int64_t row = rows[token * p.top_k + j];
+        if (row >= 0) store(sorted + row * p.width + i, pack);
+      }
     }
   }
 }
@@ -61,6 +66,7 @@ __global__ void gather(Permute p, const std::int32_t* rows, const float* weights
       float sum[V] = {};
       for (int j = 0; j < p.top_k; ++j) {
         const std::int64_t choice = token * p.top_k + j;
+        if (rows[choice] < 0) continue;
         const float weight = weights ? weights[choice] : 1;
         const Pack<T, V> pack = load<V>(sorted + rows[choice] * p.width + i);
         for (int l = 0; l < V; ++l) sum[l] += weight * pack[l];
@@ -77,9 +83,10 @@ __global__ void gather_backward(Permute p, const std::int32_t* rows, const float
                                 T* dsorted, float* dweights) {
   for (std::int64_t choice = blockIdx.x; choice < p.tokens * p.top_k; choice += gridDim.x) {
     const std::int64_t row = rows[choice] * p.width, token = choice / p.top_k * p.width;
+    const std::int64_t width = row >= 0 ? p.width : 0;
     const float weight = weights[choice];
     float along = 0;
-    for (std::int64_t i = threadIdx.x * V; i < p.width; i += blockDim.x * V) {
+    for (std::int64_t i = threadIdx.x * V; i < width; i += blockDim.x * V) {
       const Pack<T, V> grad = load<V>(dy + token + i), value = load<V>(sorted + row + i);
       Pack<T, V> out;
       for (int l = 0; l < V; ++l) {
@@ -106,7 +113,7 @@ void permute_plan(const Permute& p, const std::int32_t* experts, std::int32_t* c
                   Stream stream) {
   const auto blocks = static_cast<unsigned>(p.experts);
   count<<<blocks, kBlock, 0, stream>>>(p.tokens * p.top_k, experts, counts);
-  number<<<blocks, kBlock, 0, stream>>>(p.tokens * p.top_k, experts, counts, rows);
+  number<<<blocks + 1, kBlock, 0, stream>>>(p, p.end(), experts, counts, rows);
   check_launch("permute plan");
 }
 

@@ -6,9 +6,14 @@
 
 namespace kernels {
 
-/// Every token has top_k rows among the tokens x top_k that are ordered by expert, and by token inside one.
+/// Every token has top_k rows among those that are ordered by expert, and by token inside one. A choice of an expert that
+/// is not held here has none: its row is -1. So has a choice that is dropped, whose expert is -1.
 struct Permute {
   std::int64_t tokens = 0, top_k = 1, experts = 0, width = 0;
+  std::int64_t first = 0, held = 0;  // experts that have rows here; held 0: all
+  std::int64_t capacity = 0;         // rows of each expert, whether taken or not; 0: as many as chose it
+
+  constexpr std::int64_t end() const { return held > 0 ? first + held : experts; }
 };
 
 namespace reference {
@@ -16,12 +21,13 @@ namespace reference {
 /// From experts [tokens, top_k]: counts [experts], the rows of each, and rows [tokens, top_k], where each choice lies.
 void permute_plan(const Permute&, Indices experts, std::span<std::int32_t> counts, std::span<std::int32_t> rows);
 
-/// sorted [tokens top_k, width] from x [tokens, width], and the sum of a token's rows back into dx.
+/// sorted [rows, width] from x [tokens, width], and the sum of a token's rows back into dx. A row that no choice has is
+/// left as it is.
 void permute_forward(const Permute&, Indices rows, Input x, Output sorted);
 void permute_backward(const Permute&, Indices rows, Input dsorted, Output dx);
 
 /// y[token] = sum over j of weights[token, j] sorted[rows[token, j]]; backward gives dsorted and dweights [tokens,
-/// top_k].
+/// top_k], 0 where a choice has no row.
 void unpermute_forward(const Permute&, Indices rows, Input weights, Input sorted, Output y);
 void unpermute_backward(const Permute&, Indices rows, Input weights, Input sorted, Input dy, Output dsorted,
                         Output dweights);

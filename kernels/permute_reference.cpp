@@ -10,14 +10,22 @@ namespace kernels::reference {
 void permute_plan(const Permute& p, Indices experts, std::span<std::int32_t> counts, std::span<std::int32_t> rows) {
   std::fill(counts.begin(), counts.end(), 0);
   const Indices choices = experts.first(p.tokens * p.top_k);
-  for (std::int32_t e : choices) ++counts[e];
+  for (std::int32_t e : choices) {
+    if (e >= 0) ++counts[e];
+  }
   std::vector<std::int32_t> next(p.experts, 0);
-  for (std::int64_t e = 1; e < p.experts; ++e) next[e] = next[e - 1] + counts[e - 1];
-  for (std::size_t i = 0; i < choices.size(); ++i) rows[i] = next[choices[i]]++;
+  for (std::int64_t e = p.first + 1; e < p.end(); ++e) {
+    next[e] = next[e - 1] + (p.capacity > 0 ? static_cast<std::int32_t>(p.capacity) : counts[e - 1]);
+  }
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const std::int32_t e = choices[i];
+    rows[i] = e >= p.first && e < p.end() ? next[e]++ : -1;
+  }
 }
 
 void permute_forward(const Permute& p, Indices rows, Input x, Output sorted) {
   for (std::int64_t choice = 0; choice < p.tokens * p.top_k; ++choice) {
+    if (rows[choice] < 0) continue;
     const Input row = x.subspan(choice / p.top_k * p.width, p.width);
     std::copy(row.begin(), row.end(), sorted.begin() + rows[choice] * p.width);
   }
@@ -26,7 +34,7 @@ void permute_forward(const Permute& p, Indices rows, Input x, Output sorted) {
 void permute_backward(const Permute& p, Indices rows, Input dsorted, Output dx) {
   std::fill(dx.begin(), dx.end(), 0);
   for (std::int64_t choice = 0; choice < p.tokens * p.top_k; ++choice) {
-    for (std::int64_t i = 0; i < p.width; ++i) {
+    for (std::int64_t i = 0; i < p.width && rows[choice] >= 0; ++i) {
       dx[choice / p.top_k * p.width + i] += dsorted[rows[choice] * p.width + i];
     }
   }
@@ -35,7 +43,7 @@ void permute_backward(const Permute& p, Indices rows, Input dsorted, Output dx) 
 void unpermute_forward(const Permute& p, Indices rows, Input weights, Input sorted, Output y) {
   std::fill(y.begin(), y.end(), 0);
   for (std::int64_t choice = 0; choice < p.tokens * p.top_k; ++choice) {
-    for (std::int64_t i = 0; i < p.width; ++i) {
+    for (std::int64_t i = 0; i < p.width && rows[choice] >= 0; ++i) {
       y[choice / p.top_k * p.width + i] += weights[choice] * sorted[rows[choice] * p.width + i];
     }
   }
@@ -45,7 +53,7 @@ void unpermute_backward(const Permute& p, Indices rows, Input weights, Input sor
                         Output dweights) {
   for (std::int64_t choice = 0; choice < p.tokens * p.top_k; ++choice) {
     dweights[choice] = 0;
-    for (std::int64_t i = 0; i < p.width; ++i) {
+    for (std::int64_t i = 0; i < p.width && rows[choice] >= 0; ++i) {
       const double grad = dy[choice / p.top_k * p.width + i];
       dsorted[rows[choice] * p.width + i] = weights[choice] * grad;
       dweights[choice] += grad * sorted[rows[choice] * p.width + i];

@@ -8,6 +8,7 @@
 
 namespace real {
 
+using cpu::indices;
 using cpu::numbers;
 
 namespace {
@@ -19,15 +20,18 @@ Tensor uncounted(std::int64_t count) {
   return {std::move(memory), 0, count, Meaning::exact};
 }
 
+std::span<std::byte> bytes_of(const Tensor& x) {
+  return x.meaning == Meaning::index ? std::as_writable_bytes(indices(x)) : std::as_writable_bytes(numbers(x));
+}
+
 }  // namespace
 
 void CpuBackend::send(int to, int channel, const Tensor& x) {
-  world_.transport->send(to, static_cast<Channel>(channel), std::as_bytes(numbers(x)));
+  world_.transport->send(to, static_cast<Channel>(channel), bytes_of(x));
 }
 
 void CpuBackend::receive(int from, int channel, const Tensor& x) {
-  world_.transport->receive_into(from, static_cast<Channel>(channel), std::as_writable_bytes(numbers(x)),
-                                 world_.patience.message);
+  world_.transport->receive_into(from, static_cast<Channel>(channel), bytes_of(x), world_.patience.message);
 }
 
 void CpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {

@@ -209,6 +209,11 @@ void CpuBackend::router_backward(const kernels::Router& r, const Tensor& probabi
                              numbers(dlogits));
 }
 
+void CpuBackend::drop_choices(const kernels::Permute& p, const Tensor& experts, const Tensor& weights,
+                              const Tensor& kept) {
+  reference::drop_choices(p, indices(experts), numbers(weights), indices(kept));
+}
+
 void CpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, const Tensor& counts,
                               const Tensor& rows) {
   reference::permute_plan(p, indices(experts), indices(counts), indices(rows));

@@ -15,6 +15,7 @@
 #include "kernels/attention_sinks.h"
 #include "kernels/batched_matmul.h"
 #include "kernels/block_cast.h"
+#include "kernels/capacity.h"
 #include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/dropout.h"
@@ -165,6 +166,9 @@ class Backend {
                               const Tensor& experts, const Tensor& weights) = 0;
   virtual void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts,
                                const Tensor& counts, const Tensor& dweights, const Tensor& dlogits) = 0;
+  /// `kept`: indices; REQUIRES: a capacity.
+  virtual void drop_choices(const kernels::Permute&, const Tensor& experts, const Tensor& weights,
+                            const Tensor& kept) = 0;
   virtual void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts,
                             const Tensor& rows) = 0;
   virtual void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) = 0;

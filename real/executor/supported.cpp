@@ -105,10 +105,8 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
       {s.spreads_vocab(), "strategy.vocab_parallel", "a vocabulary over the stages", "write vocab_parallel: tensor"},
       {(m.moe || m.mla) && s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
        "recomputation by operators of experts or latent attention", "write recompute: selective, full or none"},
-      {s.moe_capacity_factor.has_value(), "strategy.moe_capacity_factor", "experts that drop tokens",
-       "leave moe_capacity_factor out"},
-      {m.moe && s.moe_dispatcher != spec::MoeDispatcher::alltoall, "strategy.moe_dispatcher",
-       "a dispatcher other than alltoall", "write moe_dispatcher: alltoall"},
+      {m.moe && s.ep > 1 && s.moe_dispatcher == spec::MoeDispatcher::deepep, "strategy.moe_dispatcher",
+       "DeepEP's exchange, which hands tokens on inside of a domain,", "write moe_dispatcher: alltoall or allgather"},
   };
 }
 

@@ -144,6 +144,8 @@ class GpuBackend final : public Backend {
                       const Tensor& weights) override;
   void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
                        const Tensor& dweights, const Tensor& dlogits) override;
+  void drop_choices(const kernels::Permute&, const Tensor& experts, const Tensor& weights,
+                    const Tensor& kept) override;
   void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts, const Tensor& rows) override;
   void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) override;
   void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted, const Tensor& dx) override;

@@ -184,6 +184,13 @@ void GpuBackend::router_backward(const kernels::Router& r, const Tensor& probabi
   });
 }
 
+void GpuBackend::drop_choices(const kernels::Permute& p, const Tensor& experts, const Tensor& weights,
+                              const Tensor& kept) {
+  launch([&] {
+    gpu::drop_choices(p, as<std::int32_t>(experts), as<float>(weights), as<std::int32_t>(kept), raw());
+  });
+}
+
 void GpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, const Tensor& counts,
                               const Tensor& rows) {
   launch([&] {

@@ -1,5 +1,6 @@
 // tests/gpu/moe_test.cpp -- router and permutation of the GPU against their CPU references.
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/capacity.h"
 #include "kernels/permute.h"
 #include "kernels/router.h"
 #include "tests/gpu/device_array.h"
@@ -78,6 +79,42 @@ TEST_P(MoeKernel, PermuteAndUnpermuteAgree) {
                           d_dsorted.data(), d_dweights.floats(), nullptr);
   EXPECT_EQ(d_sorted.values(), sorted);
   test::expect_close(d_dx.values(), dx, close(), "dx");
+  test::expect_close(d_y.values(), y, close(), "y");
+  test::expect_close(d_dsorted.values(), dsorted, close(), "dsorted");
+  test::expect_close(d_dweights.values(), dweights, 1e-5, "dweights");
+}
+
+TEST_P(MoeKernel, ACapacityDropsTheSameChoicesOfTheExpertsThatAreHeld) {
+  // 301 x 6 choices of 40 experts are 45 each: with 30 rows a third is dropped. 10 experts have rows here.
+  Values p(logits().size()), weights(kChoices);
+  Ids experts(kChoices), kept(kChoices), counts(kExperts), rows(kChoices);
+  reference::router_forward(router_, logits(), p, experts, weights);
+  for (double& weight : weights) weight = static_cast<float>(weight);
+  kernels::Permute shape = permute_;
+  shape.capacity = 30;
+  shape.first = shape.held = 10;
+  reference::drop_choices(shape, experts, weights, kept);
+  reference::permute_plan(shape, kept, counts, rows);
+  const std::int64_t held = shape.held * shape.capacity * width();
+  const Values x = random(kTokens * width(), 1), value = random(held, 2), dy = random(kTokens * width(), 3);
+  Values sorted(held), y(x.size()), dsorted(held), dweights(kChoices);
+  reference::permute_forward(shape, rows, x, sorted);
+  reference::unpermute_forward(shape, rows, weights, value, y);
+  reference::unpermute_backward(shape, rows, weights, value, dy, dsorted, dweights);
+
+  const Device<std::int32_t> d_experts(experts), d_kept(kChoices), d_counts(kExperts), d_rows(kChoices);
+  const Array d_weights(Element::f32, weights), d_x(element(), x), d_value(element(), value), d_dy(element(), dy);
+  const Array d_sorted(element(), Values(held)), d_y(element(), x.size()), d_dsorted(element(), Values(held));
+  const Array d_dweights(Element::f32, kChoices);
+  gpu::drop_choices(shape, d_experts.data(), d_weights.floats(), d_kept.data(), nullptr);
+  EXPECT_EQ(d_kept.values(), kept);
+  gpu::permute_plan(shape, d_kept.data(), d_counts.data(), d_rows.data(), nullptr);
+  ASSERT_EQ(d_rows.values(), rows);
+  gpu::permute_forward(shape, element(), d_rows.data(), d_x.data(), d_sorted.data(), nullptr);
+  gpu::unpermute_forward(shape, element(), d_rows.data(), d_weights.floats(), d_value.data(), d_y.data(), nullptr);
+  gpu::unpermute_backward(shape, element(), d_rows.data(), d_weights.floats(), d_value.data(), d_dy.data(),
+                          d_dsorted.data(), d_dweights.floats(), nullptr);
+  EXPECT_EQ(d_sorted.values(), sorted);
   test::expect_close(d_y.values(), y, close(), "y");
   test::expect_close(d_dsorted.values(), dsorted, close(), "dsorted");
   test::expect_close(d_dweights.values(), dweights, 1e-5, "dweights");

@@ -1,6 +1,7 @@
 // tests/kernels/moe_test.cpp -- kernels/router.h and kernels/permute.h. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "kernels/capacity.h"
 #include "kernels/permute.h"
 #include "kernels/router.h"
 #include "tests/kernels/gradients.h"
@@ -89,6 +90,41 @@ TEST_F(PermuteKernel, UnpermutesBackwardIsTheGradient) {
   };
   test::expect_gradient(sorted_, dsorted, [&](const Values& sorted) { return loss(sorted, weights_); });
   test::expect_gradient(weights_, dweights, [&](const Values& weights) { return loss(sorted_, weights); });
+}
+
+TEST_F(PermuteKernel, AnExpertKeepsItsLargestWeightsAndOfEqualOnesTheFirst) {
+  // Expert 0 is chosen with 0.6, 0.7 and 0.6, expert 1 with 0.4: of two rows the second 0.6 gets none.
+  const kernels::Permute shape{.tokens = 4, .top_k = 1, .experts = 2, .width = 1, .capacity = 2};
+  Ids kept(4);
+  reference::drop_choices(shape, Ids{0, 0, 1, 0}, Values{0.6, 0.7, 0.4, 0.6}, kept);
+  EXPECT_EQ(kept, (Ids{0, 0, 1, -1}));
+  // Two rows for each, whether taken or not.
+  Ids counts(2), rows(4);
+  reference::permute_plan(shape, kept, counts, rows);
+  EXPECT_EQ(counts, (Ids{2, 1}));
+  EXPECT_EQ(rows, (Ids{0, 1, 2, -1}));
+}
+
+TEST_F(PermuteKernel, OnlyExpertsThatAreHeldHaveRows) {
+  // As in the first test, but experts 2 and 3 alone: tokens 0 and 2, then 1 and 2.
+  shape_.first = shape_.held = 2;
+  reference::permute_plan(shape_, experts_, counts_, rows_);
+  EXPECT_EQ(rows_, (Ids{0, -1, -1, 2, 1, 3}));
+  Values dx(15), dsorted(20), dweights(6);
+  const Values value = test::random_values(20, 5);
+  reference::permute_backward(shape_, rows_, value, dx);
+  test::expect_gradient(x_, dx, [&](const Values& x) {
+    Values sorted(20);
+    reference::permute_forward(shape_, rows_, x, sorted);
+    return test::dot(sorted, value);
+  });
+  const Values dy = test::random_values(15, 4);
+  reference::unpermute_backward(shape_, rows_, weights_, value, dy, dsorted, dweights);
+  test::expect_gradient(weights_, dweights, [&](const Values& weights) {
+    Values y(15);
+    reference::unpermute_forward(shape_, rows_, weights, value, y);
+    return test::dot(y, dy);
+  });
 }
 
 }  // namespace

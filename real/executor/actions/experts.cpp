@@ -1,12 +1,14 @@
-// real/executor/actions/experts.cpp -- mixture of experts (core/plan/moe.h, dispatcher alltoall): routing, and the way
-// of the tokens' copies to the ranks of their experts and back. Each operator takes "rows" as the one before it left
-// them and leaves its own; on the way back "d rows". How many rows come from whom travels in front of the rows
-// themselves, for which the Plan has no operator. The matmuls are in expert_linear.cpp.
-// SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/experts.cpp -- mixture of experts (core/plan/moe.h): routing, and the way of the tokens' copies
+// to the ranks of their experts and back, by the dispatcher alltoall; the other one's is in gathered_experts.cpp. Each
+// operator takes "rows" as the one before it left them and leaves its own; on the way back "d rows". How many rows come
+// from whom travels in front of the rows themselves, for which the Plan has no operator. The matmuls are in
+// expert_linear.cpp. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/experts.h"
 
 #include <numeric>
 
+#include "core/plan/moe_shape.h"
+#include "real/executor/actions/gathered_experts.h"
 #include "real/executor/gradients.h"
 
 namespace real {
@@ -14,8 +16,13 @@ namespace {
 
 const spec::Moe& moe_of(const Task& task) { return *task.c.model.moe; }
 
-kernels::Permute permute_shape(const Task& task) {
-  return {task.c.shard_tokens, moe_of(task).top_k, moe_of(task).experts, task.c.hidden};
+/// Each expert has as many rows as a rank's capacity, so that no one waits for the router's counts.
+void take_capacity(Task& task, std::int64_t capacity) {
+  Routing& routing = task.rank.routings[task.site];
+  routing = {};
+  routing.by_expert.assign(moe_of(task).experts, capacity);
+  routing.local = moe_of(task).experts / task.c.strategy.ep;
+  routing.received = routing.gathered = {routing.by_expert};
 }
 
 kernels::Router router_shape(const Task& task) {
@@ -30,7 +37,14 @@ void choose(Task& task) {
   const Tensor experts = task.make("router experts", choices, kIndices);
   const Tensor weights = task.make("router weights", choices, kStatistic);
   task.backend.router_forward(router, logits, probabilities, experts, weights);
-  task.backend.permute_plan(permute_shape(task), experts, task.make("router counts", router.experts, kIndices),
+  const kernels::Permute rows = permute_shape(task);
+  if (rows.capacity > 0) {
+    task.backend.drop_choices(rows, experts, weights, task.make("router choices", choices, kIndices));
+    take_capacity(task, rows.capacity);
+  } else {
+    task.alias("router choices", "router experts");
+  }
+  task.backend.permute_plan(rows, task.read("router choices"), task.make("router counts", router.experts, kIndices),
                             task.make("router rows", choices, kIndices));
 }
 
@@ -88,53 +102,31 @@ Counts elements(const Task& task, const std::vector<Counts>& rows) {
 
 Tensor trade(Task& task, const Counts& sends, const Tensor& from, const Counts& receives, std::string_view name) {
   const Tensor to = task.make(name, Routing::sum(receives));
+  if (permute_shape(task).capacity > 0) expect_bytes(task, to.count, task.c.element);  // else the Plan's is a forecast
   task.backend.all_to_all(task.group(), sends, from, receives, to);
   return to;
 }
 
 /// Copies in the order of all experts to the ranks of these.
 void dispatch(Task& task) {
-  const char* rows = rows_name(task);
-  Routing& routing = routing_of(task);
-  const std::vector<Counts> sent = by_member(routing, task.c.strategy.ep);
-  if (task.op.phase != plan::Phase::backward) {
-    routing.received = exchange_counts(task, sent);
-    routing.gathered = {flat(routing.received)};
+  if (gathers_tokens(task)) {
+    return task.op.phase == plan::Phase::backward ? gather_output_gradients(task) : gather_tokens(task);
   }
+  const char* rows = rows_name(task);
+  const Routing& routing = routing_of(task);
+  const std::vector<Counts> sent = by_member(routing, task.c.strategy.ep);
+  if (task.op.phase != plan::Phase::backward) receive_counts(task);
   trade(task, elements(task, sent), task.read(rows), elements(task, routing.received), rows);
 }
 
 void combine(Task& task) {
+  if (gathers_tokens(task)) {
+    return task.op.phase == plan::Phase::backward ? scatter_token_gradients(task) : combine_gathered(task);
+  }
   const char* rows = rows_name(task);
   const Routing& routing = routing_of(task);
   const Counts returned = elements(task, by_member(routing, task.c.strategy.ep));
   trade(task, elements(task, routing.received), task.read(rows), returned, rows);
-}
-
-/// Every member's rows to every member.
-void gather(Task& task) {
-  Routing& routing = routing_of(task);
-  const int members = task.c.strategy.etp;
-  const Counts own = flat(routing.received);
-  if (task.op.phase != plan::Phase::backward) {
-    routing.gathered = exchange_counts(task, std::vector<Counts>(members, own));
-  }
-  const Tensor rows = task.read(rows_name(task));
-  const Tensor copies = task.backend.allocate(rows.count * members);
-  for (int i = 0; i < members; ++i) task.backend.copy(rows, copies.part(i * rows.count, rows.count));
-  trade(task, Counts(members, rows.count), copies, elements(task, routing.gathered), rows_name(task));
-}
-
-/// The sum of what all members have made of each one's rows.
-void scatter(Task& task) {
-  const Routing& routing = routing_of(task);
-  const int members = task.c.strategy.etp;
-  const std::int64_t own = routing.rows_received() * task.c.hidden;
-  const Tensor rows = task.read(rows_name(task)), parts = task.backend.allocate(own * members);
-  const Tensor sum = task.make(rows_name(task), own);
-  task.backend.all_to_all(task.group(), elements(task, routing.gathered), rows, Counts(members, own), parts);
-  task.backend.fill(sum, 0);
-  for (int i = 0; i < members; ++i) task.backend.add(parts.part(i * own, own), sum);
 }
 
 /// Between rows as they were gathered and rows in the order of this rank's experts.
@@ -156,19 +148,52 @@ void sort(Task& task, bool by_expert) {
   }
 }
 
+/// Every member's rows to every member. The Plan sorts what a rank receives by all-to-all alone: tokens that were
+/// gathered are in the order of the experts until here.
+void gather(Task& task) {
+  Routing& routing = routing_of(task);
+  const int members = task.c.strategy.etp;
+  const Counts own = flat(routing.received);
+  if (task.op.phase != plan::Phase::backward) {
+    const std::vector<Counts> told(members, own);
+    routing.gathered = permute_shape(task).capacity > 0 ? told : exchange_counts(task, told);
+  }
+  const Tensor rows = task.read(rows_name(task));
+  const Tensor copies = task.backend.allocate(rows.count * members);
+  for (int i = 0; i < members; ++i) task.backend.copy(rows, copies.part(i * rows.count, rows.count));
+  trade(task, Counts(members, rows.count), copies, elements(task, routing.gathered), rows_name(task));
+  if (gathers_tokens(task)) sort(task, true);
+}
+
+/// The sum of what all members have made of each one's rows.
+void scatter(Task& task) {
+  if (gathers_tokens(task)) sort(task, false);
+  const Routing& routing = routing_of(task);
+  const int members = task.c.strategy.etp;
+  const std::int64_t own = routing.rows_received() * task.c.hidden;
+  const Tensor rows = task.read(rows_name(task)), parts = task.backend.allocate(own * members);
+  const Tensor sum = task.make(rows_name(task), own);
+  task.backend.all_to_all(task.group(), elements(task, routing.gathered), rows, Counts(members, own), parts);
+  task.backend.fill(sum, 0);
+  for (int i = 0; i < members; ++i) task.backend.add(parts.part(i * own, own), sum);
+}
+
 void permute(Task& task) {
+  if (gathers_tokens(task)) return permute_gathered(task);
   const kernels::Permute shape = permute_shape(task);
-  const Tensor rows = task.make("rows", shape.tokens * shape.top_k * shape.width);
+  const Tensor rows = make_rows(task, "rows", Routing::sum(routing_of(task).by_expert));
   task.backend.permute_forward(shape, task.read("router rows"), task.read("feed-forward norm"), rows);
 }
 
 void permute_backward(Task& task) {
+  if (gathers_tokens(task)) return permute_gathered_backward(task);
   const Tensor d = task.read("d rows");
   const Tensor dx = task.make(gradient_name("feed-forward norm", "permute"), task.c.shard_tokens * task.c.hidden);
   task.backend.permute_backward(permute_shape(task), task.read("router rows"), d, dx);
 }
 
 void unpermute(Task& task) {
+  if (gathers_tokens(task)) return unpermute_gathered(task);
   const Tensor y = task.make("unpermuted", task.c.shard_tokens * task.c.hidden);
   task.backend.unpermute_forward(permute_shape(task), task.read("router rows"), task.read("router weights"),
                                  task.read("rows"), y);
@@ -177,11 +202,11 @@ void unpermute(Task& task) {
 }
 
 void unpermute_backward(Task& task) {
-  if (!task.has("d branch")) task.keep_gradient_stream("d unpermuted");
-  const Tensor dy = task.read(task.has("d branch") ? "d branch" : "d unpermuted");
+  if (gathers_tokens(task)) return unpermute_gathered_backward(task);
+  const Tensor dy = branch_gradient(task);
   const Tensor returned = task.read("returned"), weights = task.read("router weights");
   task.backend.unpermute_backward(permute_shape(task), task.read("router rows"), weights, returned, dy,
-                                  task.make("d rows", returned.count),
+                                  make_rows(task, "d rows", Routing::sum(routing_of(task).by_expert)),
                                   task.make("d router weights", weights.count, kStatistic));
 }
 
@@ -194,6 +219,33 @@ void add_shared(Task& task) {
 }
 
 }  // namespace
+
+kernels::Permute permute_shape(const Task& task) {
+  const spec::Moe& moe = moe_of(task);
+  kernels::Permute shape{task.c.shard_tokens, moe.top_k, moe.experts, task.c.hidden};
+  if (task.c.strategy.moe_capacity_factor) shape.capacity = plan::MoeShape(task.c).copies / moe.experts;
+  return shape;
+}
+
+void receive_counts(Task& task) {
+  Routing& routing = routing_of(task);
+  const int ranks = task.c.strategy.ep;
+  const std::int64_t capacity = permute_shape(task).capacity;
+  routing.received = capacity > 0 ? std::vector<Counts>(ranks, Counts(routing.local, capacity))
+                                  : exchange_counts(task, by_member(routing, ranks));
+  routing.gathered = {flat(routing.received)};
+}
+
+Tensor make_rows(Task& task, std::string_view name, std::int64_t rows) {
+  const Tensor out = task.make(name, rows * task.c.hidden);
+  if (permute_shape(task).capacity > 0) task.backend.fill(out, 0);
+  return out;
+}
+
+Tensor branch_gradient(Task& task) {
+  if (!task.has("d branch")) task.keep_gradient_stream("d unpermuted");
+  return task.read(task.has("d branch") ? "d branch" : "d unpermuted");
+}
 
 Routing& routing_of(Task& task) { return task.rank.routings.at(task.site); }
 

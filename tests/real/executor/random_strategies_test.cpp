@@ -50,8 +50,12 @@ class Draw {
       s.ep = of({1, 2, 4});
       s.etp = of({1, 2});
       s.etp_given = true;
-      s.overlap.expert = coin();
+      using enum spec::MoeDispatcher;
+      s.moe_dispatcher = of({alltoall, allgather, deepep});
+      s.overlap.expert = s.moe_dispatcher != allgather && coin();
       s.overlap.shared_expert = coin();
+      // A capacity is a rank's: choices are those of one rank where each has whole sequences.
+      if (cut.tp == 1 && cp == 1 && coin()) s.moe_capacity_factor = of({0.5, 1.75});
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
     if (of({0, 0, 1})) s.lora = {.rank = 4, .qkv = coin(), .proj = true, .ffn = coin()};
@@ -86,11 +90,14 @@ std::string told(const spec::Job& j) {
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
          ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "") +
-         (j.training.drops() ? " with dropout" : "");
+         (j.training.drops() ? " with dropout" : "") +
+         (s.moe_dispatcher == spec::MoeDispatcher::allgather ? " with tokens gathered" : "") +
+         (s.moe_capacity_factor ? " with a capacity" : "");
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  std::map<std::tuple<std::string, int, bool>, tiny::Run> alone;  // by model, what is trained, dropout
+  // By model, what is trained, dropout, capacity.
+  std::map<std::tuple<std::string, int, bool, double>, tiny::Run> alone;
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
     ASSERT_LT(seed, 2000u);
@@ -102,10 +109,13 @@ TEST(RandomStrategies, EqualOneRank) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + told(job));
     const std::optional<spec::Lora>& lora = job.strategy.lora;
     const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
-    const auto [one, fresh] = alone.try_emplace({job.model.name, trained, job.training.drops()});
+    const std::optional<double>& capacity = job.strategy.moe_capacity_factor;
+    const auto [one, fresh] =
+        alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0)});
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
+      single.strategy.moe_capacity_factor = capacity;
       single.training.dropout = job.training.dropout;
       one->second = tiny::run(toy::resolved(single));
     }

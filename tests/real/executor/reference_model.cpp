@@ -15,6 +15,12 @@ namespace {
 using Vector = std::vector<double>;
 using Site = real::DropoutSite;
 
+struct Choice {
+  std::size_t expert;
+  double weight;
+};
+using Choices = std::vector<Choice>;
+
 /// What dropout multiplies the numbers of one sequence with.
 class Masks {
  public:
@@ -44,7 +50,8 @@ class Masks {
 
 class Transformer {
  public:
-  Transformer(const spec::Model& m, const Parameters& p, const Masks& masks) : m_(m), p_(p), masks_(masks) {}
+  Transformer(const spec::Model& m, const Parameters& p, const Masks& masks, const Capacity& capacity)
+      : m_(m), p_(p), masks_(masks), capacity_(capacity) {}
 
   /// Of the targets behind each token of a sequence.
   double loss(const std::vector<std::int32_t>& ids) const {
@@ -54,11 +61,12 @@ class Transformer {
     for (int layer = 0; layer < m_.layers; ++layer) {
       const std::vector<Vector> before = x;
       attend(layer, x);
+      const std::vector<Choices> choices = choose(layer, x);
       for (std::size_t t = 0; t < length; ++t) {
         const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
         const Vector& input = m_.parallel_block ? before[t] : x[t];
         const char* own_norm = shared ? "attention norm" : "feed-forward norm";
-        join(layer, Site::feed_forward_output, feed_forward(layer, norm(layer, own_norm, input)), t, x[t]);
+        join(layer, Site::feed_forward_output, feed_forward(layer, norm(layer, own_norm, input), choices[t]), t, x[t]);
       }
     }
     double sum = 0;
@@ -241,20 +249,55 @@ class Transformer {
     return linear(layer, name + " down", activated(linear(layer, name + " up", x)));
   }
 
-  Vector feed_forward(int layer, const Vector& x) const {
-    if (!m_.moe || !m_.moe->in_layer(layer)) return dense(layer, "feed-forward", x);
-    Vector score = linear(layer, "router", x), y(x.size(), 0.0);
-    for (double& s : score) s = std::exp(s);
-    std::vector<std::size_t> order(score.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
+  bool has_experts(int layer) const { return m_.moe && m_.moe->in_layer(layer); }
+
+  /// Of a token: its experts with their weights, the largest first.
+  Choices choose(const Vector& logits) const {
+    Choices all;
+    for (std::size_t e = 0; e < logits.size(); ++e) all.push_back({e, std::exp(logits[e])});
+    std::sort(all.begin(), all.end(), [](auto a, auto b) { return a.weight > b.weight; });
+    all.resize(m_.moe->top_k);
     double total = 0;
-    for (int k = 0; k < m_.moe->top_k; ++k) total += score[order[k]];
-    for (int k = 0; k < m_.moe->top_k; ++k) {
+    for (const Choice& c : all) total += c.weight;
+    for (Choice& c : all) c.weight /= total;
+    return all;
+  }
+
+  /// Of every token, of the stream in front of the feed-forward; models with experts have no parallel blocks.
+  std::vector<Choices> choose(int layer, const std::vector<Vector>& x) const {
+    std::vector<Choices> out(x.size());
+    if (!has_experts(layer)) return out;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      out[t] = choose(linear(layer, "router", norm(layer, "feed-forward norm", x[t])));
+    }
+    if (capacity_.factor == 0) return out;
+    for (std::size_t first = 0; first < x.size(); first += capacity_.shard) {
+      for (std::size_t e = 0; e < static_cast<std::size_t>(m_.moe->experts); ++e) drop(e, first, out);
+    }
+    return out;
+  }
+
+  void drop(std::size_t expert, std::size_t first, std::vector<Choices>& choices) const {
+    std::vector<Choice*> visits;
+    for (std::size_t t = first; t < first + capacity_.shard; ++t) {
+      for (Choice& c : choices[t]) {
+        if (c.expert == expert) visits.push_back(&c);
+      }
+    }
+    const double even = static_cast<double>(capacity_.shard) * m_.moe->top_k / m_.moe->experts;
+    const auto taken = static_cast<std::size_t>(std::ceil(capacity_.factor * even));
+    std::stable_sort(visits.begin(), visits.end(), [](auto a, auto b) { return a->weight > b->weight; });
+    for (std::size_t i = taken; i < visits.size(); ++i) visits[i]->weight = 0;
+  }
+
+  Vector feed_forward(int layer, const Vector& x, const Choices& choices) const {
+    if (!has_experts(layer)) return dense(layer, "feed-forward", x);
+    Vector y(x.size(), 0.0);
+    for (const Choice& choice : choices) {
       const std::size_t up = m_.gated_mlp ? 2 * m_.moe->ffn : m_.moe->ffn;
-      const Vector inner = activated(linear(layer, "expert up", x, order[k] * up, up));
-      Vector out = linear(layer, "expert down", inner, order[k] * m_.hidden, m_.hidden);
-      for (double& v : out) v *= score[order[k]] / total;
+      const Vector inner = activated(linear(layer, "expert up", x, choice.expert * up, up));
+      Vector out = linear(layer, "expert down", inner, choice.expert * m_.hidden, m_.hidden);
+      for (double& v : out) v *= choice.weight;
       add(out, y);
     }
     if (m_.moe->shared_ffn > 0) add(dense(layer, "shared expert", x), y);
@@ -272,16 +315,18 @@ class Transformer {
   const spec::Model& m_;
   const Parameters& p_;
   const Masks& masks_;
+  const Capacity capacity_;
 };
 
 }  // namespace
 
 double loss(const spec::Model& model, const Parameters& parameters,
-            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout) {
+            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout,
+            const Capacity& capacity) {
   double sum = 0, tokens = 0;
   for (const auto& ids : sequences) {
     const std::size_t length = ids.size() - 1, number = &ids - sequences.data();
-    sum += Transformer(model, parameters, Masks(model, dropout, number, length)).loss(ids);
+    sum += Transformer(model, parameters, Masks(model, dropout, number, length), capacity).loss(ids);
     tokens += static_cast<double>(length);
   }
   return sum / tokens;

@@ -22,8 +22,15 @@ struct Dropout {
   std::uint64_t seed = 0;  // of the training
 };
 
+/// An expert takes, of `shard` tokens one behind the other, ceil(factor shard top_k / experts): those with the largest
+/// weights. What it does not take adds nothing to its token.
+struct Capacity {
+  double factor = 0;  // 0: experts take all
+  std::size_t shard = 0;
+};
+
 /// Mean cross entropy, in nats, of predicting each sequence's tokens 1, 2, ... from those before.
 double loss(const spec::Model&, const Parameters&, const std::vector<std::vector<std::int32_t>>& sequences,
-            const Dropout& = {});
+            const Dropout& = {}, const Capacity& = {});
 
 }  // namespace reference_model

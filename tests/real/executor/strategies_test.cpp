@@ -397,4 +397,33 @@ TEST(Strategies, Experts) {
                    {"shared experts beside", {.tp = 2, .sp = true}, both(experts(2, 1), shared_beside)}});
 }
 
+TEST(Strategies, ExpertsThatGatherAllTokens) {
+  spec::Model plain = tiny::gpt(4);
+  plain.name = "tiny gpt of experts";
+  plain.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 12};
+  const auto gathered = [](int ep, int etp, auto change) {
+    return [=](spec::Job& j) {
+      experts(ep, etp)(j);
+      j.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
+      change(j);
+    };
+  };
+  const auto alone = [](spec::Job&) {};
+  const auto shared_beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
+  expect_the_same({tiny::moe(4), plain},
+                  {{"ep 4", {.dp = 4}, gathered(4, 1, alone)},
+                   {"ep 2 of 4", {.dp = 4}, gathered(2, 1, alone)},
+                   {"one rank", {}, gathered(1, 1, alone)},
+                   {"computed again", {.dp = 2}, gathered(2, 1, recompute(Kind::full))},
+                   {"etp alone", {.dp = 2}, gathered(1, 2, alone)},
+                   {"ep and etp over tp", {.tp = 2, .sp = true, .dp = 2}, gathered(2, 2, alone)},
+                   {"ep over cp", {}, gathered(2, 1, context(2, CpKind::ring, true))},
+                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, gathered(2, 1, alone)},
+                   {"zero 2", {.dp = 4, .zero = 2}, gathered(2, 2, alone)},
+                   {"zero 3", {.dp = 4, .zero = 3}, gathered(2, 1, overlap(true, true))},
+                   {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, gathered(2, 1, barrier)},
+                   {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, gathered(2, 1, alone)},
+                   {"shared experts beside", {.tp = 2, .sp = true}, gathered(2, 1, shared_beside)}});
+}
+
 }  // namespace

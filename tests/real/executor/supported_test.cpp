@@ -62,4 +62,18 @@ TEST(Supported, ARingWhoseStepsAWindowLeavesOutIsContiguousAndGoesHopByHop) {
   EXPECT_EQ(ring(spec::CpBalance::zigzag, true, 0), Fields{});
 }
 
+TEST(Supported, DeepEpOfOneRankExchangesNothing) {
+  const auto exchange = [](spec::MoeDispatcher way, int ep) {
+    return refused(tiny::moe(), [=](spec::Job& j) {
+      j.strategy.moe_dispatcher = way;
+      j.strategy.ep = ep;
+      j.strategy.dp = ep;
+      j.cluster = toy::cluster(ep);
+    });
+  };
+  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 1), Fields{});
+  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 2), Fields{"strategy.moe_dispatcher"});
+  EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
+}
+
 }  // namespace
