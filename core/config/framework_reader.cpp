@@ -11,6 +11,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("collective_launch", framework.collective_launch);
   map.require("step", framework.step);
   map.require("compiled_launch", framework.compiled_launch);
+  map.read("module_launch", framework.module_launch);
   map.read("expert_launch", framework.expert_launch);
 }
 
@@ -62,6 +63,8 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("experts_follow_tp", framework.experts_follow_tp);
   map.read("router_kernels", framework.router_kernels, 1, 1000);
   map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);
+  map.read("router_launches", framework.router_launches, 0, 1000);
+  map.read("router_gradient_launches", framework.router_gradient_launches, 0, 1000);
   map.read("compiles_loss", framework.compiles_loss);
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
@@ -74,12 +77,14 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("channels_first_tf32", framework.channels_first_tf32);
 }
 
-/// What is otherwise on GPUs with fp8.
-void read_fp8_gpus(MapReader& map, spec::Framework& framework) {
+/// What is otherwise on GPUs with fp8, on slow hosts, and between nodes of them.
+void read_newer_machines(MapReader& map, spec::Framework& framework) {
   map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
   map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus);
   map.read("graphs_on_slow_hosts", framework.graphs_on_slow_hosts);
+  map.read("module_launch_of_fp8_gpus", framework.module_launch_of_fp8_gpus);
+  map.read("dispatcher_across_nodes", framework.dispatcher_across_nodes);
 }
 
 }  // namespace
@@ -129,7 +134,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   read_memory(map, framework);
   read_optimizer(map, framework);
   read_model_code(map, framework);
-  read_fp8_gpus(map, framework);
+  read_newer_machines(map, framework);
   map.part("fused_kernels", framework.fused, read_fused_kernels);
   map.part("overlap", framework.overlap, read_overlap);
   framework.source = value.where.file;

@@ -28,7 +28,7 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   double capacity = 0;
   if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
-  map.read("moe_dispatcher", s.moe_dispatcher);
+  s.moe_dispatcher_given = map.read("moe_dispatcher", s.moe_dispatcher);
   read_routing(map, "moe_routing", s.moe_routing);
   map.read("rank_order", s.rank_order);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/moe.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/plan/elementwise.h"
@@ -92,14 +93,16 @@ void MoeLayer::router_forward() {
   out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.storage, spec::Dtype::fp32, false},
                "router");
   const int kernels = c_.job.framework.router_kernels;
-  out_.compute(router_chain(scores, kernels), "router top-k", kernels);
+  const int launches = std::max(kernels, c_.job.framework.router_launches);
+  out_.compute(router_chain(scores, kernels), "router top-k", launches);
   if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
 }
 
 void MoeLayer::router_backward() {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
   const int kernels = c_.job.framework.router_gradient_kernels;
-  out_.compute(router_chain(scores, kernels), "router top-k gradient", kernels);
+  const int launches = std::max(kernels, c_.job.framework.router_gradient_launches);
+  out_.compute(router_chain(scores, kernels), "router top-k gradient", launches);
   linear_.full_backward(
       {.name = "router", .in = c_.hidden, .out = c_.model.moe->experts, .rows = shape_.tokens, .wide = true});
 }

@@ -22,7 +22,9 @@ const std::vector<ShortName> kShortNames{
     {"host", {"host.bandwidth"}},
     {"nvme", {"nvme.read", "nvme.write"}},
     {"oversubscription", {"fabric.oversubscription"}},
-    {"launch", {"framework.launch", "framework.backward_launch", "framework.compiled_launch", "framework.expert_launch"}},
+    {"launch",
+     {"framework.launch", "framework.backward_launch", "framework.compiled_launch", "framework.module_launch",
+      "framework.expert_launch"}},
 };
 constexpr std::string_view kPeak = "gpu.peak";
 

@@ -40,16 +40,19 @@ struct Framework {
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
   bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
+  base::Seconds
+      module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
   base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
-  bool fused_optimizer = true;    // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
-  base::Bytes context;       // held beside the framework's allocations: CUDA context, library handles and workspaces
-  base::Bytes communicator;  // buffers of one NCCL communicator
-  double fragmentation = 0;  // share of moving allocations that the caching allocator holds and cannot use
-  bool keeps_casts = true;   // below 16 bits: casts of activations are kept for backward, of weights for the whole step
+  bool fused_optimizer = true;  // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
+  base::Bytes context;          // held beside the framework's allocations: CUDA context, library handles and workspaces
+  base::Bytes communicator;     // buffers of one NCCL communicator
+  double fragmentation = 0;     // share of moving allocations that the caching allocator holds and cannot use
+  bool keeps_casts = true;  // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool fp8_parameters =
       false;  // Training::fp8_parameters where the job is silent, under mxfp8 and fp8 of one scale a tensor
-  bool experts_follow_tp = false;                       // etp left out, experts are cut by tp as the dense layers are
-  int router_kernels = 1, router_gradient_kernels = 1;  // behind the router's matmul and before its gradients
+  bool experts_follow_tp = false;                         // etp left out, experts are cut by tp as the dense layers are
+  int router_kernels = 1, router_gradient_kernels = 1;    // behind the router's matmul and before its gradients
+  int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
   // Of eager PyTorch, by what its modules allocate.
   bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
   bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place
@@ -68,7 +71,7 @@ struct Framework {
   bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
   bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
   bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
-  bool channels_first_tf32 = false;    // images in tf32 are turned around each convolution; 16-bit ones lie channels last
+  bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
   base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
@@ -78,7 +81,10 @@ struct Framework {
   // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says; others run code of before 2024: see
   // fill_older_code in resolve.cpp.
   bool recipes_of_fp8_gpus = false;
-  bool graphs_on_slow_hosts = false;  // recipes for nodes with a launch_slowdown capture dense layers: see fill_graphs
+  bool graphs_on_slow_hosts = false;        // recipes for nodes with a launch_slowdown capture layers: see fill_graphs
+  base::Seconds module_launch_of_fp8_gpus;  // module_launch instead, on GPUs with fp8
+  std::optional<MoeDispatcher>
+      dispatcher_across_nodes;              // where the Job says none, on GPUs with fp8; see fill_dispatcher
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
   std::string source;                       // of the figures above
 };

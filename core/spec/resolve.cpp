@@ -141,17 +141,41 @@ void fill_overlap(Job& job, Filler& of_framework) {
   fill_tp_overlap(job, of_framework);
 }
 
-/// Where the host is slow, recipes capture the layers of dense models; not the units of zero 3, and nothing that the host
-/// has a part in: exchanges it waits for, what is offloaded, weights that move.
+/// Where the host is slow, recipes capture the layers of dense models, and of others what is not the experts'; not the
+/// units of zero 3, and nothing that the host has a part in: exchanges it waits for, what is offloaded, weights that
+/// move.
 void fill_graphs(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.cuda_graphs) return;
   const bool waits = job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
   const bool host = waits || s.offload.any() || s.schedule == Schedule::pipedream;
-  const bool layers = !job.model.is_list() && !job.model.moe && !job.training.serves() && s.zero < 2;
-  s.cuda_graphs =
+  const bool layers = !job.model.is_list() && !job.training.serves() && s.zero < 2;
+  const bool captured =
       job.framework.graphs_on_slow_hosts && job.cluster.node.host.launch_slowdown > 1 && layers && !host;
-  if (*s.cuda_graphs) of_framework.tell("cuda_graphs", "true", "recipes of " + job.framework.name + " for slow hosts");
+  s.cuda_graphs = captured && !job.model.moe;
+  s.graphs_beside_experts = captured && job.model.moe;
+  const std::string recipes = "recipes of " + job.framework.name + " for slow hosts";
+  if (*s.cuda_graphs) of_framework.tell("cuda_graphs", "true", recipes);
+  if (s.graphs_beside_experts) of_framework.tell("cuda_graphs", "of all but the experts", recipes);
+}
+
+/// Transformer Engine's modules, which recipes for GPUs with fp8 are made of, keep the host busier than plain ones.
+void fill_host(Job& job) {
+  Framework& f = job.framework;
+  const bool fp8 = job.cluster.node.gpu.peak_of(Dtype::fp8).si() > 0;
+  if (fp8 && f.module_launch_of_fp8_gpus > base::Seconds()) f.module_launch = f.module_launch_of_fp8_gpus;
+}
+
+/// Recipes for GPUs with fp8 leave the plain exchange where it leaves a node.
+void fill_dispatcher(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  const Node& node = job.cluster.node;
+  const auto& across_nodes = job.framework.dispatcher_across_nodes;
+  if (!job.model.moe || s.ep == 1 || s.moe_dispatcher_given || !across_nodes) return;
+  if (std::int64_t{s.ep} * s.etp <= node.gpus || !(node.gpu.peak_of(Dtype::fp8).si() > 0)) return;
+  s.moe_dispatcher = *across_nodes;
+  of_framework.tell("moe_dispatcher", std::string(name(s.moe_dispatcher)),
+                    "recipes of " + job.framework.name + " for experts over several nodes");
 }
 
 void tell_ulysses(const Job& job, Filler& of_framework) {
@@ -270,7 +294,8 @@ void fill_fp8(Job& job, Filler& of_framework) {
     of_framework.tell("fp8_recipe", std::string(name(*t.fp8_recipe)), framework);
   }
   if (t.fp8_parameters) return;
-  const bool one_scale = t.precision == Dtype::fp8 && (t.fp8_recipe == Fp8Recipe::delayed || t.fp8_recipe == Fp8Recipe::tensorwise);
+  const bool one_scale =
+      t.precision == Dtype::fp8 && (t.fp8_recipe == Fp8Recipe::delayed || t.fp8_recipe == Fp8Recipe::tensorwise);
   const bool into_gradients = t.precision == Dtype::mxfp8 && job.strategy.zero < 2;
   const bool kept_below = job.strategy.lora && job.strategy.lora->base != LoraBase::bf16;
   t.fp8_parameters = job.framework.fp8_parameters && (one_scale || into_gradients) && t.keeps_master() && !kept_below;
@@ -321,6 +346,8 @@ Job resolve(Job job) {
   fill_pipeline_units(job, of_framework);
   fill_overlap(job, of_framework);
   fill_graphs(job, of_framework);
+  fill_host(job);
+  fill_dispatcher(job, of_framework);
   tell_ulysses(job, of_framework);
   fill_imbalance(job, of_framework);
   fill_fp8(job, of_framework);

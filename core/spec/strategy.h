@@ -120,11 +120,14 @@ struct Strategy {
   double moe_imbalance = 1;         // tokens of the hottest expert-parallel rank over the mean
   std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
   MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
+  bool moe_dispatcher_given = false;  // otherwise resolve() may choose
   Recompute recompute;
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;
   bool compile = false;
   std::optional<bool> cuda_graphs;
+  bool graphs_beside_experts =
+      false;  // all but the experts' kernels and exchanges is in CUDA graphs; resolve() sets it
   Overlap overlap;
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order

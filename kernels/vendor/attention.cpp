@@ -126,7 +126,9 @@ struct AttentionLibrary::State {
     plans.clear();
     cudnnDestroy(handle);
   }
+  /// A key has nothing of what graphs do not have, so that is refused in front of it.
   const Plan& plan(const Attention& a, Pass pass) {
+    check_attention(a);
     const Key key{pass, a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, a.value_dim, a.causal};
     return plans.try_emplace(key, handle, a, pass).first->second;
   }

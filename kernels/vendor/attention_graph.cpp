@@ -10,13 +10,6 @@ namespace {
 constexpr auto kHalf = CUDNN_DATA_BFLOAT16;
 constexpr auto kFloat = CUDNN_DATA_FLOAT;
 
-void check_shape(const Attention& a) {
-  if (a.causal && a.offset != 0) throw DeviceError("attention by cuDNN: a causal mask with an offset is not supported");
-  if (a.window != 0) throw DeviceError("attention by cuDNN: a window is not supported");
-  if (a.dropout.probability > 0)
-    throw DeviceError("attention by cuDNN: dropout by the place of a score is not supported");
-}
-
 /// [batch, length, heads, dim] in memory, seen as [batch, heads, length, dim].
 struct Layout {
   Sizes size, stride;
@@ -39,7 +32,7 @@ class Writer {
         k_(a.batch, a.kv_heads, a.keys, a.head_dim),
         v_(a.batch, a.kv_heads, a.keys, a.value_dim),
         out_(a.batch, a.heads, a.queries, a.value_dim) {
-    check_shape(a);
+    check_attention(a);
   }
 
   AttentionGraph forward() {
@@ -138,6 +131,13 @@ class Writer {
 };
 
 }  // namespace
+
+void check_attention(const Attention& a) {
+  if (a.causal && a.offset != 0) throw DeviceError("attention by cuDNN: a causal mask with an offset is not supported");
+  if (a.window != 0) throw DeviceError("attention by cuDNN: a window is not supported");
+  if (a.dropout.probability > 0)
+    throw DeviceError("attention by cuDNN: dropout by the place of a score is not supported");
+}
 
 AttentionGraph attention_forward_graph(const Attention& a) { return Writer(a).forward(); }
 AttentionGraph attention_backward_graph(const Attention& a) { return Writer(a).backward(); }

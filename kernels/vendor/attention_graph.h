@@ -18,8 +18,10 @@ struct AttentionGraph {
   Tensor one;             // backward: 1, the place that dropout's factor takes in the form that cuDNN knows
 };
 
-/// Throws DeviceError for what these graphs do not have: an offset of a causal mask, a window. bf16; tensors as
-/// attention.h has them.
+/// Throws DeviceError for what these graphs do not have: an offset of a causal mask, a window, dropout.
+void check_attention(const Attention&);
+
+/// bf16; tensors as attention.h has them. Throw what check_attention does.
 AttentionGraph attention_forward_graph(const Attention&);
 AttentionGraph attention_backward_graph(const Attention&);
 

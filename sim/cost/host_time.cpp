@@ -13,19 +13,32 @@ std::int64_t experts_of(const plan::Work& work) {
   return 0;
 }
 
-base::Seconds launch_of(const plan::Operator& op, const spec::Job& job) {
+/// How much of a module's pass an operator stands for: a linear layer's forward is one matmul, its backward two; both
+/// passes of fused attention are one kernel. 0: the operator is no module's.
+double share_of_module(const plan::Work& work, bool backward) {
+  if (std::holds_alternative<plan::Attention>(work)) return 1;
+  const auto* matmul = std::get_if<plan::Matmul>(&work);
+  if (!matmul || (matmul->batch > 1 && !matmul->grouped)) return 0;
+  return backward ? 0.5 : 1;
+}
+
+base::Seconds launch_of(const plan::Operator& op, const plan::Work& work, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
-  const base::Seconds eager = op.phase == plan::Phase::backward ? framework.backward_launch : framework.launch;
-  return job.strategy.compile ? std::min(eager, framework.compiled_launch) : eager;
+  const bool backward = op.phase == plan::Phase::backward;
+  const base::Seconds eager = backward ? framework.backward_launch : framework.launch;
+  if (job.strategy.compile) return std::min(eager, framework.compiled_launch);
+  return std::max(eager, framework.module_launch * share_of_module(work, backward));
 }
 
 }  // namespace
 
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
   if (job.strategy.cuda_graphs == true) return base::Seconds();
+  const plan::Work& work = plan.works[op.work];
+  const auto experts = static_cast<double>(experts_of(work));
+  if (job.strategy.graphs_beside_experts && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;
-  const auto experts = static_cast<double>(experts_of(plan.works[op.work]));
-  return (launch_of(op, job) * op.launches + job.framework.expert_launch * experts) * slowdown;
+  return launch_of(op, work, job) * op.launches * slowdown + job.framework.expert_launch * experts;
 }
 
 }  // namespace sim

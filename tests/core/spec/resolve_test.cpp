@@ -220,6 +220,57 @@ TEST(Resolve, UserbuffersComeWithFp8GpusNvlinkSequenceParallelAndDenseModels) {
   EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.tp = TpOverlap::wgrad; }), TpOverlap::wgrad);  // as written
 }
 
+/// small_job on nodes of 4 GPUs, with experts over `ep` ranks.
+Job experts_of(int ep) {
+  Job job = small_job();
+  job.cluster.node.gpus = 4;
+  job.cluster.nodes = 4;
+  job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64};
+  job.strategy.ep = ep;
+  job.framework.dispatcher_across_nodes = MoeDispatcher::deepep;
+  return job;
+}
+
+TEST(Resolve, ExpertsOverSeveralNodesAreReachedAsRecipesOfFp8GpusDo) {
+  EXPECT_EQ(resolve(experts_of(8)).strategy.moe_dispatcher, MoeDispatcher::deepep);
+  EXPECT_TRUE(assumed(resolve(experts_of(8)), "moe_dispatcher: deepep (recipes of " + small_job().framework.name +
+                                                  " for experts over several nodes)"));
+  EXPECT_EQ(resolve(experts_of(4)).strategy.moe_dispatcher, MoeDispatcher::alltoall);  // in one node
+  Job given = experts_of(8);
+  given.strategy.moe_dispatcher_given = true;
+  EXPECT_EQ(resolve(given).strategy.moe_dispatcher, MoeDispatcher::alltoall);
+  Job older = experts_of(8);
+  older.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {};
+  EXPECT_EQ(resolve(older).strategy.moe_dispatcher, MoeDispatcher::alltoall);
+}
+
+TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
+  Job job = experts_of(8);
+  job.framework.graphs_on_slow_hosts = true;
+  EXPECT_FALSE(resolve(job).strategy.graphs_beside_experts);
+  job.cluster.node.host.launch_slowdown = 2.75;
+  EXPECT_TRUE(resolve(job).strategy.graphs_beside_experts);
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, false);
+  EXPECT_TRUE(assumed(resolve(job),
+                      "cuda_graphs: of all but the experts (recipes of " + job.framework.name + " for slow hosts)"));
+  job.strategy.cuda_graphs = false;  // as the Job says
+  EXPECT_FALSE(resolve(job).strategy.graphs_beside_experts);
+  Job dense = small_job();
+  dense.framework.graphs_on_slow_hosts = true;
+  dense.cluster.node.host.launch_slowdown = 2.75;
+  EXPECT_FALSE(resolve(dense).strategy.graphs_beside_experts);
+  EXPECT_EQ(resolve(dense).strategy.cuda_graphs, true);
+}
+
+TEST(Resolve, ModulesOfFp8GpusKeepTheHostBusier) {
+  Job job = experts_of(4);
+  job.framework.module_launch = base::us(74);
+  job.framework.module_launch_of_fp8_gpus = base::us(115);
+  EXPECT_NEAR(resolve(job).framework.module_launch.si(), 115e-6, 1e-12);
+  job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {};
+  EXPECT_NEAR(resolve(job).framework.module_launch.si(), 74e-6, 1e-12);
+}
+
 TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {
   Job job = small_job();
   job.strategy.compile = true;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/vendor/attention.h"
+#include "kernels/vendor/attention_graph.h"
 
 namespace {
 
@@ -85,6 +86,21 @@ TEST(CudnnAttentionGraph, RefusesByNameWhatItDoesNotHave) {
   a.offset = 0;
   a.window = 16;
   EXPECT_THROW(kernels::vendor::accepted_configurations(a, Pass::forward, json(kGpus[1])), kernels::DeviceError);
+}
+
+// The library asks before it looks for a plan of the same sides: a zigzag ring has blocks with and without an offset.
+TEST(CudnnAttentionGraph, TellsWhatItDoesNotHaveWithoutADevice) {
+  const Attention plain{1, 64, 64, 2, 2, 64, 64, 0.125, true};
+  EXPECT_NO_THROW(kernels::vendor::check_attention(plain));
+  Attention ahead = plain, near = plain, dropped = plain;
+  ahead.offset = 64;
+  near.window = 16;
+  dropped.dropout.probability = 0.1;
+  for (const Attention& a : {ahead, near, dropped}) {
+    EXPECT_THROW(kernels::vendor::check_attention(a), kernels::DeviceError);
+  }
+  ahead.causal = false;  // all keys are seen, wherever the queries stand
+  EXPECT_NO_THROW(kernels::vendor::check_attention(ahead));
 }
 
 }  // namespace
