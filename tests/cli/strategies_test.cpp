@@ -52,22 +52,25 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   const auto time = [&](const std::string& row) { return number(row, "step_time_s"); };
   const auto memory = [&](const std::string& row) { return number(row, "peak_bytes"); };
   const auto bubble = [&](const std::string& row) { return number(row, "bubble_fraction"); };
+  const auto exposed = [&](const std::string& row) { return number(row, "exposed_s"); };
 
   for (const auto& [name, row] : all) {
     const bool narrow = name.starts_with("fp8") || name.starts_with("mxfp8") || name.starts_with("nvfp4");
     if (narrow || name == "ep8-deepep" || name == "ep8-alltoall" || name == "ep8-overlap") continue;
     EXPECT_GT(time(name), time("ep8-alltoall")) << name;
   }
-  EXPECT_LT(time("ep8-overlap"), 0.9 * time("ep8-alltoall"));
+  EXPECT_LT(time("ep8-overlap"), time("ep8-alltoall"));
+  EXPECT_LT(exposed("ep8-overlap"), 0.5 * exposed("ep8-alltoall"));
   EXPECT_LT(memory("ep8-overlap"), 1.05 * memory("ep8-alltoall"));
   EXPECT_LT(time("ep16-overlap"), time("ep16-alltoall"));
-  EXPECT_LT(time("pp4-ep4-overlap"), 0.92 * time("pp4-ep4-interleaved"));
+  EXPECT_LT(exposed("pp4-ep4-overlap"), 0.5 * exposed("pp4-ep4-interleaved"));
+  EXPECT_GT(time("pp4-ep4-overlap"), time("pp4-ep4-interleaved"));
   EXPECT_GT(time("ep16-overlap"), time("ep16-deepep"));
   EXPECT_LT(memory("ep8-alltoall"), 0.55 * memory("zero-1"));
-  EXPECT_GT(time("ep16-alltoall"), time("zero-1"));
-  EXPECT_LT(time("ep16-deepep"), time("zero-1"));
+  EXPECT_GT(time("ep16-alltoall"), 1.5 * time("ep8-alltoall"));
+  EXPECT_LT(time("ep16-deepep"), 1.1 * time("ep8-alltoall"));
 
-  EXPECT_LT(time("cuda-graphs"), 0.9 * time("zero-1"));
+  EXPECT_LT(time("cuda-graphs"), 0.5 * time("zero-1"));
   for (const char* narrow : {"fp8", "mxfp8", "nvfp4"}) EXPECT_GT(time(narrow), time("zero-1")) << narrow;
 
   EXPECT_GT(memory("ddp"), memory("zero-1"));
@@ -76,7 +79,6 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   EXPECT_LT(time("hsdp"), time("fsdp"));
   EXPECT_GT(memory("hsdp"), memory("fsdp"));
   EXPECT_GT(time("fsdp-no-prefetch"), time("fsdp"));
-  EXPECT_LT(time("pp4-zb-v-fsdp"), time("fsdp"));
   EXPECT_LT(memory("pp4-zb-v-fsdp"), memory("pp4-zb-v"));
 
   EXPECT_NEAR(bubble("pp4-layer-split"), 0.67, 0.05);
