@@ -66,6 +66,7 @@ Operator& SegmentBuilder::append(const Work& work, std::string_view name, Stream
   op.stream = stream;
   op.phase = phase;
   op.layer = layer;
+  op.module = module;
   op.launches = static_cast<std::uint16_t>(launches);
   return op;
 }
@@ -139,6 +140,7 @@ SegmentBuilder& SegmentBuilder::weights() {
   if (weights_ == nullptr) return *this;
   weights_->phase = phase;
   weights_->layer = layer;
+  weights_->module = module;
   return *weights_;
 }
 

@@ -58,6 +58,7 @@ class SegmentBuilder {
 
   Phase phase = Phase::forward;   // of operators appended from now on
   std::int16_t layer = -1;        // likewise
+  std::int8_t module = 0;         // likewise
   bool first_microbatch = false;  // of the step: weights are cast to narrow formats
   bool adds_gradients = false;    // a sum of gradients lies on the host (offload.h)
 

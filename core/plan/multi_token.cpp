@@ -25,6 +25,14 @@ std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.e
 void enter_block(const Context& c, SegmentBuilder& out) { out.layer = static_cast<std::int16_t>(c.model.layers - 1); }
 bool windowed(const Context& c) { return c.model.limited_in(c.model.layers - 1); }
 
+void enter_module(SegmentBuilder& out, int number) { out.module = static_cast<std::int8_t>(number + 1); }
+
+/// What comes next is the model's own, here and among the weight gradients.
+void leave_modules(SegmentBuilder& out) {
+  out.module = 0;
+  out.weights();
+}
+
 }  // namespace
 
 bool copies_embedding(const Context& c) {
@@ -39,13 +47,17 @@ Held multi_token_parameters(const Context& c) {
     sum += layer_parameters(c, c.model.layers - 1);
     sum += end_held(c, one);
   }
-  if (c.model.mtp > 0 && copies_embedding(c) && !c.model.tied_embeddings) sum += embedding_held(c);
+  if (c.model.mtp == 0 || !copies_embedding(c)) return sum;
+  const spec::Parameters whole = spec::parameters(c.model);
+  // A tied head has the table already.
+  sum += c.model.tied_embeddings ? end_held(c, whole.positions + whole.embedding_norm) : embedding_held(c);
   return sum;
 }
 
 void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_stage) {
   TensorParallel linear(c, out);
   for (int k = 0; k < c.model.mtp; ++k) {
+    enter_module(out, k);
     embedding_forward(c, out);
     out.take(Category::activations, kept(c));
     norm(c, out, "multi-token embedding norm", false);
@@ -58,11 +70,13 @@ void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_sta
     Block(c, out).forward(recompute_of(c, index_in_stage + k), windowed(c));
     head_forward(c, out);
   }
+  leave_modules(out);
 }
 
 void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_stage) {
   TensorParallel linear(c, out);
   for (int k = c.model.mtp - 1; k >= 0; --k) {
+    enter_module(out, k);
     head_backward(c, out);
     enter_block(c, out);
     Block(c, out).backward(recompute_of(c, index_in_stage + k), windowed(c));
@@ -81,6 +95,7 @@ void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_st
     out.give(Category::activations, kept(c));
     embedding_backward(c, out);
   }
+  leave_modules(out);
 }
 
 }  // namespace plan

@@ -93,6 +93,7 @@ struct Operator {
   std::uint16_t launches = 1;  // kernels the host issues for it
   std::array<EventId, kMaxWaits> waits{-1, -1, -1, -1};
   EventId records = -1;       // besides its stream's own event
+  std::int8_t module = 0;     // of multi-token prediction, from 1; 0: of the model itself
   std::uint16_t padding = 0;  // elements of a data-parallel collective that only make its shares equal
 };
 

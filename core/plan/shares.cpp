@@ -126,8 +126,8 @@ std::int64_t optimizer_bytes(const Context& c) {
 }
 
 std::int64_t optimizer_scales(const Context& c, std::int64_t parameters) {
-  constexpr std::int64_t block = 256;  // numbers that share a scale: bitsandbytes and torchao, 2025
-  return c.job.training.optimizer == spec::Optimizer::adamw8bit ? (parameters + block - 1) / block * 8 : 0;
+  const std::int64_t blocks = (parameters + kMomentBlock - 1) / kMomentBlock;
+  return c.job.training.optimizer == spec::Optimizer::adamw8bit ? blocks * 8 : 0;
 }
 
 Held optimizer_share(const Context& c, const Held& parameters) {

@@ -67,6 +67,8 @@ std::int64_t narrow_copies(const Context&, const Chunk&);
 /// Bytes that the optimizer keeps for one parameter: Adam's two moments in Training::moments_dtype (momentum alone for
 /// SGD, a byte each in 8 bits) and the fp32 master weight when the job has one.
 std::int64_t optimizer_bytes(const Context&);
+/// 8-bit moments that share a scale: bitsandbytes and torchao, 2025.
+inline constexpr std::int64_t kMomentBlock = 256;
 /// Bytes of the fp32 scales of 8-bit moments, two for each block.
 std::int64_t optimizer_scales(const Context&, std::int64_t parameters);
 /// Parameters whose optimizer state a rank holds: all of them, or its share under ZeRO-1.

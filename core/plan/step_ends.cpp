@@ -36,7 +36,12 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   const spec::Parameters whole = spec::parameters(c.model);
   shared += layers * spec::block_parameters(c.model).norms;
   if (chunk.first) shared += whole.embedding_norm;
-  if (chunk.last) shared += whole.final_norm;
+  if (chunk.last) {
+    shared += whole.final_norm;
+    const bool experts = c.experts_in(c.model.layers - 1);
+    const std::int64_t router = experts ? c.hidden * c.model.moe->experts : 0;
+    shared += c.model.mtp * (3 * spec::norm_parameters(c.model) + router);
+  }
   for (int i = 0; i < chunk.layers; ++i) {
     if (c.experts_in(chunk.first_layer + i)) shared += c.hidden * c.model.moe->experts;
   }

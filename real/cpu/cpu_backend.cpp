@@ -257,6 +257,16 @@ void CpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Te
   reference::adamw(a, 1, numbers(gradient), numbers(master), numbers(m), numbers(v));
 }
 
+void CpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master,
+                           const NarrowMoments& m, const NarrowMoments& v) {
+  reference::adamw8bit(a, 1, numbers(gradient), numbers(master), numbers(m.codes), numbers(m.scales), numbers(v.codes),
+                       numbers(v.scales));
+}
+
+void CpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
+  reference::sgd(s, 1, numbers(gradient), numbers(master), numbers(m));
+}
+
 // Device and host are one memory; a copy is made all the same, so that nobody reads what has left.
 
 Tensor CpuBackend::to_host(const Tensor& t) {
@@ -285,6 +295,9 @@ void CpuBackend::host_scale(double factor, const Tensor& values) { reference::sc
 void CpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
   adamw(a, gradient, master, m, v);
+}
+void CpuBackend::host_sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
+  sgd(s, gradient, master, m);
 }
 
 Tensor CpuBackend::host_copy(const Tensor& from, Meaning to) {

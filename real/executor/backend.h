@@ -11,6 +11,7 @@
 
 #include "core/plan/plan.h"
 #include "kernels/adamw.h"
+#include "kernels/adamw8bit.h"
 #include "kernels/attention.h"
 #include "kernels/attention_sinks.h"
 #include "kernels/batched_matmul.h"
@@ -30,6 +31,7 @@
 #include "kernels/relu.h"
 #include "kernels/rotary.h"
 #include "kernels/router.h"
+#include "kernels/sgd.h"
 #include "kernels/softmax.h"
 #include "kernels/strided_copy.h"
 #include "real/executor/tensor.h"
@@ -52,6 +54,11 @@ struct Narrow {
   Tensor codes, scale;
   kernels::Fp8 format = kernels::Fp8::e4m3;
   kernels::Scales scales = kernels::Scales::tensor;
+};
+
+/// Moments of an optimizer in 8 bits: codes, of Meaning::code, and scales of blocks of them.
+struct NarrowMoments {
+  Tensor codes, scales;
 };
 
 /// c = a b of matrices in fp8.
@@ -186,6 +193,9 @@ class Backend {
   virtual void scale_by(const Tensor& factor, const Tensor& values) = 0;
   virtual void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                      const Tensor& v) = 0;
+  virtual void adamw8bit(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const NarrowMoments& m,
+                         const NarrowMoments& v) = 0;
+  virtual void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) = 0;
 
   // The host's memory. Tensors there are touched by these calls alone, which keep the order of their stream, too.
   virtual Tensor to_host(const Tensor&) = 0;
@@ -195,6 +205,7 @@ class Backend {
   virtual void host_scale(double factor, const Tensor& values) = 0;
   virtual void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                           const Tensor& v) = 0;
+  virtual void host_sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) = 0;
   /// Of `exact` numbers, as numbers of `to`.
   virtual Tensor host_copy(const Tensor& from, Meaning to) = 0;
 

@@ -11,7 +11,7 @@ namespace real {
 namespace {
 
 kernels::Dropout stream_of(const Task& task, DropoutSite site) {
-  return {*task.rank.job.training.dropout, dropout_stream(task.rank.settings.seed, task.op.layer, site), 0};
+  return {*task.rank.job.training.dropout, dropout_stream(task.rank.settings.seed, task.site.layer, site), 0};
 }
 
 /// Tokens that lie one behind the other both in memory and in the job.

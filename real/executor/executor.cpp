@@ -11,12 +11,26 @@ namespace real {
 
 Actions all_actions() {
   Actions actions;
-  for (const auto add :
-       {add_linear_actions, add_narrow_actions, add_adapter_actions, add_norm_actions, add_block_actions,
-        add_attention_actions, add_copied_heads_actions, add_written_scores_actions, add_latent_actions,
-        add_end_actions, add_edge_actions, add_data_parallel_actions, add_step_actions, add_context_parallel_actions,
-        add_expert_actions, add_activation_offload_actions, add_optimizer_offload_actions,
-        add_parameter_offload_actions, add_drive_actions}) {
+  for (const auto add : {add_linear_actions,
+                         add_narrow_actions,
+                         add_adapter_actions,
+                         add_norm_actions,
+                         add_block_actions,
+                         add_attention_actions,
+                         add_copied_heads_actions,
+                         add_written_scores_actions,
+                         add_latent_actions,
+                         add_end_actions,
+                         add_multi_token_actions,
+                         add_edge_actions,
+                         add_data_parallel_actions,
+                         add_step_actions,
+                         add_context_parallel_actions,
+                         add_expert_actions,
+                         add_activation_offload_actions,
+                         add_optimizer_offload_actions,
+                         add_parameter_offload_actions,
+                         add_drive_actions}) {
     add(actions);
   }
   return actions;

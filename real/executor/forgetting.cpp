@@ -18,7 +18,7 @@ void Executor::find_last_calls() {
 void Executor::find_remade() {
   for (const plan::Call& call : rank_.role().calls) {
     for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
-      if (op.phase == plan::Phase::recompute) rank_.remade.insert({op.layer, op.name});
+      if (op.phase == plan::Phase::recompute) rank_.remade.insert({layer_of(rank_, op), op.name});
     }
   }
 }
@@ -32,7 +32,7 @@ void Executor::find_last_of_layers() {
     std::set<std::pair<std::int16_t, bool>> behind;
     for (std::size_t at = operators.size(); at-- > 0;) {
       const plan::Operator& op = operators[at];
-      if (op.layer >= 0) last[at] = behind.insert({op.layer, op.phase == plan::Phase::forward}).second;
+      if (op.layer >= 0) last[at] = behind.insert({layer_of(rank_, op), op.phase == plan::Phase::forward}).second;
     }
   }
 }
@@ -71,11 +71,12 @@ void Executor::release_units(const plan::Call& call, const plan::Segment& segmen
   for (const plan::MemoryChange& change : segment.memory) {
     if (change.at != at || !change.after || change.category != plan::Category::parameters || change.bytes >= 0)
       continue;
-    const Site site = site_of(call, segment.operators[at]);
+    const plan::Operator& op = segment.operators[at];
+    const Site site = site_of(rank_, call, op);
     auto unit = rank_.gathered.end();
     for (auto i = rank_.gathered.begin(); i != rank_.gathered.end(); ++i) {
       if (i->first.first != site.chunk || i->second.bytes != -change.bytes) continue;
-      const bool before = i->first.second <= site.layer;
+      const bool before = i->first.second <= op.layer;
       if (unit == rank_.gathered.end() || before) unit = i;  // the nearest at or before this layer
     }
     if (unit == rank_.gathered.end()) throw std::logic_error("the Plan releases parameters that it did not gather");

@@ -103,7 +103,7 @@ void ParameterTable::add_layer(Unit& unit) {
   }
   if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
-  if (c_.experts_in(unit.layer)) return add_experts(unit);
+  if (c_.experts_in(std::min<int>(unit.layer, m.layers - 1))) return add_experts(unit);
   linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
   linear(unit, "feed-forward down", Cut::inputs, columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
 }
@@ -167,9 +167,25 @@ void ParameterTable::add_head(Unit& unit) {
   Part rows = rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}});
   if (!c_.model.tied_embeddings) {
     linear(unit, "output head", Cut::outputs, std::move(rows), c_.model.head_bias);
-  } else if (!c_.placement.ends_meet()) {
+  } else if (!c_.placement.ends_meet() && c_.model.mtp == 0) {  // modules bring the whole embedding
     add(unit, "embedding.weight", std::move(rows), Start::normal, false);
   }
+}
+
+/// In front of the head, which they share. DeepSeek-V3, arXiv 2412.19437, section 2.2.
+void ParameterTable::add_modules(Unit& unit) {
+  for (int k = 1; k <= c_.model.mtp; ++k) {
+    Unit module{module_layer(c_.model, k), {}};
+    norm(module, "multi-token embedding norm", c_.hidden, c_.sp);
+    norm(module, "multi-token hidden norm", c_.hidden, c_.sp);
+    const std::int64_t share = c_.hidden / c_.tp;
+    add(module, "multi-token projection.weight", rows_part(c_.hidden, 2 * c_.hidden, {{place_.tp() * share, share}}),
+        Start::normal, false);
+    add_layer(module);
+    norm(module, "final norm", c_.hidden, c_.sp);
+    unit.parameters.insert(unit.parameters.end(), module.parameters.begin(), module.parameters.end());
+  }
+  if (c_.model.mtp > 0 && !c_.placement.ends_meet()) add_embedding(unit);
 }
 
 ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const std::vector<plan::Chunk>& chunks)
@@ -196,7 +212,8 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
       agree(units.back(), plan::layer_parameters(c, chunk.first_layer + i));
     }
     if (chunk.last) {
-      add_head(units.emplace_back());
+      add_modules(units.emplace_back());
+      add_head(units.back());
       agree(units.back(), plan::last_parameters(c));
     }
   }
@@ -215,6 +232,12 @@ Parameter* ParameterTable::find(std::int16_t layer, std::string_view name) {
     if (p.layer == layer && p.name == name) return &p;
   }
   return nullptr;
+}
+
+bool is_of_both_ends(const spec::Model& model, const Parameter& p) {
+  if (p.layer >= 0) return false;
+  if (p.name == "embedding.weight") return model.tied_embeddings || model.mtp > 0;
+  return model.mtp > 0 && (p.name.starts_with("position embedding.") || p.name.starts_with("embedding norm."));
 }
 
 namespace {

@@ -56,10 +56,11 @@ struct Parameter {
 
   std::map<std::int64_t, Value> stashed;  // earlier weights that backwards will read (stash.h)
   Value weight;                           // what operators read: the whole part. Zero 3: only while it is gathered
-  Value gradient;      // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
-  Value reduced;       // of the owned range, from all tokens (reduced_apart)
-  Value scattered;     // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
-  Value master, m, v;  // of the owned range; of a frozen one its share of the weight
+  Value gradient;            // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
+  Value reduced;             // of the owned range, from all tokens (reduced_apart)
+  Value scattered;           // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
+  Value master, m, v;        // of the owned range; of a frozen one its share of the weight. SGD has no v
+  Value m_scales, v_scales;  // of the blocks of moments in 8 bits
   // Where the optimizer works on the host, master, m and v are there, and
   Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
   Value left_norm;               // the sum of its squares, taken as it left the device
@@ -90,6 +91,16 @@ struct Unit {
   std::vector<Parameter*> parameters;
 };
 
+/// Under which the parameters of a module of multi-token prediction stand, from 1: its block is of the kind of the
+/// model's last layer.
+inline std::int16_t module_layer(const spec::Model& model, int module) {
+  return static_cast<std::int16_t>(model.layers + module - 1);
+}
+
+/// Of an end of the model that the other end reads, too: the embedding's table where it is the head's, all of the
+/// embedding where modules of multi-token prediction look tokens up.
+bool is_of_both_ends(const spec::Model&, const Parameter&);
+
 inline constexpr const char* kSinks = "attention sinks";  // one number for each head of the rank
 
 class ParameterTable {
@@ -113,6 +124,7 @@ class ParameterTable {
   void add_latent_attention(Unit&);
   void add_experts(Unit&);
   void add_head(Unit&);
+  void add_modules(Unit&);
   enum class Cut { outputs, inputs, none };  // of a linear layer: a bias is cut with the outputs
   void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);

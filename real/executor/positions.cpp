@@ -13,7 +13,8 @@ Tensor for_each_token(Task& task, Of of) {
   const std::int64_t first = first_sequence(task);
   std::vector<std::int32_t> out;
   for (std::int64_t b = 0; b < task.c.batch; ++b) {
-    const std::vector<std::int32_t> ids = task.rank.tokens.sequence(first + b, task.c.sequence);
+    const std::vector<std::int32_t> ids =
+        task.rank.tokens.sequence(first + b, task.c.sequence, task.rank.job.model.mtp);
     for (const std::int32_t place : places) out.push_back(of(ids, place));
   }
   return task.backend.upload_indices(out);
@@ -40,11 +41,11 @@ Tensor positions_of_tokens(Task& task) {
 }
 
 Tensor ids_of_tokens(Task& task) {
-  return for_each_token(task, [](const Ids& ids, std::int32_t place) { return ids[place]; });
+  return for_each_token(task, [&](const Ids& ids, std::int32_t place) { return ids[place + task.op.module]; });
 }
 
 Tensor targets_of_tokens(Task& task) {
-  return for_each_token(task, [](const Ids& ids, std::int32_t place) { return ids[place + 1]; });
+  return for_each_token(task, [&](const Ids& ids, std::int32_t place) { return ids[place + 1 + task.op.module]; });
 }
 
 }  // namespace real

@@ -13,6 +13,7 @@
 #include "core/plan/plan.h"
 #include "core/spec/job.h"
 #include "kernels/adamw.h"
+#include "kernels/sgd.h"
 #include "real/executor/backend.h"
 #include "real/executor/parameters.h"
 #include "real/executor/place.h"
@@ -24,10 +25,12 @@
 namespace real {
 
 struct Settings {
-  kernels::AdamW optimizer = {};  // its step is counted by the executor
-  double clip = 1;                // largest norm of all gradients
-  std::uint64_t seed = 1;         // of the starting parameters and of dropout
-  bool keeps_gradients = false;   // as they were before they were clipped, for comparison
+  kernels::AdamW optimizer = {};    // its step is counted by the executor
+  kernels::Sgd sgd = {};            // where the job's optimizer is sgd
+  double clip = 1;                  // largest norm of all gradients
+  double multi_token_weight = 0.3;  // of the mean loss of the modules of multi-token prediction
+  std::uint64_t seed = 1;           // of the starting parameters and of dropout
+  bool keeps_gradients = false;     // as they were before they were clipped, for comparison
 };
 
 /// How far the gradients, or the parameters, of a call's chunks have been sent off: collectives of the Plan carry so

@@ -13,9 +13,12 @@ void states_to_host(RankState& rank, Parameter& p) {
     p.shard.tensor = backend.allocate(p.owned.length, kWeight);
     backend.copy(p.master.tensor, p.shard.tensor);
   }
-  for (Value* state : {&p.master, &p.m, &p.v}) state->tensor = backend.to_host(state->tensor);
+  for (Value* state : {&p.master, &p.m, &p.v}) {
+    if (*state) state->tensor = backend.to_host(state->tensor);
+  }
   if (!offload.states_on_drives()) return;
   const auto leave = [&](Value& of_host, Value& there) {
+    if (!of_host) return;
     there.tensor = backend.to_drive(of_host.tensor);
     of_host = {};
   };
@@ -59,8 +62,14 @@ void Executor::start_parameters() {
     if (p.frozen) continue;
     if (!rank_.c.scatters_gradients || !p.reduced_apart) zeros(p.gradient, p.count(), kGradient);
     if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
-    zeros(p.m, p.owned.length, kState);
-    zeros(p.v, p.owned.length, kState);
+    const spec::Optimizer optimizer = rank_.job.training.optimizer;
+    const bool narrow = optimizer == spec::Optimizer::adamw8bit;
+    const auto moments = [&](Value& value, Value& scales) {
+      zeros(value, p.owned.length, narrow ? kStateCodes : kState);
+      if (narrow) zeros(scales, kernels::moment_blocks(p.owned.length), kState);
+    };
+    moments(p.m, p.m_scales);
+    if (optimizer != spec::Optimizer::sgd) moments(p.v, p.v_scales);
     if (offload.updates_on_host()) states_to_host(rank_, p);
   }
 }

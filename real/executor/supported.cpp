@@ -32,8 +32,8 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
-      {t.optimizer != spec::Optimizer::adamw, "training.optimizer", "an optimizer other than adamw",
-       "write optimizer: adamw"},
+      {t.moments_dtype != spec::Dtype::fp32, "training.moments_dtype", "moments in 16 bits",
+       "write moments_dtype: fp32"},
   };
 }
 
@@ -74,6 +74,18 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   };
 }
 
+/// On the stage where a V or two copies of the model meet, the first chunk's backward hands the embedding's gradient
+/// on, which the modules of multi-token prediction behind the last chunk add to. The Plan lets a tied table wait for
+/// both.
+bool reduces_embedding_early(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const bool crossing = s.schedule == spec::Schedule::zb_v || s.schedule == spec::Schedule::dualpipe;
+  const bool beside = s.overlap.grad_reduce.value_or(false) || s.zero >= 2;
+  const bool waits =
+      job.model.tied_embeddings && job.model.position != spec::Position::learned && !job.model.embedding_norm;
+  return job.model.mtp > 0 && crossing && beside && !s.lora && !waits;
+}
+
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
@@ -84,8 +96,10 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
        "write cp: 1"},
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
+      {reduces_embedding_early(job), "model.mtp",
+       "an embedding of both ends of the model that is reduced beside compute where they meet on one stage",
+       "write schedule: 1f1b"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
-      {m.mtp > 0, "model.mtp", "multi-token prediction", "write mtp: 0"},
   };
 }
 

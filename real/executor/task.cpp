@@ -22,9 +22,15 @@ std::int32_t microbatch_of(const RankState& rank, const plan::Operator& op) {
 
 }  // namespace
 
-Site site_of(const plan::Call& call, const plan::Operator& op) {
+std::int16_t layer_of(const RankState& rank, const plan::Operator& op) {
+  if (op.module == 0) return op.layer;
+  return op.layer < 0 ? ends_layer(op.module) : module_layer(rank.job.model, op.module);
+}
+
+Site site_of(const RankState& rank, const plan::Call& call, const plan::Operator& op) {
   const bool other = call.other >= 0 && op.phase != plan::Phase::forward;
-  return other ? Site{call.other_chunk, call.other, op.layer} : Site{call.chunk, call.microbatch, op.layer};
+  const std::int16_t layer = layer_of(rank, op);
+  return other ? Site{call.other_chunk, call.other, layer} : Site{call.chunk, call.microbatch, layer};
 }
 
 /// A core that is computed again for its own backward leaves its result to the projection behind it. By operators, a
@@ -37,17 +43,19 @@ bool made_again(const RankState& rank, const Site& site, std::string_view name, 
   const Issued by = value.accesses.written.by;
   if (by.call < 0) return false;
   const plan::Operator& op = rank.plan.segments[rank.role().calls[by.call].segment].operators[by.at];
-  return op.layer == site.layer && op.phase == plan::Phase::forward && rank.remade.contains({op.layer, op.name});
+  const std::int16_t layer = layer_of(rank, op);
+  return layer == site.layer && op.phase == plan::Phase::forward && rank.remade.contains({layer, op.name});
 }
 
 std::string describe(const RankState& rank, Issued by) {
   if (by.call < 0) return fmt::format("rank {}, before the step", rank.place.rank());
   const plan::Call& call = call_of(rank, by.call);
   const plan::Operator& op = operator_of(rank, by.call, by.at);
-  const Site site = site_of(call, op);
+  const Site site = site_of(rank, call, op);
   std::string out = fmt::format("rank {}, '{}' on stream {}", rank.place.rank(), rank.plan.names[op.name],
                                 plan::kStreamNames[static_cast<int>(op.stream)]);
-  if (op.layer >= 0) out += fmt::format(" of layer {}", op.layer);
+  if (op.layer >= 0) out += fmt::format(" of layer {}", site.layer);
+  if (op.layer < 0 && op.module > 0) out += fmt::format(" of multi-token module {}", op.module);
   if (site.microbatch >= 0) out += fmt::format(", microbatch {}", site.microbatch);
   return out +
          fmt::format(", {} (call {}, operator {})", plan::kPhaseNames[static_cast<int>(op.phase)], by.call, by.at);
@@ -60,7 +68,7 @@ Task::Task(RankState& r, int call_number, int at)
       call(call_of(r, call_number)),
       op(operator_of(r, call_number, at)),
       name(r.plan.names[op.name]),
-      site(site_of(call, op)) {
+      site(site_of(r, call, op)) {
   if (!r.has_flush() && site.microbatch >= 0) site.microbatch = microbatch_of(r, op);
 }
 
@@ -99,9 +107,15 @@ Tensor Task::make_at(const Site& where, std::string_view name, std::int64_t coun
   return renew(rank.values.at(where, name), count, purpose);
 }
 
+Parameter* Task::find_parameter(std::string_view name) {
+  if (op.module == 0) return rank.parameters.find(op.layer, name);
+  Parameter* own = rank.parameters.find(module_layer(rank.job.model, op.module), name);
+  return own != nullptr ? own : rank.parameters.find(-1, name);
+}
+
 Parameter& Task::parameter(std::string_view name) {
   if (Parameter* found = find_parameter(name)) return *found;
-  throw std::logic_error(fmt::format("layer {} has no parameter '{}'", op.layer, name));
+  throw std::logic_error(fmt::format("layer {} has no parameter '{}'", site.layer, name));
 }
 
 Tensor Task::weight(std::string_view name) {

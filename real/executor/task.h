@@ -11,6 +11,9 @@
 
 namespace real {
 
+/// Modules of multi-token prediction count from 1; their ends have sites below the model's own.
+constexpr std::int16_t ends_layer(int module) { return static_cast<std::int16_t>(-1 - module); }
+
 class Task {
  public:
   /// `call`: of the rank's role; `at`: in the call's segment. An operator of a merged pass's backward belongs to the
@@ -61,7 +64,8 @@ class Task {
   void flow_gradient(std::string_view name) { rank.values.at(ends(), "gradient stream") = value_at(site, name); }
 
   // Parameters.
-  Parameter* find_parameter(std::string_view name) { return rank.parameters.find(op.layer, name); }
+  /// Of a module of multi-token prediction, or what it shares with the model's ends.
+  Parameter* find_parameter(std::string_view name);
   Parameter& parameter(std::string_view name);
   /// Its values; nothing where the model has none of this name.
   Tensor weight(std::string_view name);
@@ -86,7 +90,8 @@ class Task {
   std::int64_t next_block(std::int64_t count);
 
   Group group() const { return rank.place.group(op.channel); }
-  Site ends() const { return {site.chunk, site.microbatch, -1}; }
+  /// Where what flows between layers is: of the model, or of the module that the operator belongs to.
+  Site ends() const { return {site.chunk, site.microbatch, ends_layer(op.module)}; }
   Tensor read_at(const Site& where, std::string_view name);
   Tensor make_at(const Site& where, std::string_view name, std::int64_t count, Purpose purpose = kActivation);
 
@@ -103,8 +108,11 @@ class Task {
   std::string_view made_stream_name() const { return streams_apart() ? "stream again" : "stream"; }
 };
 
+/// The layer whose tensors an operator's are: a module's block is one more, behind those of the model; below 0: an end.
+std::int16_t layer_of(const RankState&, const plan::Operator&);
+
 /// The microbatch, chunk and layer that an operator belongs to.
-Site site_of(const plan::Call&, const plan::Operator&);
+Site site_of(const RankState&, const plan::Call&, const plan::Operator&);
 
 /// Whether the backward makes this value of a forward again, so that it need not be kept.
 bool made_again(const RankState&, const Site&, std::string_view name, const Value&);

@@ -15,8 +15,9 @@ class Tokens {
   /// least two of them.
   Tokens(std::int64_t vocabulary, std::vector<std::int32_t> text) : vocabulary_(vocabulary), text_(std::move(text)) {}
 
-  /// The `length` ids of a sequence, and one more: the last one's target. Sequences count over all steps.
-  std::vector<std::int32_t> sequence(std::int64_t number, std::int64_t length) const;
+  /// The `length` ids of a sequence, one more, which is the last one's target, and `behind` that follow: what modules
+  /// of multi-token prediction look ahead to. Sequences count over all steps. REQUIRES: behind <= 100
+  std::vector<std::int32_t> sequence(std::int64_t number, std::int64_t length, int behind = 0) const;
 
  private:
   std::int64_t vocabulary_;

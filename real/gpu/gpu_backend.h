@@ -144,8 +144,7 @@ class GpuBackend final : public Backend {
                       const Tensor& weights) override;
   void router_backward(const kernels::Router&, const Tensor& probabilities, const Tensor& experts, const Tensor& counts,
                        const Tensor& dweights, const Tensor& dlogits) override;
-  void drop_choices(const kernels::Permute&, const Tensor& experts, const Tensor& weights,
-                    const Tensor& kept) override;
+  void drop_choices(const kernels::Permute&, const Tensor& experts, const Tensor& weights, const Tensor& kept) override;
   void permute_plan(const kernels::Permute&, const Tensor& experts, const Tensor& counts, const Tensor& rows) override;
   void permute_forward(const kernels::Permute&, const Tensor& rows, const Tensor& x, const Tensor& sorted) override;
   void permute_backward(const kernels::Permute&, const Tensor& rows, const Tensor& dsorted, const Tensor& dx) override;
@@ -159,6 +158,9 @@ class GpuBackend final : public Backend {
   void scale_by(const Tensor& factor, const Tensor& values) override;
   void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
              const Tensor& v) override;
+  void adamw8bit(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const NarrowMoments& m,
+                 const NarrowMoments& v) override;
+  void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) override;
 
   Tensor to_host(const Tensor&) override;
   void to_device(const Tensor& of_host, const Tensor& to) override;
@@ -167,6 +169,7 @@ class GpuBackend final : public Backend {
   void host_scale(double factor, const Tensor& values) override;
   void host_adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
                   const Tensor& v) override;
+  void host_sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) override;
   Tensor host_copy(const Tensor& from, Meaning to) override;
   Tensor to_drive(const Tensor& of_host) override;
   Tensor from_drive(const Tensor& of_drive) override;

@@ -104,6 +104,17 @@ void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, con
           });
 }
 
+void GpuBackend::host_sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
+  on_host({gradient, master, m}, [s, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<float>(m)] {
+    const auto rate = static_cast<float>(s.learning_rate), momentum = static_cast<float>(s.momentum);
+    const auto decay = static_cast<float>(s.weight_decay);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      m[i] = momentum * m[i] + g[i] + decay * w[i];
+      w[i] -= rate * m[i];
+    }
+  });
+}
+
 Tensor GpuBackend::host_copy(const Tensor& from, Meaning to) {
   const auto bytes = static_cast<std::size_t>(from.count * bytes_of(to));
   const Tensor out{std::make_shared<HostMemory>(std::max<std::size_t>(bytes, 1), host_pool_), 0, from.count, to};

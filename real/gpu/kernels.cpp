@@ -186,9 +186,7 @@ void GpuBackend::router_backward(const kernels::Router& r, const Tensor& probabi
 
 void GpuBackend::drop_choices(const kernels::Permute& p, const Tensor& experts, const Tensor& weights,
                               const Tensor& kept) {
-  launch([&] {
-    gpu::drop_choices(p, as<std::int32_t>(experts), as<float>(weights), as<std::int32_t>(kept), raw());
-  });
+  launch([&] { gpu::drop_choices(p, as<std::int32_t>(experts), as<float>(weights), as<std::int32_t>(kept), raw()); });
 }
 
 void GpuBackend::permute_plan(const kernels::Permute& p, const Tensor& experts, const Tensor& counts,
@@ -243,6 +241,26 @@ void GpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Te
   const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), as<float>(m),
                                       as<float>(v),        nullptr,           master.count};
   launch([&] { gpu::adamw(a, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
+}
+
+void GpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master,
+                           const NarrowMoments& m, const NarrowMoments& v) {
+  if (master.count == 0) return;
+  const kernels::gpu::AdamW8bitTensor one{as<float>(gradient),
+                                          as<float>(master),
+                                          as<std::uint8_t>(m.codes),
+                                          as<float>(m.scales),
+                                          as<std::uint8_t>(v.codes),
+                                          as<float>(v.scales),
+                                          nullptr,
+                                          master.count};
+  launch([&] { gpu::adamw8bit(a, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
+}
+
+void GpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
+  if (master.count == 0) return;
+  const kernels::gpu::SgdTensor one{as<float>(gradient), as<float>(master), as<float>(m), nullptr, master.count};
+  launch([&] { gpu::sgd(s, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
 }
 
 }  // namespace real

@@ -1,11 +1,14 @@
-// tests/gpu/optimizer_test.cpp -- AdamW, the gradient norm, conversions and copies of the GPU against their CPU
+// tests/gpu/optimizer_test.cpp -- optimizers, the gradient norm, conversions and copies of the GPU against their CPU
 // references. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "kernels/adamw.h"
+#include "kernels/adamw8bit.h"
 #include "kernels/convert.h"
 #include "kernels/copy_on_sms.h"
+#include "kernels/dynamic_code.h"
 #include "kernels/gradient_norm.h"
+#include "kernels/sgd.h"
 #include "kernels/strided_copy.h"
 #include "tests/gpu/device_array.h"
 
@@ -44,6 +47,88 @@ TEST_P(FlatKernel, AdamWAgreesOverManyTensorsOfDifferentLength) {
   test::expect_close(d_m.values(), m, 1e-5, "m");
   test::expect_close(d_v.values(), v, 1e-5, "v");
   test::expect_close(d_parameter.values(), master, close(), "parameter");
+}
+
+TEST_P(FlatKernel, SgdAgreesOverManyTensorsOfDifferentLength) {
+  constexpr int kTensors = 70;
+  const std::int64_t each = width(), count = kTensors * each;
+  const kernels::Sgd shape{1e-2, 0.9, 0.1};
+  const Values gradient = test::random_elements(Element::f32, count, 1);
+  Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(Element::f32, count, 3);
+  const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(Element::f32, m);
+  const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
+  std::vector<kernels::gpu::SgdTensor> tensors;
+  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
+  for (std::int64_t at = 0; at < count; at += each) {
+    tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, d_m.floats() + at,
+                       static_cast<char*>(d_parameter.data()) + at * bytes, each});
+  }
+  reference::sgd(shape, 0.5, gradient, master, m);
+  gpu::sgd(shape, element(), tensors, d_factor.floats(), nullptr);
+  test::expect_close(d_master.values(), master, 1e-5, "master");
+  test::expect_close(d_m.values(), m, 1e-5, "m");
+  test::expect_close(d_parameter.values(), master, close(), "parameter");
+}
+
+Values values_of(kernels::DynamicCode kind, const std::vector<std::uint8_t>& codes) {
+  Values out;
+  for (const std::uint8_t code : codes) out.push_back(kernels::dynamic_value<double>(kind, code));
+  return out;
+}
+
+TEST_P(FlatKernel, AdamWWithMomentsOf8BitsAgreesOverManyTensorsAndSteps) {
+  // In each step the reference begins with what the GPU has left: a moment half way between two codes may be rounded
+  // to either.
+  constexpr int kTensors = 50;
+  const std::int64_t each = width(), blocks = kernels::moment_blocks(each), count = kTensors * each;
+  const Array d_master(Element::f32, test::random_elements(Element::f32, count, 2));
+  const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
+  const std::vector<std::uint8_t> zeros(count);
+  const Device<std::uint8_t> m(zeros), v(zeros);
+  const Array m_scales(Element::f32, Values(kTensors * blocks)), v_scales(Element::f32, Values(kTensors * blocks));
+  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
+  for (int step = 1; step <= 3; ++step) {
+    const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, step};
+    const Values gradient = test::random_elements(Element::f32, count, 10 + step);
+    const Array d_gradient(Element::f32, gradient);
+    Values master = d_master.values();
+    Values new_m = values_of(kernels::DynamicCode::with_sign, m.values()), new_m_scales = m_scales.values();
+    Values new_v = values_of(kernels::DynamicCode::without_sign, v.values()), new_v_scales = v_scales.values();
+    std::vector<kernels::gpu::AdamW8bitTensor> tensors;
+    for (int i = 0; i < kTensors; ++i) {
+      const std::int64_t at = i * each, scale = i * blocks;
+      const auto part = [](Values& all, std::int64_t from, std::int64_t length) {
+        return std::span<double>(all).subspan(from, length);
+      };
+      tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, m.data() + at, m_scales.floats() + scale,
+                         v.data() + at, v_scales.floats() + scale, static_cast<char*>(d_parameter.data()) + at * bytes,
+                         each});
+      reference::adamw8bit(shape, 0.5, std::span<const double>(gradient).subspan(at, each), part(master, at, each),
+                           part(new_m, at, each), part(new_m_scales, scale, blocks), part(new_v, at, each),
+                           part(new_v_scales, scale, blocks));
+    }
+    gpu::adamw8bit(shape, element(), tensors, d_factor.floats(), nullptr);
+    test::expect_close(d_master.values(), master, 1e-5, "master");
+    test::expect_close(d_parameter.values(), master, close(), "parameter");
+    test::expect_close(m_scales.values(), new_m_scales, 1e-5, "scales of m");
+    test::expect_close(v_scales.values(), new_v_scales, 1e-5, "scales of v");
+    const auto expect_neighbours = [&](kernels::DynamicCode kind, const std::vector<std::uint8_t>& got,
+                                       const Values& expected) {
+      const auto order = [&](int code) {
+        return kind == kernels::DynamicCode::with_sign && code > 128 ? code - 256 : code;
+      };
+      const auto magnitude = [&](int index) { return kernels::dynamic_magnitude<double>(kind, index); };
+      std::int64_t differ = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const int apart = std::abs(order(got[i]) - order(kernels::dynamic_code(kind, expected[i], magnitude)));
+        ASSERT_LE(apart, 1) << i;
+        differ += apart;
+      }
+      EXPECT_LT(differ, 2 + count / 1000);
+    };
+    expect_neighbours(kernels::DynamicCode::with_sign, m.values(), new_m);
+    expect_neighbours(kernels::DynamicCode::without_sign, v.values(), new_v);
+  }
 }
 
 TEST_P(FlatKernel, ClipFactorAgreesAndStaysOnTheDevice) {

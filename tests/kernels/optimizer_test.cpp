@@ -1,8 +1,9 @@
-// tests/kernels/optimizer_test.cpp -- kernels/adamw.h, gradient_norm.h and convert.h. SPDX-License-Identifier:
+// tests/kernels/optimizer_test.cpp -- kernels/adamw.h, sgd.h, gradient_norm.h and convert.h. SPDX-License-Identifier:
 // Apache-2.0
 #include "kernels/adamw.h"
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"
+#include "kernels/sgd.h"
 #include "tests/kernels/gradients.h"
 
 namespace {
@@ -37,6 +38,19 @@ TEST(AdamWKernel, TheFactorScalesTheGradient) {
   reference::adamw({}, 1, Values{2}, b, bm, bv);
   EXPECT_EQ(am, bm);
   EXPECT_EQ(av, bv);
+}
+
+TEST(SgdKernel, MomentumIsASumOfGradientsThatFade) {
+  // Gradients 4 and 2, halved by the factor, with momentum 0.5: m = 2, then 1 + 1 = 2. Decay adds 0.1 w to each:
+  // m = 2 + 0.1 = 2.1, w = 1 - 0.21 = 0.79; m = 1.05 + 1 + 0.079 = 2.129, w = 0.79 - 0.2129.
+  const kernels::Sgd shape{0.1, 0.5, 0.1};
+  Values master{1}, m{0};
+  reference::sgd(shape, 0.5, Values{4}, master, m);
+  EXPECT_NEAR(m[0], 2.1, 1e-15);
+  EXPECT_NEAR(master[0], 0.79, 1e-15);
+  reference::sgd(shape, 0.5, Values{2}, master, m);
+  EXPECT_NEAR(m[0], 2.129, 1e-15);
+  EXPECT_NEAR(master[0], 0.5771, 1e-15);
 }
 
 TEST(ClipKernel, ScalesDownToTheLargestNormAndNeverUp) {

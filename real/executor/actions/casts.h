@@ -31,7 +31,7 @@ class Casts {
   kernels::Fp8 format() const { return format_; }
   bool of_weight() const { return of_weight_; }
   /// Of all steps: the same for each microbatch.
-  std::string history() const { return std::to_string(task_.op.layer) + ' ' + name_; }
+  std::string history() const { return std::to_string(task_.site.layer) + ' ' + name_; }
 
   Tensor make(const std::string& what, std::int64_t count, Purpose purpose);
   Tensor read(const std::string& what);

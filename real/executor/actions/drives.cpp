@@ -28,7 +28,7 @@ void read_states(Task& task) {
     read(task, p->drives.gradient, p->host_gradient, p->name);
     read(task, p->drives.master, p->master, p->name);
     read(task, p->drives.m, p->m, p->name);
-    read(task, p->drives.v, p->v, p->name);
+    if (p->drives.v) read(task, p->drives.v, p->v, p->name);
   }
 }
 
@@ -40,7 +40,7 @@ void write_states(Task& task) {
     if (!offload.states_on_drives()) continue;
     write(task, p->master, p->drives.master, p->name);
     write(task, p->m, p->drives.m, p->name);
-    write(task, p->v, p->drives.v, p->name);
+    if (p->v) write(task, p->v, p->drives.v, p->name);
   }
 }
 

@@ -75,9 +75,16 @@ void embedding_gradient(Task& task) {
                                   task.gradient("position embedding.weight"));
 }
 
+/// Of a token's loss in that of the step. Modules of multi-token prediction have equal shares of their weight
+/// (DeepSeek-V3, arXiv 2412.19437, equation 25).
+double weight_of_token(const Task& task) {
+  const double one = 1 / task.rank.plan.tokens;
+  return task.op.module == 0 ? one : one * task.rank.settings.multi_token_weight / task.c.model.mtp;
+}
+
 kernels::CrossEntropy loss_shape(const Task& task) {
   const plan::Context& c = task.c;
-  return {c.tokens, c.vocab, task.rank.place.tp() * c.vocab, 1 / task.rank.plan.tokens};
+  return {c.tokens, c.vocab, task.rank.place.tp() * c.vocab, weight_of_token(task)};
 }
 
 void loss_maximum(Task& task) {
@@ -107,7 +114,7 @@ void loss_gradient(Task& task) {
   const Tensor d = task.make("d output head", logits.count, kLogits);
   task.backend.cross_entropy_loss(targets, maximum, total, target, losses);
   const Tensor sum = task.write(task.rank.loss, "loss");
-  task.backend.scale_add(1 / task.rank.plan.tokens, losses, 1, sum);
+  task.backend.scale_add(weight_of_token(task), losses, 1, sum);
   task.backend.copy(logits, d);
   task.backend.cross_entropy_gradient(loss_shape(task), targets, maximum, total, d);
 }

@@ -7,6 +7,10 @@
 namespace real {
 namespace {
 
+/// The gradient of a module's result that comes through the module behind it.
+constexpr const char* kOfNextModule = "d stream by the next module";
+constexpr const char* kHiddenGradient = "d multi-token hidden norm input";
+
 kernels::Norm shape(const Task& task, std::int64_t count, std::int64_t width) {
   const bool rms = task.c.model.norm == spec::Norm::rmsnorm;
   return {rms ? kernels::NormKind::rms : kernels::NormKind::layer, count / width, width};
@@ -75,9 +79,46 @@ void final_norm(Task& task) {
   forward(task, task.name);
 }
 
+/// Of multi-token prediction the next module has gone backward already.
 void final_norm_gradient(Task& task) {
-  backward(task, "final norm", whole_gradient(task, "final norm"));
+  const Tensor dx = backward(task, "final norm", whole_gradient(task, "final norm"));
+  if (task.has(kOfNextModule)) task.backend.add(task.read(kOfNextModule), dx);
   task.flow_gradient("d final norm input");
+}
+
+/// The norms of what a module of multi-token prediction joins: the next token's embedding, and the hidden state of the
+/// module or the model in front of it.
+void module_embedding_norm(Task& task) {
+  task.keep_stream(task.name + " input");
+  forward(task, task.name);
+}
+
+Site site_before(const Task& task) { return {task.site.chunk, task.site.microbatch, ends_layer(task.op.module - 1)}; }
+
+void module_hidden_norm(Task& task) {
+  Value* hidden = task.rank.values.find(site_before(task), "stream");
+  if (hidden == nullptr) throw std::logic_error("a module of multi-token prediction finds no hidden state");
+  task.rank.values.at(task.site, task.name + " input") = *hidden;
+  forward(task, task.name);
+}
+
+void module_embedding_norm_gradient(Task& task) {
+  backward(task, "multi-token embedding norm", task.read("d multi-token embedding norm"));
+  task.flow_gradient("d multi-token embedding norm input");
+}
+
+/// The model's own head has gone backward already, a module's goes behind the next module.
+void module_hidden_gradient(Task& task) {
+  const Tensor dx = task.read(kHiddenGradient);
+  const Site before = site_before(task);
+  if (task.op.module > 1) {
+    task.rank.values.at(before, kOfNextModule) = *task.rank.values.find(task.site, kHiddenGradient);
+    return;
+  }
+  const Tensor own = task.read_at(before, "gradient stream");
+  const Tensor sum = task.make_at(before, "gradient stream", own.count);
+  task.backend.copy(own, sum);
+  task.backend.add(dx, sum);
 }
 
 Tensor normed_heads(Task& task, const std::string& name, const Tensor& x) {
@@ -149,6 +190,13 @@ void add_norm_actions(Actions& actions) {
   actions["embedding norm gradient"] = embedding_norm_gradient;
   actions["final norm"] = final_norm;
   actions["final norm gradient"] = final_norm_gradient;
+  actions["multi-token embedding norm"] = module_embedding_norm;
+  actions["multi-token embedding norm gradient"] = module_embedding_norm_gradient;
+  actions["multi-token hidden norm"] = module_hidden_norm;
+  actions["multi-token hidden norm gradient"] = [](Task& t) {
+    backward(t, "multi-token hidden norm", t.read("d multi-token hidden norm"));
+  };
+  actions["multi-token hidden gradient"] = module_hidden_gradient;
   actions["query norm"] = query_norm;
   actions["query norm gradient"] = query_norm_gradient;
   actions["key and value norm"] = key_and_value_norm;

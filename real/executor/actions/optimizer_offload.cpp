@@ -137,8 +137,7 @@ void optimizer_on_host(Task& task) {
   const std::vector<Parameter*> tile = next_tile(task);
   if (in_tiles(task)) clip(task, tile);
   for (Parameter* p : tile) {
-    task.backend.host_adamw(optimizer_of_step(task), task.read(p->host_gradient, p->name),
-                            task.write(p->master, p->name), task.write(p->m, p->name), task.write(p->v, p->name));
+    update_parameter_on_host(task, *p);
     if (!plan::shards_masters(task.c)) {
       task.set(p->host_shard, task.backend.host_copy(p->master.tensor, Meaning::activation));
     }

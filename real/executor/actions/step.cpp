@@ -71,7 +71,7 @@ bool holds_same(const Task& task, const Parameter& p, const Place& other) {
 /// the one where the model begins.
 bool counted(const Task& task, const Parameter& p) {
   const Place& place = task.rank.place;
-  if (!task.c.placement.ends_meet() && p.name == "embedding.weight" && place.stage() != 0) return false;
+  if (!task.c.placement.ends_meet() && is_of_both_ends(task.c.model, p) && place.stage() != 0) return false;
   if (task.c.placement.two_copies()) {
     for (const Unit& unit : task.rank.parameters.units(1)) {
       if (std::find(unit.parameters.begin(), unit.parameters.end(), &p) != unit.parameters.end()) return false;
@@ -109,19 +109,16 @@ void clip_gradients(Task& task) {
 }
 
 void optimizer(Task& task) {
-  const kernels::AdamW adamw = optimizer_of_step(task);
   if (!task.rank.has_flush()) {
     task.rank.stash.update(task.rank.parameters,
                            [&](Value& weight) { task.renew(weight, weight.tensor.count, kWeight); });
   }
   for (Parameter* p : task.rank.parameters.trained()) {
-    const Tensor master = task.write(p->master, p->name);
-    task.backend.adamw(adamw, task.read(p->final_gradient(), p->name), master, task.write(p->m, p->name),
-                       task.write(p->v, p->name));
+    update_parameter(task, *p);
     if (task.rank.comes_and_goes(*p)) {
       p->weight = {};  // whoever reads it next gathers it
     } else {
-      task.backend.copy(master, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
+      task.backend.copy(p->master.tensor, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
     }
   }
 }
@@ -146,17 +143,13 @@ double largest_norm(const Task& task) {
   return task.c.barrier ? task.rank.settings.clip : std::numeric_limits<double>::infinity();
 }
 
-kernels::AdamW optimizer_of_step(const Task& task) {
-  kernels::AdamW adamw = task.rank.settings.optimizer;
-  adamw.step = task.rank.step + 1;
-  return adamw;
-}
-
 void add_step_actions(Actions& actions) {
   actions["zero gradients"] = zero_gradients;
-  actions["tied embedding all-reduce"] = [](Task& t) {
-    all_reduce_where(t, [](const Parameter& p) { return p.name == "embedding.weight"; });
-  };
+  for (const char* name : {"tied embedding all-reduce", "copied embedding all-reduce"}) {
+    actions[name] = [](Task& t) {
+      all_reduce_where(t, [&](const Parameter& p) { return is_of_both_ends(t.c.model, p); });
+    };
+  }
   actions["copies' gradient all-reduce"] = [](Task& t) { all_reduce_where(t, [](const Parameter&) { return true; }); };
   actions["shared weights gradient all-reduce"] = [](Task& t) {
     all_reduce_where(t, [](const Parameter& p) { return p.partial_over_tp; });

@@ -150,7 +150,7 @@ TEST(NoFlush, StagesOfSeveralRanksAreThoseOfOne) {
   same(llama, tiny::llama(4), {.tp = 2, .sp = true, .pp = 2}, as_it_is);
   same(llama, tiny::llama(4), {.tp = 4, .pp = 2}, as_it_is);
   // Data-parallel ranks read other sequences in other microbatches.
-  for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4)}) {
+  for (const spec::Model& model : {tiny::llama(4), tiny::gpt(4), tiny::ahead(tiny::llama(4), 2)}) {
     const tiny::Run two = run(model, {.pp = 2, .dp = 2});
     same(two, model, {.pp = 2, .dp = 2}, overlapped);
     same(two, model, {.pp = 2, .dp = 2, .zero = 1}, as_it_is);

@@ -18,9 +18,10 @@ class Draw {
   bool coin() { return random_() % 2 == 0; }
 
   spec::Job job() {
-    const spec::Model model = of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4),
-                                  tiny::parallel(2, 4), tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4),
-                                  tiny::router_bias(4)});
+    const spec::Model model =
+        of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4), tiny::parallel(2, 4),
+            tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4), tiny::router_bias(4),
+            tiny::ahead(tiny::llama(4), 1), tiny::ahead(tiny::gpt(4), 2), tiny::ahead(tiny::moe(4), 1)});
     toy::Cut cut;
     cut.tp = of({1, 1, 2, 2, 4});
     cut.sp = coin();
@@ -78,6 +79,9 @@ class Draw {
     j.framework.ring_gathers = coin();
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));
     j.training.dropout = of({0.0, 0.0, 0.2});
+    // The first two steps, which are compared, see no moment that was rounded (optimizers_test.cpp).
+    using enum spec::Optimizer;
+    j.training.optimizer = of({adamw, adamw, sgd, adamw8bit});
     return j;
   }
 
@@ -92,12 +96,12 @@ std::string told(const spec::Job& j) {
          ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "") +
          (j.training.drops() ? " with dropout" : "") +
          (s.moe_dispatcher == spec::MoeDispatcher::allgather ? " with tokens gathered" : "") +
-         (s.moe_capacity_factor ? " with a capacity" : "");
+         (s.moe_capacity_factor ? " with a capacity" : "") + " by " + std::string(spec::name(j.training.optimizer));
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  // By model, what is trained, dropout, capacity.
-  std::map<std::tuple<std::string, int, bool, double>, tiny::Run> alone;
+  // By model, what is trained, dropout, capacity, optimizer.
+  std::map<std::tuple<std::string, int, bool, double, spec::Optimizer>, tiny::Run> alone;
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
     ASSERT_LT(seed, 2000u);
@@ -110,13 +114,14 @@ TEST(RandomStrategies, EqualOneRank) {
     const std::optional<spec::Lora>& lora = job.strategy.lora;
     const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
     const std::optional<double>& capacity = job.strategy.moe_capacity_factor;
-    const auto [one, fresh] =
-        alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0)});
+    const auto [one, fresh] = alone.try_emplace(
+        {job.model.name, trained, job.training.drops(), capacity.value_or(0), job.training.optimizer});
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
       single.strategy.moe_capacity_factor = capacity;
       single.training.dropout = job.training.dropout;
+      single.training.optimizer = job.training.optimizer;
       one->second = tiny::run(toy::resolved(single));
     }
     EXPECT_LT(tiny::difference(one->second, tiny::run(job, plan)), 1e-10);

@@ -55,26 +55,45 @@ class Transformer {
 
   /// Of the targets behind each token of a sequence.
   double loss(const std::vector<std::int32_t>& ids) const {
-    const std::size_t length = ids.size() - 1;
+    const std::size_t length = ids.size() - 1 - m_.mtp;
     std::vector<Vector> x;
-    for (std::size_t t = 0; t < length; ++t) x.push_back(embed(ids[t], t));
-    for (int layer = 0; layer < m_.layers; ++layer) {
-      const std::vector<Vector> before = x;
-      attend(layer, x);
-      const std::vector<Choices> choices = choose(layer, x);
-      for (std::size_t t = 0; t < length; ++t) {
-        const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
-        const Vector& input = m_.parallel_block ? before[t] : x[t];
-        const char* own_norm = shared ? "attention norm" : "feed-forward norm";
-        join(layer, Site::feed_forward_output, feed_forward(layer, norm(layer, own_norm, input), choices[t]), t, x[t]);
-      }
-    }
-    double sum = 0;
+    for (std::size_t t = 0; t < length; ++t) x.push_back(embed(-1, ids[t], t));
+    for (int layer = 0; layer < m_.layers; ++layer) block(layer, x);
+    double sum = 0, ahead = 0;
     for (std::size_t t = 0; t < length; ++t) sum += surprise(norm(-1, "final norm", x[t]), ids[t + 1]);
-    return sum;
+    for (int module = 1; module <= m_.mtp; ++module) {
+      const int layer = m_.layers + module - 1;
+      for (std::size_t t = 0; t < length; ++t) x[t] = look_ahead(layer, x[t], embed(-1 - module, ids[t + module], t));
+      block(layer, x);
+      for (std::size_t t = 0; t < length; ++t) ahead += surprise(norm(layer, "final norm", x[t]), ids[t + 1 + module]);
+    }
+    return m_.mtp > 0 ? sum + kMultiTokenWeight / m_.mtp * ahead : sum;
   }
 
  private:
+  void block(int layer, std::vector<Vector>& x) const {
+    const std::vector<Vector> before = x;
+    attend(layer, x);
+    const std::vector<Choices> choices = choose(layer, x);
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      const bool shared = m_.parallel_block && m_.norms_in_parallel == 1;
+      const Vector& input = m_.parallel_block ? before[t] : x[t];
+      const char* own_norm = shared ? "attention norm" : "feed-forward norm";
+      join(layer, Site::feed_forward_output, feed_forward(layer, norm(layer, own_norm, input), choices[t]), t, x[t]);
+    }
+  }
+
+  /// What a module's block begins with: the hidden state, and the embedding of a token further on.
+  Vector look_ahead(int layer, const Vector& hidden, const Vector& embedding) const {
+    Vector pair = norm(layer, "multi-token hidden norm", hidden);
+    const Vector next = norm(layer, "multi-token embedding norm", embedding);
+    pair.insert(pair.end(), next.begin(), next.end());
+    return linear(layer, "multi-token projection", pair);
+  }
+
+  /// The layer of the model whose kind a layer is of.
+  int kind(int layer) const { return std::min(layer, m_.layers - 1); }
+
   const Vector* find(int layer, const std::string& name) const {
     const auto found = p_.find({layer, name});
     return found == p_.end() ? nullptr : &found->second;
@@ -107,14 +126,15 @@ class Transformer {
     return linear(layer, name, x, 0, find(layer, name + ".weight")->size() / x.size());
   }
 
-  Vector embed(std::int32_t id, std::size_t place) const {
+  /// Dropout's masks are those of `end`.
+  Vector embed(int end, std::int32_t id, std::size_t place) const {
     const auto row = [&](const Vector& table, std::size_t i) {
       return Vector(table.begin() + i * m_.hidden, table.begin() + (i + 1) * m_.hidden);
     };
     Vector x = row(*find(-1, "embedding.weight"), id);
     if (const Vector* positions = find(-1, "position embedding.weight")) {
       add(row(*positions, place), x);
-      masks_.drop(-1, Site::embedding, place, x);
+      masks_.drop(end, Site::embedding, place, x);
     }
     return x;
   }
@@ -204,11 +224,11 @@ class Transformer {
       for (std::size_t h = 0; m_.qk_norm && h < heads + kv_heads; ++h) {
         norm_head(layer, h < heads ? "query norm" : "key norm", &qkv[t][h * d]);
       }
-      if (!m_.ropes_in(layer)) continue;
+      if (!m_.ropes_in(kind(layer))) continue;
       for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t, d);
     }
-    const std::size_t seen = m_.window_of(layer) > 0 ? m_.window_of(layer) : x.size();
-    const std::size_t chunk = m_.chunk_of(layer) > 0 ? m_.chunk_of(layer) : x.size();
+    const std::size_t seen = m_.window_of(kind(layer)) > 0 ? m_.window_of(kind(layer)) : x.size();
+    const std::size_t chunk = m_.chunk_of(kind(layer)) > 0 ? m_.chunk_of(kind(layer)) : x.size();
     for (std::size_t t = 0; t < x.size(); ++t) {
       Vector out(heads * d, 0.0);
       for (std::size_t h = 0; h < heads; ++h) {
@@ -249,7 +269,7 @@ class Transformer {
     return linear(layer, name + " down", activated(linear(layer, name + " up", x)));
   }
 
-  bool has_experts(int layer) const { return m_.moe && m_.moe->in_layer(layer); }
+  bool has_experts(int layer) const { return m_.moe && m_.moe->in_layer(kind(layer)); }
 
   /// Of a token: its experts with their weights, the largest first.
   Choices choose(const Vector& logits) const {
@@ -321,11 +341,10 @@ class Transformer {
 }  // namespace
 
 double loss(const spec::Model& model, const Parameters& parameters,
-            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout,
-            const Capacity& capacity) {
+            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout, const Capacity& capacity) {
   double sum = 0, tokens = 0;
   for (const auto& ids : sequences) {
-    const std::size_t length = ids.size() - 1, number = &ids - sequences.data();
+    const std::size_t length = ids.size() - 1 - model.mtp, number = &ids - sequences.data();
     sum += Transformer(model, parameters, Masks(model, dropout, number, length), capacity).loss(ids);
     tokens += static_cast<double>(length);
   }

@@ -63,7 +63,7 @@ reference_model::Parameters starting_parameters(const spec::Job& job) {
 std::vector<std::vector<std::int32_t>> sequences(const spec::Job& job) {
   std::vector<std::vector<std::int32_t>> out;
   for (std::int64_t i = 0; i < job.training.global_batch; ++i) {
-    out.push_back(tiny::tokens(job).sequence(i, job.training.sequence));
+    out.push_back(tiny::tokens(job).sequence(i, job.training.sequence, job.model.mtp));
   }
   return out;
 }
@@ -112,7 +112,10 @@ INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
                                          Case{geglu(tiny::moe())}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
                                          Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
                                          Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
-                                         Case{tiny::latent(), 0.1}),
+                                         Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)},
+                                         Case{tiny::ahead(tiny::llama(), 3)}, Case{tiny::ahead(tiny::gpt(), 2)},
+                                         Case{tiny::ahead(tiny::gpt(), 2), 0.1}, Case{tiny::ahead(tiny::moe(), 1)},
+                                         Case{tiny::ahead(tiny::latent(), 2)}, Case{tiny::ahead(windowed(), 1)}),
                          [](const auto& one) {
                            std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
                            std::erase(name, ' ');

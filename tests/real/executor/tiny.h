@@ -114,6 +114,21 @@ inline spec::Model sinks(int layers = 2) {
   return m;
 }
 
+/// With `modules` of multi-token prediction behind the last layer.
+inline spec::Model ahead(spec::Model m, int modules) {
+  m.name += " ahead by " + std::to_string(modules);
+  m.mtp = modules;
+  return m;
+}
+
+/// So wide that every parameter, and its halves by rows, are whole blocks of 256 numbers, of which 8-bit moments share
+/// a scale.
+inline spec::Model wide(spec::Model m) {
+  m.name += " in blocks";
+  m.hidden = 512;
+  return m;
+}
+
 /// Before resolve(): sequences of 8 tokens, `global_batch` of them.
 inline spec::Job draft(const spec::Model& model, const toy::Cut& cut, std::int64_t global_batch = 8) {
   spec::Job job = toy::draft(cut);

@@ -62,6 +62,20 @@ TEST(CpuLedger, WeightsAndStatesOfARunAreThoseOfThePlan) {
   EXPECT_EQ(use.reserved, 0);
 }
 
+TEST(CpuLedger, StatesOfEveryOptimizerAreThoseOfThePlan) {
+  for (const auto optimizer : {spec::Optimizer::adamw, spec::Optimizer::sgd, spec::Optimizer::adamw8bit}) {
+    for (const int zero : {0, 1, 2, 3}) {
+      SCOPED_TRACE(std::string(spec::name(optimizer)) + " under zero " + std::to_string(zero));
+      spec::Job draft = tiny::draft(tiny::wide(tiny::llama()), {.dp = 2, .zero = zero}, 2);
+      draft.training.optimizer = optimizer;
+      const spec::Job job = toy::resolved(draft);
+      const plan::Plan plan = plan::build(job);
+      const real::MemoryUse use = real::train_on_cpu(job, plan, tiny::tokens(job), {}, 2).memory;
+      EXPECT_EQ(of(use.measured, Category::optimizer), plan.roles[0].resident[static_cast<int>(Category::optimizer)]);
+    }
+  }
+}
+
 /// Beside what is kept there are the tensors of the one layer that goes backward, each gradient apart. So four layers
 /// more cost what the Plan says, and the mean and inverse root of 2 norms for each of 8 tokens, of 4 bytes.
 TEST(CpuLedger, ALayerKeepsWhatThePlanSays) {
