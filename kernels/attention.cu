@@ -82,6 +82,19 @@ struct Drop {
   }
 };
 
+/// Alibi::bias of a query's scores.
+struct Lean {
+  float slope;
+  std::int64_t place;
+
+  __device__ Lean(const Attention& a, const Place& at)
+      : slope(static_cast<float>(a.alibi.slope(at.head))), place(at.query + a.offset) {}
+  __device__ float operator()(std::int64_t key) const {
+    const std::int64_t behind = place - key;
+    return -slope * static_cast<float>(behind < 0 ? -behind : behind);
+  }
+};
+
 __device__ std::int64_t first_warp() { return static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp; }
 __device__ std::int64_t warp_stride() { return static_cast<std::int64_t>(gridDim.x) * kWarps; }
 
@@ -93,11 +106,12 @@ __global__ void forward(Attention a, const T* q, const T* k, const T* v, T* out,
     const Row query = Row::load(q + place.row(a) * dims, dims);
     const auto [first, end] = keys_of(a, place.query);
     const Drop drop(a, place);
+    const Lean lean(a, place);
     float maximum = -INFINITY, total = 0;
     Row sum;
     for (std::int64_t j = first; j < end; ++j) {
       const std::int64_t key = place.key_row(a, j);
-      const float score = static_cast<float>(a.scale) * query.dot(Row::load(k + key * dims, dims));
+      const float score = static_cast<float>(a.scale) * query.dot(Row::load(k + key * dims, dims)) + lean(j);
       const float higher = fmaxf(maximum, score), shrink = share(maximum, higher), weight = share(score, higher);
       sum.scale_add(shrink, drop(j) * weight, Row::load(v + key * value_dims, value_dims));
       total = shrink * total + weight;
@@ -144,11 +158,12 @@ __global__ void backward_queries(Attention a, Backward<T> p) {
     const float delta = dout.dot(Row::load(p.out + place.row(a) * value_dims, value_dims)), lse = p.lse[index];
     const auto [first, end] = keys_of(a, place.query);
     const Drop drop(a, place);
+    const Lean lean(a, place);
     Row dq;
     for (std::int64_t j = first; j < end; ++j) {
       const std::int64_t row = place.key_row(a, j);
       const Row key = Row::load(p.k + row * dims, dims);
-      const float probability = share(scale * query.dot(key), lse);
+      const float probability = share(scale * query.dot(key) + lean(j), lse);
       const float dprobability = drop(j) * dout.dot(Row::load(p.v + row * value_dims, value_dims));
       dq.scale_add(1, scale * probability * (dprobability - delta), key);
     }
@@ -173,7 +188,7 @@ __global__ void backward_keys(Attention a, Backward<T> p) {
       const Row dout = Row::load(p.dout + place.row(a) * value_dims, value_dims);
       const float delta = dout.dot(Row::load(p.out + place.row(a) * value_dims, value_dims));
       const float lse = p.lse[(batch * a.heads + place.head) * a.queries + place.query];
-      const float probability = share(scale * query.dot(key), lse), kept = Drop(a, place)(j);
+      const float probability = share(scale * query.dot(key) + Lean(a, place)(j), lse), kept = Drop(a, place)(j);
       dv.scale_add(1, kept * probability, dout);
       dk.scale_add(1, scale * probability * (kept * dout.dot(value) - delta), query);
     }

@@ -2,6 +2,7 @@
 // does. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/alibi.h"
 #include "kernels/dropout.h"
 #include "kernels/types.h"
 
@@ -22,10 +23,14 @@ struct Attention {
   struct Places {
     std::int64_t sequence = 0, head = 0, query = 0;
   } places = {};
+  Alibi alibi = {};  // by head; distances are of places
 
   constexpr bool sees(std::int64_t query, std::int64_t key) const {
     const std::int64_t behind = query + offset - key;
     return (!causal || behind >= 0) && (window == 0 || behind < window);
+  }
+  KERNELS_HOST_DEVICE double bias(std::int64_t head, std::int64_t query, std::int64_t key) const {
+    return alibi.heads == 0 ? 0 : alibi.bias(head, query + offset - key);
   }
   /// Where the stream of the dropout has the query's first key.
   KERNELS_HOST_DEVICE constexpr std::uint64_t place_of(std::int64_t sequence, std::int64_t head,

@@ -66,6 +66,10 @@ double log_add(double a, double b) {
   return high == kNothing ? kNothing : high + std::log(std::exp(a - high) + std::exp(b - high));
 }
 
+double score(const Attention& a, const Query& query, std::int64_t key, double product) {
+  return a.scale * product + a.bias(query.head, query.index, key);
+}
+
 double share(double part, double whole) { return whole == kNothing ? 0 : std::exp(part - whole); }
 
 }  // namespace
@@ -77,7 +81,7 @@ void attention_forward(const Attention& a, Input q, Input k, Input v, Output out
     for (std::int64_t j = 0; j < a.keys; ++j) {
       const double* key = &k[query.key_row(a, j) * a.head_dim];
       const bool seen = a.sees(query.index, j);
-      scores[j] = seen ? a.scale * dot(&q[query.row(a) * a.head_dim], key, a.head_dim) : kNothing;
+      scores[j] = seen ? score(a, query, j, dot(&q[query.row(a) * a.head_dim], key, a.head_dim)) : kNothing;
       maximum = std::max(maximum, scores[j]);
     }
     for (double score : scores) total += share(score, maximum);
@@ -116,7 +120,7 @@ void attention_backward(const Attention& a, Input q, Input k, Input v, Input out
       if (!a.sees(query.index, j)) continue;
       const std::int64_t key = query.key_row(a, j);
       const double* my_k = &k[key * a.head_dim];
-      const double p = share(a.scale * dot(my_q, my_k, a.head_dim), lse[query.statistic(a)]);
+      const double p = share(score(a, query, j, dot(my_q, my_k, a.head_dim)), lse[query.statistic(a)]);
       const double ds = a.scale * p * (drop(j) * dot(my_dout, &v[key * a.value_dim], a.value_dim) - delta);
       add(drop(j) * p, my_dout, &dv[key * a.value_dim], a.value_dim);
       add(ds, my_q, &dk[key * a.head_dim], a.head_dim);

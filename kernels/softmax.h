@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/alibi.h"
 #include "kernels/types.h"
 
 namespace kernels {
@@ -13,6 +14,7 @@ struct Softmax {
   bool causal = false;
   std::int64_t window = 0, chunk = 0;  // 0: all
   std::int64_t heads = 1;              // matrix m is of head m % heads
+  Alibi alibi = {};                    // added to the scores
 
   constexpr bool sees(std::int64_t query, std::int64_t key) const {
     if (causal && key > query) return false;
@@ -23,9 +25,10 @@ struct Softmax {
 
 namespace reference {
 
-/// A key that is not seen has probability 0. sinks [heads], a logit that takes part and has no key (attention_sinks.h),
+/// A key that is not seen has probability 0. begins [matrices / heads, queries]: where each token's document begins, of
+/// which it sees no other; may be empty. sinks [heads], a logit that takes part and has no key (attention_sinks.h),
 /// and lse [matrices, queries], the log of the sum of all exponentials, may be empty. REQUIRES: every query sees a key.
-void softmax_forward(const Softmax&, Input scores, Input sinks, Output probabilities, Output lse);
+void softmax_forward(const Softmax&, Input scores, Input sinks, Indices begins, Output probabilities, Output lse);
 /// dscores = p (dp - sum of p dp), row by row.
 void softmax_backward(const Softmax&, Input probabilities, Input dprobabilities, Output dscores);
 
@@ -33,9 +36,9 @@ void softmax_backward(const Softmax&, Input probabilities, Input dprobabilities,
 
 namespace gpu {
 
-/// sinks, lse: null where there are none.
-void softmax_forward(const Softmax&, Element element, const void* scores, const void* sinks, void* probabilities,
-                     float* lse, Stream);
+/// sinks, begins, lse: null where there are none.
+void softmax_forward(const Softmax&, Element element, const void* scores, const void* sinks, const std::int32_t* begins,
+                     void* probabilities, float* lse, Stream);
 void softmax_backward(const Softmax&, Element element, const void* probabilities, const void* dprobabilities,
                       void* dscores, Stream);
 

@@ -135,6 +135,7 @@ class Writer {
 void check_attention(const Attention& a) {
   if (a.causal && a.offset != 0) throw DeviceError("attention by cuDNN: a causal mask with an offset is not supported");
   if (a.window != 0) throw DeviceError("attention by cuDNN: a window is not supported");
+  if (a.alibi.heads > 0) throw DeviceError("attention by cuDNN: linear biases (ALiBi) are not supported");
   if (a.dropout.probability > 0)
     throw DeviceError("attention by cuDNN: dropout by the place of a score is not supported");
 }

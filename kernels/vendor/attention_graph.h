@@ -18,7 +18,7 @@ struct AttentionGraph {
   Tensor one;             // backward: 1, the place that dropout's factor takes in the form that cuDNN knows
 };
 
-/// Throws DeviceError for what these graphs do not have: an offset of a causal mask, a window, dropout.
+/// Throws DeviceError for what these graphs do not have: an offset of a causal mask, a window, dropout, linear biases.
 void check_attention(const Attention&);
 
 /// bf16; tensors as attention.h has them. Throw what check_attention does.

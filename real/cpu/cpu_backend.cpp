@@ -111,8 +111,9 @@ void CpuBackend::attention_sinks_backward(const kernels::Attention& a, const Ten
 }
 
 void CpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& sinks,
-                                 const Tensor& probabilities, const Tensor& lse) {
-  reference::softmax_forward(s, numbers(scores), numbers(sinks), numbers(probabilities), numbers(lse));
+                                 const Tensor& begins, const Tensor& probabilities, const Tensor& lse) {
+  reference::softmax_forward(s, numbers(scores), numbers(sinks), begins ? indices(begins) : kernels::Indices{},
+                             numbers(probabilities), numbers(lse));
 }
 
 void CpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& probabilities, const Tensor& dprobabilities,

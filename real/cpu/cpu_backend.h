@@ -60,8 +60,8 @@ class CpuBackend final : public Backend {
                                const Tensor& lse) override;
   void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out, const Tensor& lse,
                                 const Tensor& dout, const Tensor& dsinks) override;
-  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& probabilities,
-                       const Tensor& lse) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& begins,
+                       const Tensor& probabilities, const Tensor& lse) override;
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 

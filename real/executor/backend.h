@@ -128,8 +128,8 @@ class Backend {
                                        const Tensor& lse) = 0;
   virtual void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out,
                                         const Tensor& lse, const Tensor& dout, const Tensor& dsinks) = 0;
-  /// `sinks` and `lse`: none where there are none.
-  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks,
+  /// `sinks`, `begins` (indices) and `lse`: none where there are none.
+  virtual void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& begins,
                                const Tensor& probabilities, const Tensor& lse) = 0;
   virtual void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                                 const Tensor& dscores) = 0;

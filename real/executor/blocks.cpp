@@ -1,26 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/blocks.h"
 
-#include <limits>
+#include <algorithm>
 
+#include "real/executor/documents.h"
 #include "real/executor/dropout.h"
 
 namespace real {
 namespace {
 
-/// One stretch out of several: where it begins in memory, and where in the sequence.
+/// What lies in one document of a stretch out of several: where it begins in memory, and where in the sequence.
 struct Piece {
   plan::Stretch stretch;
   std::int64_t at = 0, all = 0;  // tokens before it in memory; of all stretches
+  std::int64_t document = 0;     // where its document begins
 };
 
-std::vector<Piece> pieces_of(const Stretches& stretches) {
+using Documents = std::vector<plan::Stretch>;
+
+std::vector<Piece> pieces_of(const Stretches& stretches, const Documents& documents) {
   std::vector<Piece> out;
   std::int64_t at = 0;
   for (const plan::Stretch& stretch : stretches) {
-    out.push_back({stretch, at, tokens_of(stretches)});
-    at += stretch.length;
+    for (std::int64_t begin = stretch.begin, end = stretch.begin + stretch.length; begin < end;) {
+      const plan::Stretch& document = document_at(documents, begin);
+      const std::int64_t length = std::min(end, document.begin + document.length) - begin;
+      out.push_back({{begin, length}, at, tokens_of(stretches), document.begin});
+      at += length;
+      begin += length;
+    }
   }
+  return out;
+}
+
+/// Sequences of a microbatch that have the same documents: all of them, or each one by itself.
+struct Sequences {
+  std::int64_t first, count;
+  Documents documents;
+
+  /// Theirs of a tensor of `batch` sequences.
+  Tensor of(const Tensor& x, std::int64_t batch) const {
+    return x.part(first * (x.count / batch), count * (x.count / batch));
+  }
+  Heads of(const Heads& h, std::int64_t batch) const {
+    return {of(h.q, batch), of(h.k, batch), of(h.v, batch), h.first};
+  }
+};
+
+std::vector<Sequences> sequences_of(const Task& task) {
+  if (!packs(task)) return {{0, task.c.batch, documents_of(task, 0)}};
+  std::vector<Sequences> out;
+  for (std::int64_t b = 0; b < task.c.batch; ++b) out.push_back({b, 1, documents_of(task, b)});
   return out;
 }
 
@@ -43,16 +73,64 @@ void add_to(Backend& b, std::int64_t batch, const Piece& piece, const Tensor& pa
 }
 
 /// Heads may be those of a part of the ranks (ulysses): their number follows from the tensors.
-kernels::Attention shape(const Task& task, const Heads& heads, const Piece& queries, const Piece& keys,
-                         plan::Mask mask) {
+kernels::Attention shape(const Task& task, const Sequences& sequences, const Heads& heads, const Piece& queries,
+                         const Piece& keys, plan::Mask mask) {
   kernels::Attention a = attention_shape(task, queries.stretch.length, keys.stretch.length);
+  a.batch = sequences.count;
   a.heads = heads.q.count / (a.batch * queries.all * a.head_dim);
   a.kv_heads = heads.k.count / (a.batch * keys.all * a.head_dim);
   a.causal = mask.causal;
   a.window = mask.window;
   a.offset = queries.stretch.begin - keys.stretch.begin;
-  drop_in_kernel(task, heads.first, queries.stretch.begin, keys.stretch.begin, a);
+  a.alibi = alibi_of(task, heads.first);
+  drop_in_kernel(task, {sequences.first, heads.first, queries.stretch.begin, keys.stretch.begin}, a);
   return a;
+}
+
+void attend(Task& task, const Sequences& sequences, const Heads& heads, const Stretches& queries, const Stretches& keys,
+            plan::Mask mask, const Attended& all) {
+  Backend& b = task.backend;
+  const std::int64_t batch = sequences.count;
+  for (const Piece& query : pieces_of(queries, sequences.documents)) {
+    const Tensor q = take(b, batch, query, heads.q);
+    Attended sum;
+    for (const Piece& key : pieces_of(keys, sequences.documents)) {
+      if (key.document != query.document) continue;
+      const kernels::Attention a = shape(task, sequences, heads, query, key, mask);
+      const std::int64_t rows = a.batch * a.heads * a.queries;
+      const Attended part{b.allocate(rows * a.value_dim), b.allocate(rows, kStatistic)};
+      b.attention_forward(a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v), part.out, part.lse);
+      if (!sum.out) {
+        sum = part;
+      } else {
+        b.attention_merge(a, part.out, part.lse, sum.out, sum.lse);
+      }
+    }
+    const std::int64_t head_count = all.lse.count / (batch * query.all);
+    put(b, batch, query, sum.out, all.out);
+    put(b, batch * head_count, query, sum.lse, all.lse);
+  }
+}
+
+void attend_backward(Task& task, const Sequences& sequences, const Heads& heads, const Stretches& queries,
+                     const Stretches& keys, plan::Mask mask, const Attended& all, const Tensor& dout, const Heads& d) {
+  Backend& b = task.backend;
+  const std::int64_t batch = sequences.count;
+  for (const Piece& query : pieces_of(queries, sequences.documents)) {
+    const Tensor q = take(b, batch, query, heads.q), out = take(b, batch, query, all.out);
+    const Tensor d_of_query = take(b, batch, query, dout);
+    for (const Piece& key : pieces_of(keys, sequences.documents)) {
+      if (key.document != query.document) continue;
+      const kernels::Attention a = shape(task, sequences, heads, query, key, mask);
+      const Tensor k = take(b, batch, key, heads.k), v = take(b, batch, key, heads.v);
+      const Tensor lse = take(b, batch * a.heads, query, all.lse);
+      const Heads part{b.allocate(q.count), b.allocate(k.count), b.allocate(v.count)};
+      b.attention_backward(a, q, k, v, out, lse, d_of_query, part.q, part.k, part.v);
+      add_to(b, batch, query, part.q, d.q);
+      add_to(b, batch, key, part.k, d.k);
+      add_to(b, batch, key, part.v, d.v);
+    }
+  }
 }
 
 }  // namespace
@@ -95,28 +173,11 @@ void reorder(Task& task, bool to_sequence, const Tensor& by_rank, const Tensor& 
 }
 
 Attended attend(Task& task, const Heads& heads, const Stretches& queries, const Stretches& keys, plan::Mask mask) {
-  Backend& b = task.backend;
-  const std::int64_t batch = task.c.batch;
-  const std::int64_t rows = batch * heads.q.count / (batch * task.c.head_dim);  // tokens x heads
-  const std::int64_t value_dim = task.c.value_head_dim;
-  const Attended all{b.allocate(rows * value_dim), b.allocate(rows, kStatistic)};
-  for (const Piece& query : pieces_of(queries)) {
-    const Tensor q = take(b, batch, query, heads.q);
-    Attended sum;
-    for (const Piece& key : pieces_of(keys)) {
-      const kernels::Attention a = shape(task, heads, query, key, mask);
-      const std::int64_t part_rows = a.batch * a.heads * a.queries;
-      const Attended part{b.allocate(part_rows * value_dim), b.allocate(part_rows, kStatistic)};
-      b.attention_forward(a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v), part.out, part.lse);
-      if (!sum.out) {
-        sum = part;
-      } else {
-        b.attention_merge(a, part.out, part.lse, sum.out, sum.lse);
-      }
-    }
-    const std::int64_t head_count = rows / (batch * query.all);
-    put(b, batch, query, sum.out, all.out);
-    put(b, batch * head_count, query, sum.lse, all.lse);
+  const std::int64_t batch = task.c.batch, rows = heads.q.count / task.c.head_dim;  // tokens x heads
+  const std::int64_t value_dim = attention_shape(task, 0, 0).value_dim;
+  const Attended all{task.backend.allocate(rows * value_dim), task.backend.allocate(rows, kStatistic)};
+  for (const Sequences& some : sequences_of(task)) {
+    attend(task, some, some.of(heads, batch), queries, keys, mask, {some.of(all.out, batch), some.of(all.lse, batch)});
   }
   return all;
 }
@@ -127,19 +188,9 @@ Heads attend_backward(Task& task, const Heads& heads, const Stretches& queries, 
   const std::int64_t batch = task.c.batch;
   const Heads d{b.allocate(heads.q.count), b.allocate(heads.k.count), b.allocate(heads.v.count)};
   for (const Tensor& sum : {d.q, d.k, d.v}) b.fill(sum, 0);
-  for (const Piece& query : pieces_of(queries)) {
-    const Tensor q = take(b, batch, query, heads.q), out = take(b, batch, query, all.out);
-    const Tensor d_of_query = take(b, batch, query, dout);
-    for (const Piece& key : pieces_of(keys)) {
-      const kernels::Attention a = shape(task, heads, query, key, mask);
-      const Tensor k = take(b, batch, key, heads.k), v = take(b, batch, key, heads.v);
-      const Tensor lse = take(b, batch * a.heads, query, all.lse);
-      const Heads part{b.allocate(q.count), b.allocate(k.count), b.allocate(v.count)};
-      b.attention_backward(a, q, k, v, out, lse, d_of_query, part.q, part.k, part.v);
-      add_to(b, batch, query, part.q, d.q);
-      add_to(b, batch, key, part.k, d.k);
-      add_to(b, batch, key, part.v, d.v);
-    }
+  for (const Sequences& some : sequences_of(task)) {
+    attend_backward(task, some, some.of(heads, batch), queries, keys, mask,
+                    {some.of(all.out, batch), some.of(all.lse, batch)}, some.of(dout, batch), some.of(d, batch));
   }
   return d;
 }

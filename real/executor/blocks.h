@@ -29,7 +29,8 @@ struct Attended {
   Tensor out, lse;
 };
 
-/// q [batch, tokens of `queries`, ...], k and v [batch, tokens of `keys`, ...]; `mask` leaves out causality and window.
+/// Within documents alone, where sequences are packed. q [batch, tokens of `queries`, ...], k and v [batch, tokens of
+/// `keys`, ...]; `mask` leaves out causality and window.
 Attended attend(Task&, const Heads&, const Stretches& queries, const Stretches& keys, plan::Mask mask);
 /// Gradients of q, k and v that come through these keys; out and lse are of all keys.
 Heads attend_backward(Task&, const Heads&, const Stretches& queries, const Stretches& keys, plan::Mask mask,

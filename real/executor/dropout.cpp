@@ -72,15 +72,14 @@ void drop_probabilities(Task& task, const Tensor& x, const Tensor& y) {
   }
 }
 
-void drop_in_kernel(const Task& task, std::int64_t first_head, std::int64_t first_query, std::int64_t first_key,
-                    kernels::Attention& a) {
+void drop_in_kernel(const Task& task, const Corner& corner, kernels::Attention& a, std::int64_t chunks) {
   if (!task.c.dropout) return;
-  const std::int64_t chunks = a.batch / task.c.batch, sequence = task.c.sequence / chunks;
-  const std::int64_t heads = std::int64_t{task.c.heads} * task.c.tp, matrix = sequence * sequence;
-  const std::int64_t head = task.rank.place.tp() * std::int64_t{task.c.heads} + first_head;
+  const std::int64_t sequence = task.c.sequence / chunks, matrix = sequence * sequence;
+  const std::int64_t heads = std::int64_t{task.c.heads} * task.c.tp;
+  const std::int64_t head = task.rank.place.tp() * std::int64_t{task.c.heads} + corner.head;
+  const std::int64_t first = (first_sequence(task) + corner.sequence) * chunks;
   a.dropout = stream_of(task, DropoutSite::probabilities);
-  a.dropout.offset = static_cast<std::uint64_t>((first_sequence(task) * chunks * heads + head) * matrix +
-                                                first_query * sequence + first_key);
+  a.dropout.offset = static_cast<std::uint64_t>((first * heads + head) * matrix + corner.query * sequence + corner.key);
   a.places = {heads * matrix, matrix, sequence};
 }
 

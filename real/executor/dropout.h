@@ -24,9 +24,12 @@ void drop_hidden(Task&, DropoutSite site, const Tensor& x, const Tensor& y);
 /// ((s x heads + h) x sequence + q) x sequence + k.
 void drop_probabilities(Task&, const Tensor& x, const Tensor& y);
 
-/// Has a fused kernel drop the same probabilities. `first_head`: of the rank's; queries and keys begin at these places
-/// of their sequence. Sequences that are shorter than the job's are chunks, each a sequence of its own.
-void drop_in_kernel(const Task&, std::int64_t first_head, std::int64_t first_query, std::int64_t first_key,
-                    kernels::Attention&);
+/// Where a kernel's scores begin: the sequence of the microbatch, the head of the rank, places in the sequence.
+struct Corner {
+  std::int64_t sequence = 0, head = 0, query = 0, key = 0;
+};
+
+/// Has a fused kernel drop the same probabilities. `chunks` of a sequence are sequences of their own.
+void drop_in_kernel(const Task&, const Corner&, kernels::Attention&, std::int64_t chunks = 1);
 
 }  // namespace real

@@ -78,4 +78,10 @@ kernels::Attention attention_shape(const Task& task, std::int64_t queries, std::
   return a;
 }
 
+kernels::Alibi alibi_of(const Task& task, std::int64_t first) {
+  const spec::Model& m = task.c.model;
+  if (m.position != spec::Position::alibi) return {};
+  return {m.heads, task.rank.place.tp() * std::int64_t{task.c.heads} + first};
+}
+
 }  // namespace real

@@ -41,4 +41,7 @@ void leave_head_gradients(Task&, const Heads&);
 /// Attention of this rank's heads on `queries` x `keys` tokens, no mask.
 kernels::Attention attention_shape(const Task&, std::int64_t queries, std::int64_t keys);
 
+/// Linear biases of the model's positions, where it has them; the kernel's heads begin with the rank's `first`.
+kernels::Alibi alibi_of(const Task&, std::int64_t first);
+
 }  // namespace real

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "real/executor/documents.h"
+
 namespace real {
 namespace {
 
@@ -36,7 +38,12 @@ std::int64_t first_sequence(const Task& task) {
 Tensor positions_of_tokens(Task& task) {
   std::vector<std::int32_t> out;
   const std::vector<std::int32_t> places = task.rank.place.positions();
-  for (std::int64_t b = 0; b < task.c.batch; ++b) out.insert(out.end(), places.begin(), places.end());
+  for (std::int64_t b = 0; b < task.c.batch; ++b) {
+    const std::vector<plan::Stretch> documents = documents_of(task, b);
+    for (const std::int32_t place : places) {
+      out.push_back(static_cast<std::int32_t>(place - document_at(documents, place).begin));
+    }
+  }
   return task.backend.upload_indices(out);
 }
 

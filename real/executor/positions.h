@@ -10,7 +10,7 @@ namespace real {
 std::int64_t first_sequence(const Task&);
 
 /// Of every token of a microbatch on this context-parallel rank, [batch, tokens of a sequence]: its place in its
-/// sequence, its id, the id of the one behind it.
+/// document, its id, the id of the one behind it.
 Tensor positions_of_tokens(Task&);
 Tensor ids_of_tokens(Task&);
 Tensor targets_of_tokens(Task&);

@@ -31,7 +31,10 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
+      {t.packing && (t.packing->lengths.size() > 1 || t.packing->deviation > 0) && job.strategy.cuda_graphs == true,
+       "training.packing", "documents of several lengths in CUDA graphs", "write cuda_graphs: false"},
+      {t.packing && job.strategy.cp > 1 && job.strategy.cp_kind == spec::CpKind::ring, "training.packing",
+       "documents that the ranks of a ring cut", "write cp_kind: all_gather or ulysses"},
       {t.moments_dtype != spec::Dtype::fp32, "training.moments_dtype", "moments in 16 bits",
        "write moments_dtype: fp32"},
   };
@@ -94,12 +97,13 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
       {chunks && job.strategy.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks",
        "write cp: 1"},
+      {chunks && job.training.packing, "model.attention_chunk", "chunks of attention in packed documents",
+       "leave packing out"},
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
       {reduces_embedding_early(job), "model.mtp",
        "an embedding of both ends of the model that is reduced beside compute where they meet on one stage",
        "write schedule: 1f1b"},
-      {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
   };
 }
 

@@ -111,8 +111,8 @@ class GpuBackend final : public Backend {
                                const Tensor& lse) override;
   void attention_sinks_backward(const kernels::Attention&, const Tensor& sinks, const Tensor& out, const Tensor& lse,
                                 const Tensor& dout, const Tensor& dsinks) override;
-  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& probabilities,
-                       const Tensor& lse) override;
+  void softmax_forward(const kernels::Softmax&, const Tensor& scores, const Tensor& sinks, const Tensor& begins,
+                       const Tensor& probabilities, const Tensor& lse) override;
   void softmax_backward(const kernels::Softmax&, const Tensor& probabilities, const Tensor& dprobabilities,
                         const Tensor& dscores) override;
 
@@ -185,7 +185,7 @@ class GpuBackend final : public Backend {
 
  private:
   using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                                    std::int64_t, bool, std::int64_t, std::int64_t, bool>;
+                                    std::int64_t, bool, std::int64_t, std::int64_t, bool, bool>;
 
   // What launches need (gpu_backend.cpp).
   const Stream& stream() const { return streams_[static_cast<std::size_t>(current_)]; }

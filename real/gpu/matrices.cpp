@@ -39,10 +39,11 @@ void GpuBackend::batched_matmul(const kernels::BatchedMatmul& m, const Tensor& a
 }
 
 void GpuBackend::softmax_forward(const kernels::Softmax& s, const Tensor& scores, const Tensor& sinks,
-                                 const Tensor& probabilities, const Tensor& lse) {
+                                 const Tensor& begins, const Tensor& probabilities, const Tensor& lse) {
   launch([&] {
-    kernels::gpu::softmax_forward(s, element_of(scores.meaning), at(scores), at(sinks), at(probabilities),
-                                  as<float>(lse), raw());
+    kernels::gpu::softmax_forward(s, element_of(scores.meaning), at(scores), at(sinks),
+                                  begins ? as<std::int32_t>(begins) : nullptr, at(probabilities), as<float>(lse),
+                                  raw());
   });
 }
 
@@ -66,7 +67,8 @@ bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
                              a.causal,
                              a.offset,
                              a.window,
-                             a.dropout.probability > 0};
+                             a.dropout.probability > 0,
+                             a.alibi.heads > 0};
   if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
   try {
     if (!attention_) attention_.emplace();

@@ -62,8 +62,8 @@ TEST(AttentionSinks, AreThoseOfASoftmaxThatWritesItsProbabilities) {
   const kernels::Softmax s{.matrices = 2, .queries = 2, .keys = 2, .heads = 2};
   const Attention a{.batch = 1, .queries = 2, .keys = 2, .heads = 2, .kv_heads = 2, .head_dim = 1, .value_dim = 1};
   Values p(8), with(8), lse(4), lse_with(4);
-  reference::softmax_forward(s, scores, {}, p, lse);
-  reference::softmax_forward(s, scores, sinks, with, lse_with);
+  reference::softmax_forward(s, scores, {}, {}, p, lse);
+  reference::softmax_forward(s, scores, sinks, {}, with, lse_with);
   Values out(4, 1);  // [query, head]
   reference::attention_sinks_forward(a, sinks, out, lse);
   for (int head = 0; head < 2; ++head) {

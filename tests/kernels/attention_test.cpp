@@ -65,7 +65,40 @@ const Attention kShapes[] = {
     {1, 6, 6, 2, 2, 2, 2, 0.7, true, 0, 3},
     {1, 3, 5, 2, 2, 2, 2, 0.7, true, -1},                                // the first query sees nothing
     {2, 4, 4, 4, 2, 2, 3, 0.7, true, 0, 0, {0.4, 9, 100}, {64, 16, 4}},  // dropout
+    {1, 3, 5, 3, 3, 2, 2, 0.7, true, 2, 0, {}, {}, {6, 3}},              // linear biases: the last three of six heads
+    {1, 3, 5, 2, 1, 2, 2, 0.7, false, 1, 0, {}, {}, {2, 0}},             // and without a mask
 };
+
+TEST(Alibi, SlopesAreThoseOfThePaper) {
+  // Of 8 heads 1/2, 1/4, ..., 1/256. Of 6 those of 4, 1/4, 1/16, 1/64, 1/256, then the first and third of 8.
+  for (std::int64_t head = 0; head < 8; ++head) {
+    EXPECT_EQ((kernels::Alibi{8, 0}.slope(head)), std::pow(2, -1 - head)) << head;
+  }
+  const double six[] = {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8};
+  for (std::int64_t head = 0; head < 6; ++head) EXPECT_EQ((kernels::Alibi{6, 0}.slope(head)), six[head]) << head;
+  EXPECT_EQ((kernels::Alibi{6, 3}.slope(1)), six[4]);  // the second head of the second of two ranks
+  EXPECT_EQ(kernels::Alibi{}.slope(3), 0);
+}
+
+TEST(AttentionKernel, LinearBiasesLowerScoresByDistance) {
+  // Equal products; of two heads the first has the slope 1/16: keys 2, 1 and 0 places behind weigh e^(-2/16),
+  // e^(-1/16), 1.
+  const Attention shape{.batch = 1,
+                        .queries = 1,
+                        .keys = 3,
+                        .heads = 1,
+                        .kv_heads = 1,
+                        .head_dim = 1,
+                        .value_dim = 1,
+                        .causal = true,
+                        .offset = 2,
+                        .alibi = {2, 0}};
+  Values out(1), lse(1);
+  reference::attention_forward(shape, Values{0}, Values{3, 4, 5}, Values{1, 10, 100}, out, lse);
+  const double far = std::exp(-2.0 / 16), near = std::exp(-1.0 / 16);
+  EXPECT_NEAR(out[0], (far + 10 * near + 100) / (far + near + 1), 1e-12);
+  EXPECT_NEAR(lse[0], std::log(far + near + 1), 1e-15);
+}
 
 TEST(AttentionKernel, DropsTheProbabilitiesThatTheStreamSays) {
   // The second sequence's keys 3 and 4 with equal scores have probability 1/2 each; kept, it is divided by 1 - p. The

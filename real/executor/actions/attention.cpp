@@ -1,6 +1,8 @@
 // real/executor/actions/attention.cpp -- the attention core where a rank has whole sequences, and which core a job has.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/context_parallel.h"
+#include "real/executor/blocks.h"
+#include "real/executor/documents.h"
 #include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/sinks.h"
@@ -24,15 +26,32 @@ kernels::Attention whole_sequence(const Task& task) {
   expect(task, "key heads", work.kv_heads, a.kv_heads);
   a.causal = work.causal;
   a.window = work.window;
+  a.alibi = alibi_of(task, 0);
   a = sequences_of(task, a);
-  drop_in_kernel(task, 0, 0, 0, a);
+  drop_in_kernel(task, {}, a, a.batch / task.c.batch);
   return a;
 }
 
 /// A kernel that wants padded values leaves a padded result.
 const char* result_name(const Task& task) { return pads_values(task) ? "padded attention" : "attention"; }
 
+void forward_in_documents(Task& task) {
+  const Stretches all{{0, task.c.sequence}};
+  const Attended attended = attend(task, attention_heads(task), all, all, mask_of(task));
+  join_sinks(task, attended_shape(task, task.c.sequence, attended), 0, attended);
+  task.leave(result_name(task), attended.out);
+  task.leave("attention lse", attended.lse);
+}
+
+void backward_in_documents(Task& task, const Tensor& dout) {
+  const Stretches all{{0, task.c.sequence}};
+  const Attended attended{task.read(result_name(task)), task.read("attention lse")};
+  leave_head_gradients(task, attend_backward(task, attention_heads(task), all, all, mask_of(task), attended, dout));
+  add_sinks_gradient(task, attended_shape(task, task.c.sequence, attended), 0, attended, dout);
+}
+
 void forward(Task& task) {
+  if (packs(task)) return forward_in_documents(task);
   const Heads heads = attention_heads(task);
   const kernels::Attention a = whole_sequence(task);
   const Tensor out = task.make(result_name(task), a.batch * a.queries * a.heads * a.value_dim);
@@ -43,6 +62,7 @@ void forward(Task& task) {
 
 void backward(Task& task) {
   const Tensor dout = pads_values(task) ? task.read("d padded attention") : whole_gradient(task, "attention");
+  if (packs(task)) return backward_in_documents(task, dout);
   const Heads heads = attention_heads(task);
   const Heads d{task.backend.allocate(heads.q.count), task.backend.allocate(heads.k.count),
                 task.backend.allocate(heads.v.count)};

@@ -50,7 +50,12 @@ Heads sequence_heads(Task& task) {
   return heads;
 }
 
-/// The operator's stretch of the rank's queries, alone; where the mask is not causal, all of them at once.
+/// The Plan has one operator for all stretches where the mask is not causal and where documents share the sequence.
+bool at_once(const Task& task) {
+  return !task.c.model.causal || (task.c.document > 0 && task.c.document < task.c.sequence);
+}
+
+/// The operator's stretch of the rank's queries, alone, or all of them.
 struct Chunk {
   Stretches queries;
   std::int64_t begin = 0, length = 0, all = 0;  // in the rank's memory
@@ -59,7 +64,7 @@ struct Chunk {
 Chunk next_chunk(Task& task) {
   const Stretches own = stretches_of(task, task.rank.place.cp());
   const std::int64_t all = tokens_of(own);
-  if (!task.c.model.causal) return {own, 0, all, all};
+  if (at_once(task)) return {own, 0, all, all};
   const std::int64_t n = task.next_piece(1, static_cast<std::int64_t>(own.size()));
   return {{own[n]}, n * own[0].length, own[n].length, all};
 }
@@ -108,6 +113,7 @@ void backward(Task& task) {
 }
 
 void add_gradients(Task& task) {
+  if (at_once(task)) return;
   const Tensor a = task.read("d keys in order"), b = task.read("d keys in order, second");
   const Tensor sum = task.make("d keys in order", a.count);
   task.backend.copy(a, sum);

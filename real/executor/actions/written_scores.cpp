@@ -3,6 +3,7 @@
 // one group share keys and values, so a matmul goes over the groups and is made once for each of their heads.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
+#include "real/executor/documents.h"
 #include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
@@ -109,7 +110,8 @@ kernels::Softmax mask(const Task& task) {
           .causal = m.causal,
           .window = m.window_of(task.op.layer),
           .chunk = chunk,
-          .heads = task.c.heads};
+          .heads = task.c.heads,
+          .alibi = alibi_of(task, 0)};
 }
 
 void scores(Task& task) {
@@ -127,7 +129,8 @@ void softmax(Task& task) {
   const Tensor in = task.read("attention scores"), out = task.make("attention probabilities", in.count);
   const bool sinks = task.c.model.attention_sinks;
   const Tensor lse = sinks ? task.make("attention lse", in.count / task.c.sequence, kStatistic) : Tensor{};
-  task.backend.softmax_forward(mask(task), in, sinks ? task.weight(kSinks) : Tensor{}, out, lse);
+  const Tensor begins = packs(task) ? begins_of_documents(task) : Tensor{};
+  task.backend.softmax_forward(mask(task), in, sinks ? task.weight(kSinks) : Tensor{}, begins, out, lse);
   task.erase("attention scores");
 }
 

@@ -118,7 +118,7 @@ Work quantize(const Matrices& m) {
 Work softmax(const Matrices& m) {
   const kernels::Softmax shape{.matrices = 1, .queries = m.rows, .keys = m.width};
   return [=, scores = m.filled(), probabilities = m.room()](const Stream& s) {
-    gpu::softmax_forward(shape, kBf16, scores, nullptr, probabilities, nullptr, s.get());
+    gpu::softmax_forward(shape, kBf16, scores, nullptr, nullptr, probabilities, nullptr, s.get());
   };
 }
 

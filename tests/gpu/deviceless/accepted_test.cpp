@@ -92,11 +92,12 @@ TEST(CudnnAttentionGraph, RefusesByNameWhatItDoesNotHave) {
 TEST(CudnnAttentionGraph, TellsWhatItDoesNotHaveWithoutADevice) {
   const Attention plain{1, 64, 64, 2, 2, 64, 64, 0.125, true};
   EXPECT_NO_THROW(kernels::vendor::check_attention(plain));
-  Attention ahead = plain, near = plain, dropped = plain;
+  Attention ahead = plain, near = plain, dropped = plain, leaning = plain;
   ahead.offset = 64;
   near.window = 16;
   dropped.dropout.probability = 0.1;
-  for (const Attention& a : {ahead, near, dropped}) {
+  leaning.alibi.heads = 2;
+  for (const Attention& a : {ahead, near, dropped, leaning}) {
     EXPECT_THROW(kernels::vendor::check_attention(a), kernels::DeviceError);
   }
   ahead.causal = false;  // all keys are seen, wherever the queries stand

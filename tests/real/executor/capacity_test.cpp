@@ -1,5 +1,5 @@
-// tests/real/executor/capacity_test.cpp -- experts with a capacity: losses and gradients are those of a plain model that
-// drops the same choices, and whatever shares the work between ranks changes none of them.
+// tests/real/executor/capacity_test.cpp -- experts with a capacity: losses and gradients are those of a plain model
+// that drops the same choices, and whatever shares the work between ranks changes none of them.
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
 

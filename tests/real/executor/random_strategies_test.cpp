@@ -20,7 +20,7 @@ class Draw {
   spec::Job job() {
     const spec::Model model =
         of({tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::qk_norm(4), tiny::parallel(1, 4), tiny::parallel(2, 4),
-            tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4), tiny::router_bias(4),
+            tiny::latent(12, 4), tiny::latent(0, 4), tiny::sinks(4), tiny::router_bias(4), tiny::alibi(4, 4),
             tiny::ahead(tiny::llama(4), 1), tiny::ahead(tiny::gpt(4), 2), tiny::ahead(tiny::moe(4), 1)});
     toy::Cut cut;
     cut.tp = of({1, 1, 2, 2, 4});
@@ -69,6 +69,9 @@ class Draw {
       if (cut.zero > 0 && coin()) s.offload.optimizer = spec::Offload::To::cpu;
       j.framework.optimizer_tile = base::Bytes(of({0, 4000}));
     }
+    using Packed = std::optional<spec::Packing>;
+    j.training.packing =
+        of({Packed{}, Packed{}, Packed{{.lengths = {5, 2}}}, Packed{{.lengths = {}, .mean = 3, .deviation = 2}}});
     j.framework.separate_linears = coin();
     j.framework.attention_copies = coin();
     j.framework.scatter_gather_pipeline = coin();
@@ -94,14 +97,14 @@ std::string told(const spec::Job& j) {
   return testing::PrintToString(std::vector<int>{s.tp, s.sp, s.pp, s.vpp, s.cp, *s.dp, s.zero, s.shard, s.ep, s.etp,
                                                  static_cast<int>(s.schedule), static_cast<int>(s.recompute.kind)}) +
          ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "") +
-         (j.training.drops() ? " with dropout" : "") +
+         (j.training.drops() ? " with dropout" : "") + (j.training.packing ? " in documents" : "") +
          (s.moe_dispatcher == spec::MoeDispatcher::allgather ? " with tokens gathered" : "") +
          (s.moe_capacity_factor ? " with a capacity" : "") + " by " + std::string(spec::name(j.training.optimizer));
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  // By model, what is trained, dropout, capacity, optimizer.
-  std::map<std::tuple<std::string, int, bool, double, spec::Optimizer>, tiny::Run> alone;
+  // By model, what is trained, dropout, capacity, optimizer, the mean length of documents.
+  std::map<std::tuple<std::string, int, bool, double, spec::Optimizer, std::int64_t>, tiny::Run> alone;
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
     ASSERT_LT(seed, 2000u);
@@ -114,13 +117,14 @@ TEST(RandomStrategies, EqualOneRank) {
     const std::optional<spec::Lora>& lora = job.strategy.lora;
     const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
     const std::optional<double>& capacity = job.strategy.moe_capacity_factor;
-    const auto [one, fresh] = alone.try_emplace(
-        {job.model.name, trained, job.training.drops(), capacity.value_or(0), job.training.optimizer});
+    const auto [one, fresh] = alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0),
+                                                 job.training.optimizer, spec::document_length(job.training)});
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
       single.strategy.moe_capacity_factor = capacity;
       single.training.dropout = job.training.dropout;
+      single.training.packing = job.training.packing;
       single.training.optimizer = job.training.optimizer;
       one->second = tiny::run(toy::resolved(single));
     }

@@ -50,8 +50,9 @@ class Masks {
 
 class Transformer {
  public:
-  Transformer(const spec::Model& m, const Parameters& p, const Masks& masks, const Capacity& capacity)
-      : m_(m), p_(p), masks_(masks), capacity_(capacity) {}
+  Transformer(const spec::Model& m, const Parameters& p, const Masks& masks, const Capacity& capacity,
+              const std::vector<std::size_t>& documents)
+      : m_(m), p_(p), masks_(masks), capacity_(capacity), documents_(documents) {}
 
   /// Of the targets behind each token of a sequence.
   double loss(const std::vector<std::int32_t>& ids) const {
@@ -133,7 +134,7 @@ class Transformer {
     };
     Vector x = row(*find(-1, "embedding.weight"), id);
     if (const Vector* positions = find(-1, "position embedding.weight")) {
-      add(row(*positions, place), x);
+      add(row(*positions, place - documents_[place]), x);
       masks_.drop(end, Site::embedding, place, x);
     }
     return x;
@@ -169,6 +170,22 @@ class Transformer {
     std::copy(y.begin(), y.end(), head);
   }
 
+  /// Slopes of n heads as ALiBi's code has them: of other numbers than powers of two, from those on either side.
+  static Vector slopes(std::size_t n) {
+    std::size_t power = 1;
+    while (2 * power <= n) power *= 2;
+    Vector out;
+    for (std::size_t i = 1; i <= power; ++i) out.push_back(std::pow(std::pow(2.0, -8.0 / power), i));
+    if (power == n) return out;
+    const Vector finer = slopes(2 * power);
+    for (std::size_t i = 0; out.size() < n; i += 2) out.push_back(finer[i]);
+    return out;
+  }
+  /// Of a key's score, `behind` places in front of the query.
+  double bias(std::size_t head, std::size_t behind) const {
+    return m_.position == spec::Position::alibi ? -slopes(m_.heads)[head] * static_cast<double>(behind) : 0;
+  }
+
   double sink(int layer, std::size_t head) const {
     const Vector* sinks = find(layer, "attention sinks");
     return sinks ? std::exp((*sinks)[head]) : 0;
@@ -191,22 +208,23 @@ class Transformer {
       narrow.resize(mla.kv_lora_rank);
       kv.push_back(linear(layer, "key and value up", norm(layer, "key and value norm", narrow)));
       if (m_.position != spec::Position::rope) continue;
-      rotate(shared[t].data(), t, rotary);
-      for (std::size_t h = 0; h < heads; ++h) rotate(&q[t][h * d + own], t, rotary);
+      rotate(shared[t].data(), t - documents_[t], rotary);
+      for (std::size_t h = 0; h < heads; ++h) rotate(&q[t][h * d + own], t - documents_[t], rotary);
     }
     for (std::size_t t = 0; t < x.size(); ++t) {
       Vector out(heads * value, 0.0);
       for (std::size_t h = 0; h < heads; ++h) {
         Vector weight;
-        for (std::size_t s = 0; s <= t; ++s) {
+        const std::size_t first = documents_[t];
+        for (std::size_t s = first; s <= t; ++s) {
           const double score =
               dot(&q[t][h * d], &kv[s][h * (own + value)], own) + dot(&q[t][h * d + own], shared[s].data(), rotary);
-          weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
+          weight.push_back(std::exp(score / std::sqrt(static_cast<double>(d)) + bias(h, t - s)));
         }
         const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
-        for (std::size_t s = 0; s <= t; ++s) {
+        for (std::size_t s = first; s <= t; ++s) {
           for (std::size_t i = 0; i < value; ++i) {
-            const double share = masks_.of_probability(layer, h, t, s) * weight[s] / total;
+            const double share = masks_.of_probability(layer, h, t, s) * weight[s - first] / total;
             out[h * value + i] += share * kv[s][h * (own + value) + own + i];
           }
         }
@@ -225,7 +243,7 @@ class Transformer {
         norm_head(layer, h < heads ? "query norm" : "key norm", &qkv[t][h * d]);
       }
       if (!m_.ropes_in(kind(layer))) continue;
-      for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t, d);
+      for (std::size_t h = 0; h < heads + kv_heads; ++h) rotate(&qkv[t][h * d], t - documents_[t], d);
     }
     const std::size_t seen = m_.window_of(kind(layer)) > 0 ? m_.window_of(kind(layer)) : x.size();
     const std::size_t chunk = m_.chunk_of(kind(layer)) > 0 ? m_.chunk_of(kind(layer)) : x.size();
@@ -233,10 +251,11 @@ class Transformer {
       Vector out(heads * d, 0.0);
       for (std::size_t h = 0; h < heads; ++h) {
         const std::size_t key = (heads + h * kv_heads / heads) * d, value = key + kv_heads * d;
-        const std::size_t first = std::max(t + 1 > seen ? t + 1 - seen : 0, t / chunk * chunk);
+        const std::size_t first = std::max({t + 1 > seen ? t + 1 - seen : 0, t / chunk * chunk, documents_[t]});
         Vector weight;
         for (std::size_t s = first; s <= t; ++s) {
-          weight.push_back(std::exp(dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d))));
+          const double score = dot(&qkv[t][h * d], &qkv[s][key], d) / std::sqrt(static_cast<double>(d));
+          weight.push_back(std::exp(score + bias(h, t - s)));
         }
         const double total = std::accumulate(weight.begin(), weight.end(), sink(layer, h));
         for (std::size_t s = first; s <= t; ++s) {
@@ -336,16 +355,19 @@ class Transformer {
   const Parameters& p_;
   const Masks& masks_;
   const Capacity capacity_;
+  const std::vector<std::size_t>& documents_;
 };
 
 }  // namespace
 
 double loss(const spec::Model& model, const Parameters& parameters,
-            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout, const Capacity& capacity) {
+            const std::vector<std::vector<std::int32_t>>& sequences, const Dropout& dropout, const Capacity& capacity,
+            const Documents& documents) {
   double sum = 0, tokens = 0;
   for (const auto& ids : sequences) {
     const std::size_t length = ids.size() - 1 - model.mtp, number = &ids - sequences.data();
-    sum += Transformer(model, parameters, Masks(model, dropout, number, length), capacity).loss(ids);
+    const std::vector<std::size_t> begins = documents.empty() ? std::vector<std::size_t>(length) : documents[number];
+    sum += Transformer(model, parameters, Masks(model, dropout, number, length), capacity, begins).loss(ids);
     tokens += static_cast<double>(length);
   }
   return sum / tokens;

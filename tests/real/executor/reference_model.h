@@ -29,12 +29,15 @@ struct Capacity {
   std::size_t shard = 0;
 };
 
+/// Of each sequence, of each token, where its document begins: it sees none before, and is placed from there. Empty: 0.
+using Documents = std::vector<std::vector<std::size_t>>;
+
 /// Of the mean loss of the modules of multi-token prediction.
 inline constexpr double kMultiTokenWeight = 0.3;
 
 /// Mean cross entropy, in nats, of predicting each sequence's tokens 1, 2, ... from those before; and of the tokens
 /// behind them by modules of multi-token prediction, for which as many tokens as there are modules end a sequence.
 double loss(const spec::Model&, const Parameters&, const std::vector<std::vector<std::int32_t>>& sequences,
-            const Dropout& = {}, const Capacity& = {});
+            const Dropout& = {}, const Capacity& = {}, const Documents& = {});
 
 }  // namespace reference_model

@@ -1,5 +1,8 @@
 // tests/real/executor/single_rank_test.cpp -- one rank runs a Plan: loss and gradients are those of the plain model,
 // and training learns. SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "real/executor/documents.h"
 #include "tests/real/executor/reference_model.h"
 #include "tests/real/executor/tiny.h"
 
@@ -8,11 +11,15 @@ namespace {
 struct Case {
   spec::Model model;
   double dropout = 0;
+  std::optional<spec::Packing> packing = {};
 };
+
+const spec::Packing kMixed{.lengths = {3, 1, 5}}, kAround{.lengths = {}, .mean = 3, .deviation = 2};
 
 spec::Job job_of(const Case& c, std::int64_t global_batch) {
   spec::Job job = tiny::draft(c.model, {}, global_batch);
   job.training.dropout = c.dropout;
+  job.training.packing = c.packing;
   return toy::resolved(job);
 }
 
@@ -68,8 +75,21 @@ std::vector<std::vector<std::int32_t>> sequences(const spec::Job& job) {
   return out;
 }
 
+reference_model::Documents documents(const spec::Job& job) {
+  reference_model::Documents out;
+  for (std::int64_t i = 0; job.training.packing && i < job.training.global_batch; ++i) {
+    out.emplace_back();
+    for (const plan::Stretch& d :
+         real::draw_documents(*job.training.packing, job.training.sequence, tiny::settings().seed, i)) {
+      out.back().insert(out.back().end(), d.length, d.begin);
+    }
+  }
+  return out;
+}
+
 double plain_loss(const spec::Job& job, const reference_model::Parameters& parameters) {
-  return reference_model::loss(job.model, parameters, sequences(job), {*job.training.dropout, tiny::settings().seed});
+  return reference_model::loss(job.model, parameters, sequences(job), {*job.training.dropout, tiny::settings().seed},
+                               {}, documents(job));
 }
 
 TEST_P(SingleRank, LossIsThatOfThePlainModel) {
@@ -104,22 +124,26 @@ TEST_P(SingleRank, TheLossGoesDown) {
   EXPECT_LT(run.losses.back(), 0.75 * run.losses.front());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SingleRank,
-                         testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()},
-                                         Case{tiny::router_bias()}, Case{tiny::sinks()}, Case{tiny::sinks(), 0.1},
-                                         Case{windowed()}, Case{chunked()}, Case{relu(spec::Activation::relu)},
-                                         Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())},
-                                         Case{geglu(tiny::moe())}, Case{tiny::qk_norm()}, Case{tiny::parallel(1)},
-                                         Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
-                                         Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
-                                         Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)},
-                                         Case{tiny::ahead(tiny::llama(), 3)}, Case{tiny::ahead(tiny::gpt(), 2)},
-                                         Case{tiny::ahead(tiny::gpt(), 2), 0.1}, Case{tiny::ahead(tiny::moe(), 1)},
-                                         Case{tiny::ahead(tiny::latent(), 2)}, Case{tiny::ahead(windowed(), 1)}),
-                         [](const auto& one) {
-                           std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "");
-                           std::erase(name, ' ');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, SingleRank,
+    testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()}, Case{tiny::router_bias()},
+                    Case{tiny::sinks()}, Case{tiny::sinks(), 0.1}, Case{windowed()}, Case{chunked()},
+                    Case{tiny::alibi()}, Case{tiny::alibi(6)}, Case{tiny::llama(), 0, kMixed},
+                    Case{tiny::gpt(), 0.1, kAround}, Case{tiny::alibi(), 0, kAround}, Case{windowed(), 0, kMixed},
+                    Case{tiny::latent(), 0, kMixed}, Case{tiny::sinks(), 0, kAround}, Case{tiny::moe(), 0, kMixed},
+                    Case{tiny::ahead(tiny::llama(), 1), 0, kMixed}, Case{relu(spec::Activation::relu)},
+                    Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())}, Case{geglu(tiny::moe())},
+                    Case{tiny::qk_norm()}, Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
+                    Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
+                    Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)},
+                    Case{tiny::ahead(tiny::llama(), 3)}, Case{tiny::ahead(tiny::gpt(), 2)},
+                    Case{tiny::ahead(tiny::gpt(), 2), 0.1}, Case{tiny::ahead(tiny::moe(), 1)},
+                    Case{tiny::ahead(tiny::latent(), 2)}, Case{tiny::ahead(windowed(), 1)}),
+    [](const auto& one) {
+      std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "") +
+                         (one.param.packing ? " in documents" : "");
+      std::erase(name, ' ');
+      return name;
+    });
 
 }  // namespace

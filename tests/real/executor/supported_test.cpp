@@ -32,6 +32,33 @@ TEST(Supported, ChunksOfAttentionDivideTheSequenceAndStayOnOneRank) {
   EXPECT_EQ(chunk(8, 2), Fields{});  // the whole sequence
 }
 
+TEST(Supported, DocumentsStayWholeOnARankOrAreGatheredAndHaveOneLengthInGraphs) {
+  const auto packed = [](const spec::Packing& packing, auto change) {
+    return refused(tiny::llama(), [&](spec::Job& j) {
+      j.training.packing = packing;
+      change(j);
+    });
+  };
+  const auto context = [](spec::CpKind kind) {
+    return [kind](spec::Job& j) {
+      j.cluster = toy::cluster(2);
+      j.strategy.cp = 2;
+      j.strategy.cp_kind = kind;
+    };
+  };
+  const Fields no = {"training.packing"};
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ring)), no);
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::all_gather)), Fields{});
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ulysses)), Fields{});
+  const auto graphs = [](spec::Job& j) { j.strategy.cuda_graphs = true; };
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, graphs), Fields{});
+  EXPECT_EQ(packed({.lengths = {4}}, graphs), Fields{});
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4, .deviation = 1}, graphs), no);
+  EXPECT_EQ(packed({.lengths = {4, 2}}, graphs), no);
+  EXPECT_EQ(packed({.lengths = {}, .mean = 6}, [](spec::Job& j) { j.model.attention_chunk = 4; }),
+            Fields{"model.attention_chunk"});
+}
+
 TEST(Supported, NormsOfQueriesAndKeysScaleByTheNumbersOfAHead) {
   const auto scaled = [](spec::QkScale scale) {
     return refused(tiny::qk_norm(), [=](spec::Job& j) { j.model.qk_scale = scale; });

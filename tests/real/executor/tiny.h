@@ -114,6 +114,15 @@ inline spec::Model sinks(int layers = 2) {
   return m;
 }
 
+/// The GPT with linear biases in the place of positions, on 4 heads or 6.
+inline spec::Model alibi(int heads = 4, int layers = 2) {
+  spec::Model m = gpt(layers);
+  m.name = "tiny alibi of " + std::to_string(heads);
+  m.heads = m.kv_heads = heads;
+  m.position = spec::Position::alibi;
+  return m;
+}
+
 /// With `modules` of multi-token prediction behind the last layer.
 inline spec::Model ahead(spec::Model m, int modules) {
   m.name += " ahead by " + std::to_string(modules);
