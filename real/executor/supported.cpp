@@ -32,8 +32,7 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {t.packing.has_value(), "training.packing", "packed documents", "leave packing out"},
-      {t.moments_dtype != spec::Dtype::fp32, "training.moments_dtype", "moments in 16 bits",
-       "write moments_dtype: fp32"},
+      {t.moments_dtype == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},
   };
 }
 

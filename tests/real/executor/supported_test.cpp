@@ -76,7 +76,7 @@ TEST(Supported, DeepEpOfOneRankExchangesNothing) {
   EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
 }
 
-TEST(Supported, OptimizersOfThePlanWithMomentsInFullWidth) {
+TEST(Supported, OptimizersOfThePlanWithMomentsInFp32AndBf16) {
   const auto optimizer = [](spec::Optimizer one, spec::Dtype moments) {
     return refused(tiny::llama(), [=](spec::Job& j) {
       j.training.optimizer = one;
@@ -88,7 +88,8 @@ TEST(Supported, OptimizersOfThePlanWithMomentsInFullWidth) {
   for (const Optimizer one : {Optimizer::adamw, Optimizer::sgd, Optimizer::adamw8bit}) {
     EXPECT_EQ(optimizer(one, Dtype::fp32), Fields{});
   }
-  EXPECT_EQ(optimizer(Optimizer::adamw, Dtype::bf16), Fields{"training.moments_dtype"});
+  EXPECT_EQ(optimizer(Optimizer::adamw, Dtype::bf16), Fields{});
+  EXPECT_EQ(optimizer(Optimizer::adamw, Dtype::fp16), Fields{"training.moments_dtype"});
   EXPECT_EQ(optimizer(Optimizer::sgd, Dtype::fp16), Fields{"training.moments_dtype"});
 }
 
