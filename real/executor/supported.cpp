@@ -73,18 +73,6 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   };
 }
 
-/// On the stage where a V or two copies of the model meet, the first chunk's backward hands the embedding's gradient
-/// on, which the modules of multi-token prediction behind the last chunk add to. The Plan lets a tied table wait for
-/// both.
-bool reduces_embedding_early(const spec::Job& job) {
-  const spec::Strategy& s = job.strategy;
-  const bool crossing = s.schedule == spec::Schedule::zb_v || s.schedule == spec::Schedule::dualpipe;
-  const bool beside = s.overlap.grad_reduce.value_or(false) || s.zero >= 2;
-  const bool waits =
-      job.model.tied_embeddings && job.model.position != spec::Position::learned && !job.model.embedding_norm;
-  return job.model.mtp > 0 && crossing && beside && !s.lora && !waits;
-}
-
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
@@ -95,9 +83,6 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
        "write cp: 1"},
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
-      {reduces_embedding_early(job), "model.mtp",
-       "an embedding of both ends of the model that is reduced beside compute where they meet on one stage",
-       "write schedule: 1f1b"},
       {m.position == spec::Position::alibi, "model.position", "alibi", "write position: rope"},
   };
 }

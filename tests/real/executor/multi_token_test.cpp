@@ -114,6 +114,13 @@ TEST(ModulesAhead, OnTheLastStageOfAPipeline) {
       {"zero 1 beside compute", {.pp = 2, .dp = 2, .zero = 1}, beside},
       {"zero 2", {.pp = 2, .dp = 2, .zero = 2}},
       {"zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3}},
+      {"zb-v beside compute", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_v}, all_of({barrier, beside})},
+      {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_v}, barrier},
+      {"dualpipe beside compute",
+       {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe},
+       all_of({barrier, beside})},
+      {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = Schedule::dualpipe}, barrier},
+      {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::dualpipe}, barrier},
       {"zb-h1, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_h1}, barrier}};
   for (const int modules : {1, 2}) {
     expect_the_same(tiny::ahead(tiny::llama(4), modules), cases);

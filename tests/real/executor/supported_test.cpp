@@ -93,30 +93,4 @@ TEST(Supported, OptimizersOfThePlanWithMomentsInFp32AndBf16) {
   EXPECT_EQ(optimizer(Optimizer::sgd, Dtype::fp16), Fields{"training.moments_dtype"});
 }
 
-TEST(Supported, WhereAVMeetsTheEmbeddingOfModulesAheadIsReducedBehindAllPasses) {
-  const auto ahead = [](spec::Schedule schedule, const spec::Model& model, bool beside, int zero) {
-    return refused(tiny::ahead(model, 1), [=](spec::Job& j) {
-      j.strategy.schedule = schedule;
-      j.strategy.pp = 2;
-      j.strategy.vpp = schedule == spec::Schedule::one_f_one_b ? 1 : 2;
-      j.strategy.dp = 2;
-      j.strategy.zero = zero;
-      j.strategy.overlap.grad_reduce = beside;
-      j.cluster = toy::cluster(4);
-    });
-  };
-  using enum spec::Schedule;
-  spec::Model tied = tiny::llama(4);
-  tied.tied_embeddings = true;
-  const Fields no = {"model.mtp"};
-  for (const spec::Schedule crossing : {zb_v, dualpipe}) {
-    EXPECT_EQ(ahead(crossing, tiny::llama(4), false, 1), Fields{});
-    EXPECT_EQ(ahead(crossing, tiny::llama(4), true, 1), no);
-    EXPECT_EQ(ahead(crossing, tiny::llama(4), false, 2), no);
-    EXPECT_EQ(ahead(crossing, tied, true, 1), Fields{});
-    EXPECT_EQ(ahead(crossing, tiny::gpt(4), true, 1), no);  // its positions do not wait
-  }
-  EXPECT_EQ(ahead(one_f_one_b, tiny::llama(4), true, 1), Fields{});
-}
-
 }  // namespace
