@@ -138,7 +138,7 @@ std::vector<Refusal> offload_refusals(const spec::Job& job) {
       {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
        "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&
-           ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || (m.tied_embeddings && s.pp > 1)),
+           ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || ((m.tied_embeddings || m.mtp > 0) && s.pp > 1)),
        "strategy.offload.optimizer",
        "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the "
        "host",

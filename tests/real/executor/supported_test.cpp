@@ -76,6 +76,24 @@ TEST(Supported, DeepEpOfOneRankExchangesNothing) {
   EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
 }
 
+/// Zero 2 has sent them to the host when the other stage's are added.
+TEST(Supported, GradientsThatBothEndsOfTheModelSumAreNotUpdatedOnTheHostUnderZero2) {
+  const auto on_host = [](int modules, int pp, int zero) {
+    return refused(tiny::ahead(tiny::llama(), modules), [=](spec::Job& j) {
+      j.strategy.pp = pp;
+      j.strategy.dp = 2;
+      j.strategy.zero = zero;
+      j.strategy.offload = {.optimizer = spec::Offload::To::cpu};
+      j.strategy.offload_given = true;
+      j.cluster = toy::cluster(2 * pp);
+    });
+  };
+  EXPECT_EQ(on_host(1, 2, 2), Fields{"strategy.offload.optimizer"});
+  EXPECT_EQ(on_host(1, 2, 1), Fields{});
+  EXPECT_EQ(on_host(1, 1, 2), Fields{});
+  EXPECT_EQ(on_host(0, 2, 2), Fields{});
+}
+
 TEST(Supported, OptimizersOfThePlanWithMomentsInFp32AndBf16) {
   const auto optimizer = [](spec::Optimizer one, spec::Dtype moments) {
     return refused(tiny::llama(), [=](spec::Job& j) {
