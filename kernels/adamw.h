@@ -1,4 +1,4 @@
-// kernels/adamw.h -- one step of AdamW on flat buffers: fp32 master weights and moments, and the copy that computes.
+// kernels/adamw.h -- one step of AdamW on flat buffers: fp32 master weights, moments, and the copy that computes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,13 +26,15 @@ namespace gpu {
 /// One of many tensors that a launch updates.
 struct AdamWTensor {
   const float* gradient = nullptr;
-  float *master = nullptr, *m = nullptr, *v = nullptr;
+  float* master = nullptr;
+  void *m = nullptr, *v = nullptr;
   void* parameter = nullptr;  // receives the new weights; may be null
   std::int64_t count = 0;
 };
 
-/// Updates all tensors in few launches. parameter is of `element`; factor lies on the device (null: 1).
-void adamw(const AdamW&, Element element, std::span<const AdamWTensor>, const float* factor, Stream);
+/// Updates all tensors in few launches. parameter is of `element`, m and v of `moments`, to which they are rounded
+/// behind the update; factor lies on the device (null: 1).
+void adamw(const AdamW&, Element element, Element moments, std::span<const AdamWTensor>, const float* factor, Stream);
 
 }  // namespace gpu
 }  // namespace kernels

@@ -16,17 +16,21 @@ struct Coefficients {
   float learning_rate, momentum, weight_decay;
 };
 
-template <class T, int V>
+template <class T, class M, int V>
 __device__ void update(const Coefficients& c, float factor, const SgdTensor& tensor, std::int64_t i) {
   const Pack<float, V> gradient = load<V>(tensor.gradient + i);
-  Pack<float, V> w = load<V>(tensor.master + i), m = load<V>(tensor.m + i);
+  Pack<float, V> w = load<V>(tensor.master + i);
+  M* const at_m = static_cast<M*>(tensor.m) + i;
+  const Pack<M, V> old_m = load<V>(at_m);
+  Pack<M, V> new_m;
   Pack<T, V> parameter;
   for (int j = 0; j < V; ++j) {
-    m.set(j, c.momentum * m[j] + factor * gradient[j] + c.weight_decay * w[j]);
-    w.set(j, w[j] - c.learning_rate * m[j]);
+    const float m = c.momentum * old_m[j] + factor * gradient[j] + c.weight_decay * w[j];
+    new_m.set(j, m);
+    w.set(j, w[j] - c.learning_rate * m);
     parameter.set(j, w[j]);
   }
-  store(tensor.m + i, m);
+  store(at_m, new_m);
   store(tensor.master + i, w);
   if (tensor.parameter) store(static_cast<T*>(tensor.parameter) + i, parameter);
 }
@@ -34,19 +38,20 @@ __device__ void update(const Coefficients& c, float factor, const SgdTensor& ten
 __device__ bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
 /// blockIdx.y names the tensor. Packs of four where all of its arrays begin at a multiple of 16 bytes, then the rest.
-template <class T>
+template <class T, class M>
 __global__ void step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
   const SgdTensor& t = batch.tensor[blockIdx.y];
   const float factor = device_factor ? *device_factor : 1;
   const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.parameter);
   const std::int64_t packed = wide ? t.count / 4 * 4 : 0;
-  for (std::int64_t i = grid_index() * 4; i < packed; i += grid_stride() * 4) update<T, 4>(c, factor, t, i);
-  for (std::int64_t i = packed + grid_index(); i < t.count; i += grid_stride()) update<T, 1>(c, factor, t, i);
+  for (std::int64_t i = grid_index() * 4; i < packed; i += grid_stride() * 4) update<T, M, 4>(c, factor, t, i);
+  for (std::int64_t i = packed + grid_index(); i < t.count; i += grid_stride()) update<T, M, 1>(c, factor, t, i);
 }
 
 }  // namespace
 
-void sgd(const Sgd& s, Element element, std::span<const SgdTensor> tensors, const float* factor, Stream stream) {
+void sgd(const Sgd& s, Element element, Element moments, std::span<const SgdTensor> tensors, const float* factor,
+         Stream stream) {
   const Coefficients c{static_cast<float>(s.learning_rate), static_cast<float>(s.momentum),
                        static_cast<float>(s.weight_decay)};
   while (!tensors.empty()) {
@@ -56,7 +61,9 @@ void sgd(const Sgd& s, Element element, std::span<const SgdTensor> tensors, cons
     std::int64_t longest = 0;
     for (std::size_t i = 0; i < some; ++i) longest = std::max(longest, tensors[i].count);
     const dim3 grid(blocks_for(longest / 4 + 1), static_cast<unsigned>(some));
-    with_element(element, [&]<class T>() { step<T><<<grid, kBlock, 0, stream>>>(c, batch, factor); });
+    with_element(element, [&]<class T>() {
+      with_element(moments, [&]<class M>() { step<T, M><<<grid, kBlock, 0, stream>>>(c, batch, factor); });
+    });
     check_launch("sgd");
     tensors = tensors.subspan(some);
   }

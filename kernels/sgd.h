@@ -1,4 +1,4 @@
-// kernels/sgd.h -- one step of SGD with momentum on flat buffers: fp32 master weights and momentum, and the copy that
+// kernels/sgd.h -- one step of SGD with momentum on flat buffers: fp32 master weights, momentum, and the copy that
 // computes. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,13 +24,15 @@ namespace gpu {
 /// One of many tensors that a launch updates.
 struct SgdTensor {
   const float* gradient = nullptr;
-  float *master = nullptr, *m = nullptr;
+  float* master = nullptr;
+  void* m = nullptr;
   void* parameter = nullptr;  // receives the new weights; may be null
   std::int64_t count = 0;
 };
 
-/// Updates all tensors in few launches. parameter is of `element`; factor lies on the device (null: 1).
-void sgd(const Sgd&, Element element, std::span<const SgdTensor>, const float* factor, Stream);
+/// Updates all tensors in few launches. parameter is of `element`, m of `moments`, to which it is rounded behind the
+/// update; factor lies on the device (null: 1).
+void sgd(const Sgd&, Element element, Element moments, std::span<const SgdTensor>, const float* factor, Stream);
 
 }  // namespace gpu
 }  // namespace kernels

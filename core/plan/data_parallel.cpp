@@ -25,8 +25,10 @@ bool has_buckets(const Context& c, int stage, int chunk) {
 }
 
 std::int64_t late_table(const Context& c) {
-  const bool shared = c.model.tied_embeddings && c.placement.crossing() && !c.strategy.lora;
-  return shared && (c.overlap_grad_reduce || c.scatters_gradients) ? c.vocab * c.hidden : 0;
+  const bool beside = c.overlap_grad_reduce || c.scatters_gradients;
+  if (!beside || !c.placement.crossing() || c.strategy.lora) return 0;
+  if (c.model.mtp > 0) return embedding_parameters(c);
+  return c.model.tied_embeddings ? c.vocab * c.hidden : 0;
 }
 
 int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {

@@ -17,8 +17,9 @@ std::int64_t bucket_elements(const Context&, base::Bytes, std::int64_t element);
 /// that nothing waits for them there (Framework::whole_later_chunks).
 bool has_buckets(const Context&, int stage, int chunk);
 
-/// Elements of a table that the embedding in one chunk of a stage and the head in another one share: both add to its
-/// gradient, so that with overlapped reductions, or those of zero 2 and 3, it leaves behind all passes. 0: none.
+/// Elements of a table that the embedding in one chunk of a stage and the head in another one share, or of an embedding
+/// whose rows modules of multi-token prediction look up beside that head: both add to its gradient, so that with
+/// overlapped reductions, or those of zero 2 and 3, it leaves behind all passes. 0: none.
 std::int64_t late_table(const Context&);
 
 /// Layers of a chunk whose parameters are gathered at once in front of its first forward (ZeRO-1 with

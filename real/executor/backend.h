@@ -187,7 +187,8 @@ class Backend {
                                   const Tensor& sorted, const Tensor& dy, const Tensor& dsorted,
                                   const Tensor& dweights) = 0;
 
-  // The optimizer. `norm` has one element, the sum of squares; `factor` one, which clips.
+  // The optimizer. Moments in full are of Meaning::exact, or in bf16 of Meaning::activation. `norm` has one element,
+  // the sum of squares; `factor` one, which clips.
   virtual void squared_norm(const Tensor& values, const Tensor& norm) = 0;  // adds to norm
   virtual void clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) = 0;
   virtual void scale_by(const Tensor& factor, const Tensor& values) = 0;

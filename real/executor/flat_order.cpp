@@ -24,9 +24,9 @@ void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out, Whi
 /// Units of the ends, which zero 3 reduces together behind all layers, unless it fills buckets.
 bool ends_come_last(const RankState& rank) { return rank.c.fully_sharded && !rank.job.framework.bucketed_units; }
 
-/// Whether a parameter is the table that waits for the passes of two chunks (plan::late_table).
+/// Whether a parameter is of the table that waits for the passes of two chunks (plan::late_table).
 bool leaves_late(const RankState& rank, const Parameter& p) {
-  return p.name == "embedding.weight" && plan::late_table(rank.c) > 0;
+  return is_of_both_ends(rank.c.model, p) && plan::late_table(rank.c) > 0;
 }
 
 std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axis axis, bool behind_passes) {

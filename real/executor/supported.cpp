@@ -35,8 +35,7 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
        "training.packing", "documents of several lengths in CUDA graphs", "write cuda_graphs: false"},
       {t.packing && job.strategy.cp > 1 && job.strategy.cp_kind == spec::CpKind::ring, "training.packing",
        "documents that the ranks of a ring cut", "write cp_kind: all_gather or ulysses"},
-      {t.moments_dtype != spec::Dtype::fp32, "training.moments_dtype", "moments in 16 bits",
-       "write moments_dtype: fp32"},
+      {t.moments_dtype == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},
   };
 }
 
@@ -77,18 +76,6 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   };
 }
 
-/// On the stage where a V or two copies of the model meet, the first chunk's backward hands the embedding's gradient
-/// on, which the modules of multi-token prediction behind the last chunk add to. The Plan lets a tied table wait for
-/// both.
-bool reduces_embedding_early(const spec::Job& job) {
-  const spec::Strategy& s = job.strategy;
-  const bool crossing = s.schedule == spec::Schedule::zb_v || s.schedule == spec::Schedule::dualpipe;
-  const bool beside = s.overlap.grad_reduce.value_or(false) || s.zero >= 2;
-  const bool waits =
-      job.model.tied_embeddings && job.model.position != spec::Position::learned && !job.model.embedding_norm;
-  return job.model.mtp > 0 && crossing && beside && !s.lora && !waits;
-}
-
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
@@ -101,9 +88,6 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
        "leave packing out"},
       {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
        "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
-      {reduces_embedding_early(job), "model.mtp",
-       "an embedding of both ends of the model that is reduced beside compute where they meet on one stage",
-       "write schedule: 1f1b"},
   };
 }
 
@@ -158,7 +142,7 @@ std::vector<Refusal> offload_refusals(const spec::Job& job) {
       {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
        "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&
-           ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || (m.tied_embeddings && s.pp > 1)),
+           ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || ((m.tied_embeddings || m.mtp > 0) && s.pp > 1)),
        "strategy.offload.optimizer",
        "a gradient that ranks beside those of data parallelism share, summed where zero 2 and 3 have sent it to the "
        "host",

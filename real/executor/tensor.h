@@ -33,6 +33,7 @@ inline constexpr Purpose kLogits{Meaning::activation, plan::Category::logits};
 inline constexpr Purpose kWeight{Meaning::activation, plan::Category::parameters};
 inline constexpr Purpose kGradient{Meaning::exact, plan::Category::gradients};
 inline constexpr Purpose kState{Meaning::exact, plan::Category::optimizer};
+inline constexpr Purpose kNarrowState{Meaning::activation, plan::Category::optimizer};  // moments in bf16
 inline constexpr Purpose kStateCodes{Meaning::code, plan::Category::optimizer};
 inline constexpr Purpose kSum{Meaning::sum, plan::Category::workspace};
 inline constexpr Purpose kNumbers{Meaning::exact, plan::Category::workspace};

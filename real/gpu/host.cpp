@@ -86,32 +86,62 @@ void GpuBackend::host_scale(double factor, const Tensor& values) {
   });
 }
 
+namespace {
+
+/// A moment in fp32 or bf16, as the host computes with it.
+float wide(float moment) { return moment; }
+float wide(std::uint16_t moment) { return std::bit_cast<float>(static_cast<std::uint32_t>(moment) << 16); }
+void keep(float value, float& moment) { moment = value; }
+void keep(float value, std::uint16_t& moment) { moment = nearest_bf16(value); }
+
+template <class M>
+void step(const kernels::AdamW& a, std::span<const float> g, std::span<float> w, std::span<M> all_m,
+          std::span<M> all_v) {
+  const auto step = static_cast<double>(a.step);
+  const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
+  const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
+  const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
+  const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
+  const auto epsilon = static_cast<float>(a.epsilon);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const float m = beta1 * wide(all_m[i]) + (1 - beta1) * g[i], v = beta2 * wide(all_v[i]) + (1 - beta2) * g[i] * g[i];
+    keep(m, all_m[i]);
+    keep(v, all_v[i]);
+    w[i] -= rate * (m * correct_m / (std::sqrt(v * correct_v) + epsilon) + decay * w[i]);
+  }
+}
+
+template <class M>
+void step(const kernels::Sgd& s, std::span<const float> g, std::span<float> w, std::span<M> all_m) {
+  const auto rate = static_cast<float>(s.learning_rate), momentum = static_cast<float>(s.momentum);
+  const auto decay = static_cast<float>(s.weight_decay);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const float m = momentum * wide(all_m[i]) + g[i] + decay * w[i];
+    keep(m, all_m[i]);
+    w[i] -= rate * m;
+  }
+}
+
+/// Calls body.operator()<M>() with the type of moments on the host.
+template <class Body>
+void with_moments(const Tensor& m, Body body) {
+  m.meaning == Meaning::activation ? body.template operator()<std::uint16_t>() : body.template operator()<float>();
+}
+
+}  // namespace
+
 void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
-  on_host({gradient, master, m, v},
-          [a, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<float>(m), v = numbers<float>(v)] {
-            const auto step = static_cast<double>(a.step);
-            const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
-            const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
-            const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
-            const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
-            const auto epsilon = static_cast<float>(a.epsilon);
-            for (std::size_t i = 0; i < w.size(); ++i) {
-              m[i] = beta1 * m[i] + (1 - beta1) * g[i];
-              v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
-              w[i] -= rate * (m[i] * correct_m / (std::sqrt(v[i] * correct_v) + epsilon) + decay * w[i]);
-            }
-          });
+  with_moments(m, [&]<class M>() {
+    on_host({gradient, master, m, v}, [a, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<M>(m),
+                                       v = numbers<M>(v)] { step<M>(a, g, w, m, v); });
+  });
 }
 
 void GpuBackend::host_sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
-  on_host({gradient, master, m}, [s, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<float>(m)] {
-    const auto rate = static_cast<float>(s.learning_rate), momentum = static_cast<float>(s.momentum);
-    const auto decay = static_cast<float>(s.weight_decay);
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      m[i] = momentum * m[i] + g[i] + decay * w[i];
-      w[i] -= rate * m[i];
-    }
+  with_moments(m, [&]<class M>() {
+    on_host({gradient, master, m},
+            [s, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<M>(m)] { step<M>(s, g, w, m); });
   });
 }
 

@@ -238,9 +238,8 @@ void GpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
 void GpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                        const Tensor& v) {
   if (master.count == 0) return;
-  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), as<float>(m),
-                                      as<float>(v),        nullptr,           master.count};
-  launch([&] { gpu::adamw(a, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
+  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), at(m), at(v), nullptr, master.count};
+  launch([&] { gpu::adamw(a, kernels::Element::bf16, element(m), {&one, 1}, nullptr, raw()); });
 }
 
 void GpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master,
@@ -259,8 +258,8 @@ void GpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, cons
 
 void GpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
   if (master.count == 0) return;
-  const kernels::gpu::SgdTensor one{as<float>(gradient), as<float>(master), as<float>(m), nullptr, master.count};
-  launch([&] { gpu::sgd(s, kernels::Element::bf16, {&one, 1}, nullptr, raw()); });
+  const kernels::gpu::SgdTensor one{as<float>(gradient), as<float>(master), at(m), nullptr, master.count};
+  launch([&] { gpu::sgd(s, kernels::Element::bf16, element(m), {&one, 1}, nullptr, raw()); });
 }
 
 }  // namespace real

@@ -141,8 +141,10 @@ TEST(MeasureOnCpu, RefusesByName) {
     EXPECT_EQ(run.exit_code, 2) << arguments;
     EXPECT_TRUE(contains(run.err, text)) << run.err;
   };
-  refused("--set model.mtp=1",
-          "error: model.mtp: multi-token prediction is not computed by real mode yet\n  mend: write mtp: 0");
+  refused(
+      "--set training.moments_dtype=fp16",
+      "error: training.moments_dtype: moments in fp16 is not computed by real mode yet\n  mend: write moments_dtype: "
+      "bf16");
   refused("--set model=llama3-70b", "are too many for a CPU in double");
   refused("--steps none", "'none' is no number of steps");
   refused("--tokens /no/such/file", "cannot read /no/such/file");
@@ -175,10 +177,10 @@ std::string llama_job(const testing_support::ScratchFolder& folder) {
 
 TEST(Measure, WhatIsNotComputedIsRefusedByNameBeforeAWorkerIsLookedFor) {
   const testing_support::ScratchFolder folder;
-  const Answer run = with_worker("/no/such/worker", "measure " + llama_job(folder) + " --set training.optimizer=sgd");
+  const Answer run =
+      with_worker("/no/such/worker", "measure " + llama_job(folder) + " --set training.moments_dtype=fp16");
   EXPECT_EQ(run.exit_code, 2) << run.err;
-  EXPECT_TRUE(contains(run.err, "training.optimizer: an optimizer other than adamw is not computed by real mode yet"))
-      << run.err;
+  EXPECT_TRUE(contains(run.err, "training.moments_dtype: moments in fp16 is not computed by real mode yet")) << run.err;
 }
 
 TEST(Measure, GpusThatDoNotFitTheJobAreRefused) {

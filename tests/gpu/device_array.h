@@ -73,6 +73,7 @@ class Array {
     }
   }
 
+  Element element() const { return element_; }
   void* data() const { return floats_ ? static_cast<void*>(floats_->data()) : halves_->data(); }
   float* floats() const { return floats_->data(); }
   Values values() const {

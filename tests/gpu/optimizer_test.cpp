@@ -23,51 +23,56 @@ namespace reference = kernels::reference;
 
 class FlatKernel : public test::Kernel {};
 
+/// Where an array's elements from `at` on lie.
+void* part(const Array& all, std::int64_t at) {
+  return static_cast<char*>(all.data()) + at * (all.element() == Element::f32 ? 4 : 2);
+}
+
 TEST_P(FlatKernel, AdamWAgreesOverManyTensorsOfDifferentLength) {
-  // 70 tensors, more than a launch takes; beside each other in memory, so that few begin at a multiple of 16 bytes.
-  constexpr int kTensors = 70;
-  const std::int64_t each = width(), count = kTensors * each;
-  const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, 7};
-  const Values gradient = test::random_elements(Element::f32, count, 1);
-  Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(Element::f32, count, 3);
-  Values v = test::random_elements(Element::f32, count, 4);
-  for (double& value : v) value = std::fabs(value);
-  const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(Element::f32, m),
-      d_v(Element::f32, v);
-  const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
-  std::vector<kernels::gpu::AdamWTensor> tensors;
-  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
-  for (std::int64_t at = 0; at < count; at += each) {
-    tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, d_m.floats() + at, d_v.floats() + at,
-                       static_cast<char*>(d_parameter.data()) + at * bytes, each});
+  for (const Element moments : {Element::f32, Element::bf16}) {
+    // 70 tensors, more than a launch takes; beside each other in memory, so that few begin at a multiple of 16 bytes.
+    constexpr int kTensors = 70;
+    const std::int64_t each = width(), count = kTensors * each;
+    const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, 7};
+    const Values gradient = test::random_elements(Element::f32, count, 1);
+    Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(moments, count, 3);
+    Values v = test::random_elements(moments, count, 4);
+    for (double& value : v) value = std::fabs(value);
+    const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(moments, m), d_v(moments, v);
+    const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
+    std::vector<kernels::gpu::AdamWTensor> tensors;
+    for (std::int64_t at = 0; at < count; at += each) {
+      tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, part(d_m, at), part(d_v, at),
+                         part(d_parameter, at), each});
+    }
+    reference::adamw(shape, 0.5, gradient, master, m, v);
+    gpu::adamw(shape, element(), moments, tensors, d_factor.floats(), nullptr);
+    test::expect_close(d_master.values(), master, 1e-5, "master");
+    test::expect_close(d_m.values(), m, test::tolerance(moments), "m");
+    test::expect_close(d_v.values(), v, test::tolerance(moments), "v");
+    test::expect_close(d_parameter.values(), master, close(), "parameter");
   }
-  reference::adamw(shape, 0.5, gradient, master, m, v);
-  gpu::adamw(shape, element(), tensors, d_factor.floats(), nullptr);
-  test::expect_close(d_master.values(), master, 1e-5, "master");
-  test::expect_close(d_m.values(), m, 1e-5, "m");
-  test::expect_close(d_v.values(), v, 1e-5, "v");
-  test::expect_close(d_parameter.values(), master, close(), "parameter");
 }
 
 TEST_P(FlatKernel, SgdAgreesOverManyTensorsOfDifferentLength) {
-  constexpr int kTensors = 70;
-  const std::int64_t each = width(), count = kTensors * each;
-  const kernels::Sgd shape{1e-2, 0.9, 0.1};
-  const Values gradient = test::random_elements(Element::f32, count, 1);
-  Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(Element::f32, count, 3);
-  const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(Element::f32, m);
-  const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
-  std::vector<kernels::gpu::SgdTensor> tensors;
-  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
-  for (std::int64_t at = 0; at < count; at += each) {
-    tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, d_m.floats() + at,
-                       static_cast<char*>(d_parameter.data()) + at * bytes, each});
+  for (const Element moments : {Element::f32, Element::bf16}) {
+    constexpr int kTensors = 70;
+    const std::int64_t each = width(), count = kTensors * each;
+    const kernels::Sgd shape{1e-2, 0.9, 0.1};
+    const Values gradient = test::random_elements(Element::f32, count, 1);
+    Values master = test::random_elements(Element::f32, count, 2), m = test::random_elements(moments, count, 3);
+    const Array d_gradient(Element::f32, gradient), d_master(Element::f32, master), d_m(moments, m);
+    const Array d_parameter(element(), count), d_factor(Element::f32, Values{0.5});
+    std::vector<kernels::gpu::SgdTensor> tensors;
+    for (std::int64_t at = 0; at < count; at += each) {
+      tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, part(d_m, at), part(d_parameter, at), each});
+    }
+    reference::sgd(shape, 0.5, gradient, master, m);
+    gpu::sgd(shape, element(), moments, tensors, d_factor.floats(), nullptr);
+    test::expect_close(d_master.values(), master, 1e-5, "master");
+    test::expect_close(d_m.values(), m, test::tolerance(moments), "m");
+    test::expect_close(d_parameter.values(), master, close(), "parameter");
   }
-  reference::sgd(shape, 0.5, gradient, master, m);
-  gpu::sgd(shape, element(), tensors, d_factor.floats(), nullptr);
-  test::expect_close(d_master.values(), master, 1e-5, "master");
-  test::expect_close(d_m.values(), m, 1e-5, "m");
-  test::expect_close(d_parameter.values(), master, close(), "parameter");
 }
 
 Values values_of(kernels::DynamicCode kind, const std::vector<std::uint8_t>& codes) {
@@ -86,7 +91,6 @@ TEST_P(FlatKernel, AdamWWithMomentsOf8BitsAgreesOverManyTensorsAndSteps) {
   const std::vector<std::uint8_t> zeros(count);
   const Device<std::uint8_t> m(zeros), v(zeros);
   const Array m_scales(Element::f32, Values(kTensors * blocks)), v_scales(Element::f32, Values(kTensors * blocks));
-  const std::size_t bytes = element() == Element::f32 ? 4 : 2;
   for (int step = 1; step <= 3; ++step) {
     const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, step};
     const Values gradient = test::random_elements(Element::f32, count, 10 + step);
@@ -97,15 +101,14 @@ TEST_P(FlatKernel, AdamWWithMomentsOf8BitsAgreesOverManyTensorsAndSteps) {
     std::vector<kernels::gpu::AdamW8bitTensor> tensors;
     for (int i = 0; i < kTensors; ++i) {
       const std::int64_t at = i * each, scale = i * blocks;
-      const auto part = [](Values& all, std::int64_t from, std::int64_t length) {
+      const auto of = [](Values& all, std::int64_t from, std::int64_t length) {
         return std::span<double>(all).subspan(from, length);
       };
       tensors.push_back({d_gradient.floats() + at, d_master.floats() + at, m.data() + at, m_scales.floats() + scale,
-                         v.data() + at, v_scales.floats() + scale, static_cast<char*>(d_parameter.data()) + at * bytes,
-                         each});
-      reference::adamw8bit(shape, 0.5, std::span<const double>(gradient).subspan(at, each), part(master, at, each),
-                           part(new_m, at, each), part(new_m_scales, scale, blocks), part(new_v, at, each),
-                           part(new_v_scales, scale, blocks));
+                         v.data() + at, v_scales.floats() + scale, part(d_parameter, at), each});
+      reference::adamw8bit(shape, 0.5, std::span<const double>(gradient).subspan(at, each), of(master, at, each),
+                           of(new_m, at, each), of(new_m_scales, scale, blocks), of(new_v, at, each),
+                           of(new_v_scales, scale, blocks));
     }
     gpu::adamw8bit(shape, element(), tensors, d_factor.floats(), nullptr);
     test::expect_close(d_master.values(), master, 1e-5, "master");

@@ -103,7 +103,7 @@ Work adamw(const Matrices& m) {
                                 .count = m.count()};
   m.arena.zero(tensor.v, 4 * m.count());  // no square is negative
   return [tensors = std::array{tensor}](const Stream& s) {
-    gpu::adamw(kernels::AdamW{}, kBf16, tensors, nullptr, s.get());
+    gpu::adamw(kernels::AdamW{}, kBf16, kernels::Element::f32, tensors, nullptr, s.get());
   };
 }
 

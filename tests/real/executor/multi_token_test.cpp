@@ -114,6 +114,13 @@ TEST(ModulesAhead, OnTheLastStageOfAPipeline) {
       {"zero 1 beside compute", {.pp = 2, .dp = 2, .zero = 1}, beside},
       {"zero 2", {.pp = 2, .dp = 2, .zero = 2}},
       {"zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3}},
+      {"zb-v beside compute", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_v}, all_of({barrier, beside})},
+      {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_v}, barrier},
+      {"dualpipe beside compute",
+       {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe},
+       all_of({barrier, beside})},
+      {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = Schedule::dualpipe}, barrier},
+      {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::dualpipe}, barrier},
       {"zb-h1, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_h1}, barrier}};
   for (const int modules : {1, 2}) {
     expect_the_same(tiny::ahead(tiny::llama(4), modules), cases);
@@ -163,14 +170,15 @@ TEST(ModulesAhead, UnderDropoutAdaptersAndOffload) {
        {"on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme, .parameters = To::nvme}, 4000)}});
 }
 
+void fp8(spec::Job& j) {
+  j.training.precision = spec::Dtype::fp8;
+  j.training.fp8_recipe = spec::Fp8Recipe::tensorwise;
+  j.framework.keeps_casts = true;
+  j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+}
+
 /// One scale a tensor, so the same numbers in the same blocks.
 TEST(ModulesAhead, InFp8) {
-  const auto fp8 = [](spec::Job& j) {
-    j.training.precision = spec::Dtype::fp8;
-    j.training.fp8_recipe = spec::Fp8Recipe::tensorwise;
-    j.framework.keeps_casts = true;
-    j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
-  };
   expect_the_same(tiny::ahead(tiny::llama(), 2),
                   {{"ddp", {.dp = 2}},
                    {"zero 3", {.dp = 2, .zero = 3}},
@@ -178,6 +186,19 @@ TEST(ModulesAhead, InFp8) {
                    {"pipeline", {.pp = 2}},
                    {"zb-h1", {.pp = 2, .schedule = Schedule::zb_h1}, barrier}},
                   fp8);
+}
+
+/// Tensor-parallel ranks scale their parts by themselves; with sequence parallelism theirs are the numbers without, for
+/// a shard that is gathered has the scale of the whole.
+TEST(ModulesAhead, InFp8OverTensorParallelRanks) {
+  const auto run = [](const toy::Cut& cut) {
+    spec::Job draft = tiny::draft(tiny::ahead(tiny::llama(), 2), cut);
+    fp8(draft);
+    return tiny::run(toy::resolved(draft));
+  };
+  const tiny::Run alone = run({}), cut = run({.tp = 2});
+  EXPECT_NEAR(cut.losses[0], alone.losses[0], 0.01 * alone.losses[0]);
+  EXPECT_LT(tiny::difference(cut, run({.tp = 2, .sp = true})), 1e-10);
 }
 
 /// Without the sum of both ends' gradients the embedding of the first stage knows nothing of the modules.

@@ -48,8 +48,8 @@ TEST(SupportedOnGpu, HeadsOf256AreAndLargerOnesAreNot) {
 
 TEST(SupportedOnGpu, WhatRealModeRefusesAltogetherIsRefusedHereToo) {
   spec::Job job = tiny::draft(tiny::llama(), {});
-  job.training.optimizer = spec::Optimizer::sgd;
-  EXPECT_EQ(refused(job, 1), Fields{"training.optimizer"});
+  job.training.moments_dtype = spec::Dtype::fp16;
+  EXPECT_EQ(refused(job, 1), Fields{"training.moments_dtype"});
 }
 
 }  // namespace

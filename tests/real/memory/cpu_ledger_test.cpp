@@ -63,11 +63,16 @@ TEST(CpuLedger, WeightsAndStatesOfARunAreThoseOfThePlan) {
 }
 
 TEST(CpuLedger, StatesOfEveryOptimizerAreThoseOfThePlan) {
-  for (const auto optimizer : {spec::Optimizer::adamw, spec::Optimizer::sgd, spec::Optimizer::adamw8bit}) {
+  using enum spec::Optimizer;
+  using spec::Dtype;
+  const std::vector<std::pair<spec::Optimizer, Dtype>> all{
+      {adamw, Dtype::fp32}, {adamw, Dtype::bf16}, {sgd, Dtype::fp32}, {sgd, Dtype::bf16}, {adamw8bit, Dtype::fp32}};
+  for (const auto& [optimizer, moments] : all) {
     for (const int zero : {0, 1, 2, 3}) {
       SCOPED_TRACE(std::string(spec::name(optimizer)) + " under zero " + std::to_string(zero));
       spec::Job draft = tiny::draft(tiny::wide(tiny::llama()), {.dp = 2, .zero = zero}, 2);
       draft.training.optimizer = optimizer;
+      draft.training.moments_dtype = moments;
       const spec::Job job = toy::resolved(draft);
       const plan::Plan plan = plan::build(job);
       const real::MemoryUse use = real::train_on_cpu(job, plan, tiny::tokens(job), {}, 2).memory;
