@@ -21,6 +21,7 @@ const Attention kShapes[] = {
     {1, 40, 40, 2, 1, 24, 40, 0.2, true, 0, 9},
     {1, 20, 30, 2, 2, 64, 64, 0.125, true, -5},                                     // five queries see nothing
     {2, 20, 20, 4, 2, 64, 64, 0.125, true, 0, 0, {0.25, 7, 123}, {1600, 400, 20}},  // dropout
+    {1, 20, 30, 3, 3, 64, 64, 0.125, true, 10, 0, {}, {}, {6, 2}},                  // linear biases
 };
 
 class AttentionOnGpu : public testing::TestWithParam<std::tuple<Attention, Element>> {
