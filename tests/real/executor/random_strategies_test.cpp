@@ -103,7 +103,7 @@ std::string told(const spec::Job& j) {
 }
 
 TEST(RandomStrategies, EqualOneRank) {
-  // By model, what is trained, dropout, capacity, optimizer, the mean length of documents.
+  // By model, what is trained, dropout, capacity, optimizer, the mean length of documents (0: listed).
   std::map<std::tuple<std::string, int, bool, double, spec::Optimizer, std::int64_t>, tiny::Run> alone;
   int run = 0;
   for (unsigned seed = 1; run < 40; ++seed) {
@@ -117,8 +117,9 @@ TEST(RandomStrategies, EqualOneRank) {
     const std::optional<spec::Lora>& lora = job.strategy.lora;
     const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
     const std::optional<double>& capacity = job.strategy.moe_capacity_factor;
-    const auto [one, fresh] = alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0),
-                                                 job.training.optimizer, spec::document_length(job.training)});
+    const auto [one, fresh] =
+        alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0), job.training.optimizer,
+                           job.training.packing ? job.training.packing->mean : -1});
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
