@@ -43,11 +43,14 @@ void fill_by_the_operation(Job& job, const std::string& from) {
 }
 
 /// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
-/// before Core 0.5.0 (early 2024), which had no kernels of their own for rotary embedding and gated activations and
-/// subtracted the maximum of the logits into a tensor of its own.
+/// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated activations
+/// and subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
   if (job.training.serves()) return;
-  fill_by_the_operation(job, job.framework.name + " before 2024, GPUs without fp8");
+  const std::string older = job.framework.name + " before 2024, GPUs without fp8";
+  if (job.model.norm == Norm::rmsnorm)
+    Filler(job, older).fill(job.strategy.fused_kernels.norm, false, "fused_kernels.norm");
+  fill_by_the_operation(job, older);
   job.framework.shifted_logits = true;
 }
 

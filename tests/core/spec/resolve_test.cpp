@@ -315,6 +315,7 @@ TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
     Job job = small_job();
     job.model.position = Position::rope;
     job.model.gated_mlp = true;
+    job.model.norm = Norm::rmsnorm;
     job.framework.fused.norm = job.framework.fused.rope = job.framework.fused.activation = true;
     job.framework.recipes_of_fp8_gpus = recipes;
     job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(fp8);
@@ -327,13 +328,15 @@ TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
     return std::vector{*kernels.norm, *kernels.rope, *kernels.activation, !job.framework.shifted_logits};
   };
   const std::vector all{true, true, true, true};
-  EXPECT_EQ(fused(older(0, true, as_is)), (std::vector{true, false, false, false}));
+  EXPECT_EQ(fused(older(0, true, as_is)), (std::vector{false, false, false, false}));
   EXPECT_EQ(fused(older(1979, true, as_is)), all);
   EXPECT_EQ(fused(older(0, false, as_is)), all);
   EXPECT_EQ(fused(older(0, true, [](Job& j) { j.training.mode = Mode::prefill; })), all);
-  // A plain GELU had its kernel earlier, and what the job says stands.
+  // Layer norm and a plain GELU had their kernels earlier, and what the job says stands.
+  EXPECT_TRUE(*older(0, true, [](Job& j) { j.model.norm = Norm::layernorm; }).strategy.fused_kernels.norm);
   EXPECT_TRUE(*older(0, true, [](Job& j) { j.model.gated_mlp = false; }).strategy.fused_kernels.activation);
   EXPECT_TRUE(*older(0, true, [](Job& j) { j.strategy.fused_kernels.rope = true; }).strategy.fused_kernels.rope);
+  EXPECT_TRUE(*older(0, true, [](Job& j) { j.strategy.fused_kernels.norm = true; }).strategy.fused_kernels.norm);
 }
 
 /// The recipe of GPT-2 with an attention that writes its scores, under a framework whose default is 0.1.
