@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/plan/data_parallel.h"
+#include "core/plan/low_precision.h"
 
 namespace real {
 namespace {
@@ -53,20 +54,25 @@ std::int64_t carried(const Task& task, std::int64_t element) {
   return task.work<plan::Collective>().bytes / element - task.op.padding;
 }
 
-std::vector<Parameter*> advance(const Task& task, Cursor& cursor, std::int64_t count) {
+/// `size_of`: what a parameter adds to `more`.
+template <class Size>
+std::vector<Parameter*> advance(const Task& task, Cursor& cursor, std::int64_t more, Size size_of) {
   std::vector<Parameter*> out;
-  cursor.carried += count;
-  while (cursor.next < cursor.order.size() && cursor.behind + cursor.order[cursor.next]->count() <= cursor.carried) {
+  cursor.carried += more;
+  while (cursor.next < cursor.order.size() &&
+         cursor.behind + size_of(*cursor.order[cursor.next]) <= cursor.carried) {
     out.push_back(cursor.order[cursor.next]);
-    cursor.behind += out.back()->count();
+    cursor.behind += size_of(*out.back());
     ++cursor.next;
   }
   if (cursor.next == cursor.order.size() && cursor.behind < cursor.carried) {
-    throw std::logic_error(fmt::format("{} carries {} elements more than there are",
+    throw std::logic_error(fmt::format("{} carries {} more than there is",
                                        describe(task.rank, task.rank.order.now().by), cursor.carried - cursor.behind));
   }
   return out;
 }
+
+std::int64_t elements_of(const Parameter& p) { return p.count(); }
 
 std::string key(const Task& task, const char* what, plan::Axis axis) {
   return fmt::format("{} {} {}", what, static_cast<int>(axis), task.site.chunk);
@@ -88,7 +94,7 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t
       cursor.order.insert(cursor.order.end(), more.begin(), more.end());
     }
   }
-  return advance(task, cursor, elements);
+  return advance(task, cursor, elements, elements_of);
 }
 
 std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
@@ -100,7 +106,12 @@ std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
       cursor.order.insert(cursor.order.end(), more.begin(), more.end());
     }
   }
-  return advance(task, cursor, carried(task, task.c.element));
+  // In bytes, for the Plan gathers all of a layer in fp8 that has weights in fp8 alone.
+  const std::int64_t wide = task.c.element;
+  const auto bytes_of = [&](const Parameter& p) {
+    return p.count() * (plan::gathers_narrow(task.c) && plan::narrow(task.c, p.layer) ? 1 : wide);
+  };
+  return advance(task, cursor, task.work<plan::Collective>().bytes - task.op.padding * wide, bytes_of);
 }
 
 std::vector<Parameter*> unit_weights(Task& task, plan::Axis axis) {
@@ -113,7 +124,7 @@ std::vector<Parameter*> unit_weights(Task& task, plan::Axis axis) {
   // Frozen weights are padded, too, by fewer bytes than there are ranks, of which the operator does not tell.
   std::int64_t left = 0;
   for (const Parameter* p : unit.order) left += p->count();
-  return advance(task, unit, std::min(left, carried(task, task.c.element)));
+  return advance(task, unit, std::min(left, carried(task, task.c.element)), elements_of);
 }
 
 std::int64_t packed_share(const std::vector<Parameter*>& parameters, int ranks) {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/plan/adapters.h"
+#include "core/plan/low_precision.h"
 #include "core/spec/parameters.h"
 #include "kernels/philox.h"
 #include "real/executor/parts.h"
@@ -58,6 +59,9 @@ void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part p
   const Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
   const bool whole = cut == Cut::none, partial = whole && c_.sp;  // each rank sees its own tokens
   add(unit, name + ".weight", part, Start::normal, whole, partial);
+  if (plan::narrow_alone(c_) && plan::narrow(c_, unit.layer) && name != "router") {
+    find(unit.layer, name + ".weight")->kept = plan::gathers_narrow(c_) ? Kept::codes : Kept::until_cast;
+  }
   if (bias) add(unit, name + ".bias", of_bias, Start::zero, cut != Cut::outputs, partial);
   if (plan::adapted(c_, {name})) adapter(unit, name, part, cut);
 }
@@ -155,6 +159,9 @@ void ParameterTable::add_experts(Unit& unit) {
          bias);
   linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local),
          bias);
+  for (const char* name : {"expert up.weight", "expert down.weight"}) {
+    find(unit.layer, name)->scales = static_cast<int>(local);
+  }
   if (moe.shared_ffn == 0) return;
   const std::int64_t shared = moe.shared_ffn / c_.tp;
   const Range of_shared{place_.tp() * shared, shared};

@@ -35,6 +35,10 @@ struct Part {
 
 enum class Start { normal, zero, one };
 
+/// What operators find of a weight. In codes: fp8 alone, beside its master (actions/fp8_weights.h). Until cast: 16 bits
+/// that the step's cast lets go (mxfp8).
+enum class Kept : std::uint8_t { wide, codes, until_cast };
+
 struct Parameter {
   std::int16_t layer = -1;  // of the model; -1: at one of its ends
   std::string name;         // "qkv.weight"
@@ -49,6 +53,8 @@ struct Parameter {
   bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                         // of this rank's part
   std::int64_t single = -1;            // elements before those that kv_copies hold as well; -1: it has none of those
+  Kept kept = Kept::wide;
+  int scales = 1;  // of its codes: each expert has its own
 
   std::int64_t count() const { return part.count(); }
   /// Elements that each of the `shards` ranks owns, the last ones' shares padded.
@@ -61,6 +67,8 @@ struct Parameter {
   Value scattered;           // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;        // of the owned range; of a frozen one its share of the weight. SGD has no v
   Value m_scales, v_scales;  // of the blocks of moments in 8 bits
+  Tensor codes;              // of the whole part; their pieces, one a scale, are RankState::narrow_weights
+  Value largest, largest_before;  // magnitudes, one a scale: of what the codes were made of, of the step before
   // Where the optimizer works on the host, master, m and v are there, and
   Value host_gradient, arrived;  // what it sees; what comes to it, or is added to it on the device
   Value left_norm;               // the sum of its squares, taken as it left the device

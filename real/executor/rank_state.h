@@ -37,7 +37,7 @@ struct Settings {
 /// many of the next ones.
 struct Cursor {
   std::vector<Parameter*> order;
-  std::int64_t carried = 0, behind = 0;  // elements sent off; those of order[0 .. next)
+  std::int64_t carried = 0, behind = 0;  // elements of gradients, bytes of weights sent off; those of order[0 .. next)
   std::size_t next = 0;
 };
 

@@ -1,6 +1,7 @@
 // real/executor/starting_parameters.cpp -- what a rank has of each parameter before its first step, and where: on the
 // device, in the host's memory or on its drives. SPDX-License-Identifier: Apache-2.0
 #include "core/plan/states.h"
+#include "real/executor/actions/fp8_weights.h"
 #include "real/executor/executor.h"
 
 namespace real {
@@ -54,7 +55,9 @@ void Executor::start_parameters() {
       p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);
       rank_.backend.copy(whole.part(p.owned.begin, p.owned.length), p.master.tensor);
     }
-    if (!comes_and_goes) {
+    if (p.kept == Kept::codes) {
+      start_fp8_weight(rank_, p, whole);
+    } else if (!comes_and_goes) {
       p.weight.tensor = rank_.backend.allocate(p.count(), kWeight);
       rank_.backend.copy(whole, p.weight.tensor);
     }

@@ -48,6 +48,7 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   const bool fp8 = t.precision == spec::Dtype::fp8;
   const bool one_scale = fp8 && (t.fp8_recipe == Fp8Recipe::tensorwise || t.fp8_recipe == Fp8Recipe::delayed);
   const bool rows = fp8 && t.fp8_recipe == Fp8Recipe::rowwise, blocks = !one_scale && !rows;
+  const bool alone = t.fp8_parameters.value_or(false);
   const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   return {
@@ -55,7 +56,13 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
       {!one_scale && job.framework.separate_linears, "training.precision",
        "parts of a layer that are multiplied one by one with a scale for each row or block",
        "write precision: fp8 and fp8_recipe: tensorwise"},
-      {t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone",
+      {alone && fp8 && s.zero == 3, "training.fp8_parameters", "weights in fp8 alone that are gathered for each use",
+       "write fp8_parameters: false"},
+      {alone && fp8 && blocks, "training.fp8_parameters", "weights in fp8 alone with a scale for each block",
+       "write fp8_parameters: false"},
+      {alone && (s.offload.updates_on_host() || s.lora || s.schedule == spec::Schedule::pipedream),
+       "training.fp8_parameters",
+       "weights in fp8 alone beside an optimizer on the host, adapters or a pipeline without a flush",
        "write fp8_parameters: false"},
       {shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
        "write sp: false"},

@@ -122,6 +122,7 @@ Tensor Task::weight(std::string_view name) {
   Parameter* found = find_parameter(name);
   if (found == nullptr) return {};
   if (!found->weight) {
+    if (found->kept != Kept::wide) return {};  // its codes are read
     throw std::logic_error(
         fmt::format("{} reads {}, which is not gathered", describe(rank, rank.order.now().by), name));
   }

@@ -33,8 +33,17 @@ void GpuBackend::fill(const Tensor& t, double value) {
   launch([&] { check(cudaMemsetAsync(at(t), 0, bytes, raw()), "cudaMemsetAsync"); });
 }
 
+void GpuBackend::copy_codes(const Tensor& x, const Tensor& y) {
+  if (y.meaning != Meaning::code) throw std::logic_error("codes are copied as codes alone");
+  const auto bytes = static_cast<std::size_t>(x.count * bytes_of(x.meaning));
+  launch([&] {
+    check(cudaMemcpyAsync(at(y), at(x), bytes, cudaMemcpyDeviceToDevice, raw()), "cudaMemcpyAsync");
+  });
+}
+
 void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {
   if (x.count == 0) return;
+  if (x.meaning == Meaning::code && alpha == 1 && beta == 0) return copy_codes(x, y);
   launch([&] { gpu::scale_add(x.count, alpha, element(x), at(x), beta, element(y), at(y), raw()); });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/plan/low_precision.h"
@@ -213,6 +214,19 @@ void turn_codes(Task& task, const std::string& layer, Operand operand, std::int6
   Casts casts(task, layer, operand);
   const Tensor codes = casts.read(" codes");
   task.backend.turn(rows, codes.count / rows, codes, casts.make(" turned", codes.count, kCodes));
+}
+
+void turn_weight_codes(Task& task, const std::string& layer, const std::vector<std::int64_t>& widths) {
+  Casts casts(task, layer, Operand::weight);
+  const Tensor codes = casts.read(" codes"), turned = casts.make(" turned", codes.count, kCodes);
+  const std::int64_t rows = std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
+  const std::int64_t columns = codes.count / rows;
+  std::int64_t begin = 0;
+  for (const std::int64_t width : widths) {
+    const std::int64_t from = begin * columns, count = width * columns;
+    task.backend.turn(width, columns, codes.part(from, count), turned.part(from, count));
+    begin += width;
+  }
 }
 
 }  // namespace real

@@ -32,6 +32,10 @@ class Casts {
   bool of_weight() const { return of_weight_; }
   /// Of all steps: the same for each microbatch.
   std::string history() const { return std::to_string(task_.site.layer) + ' ' + name_; }
+  /// That of a weight.
+  static std::string history(std::int16_t layer, const std::string& linear) {
+    return std::to_string(layer) + ' ' + linear + " weight";
+  }
 
   Tensor make(const std::string& what, std::int64_t count, Purpose purpose);
   Tensor read(const std::string& what);
@@ -65,5 +69,7 @@ void agree_on_largest(Task&, const std::string& layer, Operand);
 void gather_codes(Task&, const std::string& layer, Operand, std::int64_t columns, Layouts);
 /// The other layout of codes with one scale. `rows`: of the codes.
 void turn_codes(Task&, const std::string& layer, Operand, std::int64_t rows);
+/// Of a weight in parts of `widths` rows, each turned by itself.
+void turn_weight_codes(Task&, const std::string& layer, const std::vector<std::int64_t>& widths);
 
 }  // namespace real

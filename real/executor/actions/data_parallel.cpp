@@ -1,6 +1,7 @@
 // real/executor/actions/data_parallel.cpp -- gradients reduced over the ranks that hold copies, parameters gathered
 // from the ranks that own them: DDP, zero 1, 2, 3, and their groups of HSDP. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions.h"
+#include "real/executor/actions/fp8_weights.h"
 #include "real/executor/flat_order.h"
 
 namespace real {
@@ -104,11 +105,19 @@ void gather(Task& task, const std::vector<Parameter*>& carried) {
   unpack(task.backend, carried, ranks, packed, [&](Parameter& p) { return p.weight.tensor; });
 }
 
-/// Zero 1: over weights of which this rank has updated its range alone.
+/// Zero 1: over weights of which this rank has updated its range alone. The Plan has one collective for both kinds.
 void gather_updated(Task& task) {
-  const std::vector<Parameter*> carried = next_weights(task, axis_of(task));
-  for (Parameter* p : carried) task.write(p->weight, p->name);
-  gather(task, carried);
+  std::vector<Parameter*> wide, codes;
+  for (Parameter* p : next_weights(task, axis_of(task))) (p->kept == Kept::codes ? codes : wide).push_back(p);
+  for (Parameter* p : wide) {
+    if (p->kept == Kept::until_cast) {
+      task.renew(p->weight, p->count(), kWeight);
+    } else {
+      task.write(p->weight, p->name);
+    }
+  }
+  if (!wide.empty()) gather(task, wide);
+  if (!codes.empty()) gather_fp8_weights(task, codes, task.rank.place.size(axis_of(task)));
 }
 
 /// Zero 3: into memory that release_unit() lets go.

@@ -6,6 +6,7 @@
 
 #include "core/plan/low_precision.h"
 #include "real/executor/actions/experts.h"
+#include "real/executor/actions/fp8_weights.h"
 #include "real/executor/actions/narrow_experts.h"
 #include "real/executor/activation.h"
 #include "real/executor/gradients.h"
@@ -134,7 +135,14 @@ void add_expert_linear_actions(Actions& actions) {
       };
     };
     cast("input cast", Operand::input, input_of);
-    cast("weight cast", Operand::weight, [](Task& t, const Linear& of) { return t.weight(of.weight()); });
+    actions[l.name + " weight cast"] = [l](Task& t) {
+      cast_of_experts(t, l.name, grouped(t, l, Pass::forward), Operand::weight, t.weight(l.weight()));
+      let_go_when_cast(t.parameter(l.weight()));
+    };
+    actions[l.name + " weight transpose"] = [l](Task& t) {
+      const kernels::GroupedMatmul g = grouped(t, l, Pass::forward);
+      turn_weights_of_experts(t, l.name, g);
+    };
     cast("gradient cast", Operand::gradient, output_gradient);
   }
   actions["expert activation"] = activate;

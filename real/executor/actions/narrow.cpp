@@ -5,6 +5,7 @@
 
 #include "core/plan/low_precision.h"
 #include "core/plan/tensor_parallel.h"
+#include "real/executor/actions/fp8_weights.h"
 
 namespace real {
 namespace {
@@ -52,6 +53,11 @@ void cast_weight(Task& task, const Linear& l) {
   const std::int64_t rows = outputs_of(task, l);
   cast(task, l.layer(), Operand::weight, task.weight(l.weight(task)), rows, widths_of(task, l, rows),
        layouts_of(task, Operand::weight));
+  let_go_when_cast(task.parameter(l.weight(task)));
+}
+
+void turn_weight(Task& task, const Linear& l) {
+  turn_weight_codes(task, l.layer(), widths_of(task, l, outputs_of(task, l)));
 }
 
 void cast_gradient(Task& task, const Linear& l) {
@@ -152,7 +158,7 @@ void cast_behind_norm(Task& task, const std::string& norm) {
   if (!is_narrow_layer(task)) return;
   for (const Linear& l : linears()) {
     if (l.input(task) != norm || task.find_parameter(l.weight(task)) == nullptr) continue;
-    if (!has_operator(task, l.name + " weight cast") || has_operator(task, l.name + " input cast")) continue;
+    if (l.name == "router" || l.name == "output head" || has_operator(task, l.name + " input cast")) continue;
     cast_shard_or_all(task, l, {true, false});
   }
 }
@@ -161,6 +167,7 @@ void add_narrow_actions(Actions& actions) {
   for (const Linear& l : linears()) {
     actions[l.name + " input cast"] = [l](Task& t) { cast_input(t, l); };
     actions[l.name + " weight cast"] = [l](Task& t) { cast_weight(t, l); };
+    actions[l.name + " weight transpose"] = [l](Task& t) { turn_weight(t, l); };
     actions[l.name + " gradient cast"] = [l](Task& t) { cast_gradient(t, l); };
     actions[l.name + " input transpose"] = [l](Task& t) { turn_input(t, l); };
     actions[l.name + " gradient transpose"] = [l](Task& t) { turn_codes(t, l.layer(), Operand::gradient, t.c.tokens); };

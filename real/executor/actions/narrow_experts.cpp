@@ -105,6 +105,10 @@ void cast_of_experts(Task& task, const std::string& layer, const GroupedMatmul& 
   });
 }
 
+void turn_weights_of_experts(Task& task, const std::string& layer, const GroupedMatmul& shape) {
+  for (std::size_t i = 0; i < shape.rows.size(); ++i) turn_weight_codes(task, expert(layer, i), {shape.out});
+}
+
 void narrow_grouped_matmul(Task& task, const std::string& layer, const GroupedMatmul& shape, const Tensor& result) {
   switch (shape.pass) {
     case Pass::forward: return forward(task, layer, shape, result);

@@ -12,6 +12,9 @@ namespace real {
 /// Casts what the experts of `shape` hold of an operand: weights [experts, out, in], others [rows, in or out].
 void cast_of_experts(Task&, const std::string& layer, const kernels::GroupedMatmul& shape, Operand, const Tensor& x);
 
+/// The other layout of each expert's weight, of codes.
+void turn_weights_of_experts(Task&, const std::string& layer, const kernels::GroupedMatmul& shape);
+
 /// y [rows, out], dx [rows, in] or dW [experts, out, in] of operands that are cast, by the pass of `shape`.
 void narrow_grouped_matmul(Task&, const std::string& layer, const kernels::GroupedMatmul& shape, const Tensor& result);
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "real/executor/actions/fp8_weights.h"
 #include "real/executor/actions/step.h"
 
 namespace real {
@@ -108,6 +109,17 @@ void clip_gradients(Task& task) {
   }
 }
 
+/// What is not this rank's own, or not in 16 bits, whoever reads it next gathers.
+void leave_updated(Task& task, Parameter& p) {
+  if (p.kept == Kept::codes) return update_fp8_weight(task, p);
+  if (task.rank.comes_and_goes(p)) return void(p.weight = {});
+  if (p.kept == Kept::until_cast) {
+    if (p.sharded) return;
+    task.renew(p.weight, p.count(), kWeight);
+  }
+  task.backend.copy(p.master.tensor, task.write(p.weight, p.name).part(p.owned.begin, p.owned.length));
+}
+
 void optimizer(Task& task) {
   if (!task.rank.has_flush()) {
     task.rank.stash.update(task.rank.parameters,
@@ -115,11 +127,7 @@ void optimizer(Task& task) {
   }
   for (Parameter* p : task.rank.parameters.trained()) {
     update_parameter(task, *p);
-    if (task.rank.comes_and_goes(*p)) {
-      p->weight = {};  // whoever reads it next gathers it
-    } else {
-      task.backend.copy(p->master.tensor, task.write(p->weight, p->name).part(p->owned.begin, p->owned.length));
-    }
+    leave_updated(task, *p);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "real/cpu/cpu_backend.h"
 #include "real/cpu/train.h"
 #include "real/launch/world.h"
+#include "tests/real/executor/fp8_jobs.h"
 #include "tests/real/executor/tiny.h"
 
 namespace {
@@ -78,6 +79,20 @@ TEST(CpuLedger, StatesOfEveryOptimizerAreThoseOfThePlan) {
       const real::MemoryUse use = real::train_on_cpu(job, plan, tiny::tokens(job), {}, 2).memory;
       EXPECT_EQ(of(use.measured, Category::optimizer), plan.roles[0].resident[static_cast<int>(Category::optimizer)]);
     }
+  }
+}
+
+TEST(CpuLedger, WeightsInFp8AloneAreThoseOfThePlan) {
+  // Codes in one layout on Blackwell and two before it. The Plan counts a layer's norms, 2 of 16 numbers, as if they
+  // were gone with the 16 bits of its weights: 2 bytes for each.
+  for (const auto generation : {spec::Generation::hopper, spec::Generation::blackwell}) {
+    const spec::Job job = fp8_jobs::job_of("tensorwise", {.dp = 2, .zero = 1}, [&](spec::Job& draft) {
+      draft.training.fp8_parameters = true;
+      draft.cluster.node.gpu.generation = generation;
+    });
+    const plan::Plan plan = plan::build(job);
+    const real::MemoryUse use = real::train_on_cpu(job, plan, tiny::tokens(job), {}, 2).memory;
+    EXPECT_EQ(of(use.measured, Category::parameters), of(use.planned, Category::parameters) + 2 * 2 * 16 * 2);
   }
 }
 
