@@ -64,12 +64,12 @@ Wanted wanted(const Arguments& args) {
 int time_points(const Wanted& wanted) {
   std::error_code error;
   if (!wanted.folder.empty()) fs::create_directories(wanted.folder, error);  // what is wrong with it, the file tells
-  std::vector<std::string> words{worker_path(), "calibrate", wanted.points, "--seconds",
+  std::vector<std::string> words{"calibrate", wanted.points, "--seconds",
                                  std::to_string(60 * wanted.minutes)};
   words.insert(words.end(), {"--date", wanted.date});
   if (wanted.resumes) words.emplace_back("--resume");
   try {
-    return verdict_on(real::spawn(wanted.gpus, words));
+    return verdict_on(run_workers(wanted.gpus, words));
   } catch (const base::DeviceError& failed) {
     if (!fs::exists(wanted.points, error)) throw;
     throw base::DeviceError(failed.what() + ("\n  mend: what was timed is kept; go on by --resume " + wanted.points));

@@ -9,7 +9,6 @@
 #include "cli/number.h"
 #include "cli/worker.h"
 #include "core/base/fault.h"
-#include "real/launch/spawn.h"
 
 namespace cli {
 namespace {
@@ -53,8 +52,7 @@ int check_gpus(const Arguments& arguments, int gpus) {
                              "name the Job file that the flags are for, or write --backend cpu",
                              {}}});
   }
-  const auto failures = real::spawn(gpus == 0 ? 1 : gpus, {worker_path(), "--smoke"});
-  return verdict_on(failures);
+  return verdict_on(run_workers(gpus == 0 ? 1 : gpus, {"--smoke"}));
 }
 
 /// The workers print to it, and the page is made of the file that they write.
@@ -73,9 +71,7 @@ int run(const Arguments& arguments) {
   if (arguments.operands().empty()) return check_gpus(arguments, gpus);
   refuse_stdout_for_pages(arguments);
   const MeasuredJob measured = measured_job(arguments, gpus);
-  std::vector<std::string> words{worker_path()};
-  words.insert(words.end(), measured.words.begin(), measured.words.end());
-  const auto failures = real::spawn(measured.gpus, words);
+  const auto failures = run_workers(measured.gpus, measured.words);
   if (!failures.empty()) return verdict_on(failures);
   write_recorded(measured, arguments);
   return kAnswered;

@@ -9,6 +9,7 @@
 #include "real/launch/worker_exit.h"
 
 namespace cli {
+namespace {
 
 std::string worker_path() {
   namespace fs = std::filesystem;
@@ -20,6 +21,17 @@ std::string worker_path() {
   throw base::DeviceError("this build has no GPU part: there is no " + path.string() +
                           "\n  mend: install the CUDA Toolkit, NCCL, CUPTI and cuDNN and build again; -D "
                           "FORERUN_CUDA=ON says what is missing");
+}
+
+}  // namespace
+
+std::vector<real::Ended> run_workers(int ranks, std::vector<std::string> words) {
+  const std::string worker = worker_path();
+  if (ranks > 1) {
+    if (auto failures = real::spawn(1, {worker, "--room", std::to_string(ranks)}); !failures.empty()) return failures;
+  }
+  words.insert(words.begin(), worker);
+  return real::spawn(ranks, words);
 }
 
 int verdict_on(const std::vector<real::Ended>& failures) {

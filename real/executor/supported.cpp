@@ -50,6 +50,7 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   const bool rows = fp8 && t.fp8_recipe == Fp8Recipe::rowwise, blocks = !one_scale && !rows;
   const bool alone = t.fp8_parameters.value_or(false);
   const bool shards = s.tp > 1 && s.sp, chunked = s.overlap.tp == spec::TpOverlap::chunked;
+  const bool by_blocks = s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers;
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   return {
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
@@ -66,7 +67,7 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
        "write fp8_parameters: false"},
       {shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
        "write sp: false"},
-      {shards && blocks && shard % 128 != 0, "strategy.sp",
+      {(shards || by_blocks) && blocks && shard % 128 != 0, "strategy.sp",
        "shards of the sequence that end inside of a block of 128 tokens", "choose a sequence that 128 tp divides"},
       {shards && blocks && (job.framework.keeps_gathered || chunked), "strategy.overlap.tp",
        "gathered blocks that are kept or multiplied shard by shard", "write tp: none or wgrad"},
@@ -76,8 +77,10 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
        "write sp: false"},
       {shards && m.parallel_block && m.norms_in_parallel == 1, "strategy.sp",
        "an input that both branches of a block gather in fp8", "write sp: false"},
-      {s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers, "strategy.overlap.tp",
-       "blocks of a row-parallel layer below 16 bits", "write tp: none or wgrad"},
+      {by_blocks && (rows || (blocks && fp8)), "strategy.overlap.tp",
+       "blocks of tokens with scales of rows or of lines of 128 numbers", "write tp: none or wgrad"},
+      {by_blocks && shards && one_scale && job.framework.keeps_gathered, "strategy.overlap.tp",
+       "codes that are kept as a ring gathers them", "write tp: none or wgrad"},
       {s.recompute.kind == spec::Recompute::Kind::selective_ops, "strategy.recompute",
        "recomputation by operators below 16 bits", "write recompute: selective, full or none"},
   };

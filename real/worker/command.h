@@ -16,6 +16,6 @@ struct Command {
   std::string (*run)(real::World&, const std::vector<std::string>& words);
 };
 
-extern const Command versions, ping, smoke, run_job, calibrate;
+extern const Command versions, ping, room, smoke, run_job, calibrate;
 
 }  // namespace worker

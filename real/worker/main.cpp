@@ -16,7 +16,7 @@ namespace worker {
 namespace {
 
 // A new command is a file of its own and a name here.
-const std::array kCommands{&versions, &ping, &smoke, &run_job, &calibrate};
+const std::array kCommands{&versions, &ping, &room, &smoke, &run_job, &calibrate};
 
 std::string help() {
   std::string out =

@@ -70,6 +70,23 @@ TEST(Measure, TheWorkersEndDecidesTheExitCode) {
   EXPECT_TRUE(contains(not_loaded.err, "error: the GPU part cannot start: a library of NVIDIA's")) << not_loaded.err;
 }
 
+TEST(Measure, OneProcessAsksForGpusBeforeAllRanksAreStarted) {
+  const testing_support::ScratchFolder folder;
+  const std::string script = folder / "worker", started = folder / "started";
+  std::ofstream(script) << "#!/bin/sh\necho $* >>'" << started << "'\n[ $1 = --room ] && exit 77\nexit 0\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  EXPECT_EQ(with_worker(script, "measure llama3-70b-64xh100").exit_code, 3);
+  std::ifstream in(started);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "--room 64\n");
+}
+
+TEST(Measure, AJobForMoreCardsThanAMachineHasEndsAtOnce) {
+  const Answer run = forerun("measure bloom-176b-384xa100");  // no machine has 48 cards
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_TRUE(contains(run.err, "GPU")) << run.err;
+  EXPECT_EQ(run.out, "");
+}
+
 TEST(Measure, ANumberOfGpusIsOne) {
   for (const char* text : {"0", "-1", "two", "1e9"}) {
     const Answer run = forerun(std::string("measure --gpus ") + text);
@@ -199,7 +216,7 @@ TEST(Measure, ASoundJobWantsItsWorker) {
 TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
   const testing_support::ScratchFolder folder;
   const std::string script = folder / "worker", job = llama_job(folder);
-  std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] && echo $WORLD_SIZE $*\nexit 0\n";
+  std::ofstream(script) << "#!/bin/sh\n[ $1 = --room ] && exit 0\n[ $RANK = 0 ] && echo $WORLD_SIZE $*\nexit 0\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Answer run =
       with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");

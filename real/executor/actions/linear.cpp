@@ -37,7 +37,7 @@ void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& b
   const Tensor w = task.weight(l.weight(task)), bias = task.weight(l.bias());
   const Tensor result = piece.whole() ? y : task.backend.allocate(block.rows * piece.width);
   if (is_narrow(task)) {
-    narrow_forward(task, l, piece, block.x, result);
+    narrow_forward(task, l, piece, block, result);
   } else {
     task.backend.matmul(Matmul{block.rows, piece.width, piece.in, false, true}, block.x, piece.of_weight(w), result);
   }
@@ -56,9 +56,11 @@ void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& b
 /// A row-parallel layer's next block of tokens, which is reduced by itself.
 void forward_block(Task& task, const Linear& l, const Piece& piece) {
   const std::int64_t number = task.next_block(task.c.tp);
-  const RowBlock block = row_block(task, number, l.source, piece.in);
+  const RowBlock block = is_narrow(task) ? narrow_row_block(task, l, number, piece.in)
+                                         : row_block(task, number, l.source, piece.in);
   expect(task, "rows", task.work<plan::Matmul>().m, block.rows);
   multiply(task, l, piece, block, task.make(l.name + " block " + std::to_string(number), block.rows * piece.of));
+  if (is_narrow(task) && number + 1 == task.c.tp) leave_casts(task, l);
 }
 
 /// The rows that the operator covers: all, or the next blocks of a gathered input. `last`: none are left.
@@ -74,7 +76,7 @@ std::vector<RowBlock> rows_of(Task& task, const Linear& l, const Piece& piece, b
   const std::int64_t number = piece.last ? task.next_block(count) : task.this_block();
   first &= number == 0;
   last &= number + 1 == count;
-  if (narrow) return column_blocks(task, number, shard_codes_name(l), input_codes_name(l), piece.in);
+  if (narrow) return narrow_column_blocks(task, l, number, piece.in);
   return column_blocks(task, number, l.input(task), l.gathered(task), piece.in);
 }
 
@@ -130,8 +132,11 @@ void reduce_output(Task& task, const Linear& l, bool scatters) {
 }
 
 void gather_input(Task& task, const Linear& l) {
-  if (is_narrow_layer(task)) return gather_input_codes(task, l);
-  if (reduces_by_blocks(task)) return gather_next_shard(task, l.input(task), l.gathered(task));
+  const bool narrow = is_narrow_layer(task);
+  if (reduces_by_blocks(task)) {
+    return gather_next_shard(task, narrow ? rings_of_codes(task, l) : std::vector{Ring{l.input(task), l.gathered(task)}});
+  }
+  if (narrow) return gather_input_codes(task, l);
   all_gather(task, l.input(task), l.gathered(task));
 }
 

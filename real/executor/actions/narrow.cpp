@@ -86,6 +86,12 @@ bool has_operator(const Task& task, const std::string& name) {
   return std::ranges::find(task.rank.plan.names, name) != task.rank.plan.names.end();
 }
 
+constexpr const char* kScales = " scales";
+
+Ring ring_of(const Linear& l, const char* what) {
+  return {l.layer() + " input shard codes" + what, input_codes_name(l) + what};
+}
+
 bool promotes(const Task& task) { return task.work<plan::Matmul>().gradient; }
 
 /// Whether the codes of an input are read behind its forward.
@@ -110,9 +116,33 @@ void gather_gradient_codes(Task& task, const Linear& l) {
   gather_codes(task, l.layer(), Operand::gradient, outputs_of(task, l), layouts_of(task, Operand::gradient));
 }
 
-std::string shard_codes_name(const Linear& l) { return l.layer() + " input shard codes"; }
-
 std::string input_codes_name(const Linear& l) { return l.layer() + " input codes"; }
+
+std::vector<Ring> rings_of_codes(Task& task, const Linear& l) {
+  std::vector<Ring> out{ring_of(l, "")};
+  if (!has_one_scale(task)) out.push_back(ring_of(l, kScales));
+  return out;
+}
+
+std::vector<RowBlock> narrow_column_blocks(Task& task, const Linear& l, std::int64_t number, std::int64_t width) {
+  const auto of = [&](const char* what) {
+    const auto [source, gathered] = ring_of(l, what);
+    return column_blocks(task, number, source, gathered, width);
+  };
+  std::vector<RowBlock> out = of("");
+  if (!has_one_scale(task)) out.front().scales = of(kScales).front().x;
+  return out;
+}
+
+/// Tiles of scales of 128 rows lie one behind the other.
+RowBlock narrow_row_block(Task& task, const Linear& l, std::int64_t number, std::int64_t width) {
+  RowBlock out = row_block(task, number, input_codes_name(l), width);
+  if (!has_one_scale(task)) {
+    out.scales = task.read(input_codes_name(l) + kScales)
+                     .part(kernels::mx_scales(out.begin, width), kernels::mx_scales(out.rows, width));
+  }
+  return out;
+}
 
 Tensor narrow_gradient(Task& task, const Linear& l) { return Casts(task, l.layer(), Operand::gradient).read(" codes"); }
 
@@ -121,10 +151,11 @@ Tensor narrow_input(Task& task, const Linear& l) {
   return input.read(input.has(" turned") ? " turned" : " codes");
 }
 
-void narrow_forward(Task& task, const Linear& l, const Piece& piece, const Tensor& codes, const Tensor& y) {
+void narrow_forward(Task& task, const Linear& l, const Piece& piece, const RowBlock& x, const Tensor& y) {
   Casts input(task, l.layer(), Operand::input), weight(task, l.layer(), Operand::weight);
   const std::int64_t rows = y.count / piece.width, count = piece.width * piece.in;
-  task.backend.narrow_matmul(Matmul{rows, piece.width, piece.in, false, true}, input.with_codes(codes),
+  const Narrow codes = x.scales ? Narrow{x.x, x.scales, input.format(), input.scales()} : input.with_codes(x.x);
+  task.backend.narrow_matmul(Matmul{rows, piece.width, piece.in, false, true}, codes,
                              weight.operand(" codes", piece.begin * piece.in, count), y, promotes(task));
 }
 

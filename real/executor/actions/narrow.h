@@ -15,6 +15,7 @@
 
 #include "real/executor/actions/casts.h"
 #include "real/executor/actions/linear.h"
+#include "real/executor/actions/row_blocks.h"
 
 namespace real {
 
@@ -27,15 +28,20 @@ bool is_narrow_layer(const Task&);
 void gather_input_codes(Task&, const Linear&);
 void gather_gradient_codes(Task&, const Linear&);
 
-/// Names of the codes that a layer multiplies in its forward: this rank's shard of them, and all.
-std::string shard_codes_name(const Linear&);
+/// Name of the codes that a layer multiplies in its forward.
 std::string input_codes_name(const Linear&);
 /// As many elements as the gradient of the output, and as the input, that a backward's matmul reads.
 Tensor narrow_gradient(Task&, const Linear&);
 Tensor narrow_input(Task&, const Linear&);
 
-/// y [tokens, width] = x W^T of a piece of the outputs; `codes` [tokens, in]: of x.
-void narrow_forward(Task&, const Linear&, const Piece&, const Tensor& codes, const Tensor& y);
+/// What a ring brings of a column-parallel layer's input.
+std::vector<Ring> rings_of_codes(Task&, const Linear&);
+/// As column_blocks() and row_block(), of codes.
+std::vector<RowBlock> narrow_column_blocks(Task&, const Linear&, std::int64_t number, std::int64_t width);
+RowBlock narrow_row_block(Task&, const Linear&, std::int64_t number, std::int64_t width);
+
+/// y [rows, width] = x W^T of a piece of the outputs, x [rows, in] in codes.
+void narrow_forward(Task&, const Linear&, const Piece&, const RowBlock& x, const Tensor& y);
 /// Behind the last piece of a forward: lets go what no backward reads.
 void leave_casts(Task&, const Linear&);
 /// dx [tokens, in] = dy W, from a piece of the outputs.

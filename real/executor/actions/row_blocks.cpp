@@ -50,10 +50,13 @@ RowBlock row_block(Task& task, std::int64_t number, const std::string& source, s
   return {task.read(source).part(begin * width, rows * width), begin, rows};
 }
 
-void gather_next_shard(Task& task, const std::string& source, const std::string& gathered) {
+void gather_next_shard(Task& task, const std::vector<Ring>& rings) {
   const std::int64_t i = task.next_piece(1, task.c.tp - 1);
-  const Tensor shard = task.read(shard_name(source, gathered, i));
-  task.backend.shift(task.group(), shard, task.make(shard_name(source, gathered, i + 1), shard.count));
+  for (const auto& [source, gathered] : rings) {
+    const Tensor shard = task.read(shard_name(source, gathered, i));
+    task.backend.shift(task.group(), shard,
+                       task.make(shard_name(source, gathered, i + 1), shard.count, Purpose{shard.meaning}));
+  }
 }
 
 void join_shards(Task& task, const std::string& source, const std::string& gathered) {

@@ -15,10 +15,11 @@
 
 namespace real {
 
-/// Tokens `begin` to `begin + rows` of a layer's output and their inputs.
+/// Tokens `begin` to `begin + rows` of a layer's output and their inputs; of codes with scales by block, theirs.
 struct RowBlock {
   Tensor x;
   std::int64_t begin = 0, rows = 0;
+  Tensor scales = {};
 };
 
 bool gathers_by_blocks(const Task&);  // a column-parallel layer's input
@@ -31,8 +32,12 @@ std::vector<RowBlock> column_blocks(Task&, std::int64_t number, const std::strin
 std::int64_t column_block_count(const Task&);
 RowBlock row_block(Task&, std::int64_t number, const std::string& source, std::int64_t width);
 
-/// The next all-gather of a ring: brings the next shard.
-void gather_next_shard(Task&, const std::string& source, const std::string& gathered);
+/// What a ring gathers: this rank's shard, and the name of all.
+struct Ring {
+  std::string source, gathered;
+};
+/// The next all-gather of a ring: brings the next shard of each.
+void gather_next_shard(Task&, const std::vector<Ring>&);
 /// The shards of a ring as one tensor.
 void join_shards(Task&, const std::string& source, const std::string& gathered);
 /// The next reduction of blocks "NAME block i"; the last one leaves NAME. True then.

@@ -47,6 +47,42 @@ TEST(Fp8Shards, ArriveBesideMatmuls) {
   }
 }
 
+TEST(Fp8Shards, TravelInARingAndLayersAreReducedBlockByBlock) {
+  const auto userbuffers = [](spec::Job& job) { job.strategy.overlap.tp = spec::TpOverlap::userbuffers; };
+  const auto gathered_anew = [&](spec::Job& job) {
+    userbuffers(job);
+    job.framework.keeps_casts = false;
+  };
+  for (const bool sp : {false, true}) {
+    EXPECT_LT(apart_from_model({.tp = 2, .sp = sp}, userbuffers), 1e-10) << sp;
+    EXPECT_LT(apart_from_model({.tp = 2, .sp = sp}, gathered_anew), 1e-10) << sp;
+    // Over four ranks, two of which have the same keys, as tokens that are multiplied at once.
+    const auto run = [&](auto change) { return tiny::run(job_of("tensorwise", {.tp = 4, .sp = sp}, change, 2), 2); };
+    EXPECT_LT(tiny::difference(run(nothing), run(userbuffers)), 1e-10) << sp;
+  }
+  toy::Cut again = kShards;
+  again.recompute = {.kind = spec::Recompute::Kind::full};
+  EXPECT_LT(apart_from_model(again, userbuffers), 1e-10);
+}
+
+TEST(Fp8Shards, OfBlocksTravelWithTheirScales) {
+  // Four blocks of 128 tokens: the same numbers whichever rank multiplies them, and whether they come at once.
+  for (const int tp : {2, 4}) {
+    for (const bool sp : {false, true}) {
+      const auto run = [&](spec::TpOverlap overlap) {
+        const auto blocks = [&](spec::Job& job) {
+          job.training.precision = spec::Dtype::mxfp8;
+          job.model.layers = 1;
+          job.model.max_positions = job.training.sequence = 512;
+          job.strategy.overlap.tp = overlap;
+        };
+        return tiny::run(job_of("", {.tp = tp, .sp = sp}, blocks, 1), 1);
+      };
+      EXPECT_LT(tiny::difference(run(spec::TpOverlap::none), run(spec::TpOverlap::userbuffers)), 1e-10) << tp << sp;
+    }
+  }
+}
+
 TEST(Fp8Shards, AreMadeAgainWithTheirLayer) {
   toy::Cut again = kShards;
   again.recompute = {.kind = spec::Recompute::Kind::full};
