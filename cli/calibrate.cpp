@@ -173,7 +173,7 @@ int from_data(const Arguments& args) {
 
 int run(const Arguments& args) {
   if (args.has("--from-data")) {
-    for (const char* option : {"--minutes", "--gpus", "--node", "--resume"}) {
+    for (const char* option : {"--minutes", "--gpus", "--node", "--fabric", "--resume"}) {
       if (args.has(option)) throw base::InputError({{option, "belongs to timing GPUs", "leave --from-data out", {}}});
     }
     return from_data(args);
@@ -194,6 +194,8 @@ const Command calibrate{
     .options = {{"--minutes", "N", "time this machine's GPU for so long, most valuable points first; 5 when not given"},
                 {"--gpus", "N", "GPUs of this machine to take; collectives are timed from 2 on; 1 when not given"},
                 {"--node", "NAME", "what this machine is; found by its GPU when not given", false, "<nodes> <files>"},
+                {"--fabric", "FABRIC", "what joins several nodes, where their points are fitted; the node's own unless given",
+                 false, "<fabrics> <files>"},
                 {"--resume", "FILE", "go on with the points of a run before; --minutes 0 only fits to them"},
                 {"--from-data", "PATH",
                  "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true,
@@ -205,6 +207,10 @@ const Command calibrate{
     .notes =
         "Without --from-data kernels, copies and collectives are timed on this machine's GPUs; exit code 3 where there "
         "is none.\n"
+        "Several nodes are timed by their own launcher, and fitted to here (docs/real-mode.md):\n"
+        "  srun -N 2 --ntasks-per-node 8 forerun-worker calibrate net.points.jsonl --seconds 300 --date DATE "
+        "--collectives\n"
+        "  forerun calibrate --minutes 0 --resume net.points.jsonl\n"
         "Every point is written as it is timed, so that --resume goes on with a run that was cut: "
         "docs/real-mode.md.\n"
         "docs/prices.md has the layouts of the tables and what is fitted to which rows, docs/network.md those of "

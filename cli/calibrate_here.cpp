@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "cli/collective_cluster.h"
 #include "cli/exit_code.h"
 #include "cli/number.h"
 #include "cli/output.h"
@@ -84,8 +85,8 @@ config::Value named(const std::string& name) {
   return out;
 }
 
-/// The node of the catalogue that the points were timed on.
-spec::Node node_of(const Arguments& args, const Wanted& wanted, const real::Machine& machine,
+/// The node of the catalogue that the points were timed on, and what joined several.
+config::Place place_of(const Arguments& args, const Wanted& wanted, const real::Machine& machine,
                    const Catalogue& catalogue) {
   const std::string again = fmt::format("--resume {} --minutes 0 --node NAME", wanted.points);
   std::string name = args.get("--node");
@@ -101,13 +102,26 @@ spec::Node node_of(const Arguments& args, const Wanted& wanted, const real::Mach
     name = like.front();
   }
   config::Faults faults;
-  spec::Node node = catalogue.node(named(name), "--node", faults);
+  config::Place out;
+  spec::Node& node = out.cluster.node;
+  node = catalogue.node(named(name), "--node", faults);
   if (!faults.empty()) throw base::InputError(std::move(faults));
   if (const std::string why = real::why_not(node.gpu, machine); !why.empty()) {
     throw base::InputError(
         {{"--node", name + " is not where the points were timed: " + why, "name another one: " + again, {}}});
   }
-  return node;
+  const config::Value tree = catalogue.expanded(Catalogue::Kind::node, named(name), "--node", faults);
+  const auto fabric = fabric_from(args, tree, catalogue, faults);
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+  if (fabric) out.cluster.fabric = *fabric;
+  if (!fabric && machine.nodes > 1) {
+    throw base::InputError({{"--fabric",
+                             fmt::format("is missing: {} nodes took part, and {} has no fabric of its own",
+                                         machine.nodes, name),
+                             "name how they are joined, one of `forerun list fabrics`",
+                             {}}});
+  }
+  return out;
 }
 
 std::string comment_of(const real::Points& points, const real::Figures& figures) {
@@ -121,46 +135,85 @@ std::string comment_of(const real::Points& points, const real::Figures& figures)
 
 /// What was written, and what the fits say.
 struct Written {
-  std::string curves, links;
-  result::KernelCalibration report;
+  std::string curves = {}, links = {}, fabric = {};  // empty: no point tells any
+  std::string fabric_name = {};
+  result::KernelCalibration report = {};
 };
 
-void fit_links(const config::KernelTables& tables, const spec::Node& node, const std::string& folder,
-               const std::string& comment, const std::string& name, Written& out) {
-  if (tables.collectives.empty()) return;
-  config::Place here;
-  here.cluster.node = node;
-  spec::NetworkCalibration links = sim::calibrate_networks(tables, {here}, {{node.links, true}}, out.report).front();
-  links.name = name + "-links";
-  out.links = fs::path(folder) / (links.name + ".yaml");
-  write_to(out.links, "--out", [&](std::ostream& file) { file << config::network_calibration_yaml(links, comment); });
-}
+class Fit {
+ public:
+  Fit(const real::Points& points, const config::Place& here, std::string folder)
+      : points_(points),
+        here_(here),
+        folder_(std::move(folder)),
+        tables_(real::tables_of(points, node().gpu)),
+        figures_(real::figures_of(points, node().gpu)),
+        comment_(comment_of(points, figures_)),
+        name_(node().name + '-' + points.machine.date) {}
 
-Written fit(const real::Points& points, const spec::Node& node, const std::string& folder) {
-  const std::string name = node.name + '-' + points.machine.date;
-  const config::KernelTables tables = real::tables_of(points, node.gpu);
-  const real::Figures figures = real::figures_of(points, node.gpu);
-  spec::Calibration begin = real::calibration_for(points, node.gpu, node.calibration, name);
-  real::apply(figures, points.machine, begin);
-  const sim::FittedCalibrations found = sim::calibrate_kernels(tables, {{begin, node.gpu, true}});
-  Written out{.curves = fs::path(folder) / (name + ".yaml"), .links = {}, .report = found.report};
-  const std::string comment = comment_of(points, figures);
-  write_to(out.curves, "--out",
-           [&](std::ostream& file) { file << config::calibration_yaml(found.calibrations.front(), comment); });
-  fit_links(tables, node, folder, comment, name, out);
-  return out;
-}
+  Written run() && {
+    // A run of collectives alone draws no curve of kernels.
+    if (!tables_.rows.empty() || tables_.collectives.empty()) fit_kernels();
+    if (!tables_.collectives.empty()) fit_networks();
+    return std::move(out_);
+  }
+
+ private:
+  const spec::Node& node() const { return here_.cluster.node; }
+
+  void fit_kernels() {
+    spec::Calibration begin = real::calibration_for(points_, node().gpu, node().calibration, name_);
+    real::apply(figures_, points_.machine, begin);
+    const sim::FittedCalibrations found = sim::calibrate_kernels(tables_, {{begin, node().gpu, true}});
+    out_.report = found.report;
+    out_.curves = file(name_);
+    write_to(out_.curves, "--out",
+             [&](std::ostream& file) { file << config::calibration_yaml(found.calibrations.front(), comment_); });
+  }
+
+  void fit_networks() {
+    std::vector<sim::CalibratableNetwork> shelf{{node().links, true}};
+    const bool several = points_.machine.nodes > 1;
+    if (several) shelf.push_back({here_.cluster.fabric.calibration, true});
+    auto found = sim::calibrate_networks(tables_, {here_}, shelf, out_.report);
+    if (points_.machine.gpus > 1) out_.links = write(found.front(), "-links");
+    if (!several) return;
+    out_.fabric = write(found.back(), "-fabric");
+    out_.fabric_name = here_.cluster.fabric.name;
+  }
+
+  std::string write(spec::NetworkCalibration& network, const char* what) {
+    network.name = name_ + what;
+    const std::string path = file(network.name);
+    write_to(path, "--out",
+             [&](std::ostream& file) { file << config::network_calibration_yaml(network, comment_); });
+    return path;
+  }
+
+  std::string file(const std::string& name) const { return fs::path(folder_) / (name + ".yaml"); }
+
+  const real::Points& points_;
+  const config::Place& here_;
+  const std::string folder_;
+  const config::KernelTables tables_;
+  const real::Figures figures_;
+  const std::string comment_, name_;
+  Written out_;
+};
 
 void tell(const Written& written, const real::Figures& figures, const Arguments& args) {
   write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(written.report); });
   if (args.get("--json") == "-") return;
   std::string text = reports::kernel_calibration_text(written.report, stdout_style()) + '\n';
   for (const std::string& line : real::lines(figures)) text += line + '\n';
-  text += fmt::format("\nwritten: {}\n  forerun predict JOB --calibration {}\n", written.curves, written.curves);
-  if (!written.links.empty()) {
-    text +=
-        fmt::format("written: {}\n  forerun predict JOB --set cluster.node.links={}\n", written.links, written.links);
-  }
+  const auto wrote = [&](const std::string& path, const std::string& flags) {
+    if (!path.empty()) text += fmt::format("written: {}\n  forerun predict JOB {}\n", path, flags);
+  };
+  text += '\n';
+  wrote(written.curves, "--calibration " + written.curves);
+  wrote(written.links, "--set cluster.node.links=" + written.links);
+  wrote(written.fabric, fmt::format("--set 'cluster.fabric={{base: {}, calibration: {}}}'", written.fabric_name,
+                                    written.fabric));
   print(text);
 }
 
@@ -172,8 +225,8 @@ int calibrate_here(const Arguments& args) {
     if (const int code = time_points(what); code != kAnswered) return code;
   }
   const real::Points points = real::read_points(what.points);
-  const spec::Node node = node_of(args, what, points.machine, Catalogue::find());
-  tell(fit(points, node, what.folder), real::figures_of(points, node.gpu), args);
+  const config::Place here = place_of(args, what, points.machine, Catalogue::find());
+  tell(Fit(points, here, what.folder).run(), real::figures_of(points, here.cluster.node.gpu), args);
   return kAnswered;
 }
 

@@ -34,6 +34,14 @@ std::optional<int> count_of(const Arguments& args, const std::string& option, in
   return std::nullopt;
 }
 
+std::optional<spec::Fabric> fabric_from(const Arguments& args, const Value& node, const Catalogue& catalogue,
+                                        std::vector<base::Fault>& faults) {
+  const Value* own = node.find("fabric");
+  const Value given = args.has("--fabric") ? word(args.get("--fabric"), "--fabric") : own ? *own : Value();
+  if (given.kind == Value::Kind::null) return std::nullopt;
+  return catalogue.fabric(given, "fabric", faults);
+}
+
 CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue, std::vector<base::Fault>& faults) {
   CollectiveCluster out;
   if (!args.has("--node")) {
@@ -46,10 +54,8 @@ CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue
   spec::Cluster& cluster = out.cluster;
   cluster.node = catalogue.node(tree, "node", faults);
   cluster.nodes = count_of(args, "--nodes", 1, faults).value_or(1);
-  const Value* own = tree.find("fabric");
-  const Value given = args.has("--fabric") ? word(args.get("--fabric"), "--fabric") : own ? *own : Value();
-  if (given.kind != Value::Kind::null) {
-    cluster.fabric = catalogue.fabric(given, "fabric", faults);
+  if (auto fabric = fabric_from(args, tree, catalogue, faults)) {
+    cluster.fabric = std::move(*fabric);
   } else if (cluster.nodes > 1) {
     faults.push_back({"--fabric",
                       "is missing, and the node has no fabric of its own",

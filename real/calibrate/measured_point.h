@@ -15,7 +15,8 @@ namespace real {
 struct Machine {
   std::string gpu = {};          // "NVIDIA H200"
   int major = 0, minor = 0;      // compute capability
-  int sms = 0, gpus = 1;         // gpus: that took part
+  int sms = 0, gpus = 1;         // gpus: of each node, that took part
+  int nodes = 1;
   base::Bytes memory = {};       // of one
   base::Watts power_limit = {};  // of its board; 0: not told
   std::string driver = {};       // "580.65.06"

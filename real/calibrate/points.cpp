@@ -120,15 +120,25 @@ Shapes interference_anchors() {
 }
 
 /// Sizes as nccl-tests sweeps them, every second doubling first.
-Shapes collectives(const Offered& offered, int first_doubling) {
-  Shapes out;
-  for (int ranks = offered.gpus; ranks >= 2; ranks /= 2) {
-    for (std::size_t op = 0; op < kCollectiveOps.size(); ++op) {
-      for (int doubling = first_doubling; doubling <= 30; doubling += 2) {
-        out.push_back(CollectiveShape{static_cast<CollectiveShape::Op>(op), std::int64_t{1} << doubling, ranks});
-      }
+void sweep(Shapes& out, int ranks, int nodes, int first_doubling) {
+  for (std::size_t i = 0; i < kCollectiveOps.size(); ++i) {
+    const auto op = static_cast<CollectiveShape::Op>(i);
+    // A ring over several nodes is as slow as its hops between them: two GPUs of two nodes tell what one of those takes.
+    if (op == CollectiveShape::Op::send && nodes > 1 && ranks > 2) continue;
+    for (int doubling = first_doubling; doubling <= 30; doubling += 2) {
+      out.push_back(CollectiveShape{op, std::int64_t{1} << doubling, ranks, nodes});
     }
   }
+}
+
+/// Over all GPUs of the nodes, over one of each, and inside of the first.
+Shapes collectives(const Offered& offered, int first_doubling) {
+  Shapes out;
+  for (int nodes = offered.nodes; nodes >= 2; nodes /= 2) {
+    sweep(out, nodes * offered.gpus, nodes, first_doubling);
+    if (offered.gpus > 1) sweep(out, nodes, nodes, first_doubling);
+  }
+  for (int ranks = offered.gpus; ranks >= 2; ranks /= 2) sweep(out, ranks, 1, first_doubling);
   return out;
 }
 
@@ -208,6 +218,14 @@ Shapes grid(const Offered& offered) {
   }
   append(out, collectives(offered, 11));
   shuffle(out);
+  return out;
+}
+
+std::vector<Point> collective_points(const Offered& offered) {
+  std::vector<Point> out;
+  for (const int first_doubling : {10, 11}) {
+    for (const Shape& shape : collectives(offered, first_doubling)) out.push_back({shape});
+  }
   return out;
 }
 

@@ -16,7 +16,7 @@ struct Point {
 /// What the machine has points of.
 struct Offered {
   bool fp8 = false;
-  int gpus = 1;  // above 1: collectives, too
+  int gpus = 1, nodes = 1;  // gpus: of each node. More than one in all: collectives, too
 };
 
 /// Anchors first: of each family what its curve cannot do without. Then what models use, by the share of their time
@@ -26,6 +26,9 @@ std::vector<Point> points(const std::vector<Used>&, const Offered&);
 
 /// Matmuls, attention and collectives over all sizes; shuffled.
 std::vector<Shape> grid(const Offered&);
+
+/// Of points(), those of collectives.
+std::vector<Point> collective_points(const Offered&);
 
 /// Pairs of one size: C in bf16, and added to a sum in fp32, which is large beside the math.
 struct Accumulated {

@@ -78,7 +78,9 @@ struct Writer {
   }
   Json operator()(const Sustained& s) const { return {{"kind", "sustained"}, {"seconds", s.seconds}}; }
   Json operator()(const CollectiveShape& s) const {
-    return {{"kind", "collective"}, {"op", name(s.op)}, {"bytes", s.bytes}, {"ranks", s.ranks}};
+    Json out{{"kind", "collective"}, {"op", name(s.op)}, {"bytes", s.bytes}, {"ranks", s.ranks}};
+    if (s.nodes > 1) out["nodes"] = s.nodes;
+    return out;
   }
 };
 
@@ -150,8 +152,8 @@ struct Words {
   }
   std::string operator()(const Sustained& s) const { return fmt::format("matmuls for {} s", s.seconds); }
   std::string operator()(const CollectiveShape& s) const {
-    return fmt::format("{} of {} over {} GPUs", name(s.op), base::human(base::Bytes(static_cast<double>(s.bytes))),
-                       s.ranks);
+    return fmt::format("{} of {} over {} GPUs{}", name(s.op), base::human(base::Bytes(static_cast<double>(s.bytes))),
+                       s.ranks, s.nodes > 1 ? fmt::format(" of {} nodes", s.nodes) : "");
   }
 };
 
@@ -186,7 +188,7 @@ Shape shape_from(const Json& map) {
   if (kind == "sustained") return Sustained{positive<int>(map, "seconds")};
   if (kind == "collective") {
     return CollectiveShape{value_in<CollectiveShape::Op>(kCollectiveOps, map.at("op")), size(map, "bytes"),
-                           positive<int>(map, "ranks")};
+                           positive<int>(map, "ranks"), map.contains("nodes") ? positive<int>(map, "nodes") : 1};
   }
   throw std::invalid_argument("'" + kind + "' is no kind of point");
 }

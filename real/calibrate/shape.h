@@ -43,13 +43,13 @@ struct Sustained {
   int seconds = 0;
 };
 
-/// By NCCL, on the first `ranks` GPUs. `bytes` as nccl-tests counts them; send: to the next rank, and as many from the
-/// one before.
+/// By NCCL, on the first GPUs of the first nodes, as many of each. `bytes` as nccl-tests counts them; send: to the next
+/// rank, and as many from the one before.
 struct CollectiveShape {
   enum class Op : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send };
   Op op = Op::all_reduce;
   std::int64_t bytes = 0;
-  int ranks = 0;
+  int ranks = 0, nodes = 1;
 };
 
 inline constexpr std::array<std::string_view, 6> kCollectiveOps{"all_reduce", "all_gather", "reduce_scatter",

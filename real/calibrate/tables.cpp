@@ -58,7 +58,7 @@ class Rows {
                                   .gpu = source_of(machine_),  // what a curve's source tells of its rows
                                   .bytes = s.bytes,
                                   .ranks = s.ranks,
-                                  .nodes = 1,
+                                  .nodes = s.nodes,
                                   .gpus_per_node = machine_.gpus,
                                   .time = time_,
                                   .source = source_});

@@ -1,6 +1,7 @@
-// real/worker/calibrate.cpp -- forerun-worker calibrate FILE --seconds N --date DATE [--resume]: times points on this
-// machine's GPUs and writes each to FILE; rank 0 times, the others take part in collectives. `forerun calibrate` starts
-// it and fits curves to the file. SPDX-License-Identifier: Apache-2.0
+// real/worker/calibrate.cpp -- forerun-worker calibrate FILE --seconds N --date DATE [--resume] [--collectives]: times
+// points on this machine's GPUs and writes each to FILE; rank 0 times, the others take part in collectives. `forerun
+// calibrate` starts it and fits curves to the file; over several machines a launcher does. SPDX-License-Identifier:
+// Apache-2.0
 #include <fmt/format.h>
 
 #include <charconv>
@@ -24,7 +25,7 @@ constexpr int kTellEvery = 50;
 struct Options {
   std::string file, date;
   int seconds = 0;
-  bool resumes = false;
+  bool resumes = false, collectives_alone = false;
 };
 
 [[noreturn]] void refuse(const std::string& field, std::string what, std::string mend) {
@@ -45,13 +46,15 @@ Options options_in(const std::vector<std::string>& words) {
     const bool has_value = i + 1 < words.size();
     if (word == "--resume") {
       out.resumes = true;
+    } else if (word == "--collectives") {
+      out.collectives_alone = true;
     } else if (word == "--seconds" && has_value) {
       out.seconds = seconds_in(words[++i]);
     } else if (word == "--date" && has_value) {
       out.date = words[++i];
     } else if (word.starts_with("--") || !out.file.empty()) {
       refuse(word, "is no option of calibrate, or has no value",
-             "there are FILE, --seconds N, --date DATE and --resume");
+             "there are FILE, --seconds N, --date DATE, --resume and --collectives");
     } else {
       out.file = word;
     }
@@ -62,12 +65,24 @@ Options options_in(const std::vector<std::string>& words) {
   return out;
 }
 
-real::Machine machine_of(const real::DeviceFacts& device, const real::Nvml& nvml, int gpus, const std::string& date) {
+/// Every rank looks, so that one which lies elsewhere ends all.
+void expect_even_nodes(const real::Identity& me) {
+  const int gpus = me.local_world;
+  if (me.world % gpus == 0 && me.rank % gpus == me.local_rank) return;
+  throw base::DeviceError(fmt::format(
+      "rank {} of {} is the {}. of {} on {}: calibrating wants as many ranks on every machine, one machine's behind the "
+      "other's\n  mend: srun --ntasks-per-node 8 --distribution block, or mpirun --map-by ppr:8:node",
+      me.rank, me.world, me.local_rank + 1, gpus, me.host));
+}
+
+real::Machine machine_of(const real::DeviceFacts& device, const real::Nvml& nvml, const real::Identity& me,
+                         const std::string& date) {
   return {.gpu = device.name,
           .major = device.major,
           .minor = device.minor,
           .sms = device.sms,
-          .gpus = gpus,
+          .gpus = me.local_world,
+          .nodes = me.world / me.local_world,
           .memory = device.memory,
           .power_limit = nvml.power_limit(device.pci_bus_id),
           .driver = nvml.driver_version(),
@@ -76,11 +91,13 @@ real::Machine machine_of(const real::DeviceFacts& device, const real::Nvml& nvml
 }
 
 /// Convolutions and models without heads add nothing, so all of the catalogue's may be asked.
-std::vector<real::Point> points_for(const real::Machine& machine) {
+std::vector<real::Point> points_for(const real::Machine& machine, bool collectives_alone) {
+  const real::Offered offered{
+      .fp8 = 10 * machine.major + machine.minor >= kFp8Since, .gpus = machine.gpus, .nodes = machine.nodes};
+  if (collectives_alone) return real::collective_points(offered);
   const config::Catalogue catalogue = config::Catalogue::find();
   const auto models = catalogue.names(config::Catalogue::Kind::model);
-  return real::points(real::usage_of_models(catalogue, models),
-                      {.fp8 = 10 * machine.major + machine.minor >= kFp8Since, .gpus = machine.gpus});
+  return real::points(real::usage_of_models(catalogue, models), offered);
 }
 
 /// To stderr, so that minutes do not pass in silence: void points, and one of many others.
@@ -96,7 +113,7 @@ void lead(real::GpuBench& bench, const real::Machine& machine, const Options& op
   auto file = options.resumes ? real::PointsFile::resume(options.file, machine)
                               : real::PointsFile::begin(options.file, machine);
   const base::Seconds begun = bench.now();
-  const std::vector<real::Point> points = points_for(machine);
+  const std::vector<real::Point> points = points_for(machine, options.collectives_alone);
   const base::Seconds left = base::s(options.seconds) - (bench.now() - begun);
   const real::Progress done = real::run(bench, points, file, left, tell);
   bench.end();
@@ -106,6 +123,10 @@ void lead(real::GpuBench& bench, const real::Machine& machine, const Options& op
 
 std::string run(real::World& world, const std::vector<std::string>& words) {
   const Options options = options_in(words);
+  if (options.collectives_alone && world.identity.world == 1) {
+    refuse("--collectives", "wants several GPUs", "start a rank for each");
+  }
+  expect_even_nodes(world.identity);
   const Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   if (real::pose_as_machines_if_cards_are_shared(world, device.uuid)) {
@@ -116,7 +137,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const real::CurrentDevice current(device.index);
   real::GpuBench bench(world, device);
   if (world.identity.rank == 0) {
-    lead(bench, machine_of(device, bench.nvml(), world.identity.world, options.date), options);
+    lead(bench, machine_of(device, bench.nvml(), world.identity, options.date), options);
   } else {
     bench.follow();
   }

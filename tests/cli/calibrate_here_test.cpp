@@ -68,6 +68,47 @@ TEST(CalibrateHere, PointsBecomeTheFileThatAPredictionReads) {
   EXPECT_TRUE(embedding.starts_with("measured: forerun on NVIDIA H200")) << embedding;
 }
 
+TEST(CalibrateHere, SeveralNodesDrawTheirLinksAndTheirFabric) {
+  const ScratchFolder folder;
+  real::Machine machine = fake::machine();
+  machine.gpus = 8;
+  machine.nodes = 4;
+  const std::string path = folder / "net.points.jsonl";
+  fake::Bench bench(fake::device());
+  bench.cluster.emplace();
+  bench.cluster->node = fake::node();
+  bench.cluster->fabric = fake::fabric();
+  bench.cluster->fabric.calibration.all_gather.efficiency *= 0.5;
+  bench.cluster->fabric.calibration.reduce_scatter.efficiency *= 0.5;
+  real::PointsFile points = real::PointsFile::begin(path, machine);
+  real::run(bench, real::collective_points({.gpus = 8, .nodes = 4}), points, base::s(600));
+
+  const Answer run = forerun("calibrate --minutes 0 --resume '" + path + "'");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(folder.files(), 3);  // the points, links and fabric; no kernel was timed
+  const std::string fabric = folder / "dgx-h200-2026-11-22-fabric.yaml";
+  const std::string flags = "--set 'cluster.fabric={base: rail-400g, calibration: " + fabric + "}'";
+  EXPECT_TRUE(contains(run.out, "forerun predict JOB " + flags)) << run.out;
+  const auto exposed = [](const std::string& more) {
+    const Answer told = forerun("predict llama3-8b-32xh200 --set strategy.zero=3 --json - " + more);
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    return nlohmann::json::parse(told.out)["step_time_s"].get<double>();
+  };
+  EXPECT_GT(exposed(flags), 1.02 * exposed(""));  // gathers over half of the network
+}
+
+TEST(CalibrateHere, SeveralNodesWantAFabric) {
+  const ScratchFolder folder;
+  real::Machine machine = fake::machine();
+  machine.nodes = 2;
+  const std::string points = points_in(folder, machine);
+  const std::string node = folder / "bare.yaml";
+  std::ofstream(node) << "base: dgx-h200\nfabric: null\n";
+  const Answer run = forerun("calibrate --minutes 0 --resume '" + points + "' --node '" + node + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "--fabric: is missing: 2 nodes took part")) << run.err;
+}
+
 TEST(CalibrateHere, APredictionWithTheCurvesThatWereTimedIsThatOfTheDevice) {
   // The fake's kernels are the catalogue's curves, so that both predictions are of one machine; what differs besides is
   // interference and clocks, which the fake has its own of: they are set back.

@@ -62,18 +62,25 @@ void enqueue(const CollectiveShape& s, const Buffers& b, const Communicator& gro
 }  // namespace
 
 Collectives::Collectives(const World& world) : world_(world), everyone_(world) {
-  for (int size = world.identity.world; size >= 2; size /= 2) {
-    const bool member = world.identity.rank < size;
-    auto group = everyone_.split(member ? std::optional(0) : std::nullopt, world.identity.rank);
-    if (group) groups_.emplace(size, std::move(*group));
+  const Identity& me = world.identity;
+  const int gpus = me.local_world, node = me.rank / gpus;
+  const auto join = [&](int nodes, int of_each) {
+    const bool member = node < nodes && me.local_rank < of_each;
+    auto group = everyone_.split(member ? std::optional(0) : std::nullopt, me.rank);
+    if (group) groups_.emplace(std::pair(nodes * of_each, nodes), std::move(*group));
+  };
+  for (int nodes = me.world / gpus; nodes >= 2; nodes /= 2) {
+    join(nodes, gpus);
+    if (gpus > 1) join(nodes, 1);
   }
+  for (int ranks = gpus; ranks >= 2; ranks /= 2) join(1, ranks);
 }
 
 void Collectives::tell(const std::string& what) { world_.store->set("calibrate " + std::to_string(told_++), what); }
 
 std::vector<base::Seconds> Collectives::timed(const CollectiveShape& s, Arena& arena, const Stream& stream,
                                               base::Seconds most) {
-  if (!groups_.contains(s.ranks)) throw base::DeviceError("no group of " + std::to_string(s.ranks) + " GPUs runs here");
+  if (!groups_.contains({s.ranks, s.nodes})) throw base::DeviceError("no such group of GPUs runs here");
   if (s.bytes / s.ranks < 2) throw base::DeviceError("less than a number a rank");
   if (3 * s.bytes > arena.bytes()) throw base::DeviceError("needs more memory than is free for it");
   const double fitting = most / (repetition(s) * kTogether);
@@ -95,13 +102,13 @@ void Collectives::follow(Arena& arena, const Stream& stream) {
     const Json point = Json::parse(told);
     const auto shape = std::get<CollectiveShape>(shape_from(point.at("shape")));
     arena.clear();
-    if (groups_.contains(shape.ranks)) take_part(shape, point.at("repetitions").get<int>(), arena, stream);
+    if (groups_.contains({shape.ranks, shape.nodes})) take_part(shape, point.at("repetitions").get<int>(), arena, stream);
   }
 }
 
 std::vector<base::Seconds> Collectives::take_part(const CollectiveShape& s, int repetitions, Arena& arena,
                                                   const Stream& stream) {
-  const Communicator& group = groups_.at(s.ranks);
+  const Communicator& group = groups_.at({s.ranks, s.nodes});
   const Buffers buffers{arena.numbers(s.bytes / 2, Filling::bf16), arena.room(s.bytes)};
   const Event begin(Event::Kind::timing), end(Event::Kind::timing);
   std::vector<base::Seconds> out;

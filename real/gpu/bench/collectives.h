@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "real/calibrate/shape.h"
@@ -28,7 +29,7 @@ class Collectives {
 
   const World& world_;
   Communicator everyone_;
-  std::map<int, Communicator> groups_;  // by size: the first ranks; of this rank's groups
+  std::map<std::pair<int, int>, Communicator> groups_;  // by ranks and nodes; of this rank's groups
   static constexpr int kFewest = 3;     // repetitions
   int told_ = 0;
 };

@@ -79,9 +79,11 @@ class Bench : public real::Bench {
   base::Seconds exact(const real::Sustained&) const { return kernel(real::kReferenceMatmul) / kSustained; }
   base::Seconds exact(const real::CollectiveShape& s) const {
     if (!cluster) throw base::DeviceError("there is one GPU");
+    spec::Cluster on = *cluster;
+    on.nodes = s.nodes;
     const plan::Collective work{*sim::collective_named(real::name(s.op)), s.bytes,
-                                sim::group_of_nodes(*cluster, s.ranks)};
-    return sim::price(work, *cluster).time;
+                                sim::group_of_nodes(on, s.ranks / s.nodes)};
+    return sim::price(work, on).time;
   }
 
   sim::Device device_;

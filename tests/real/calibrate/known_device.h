@@ -26,6 +26,15 @@ inline spec::Node node() {
   return known;
 }
 
+/// That of the node's own key.
+inline spec::Fabric fabric() {
+  config::Faults faults;
+  config::Value at;
+  at.kind = config::Value::Kind::scalar;
+  at.text = "rail-400g";
+  return config::Catalogue(FORERUN_SOURCE_DIR).fabric(at, "fabric", faults);
+}
+
 inline sim::Device device() { return {node().gpu, node().calibration}; }
 
 inline real::Machine machine() {

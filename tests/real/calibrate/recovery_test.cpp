@@ -165,6 +165,49 @@ TEST(CalibrationRecovery, CollectivesDrawTheCurvesOfTheLinks) {
   EXPECT_THAT(found.node.links.all_gather.source, HasSubstr("forerun on NVIDIA H200"));
 }
 
+TEST(CalibrationRecovery, CollectivesOfSeveralNodesDrawTheCurvesOfTheFabric) {
+  spec::Cluster truth;
+  truth.node = fake::node();
+  truth.fabric = fake::fabric();
+  for (spec::PathCurve* curve : {&truth.fabric.calibration.all_gather, &truth.fabric.calibration.send}) {
+    curve->efficiency *= 0.7;
+    curve->latency = curve->latency * 2;
+  }
+  real::Machine machine = fake::machine();
+  machine.gpus = 8;
+  machine.nodes = 4;
+  const fake::Folder folder;
+  const std::string path = (folder.path / "points").string();
+  fake::Bench bench(fake::device());
+  bench.cluster = truth;
+  real::PointsFile file = real::PointsFile::begin(path, machine);
+  const real::Progress done =
+      real::run(bench, real::collective_points({.fp8 = false, .gpus = 8, .nodes = 4}), file, base::s(600));
+  EXPECT_EQ(done.left, 0);
+  EXPECT_EQ(done.voided, 0);
+
+  const config::KernelTables tables = real::tables_of(real::read_points(path), truth.node.gpu);
+  config::Place here;
+  here.cluster.node = fake::node();
+  here.cluster.fabric = fake::fabric();  // the catalogue's
+  result::KernelCalibration report;
+  spec::Cluster found = here.cluster;
+  const auto drawn = sim::calibrate_networks(
+      tables, {here}, {{here.cluster.node.links, true}, {here.cluster.fabric.calibration, true}}, report);
+  found.fabric.calibration = drawn.back();
+  for (const int nodes : {2, 4}) {
+    truth.nodes = found.nodes = nodes;
+    for (std::int64_t bytes = 1 << 14; bytes <= 1 << 28; bytes *= 16) {
+      const plan::Collective gather{plan::CollectiveKind::all_gather, bytes, sim::group_of_nodes(truth, 8)};
+      EXPECT_NEAR(sim::price(gather, found).time / sim::price(gather, truth).time, 1, 0.08) << nodes << ' ' << bytes;
+    }
+  }
+  truth.nodes = found.nodes = 2;
+  const plan::Collective send{plan::CollectiveKind::shift, 1 << 26, sim::group_of_nodes(truth, 1)};
+  EXPECT_NEAR(sim::price(send, found).time / sim::price(send, truth).time, 1, 0.05);
+  EXPECT_THAT(found.fabric.calibration.all_gather.source, HasSubstr("forerun on NVIDIA H200"));
+}
+
 TEST(CalibrationRecovery, WhatNoPointTellsKeepsItsSource) {
   const spec::Calibration before = fake::node().calibration, found = fitted(timed(fake::device())).calibrations[0];
   const auto fp8 = static_cast<std::size_t>(spec::Dtype::fp8);
