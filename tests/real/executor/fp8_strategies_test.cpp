@@ -57,8 +57,10 @@ TEST(Fp8Shards, TravelInARingAndLayersAreReducedBlockByBlock) {
     EXPECT_LT(apart_from_model({.tp = 2, .sp = sp}, userbuffers), 1e-10) << sp;
     EXPECT_LT(apart_from_model({.tp = 2, .sp = sp}, gathered_anew), 1e-10) << sp;
     // Over four ranks, two of which have the same keys, as tokens that are multiplied at once.
-    const auto run = [&](auto change) { return tiny::run(job_of("tensorwise", {.tp = 4, .sp = sp}, change, 2), 2); };
-    EXPECT_LT(tiny::difference(run(nothing), run(userbuffers)), 1e-10) << sp;
+    for (const char* recipe : {"tensorwise", "delayed"}) {
+      const auto run = [&](auto change) { return tiny::run(job_of(recipe, {.tp = 4, .sp = sp}, change, 2), 2); };
+      EXPECT_LT(tiny::difference(run(nothing), run(userbuffers)), 1e-10) << recipe << sp;
+    }
   }
   toy::Cut again = kShards;
   again.recompute = {.kind = spec::Recompute::Kind::full};
