@@ -44,6 +44,8 @@ bool narrow_alone(const Context&);
 /// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there
 /// (Megatron Core's --reuse-grad-buf-for-mxfp8-param-ag, 2025).
 bool gathers_narrow(const Context&);
+/// Whether a step's cast is the last that reads such weights in 16 bits.
+inline bool lets_go_when_cast(const Context& c) { return narrow_alone(c) && !gathers_narrow(c); }
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
 /// first and gathered narrow. A gradient scaled in blocks travels in both layouts.
 double gathered_bytes(const Context&, bool gradient);

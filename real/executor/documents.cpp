@@ -39,7 +39,7 @@ std::vector<plan::Stretch> draw_documents(const spec::Packing& packing, std::int
 std::vector<plan::Stretch> documents_of(const Task& task, std::int64_t b) {
   if (!packs(task)) return {{0, task.c.sequence}};
   return draw_documents(*task.rank.job.training.packing, task.c.sequence, task.rank.settings.seed,
-                        first_sequence(task) + b);
+                        (first_sequence(task) + b) % task.rank.job.training.global_batch);
 }
 
 const plan::Stretch& document_at(const std::vector<plan::Stretch>& documents, std::int64_t place) {

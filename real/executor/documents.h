@@ -12,7 +12,8 @@
 namespace real {
 
 /// Documents one behind the other that fill a sequence of `tokens`: lengths drawn evenly from the list, or from the
-/// normal distribution, rounded; the last is cut. Sequences count over all steps.
+/// normal distribution, rounded; the last is cut. Sequences count within a step, so that every step
+/// meets the same lengths: for each of them a library makes a plan when it is first met, which no timed step should.
 std::vector<plan::Stretch> draw_documents(const spec::Packing&, std::int64_t tokens, std::uint64_t seed,
                                           std::int64_t sequence);
 

@@ -109,7 +109,7 @@ std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
   // In bytes, for the Plan gathers all of a layer in fp8 that has weights in fp8 alone.
   const std::int64_t wide = task.c.element;
   const auto bytes_of = [&](const Parameter& p) {
-    return p.count() * (plan::gathers_narrow(task.c) && plan::narrow(task.c, p.layer) ? 1 : wide);
+    return p.count() * (plan::gathers_narrow(task.c) && p.of_narrow_layer ? 1 : wide);
   };
   return advance(task, cursor, task.work<plan::Collective>().bytes - task.op.padding * wide, bytes_of);
 }

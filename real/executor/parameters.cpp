@@ -59,7 +59,7 @@ void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part p
   const Part of_bias{part.whole_rows, 1, part.rows, {0, 1}};
   const bool whole = cut == Cut::none, partial = whole && c_.sp;  // each rank sees its own tokens
   add(unit, name + ".weight", part, Start::normal, whole, partial);
-  if (plan::narrow_alone(c_) && plan::narrow(c_, unit.layer) && name != "router") {
+  if (plan::narrow_alone(c_) && plan::narrow(c_, layer_like(c_.model, unit.layer)) && name != "router") {
     find(unit.layer, name + ".weight")->kept = plan::gathers_narrow(c_) ? Kept::codes : Kept::until_cast;
   }
   if (bias) add(unit, name + ".bias", of_bias, Start::zero, cut != Cut::outputs, partial);
@@ -92,6 +92,14 @@ void ParameterTable::add_embedding(Unit& unit) {
   if (c_.model.embedding_norm) norm(unit, "embedding norm", c_.hidden, c_.sp);
 }
 
+void ParameterTable::add_block(Unit& unit) {
+  const std::size_t before = unit.parameters.size();
+  add_layer(unit);
+  for (std::size_t i = before; i < unit.parameters.size(); ++i) {
+    unit.parameters[i]->of_narrow_layer = plan::narrow(c_, layer_like(c_.model, unit.layer));
+  }
+}
+
 void ParameterTable::add_layer(Unit& unit) {
   const spec::Model& m = c_.model;
   const int tp = place_.tp();
@@ -107,7 +115,7 @@ void ParameterTable::add_layer(Unit& unit) {
   }
   if (!m.parallel_block || m.norms_in_parallel > 1) norm(unit, "feed-forward norm", c_.hidden, c_.sp);
   if (m.post_norms) norm(unit, "feed-forward post norm", c_.hidden, c_.sp);
-  if (c_.experts_in(std::min<int>(unit.layer, m.layers - 1))) return add_experts(unit);
+  if (c_.experts_in(layer_like(m, unit.layer))) return add_experts(unit);
   linear(unit, "feed-forward up", Cut::outputs, up_part(m.gated_mlp, m.ffn, c_.hidden, {tp * c_.ffn, c_.ffn}), m.bias);
   linear(unit, "feed-forward down", Cut::inputs, columns_part(c_.hidden, m.ffn, {tp * c_.ffn, c_.ffn}), m.bias);
 }
@@ -188,7 +196,7 @@ void ParameterTable::add_modules(Unit& unit) {
     const std::int64_t share = c_.hidden / c_.tp;
     add(module, "multi-token projection.weight", rows_part(c_.hidden, 2 * c_.hidden, {{place_.tp() * share, share}}),
         Start::normal, false);
-    add_layer(module);
+    add_block(module);
     norm(module, "final norm", c_.hidden, c_.sp);
     unit.parameters.insert(unit.parameters.end(), module.parameters.begin(), module.parameters.end());
   }
@@ -215,7 +223,7 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
     }
     for (int i = 0; i < chunk.layers; ++i) {
       units.push_back({static_cast<std::int16_t>(chunk.first_layer + i), {}});
-      add_layer(units.back());
+      add_block(units.back());
       agree(units.back(), plan::layer_parameters(c, chunk.first_layer + i));
     }
     if (chunk.last) {

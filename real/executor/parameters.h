@@ -53,6 +53,7 @@ struct Parameter {
   bool reduced_apart = false;          // a gradient that is reduced leaves the tensor in which the next one is summed
   Range owned;                         // of this rank's part
   std::int64_t single = -1;            // elements before those that kv_copies hold as well; -1: it has none of those
+  bool of_narrow_layer = false;        // all of which the Plan gathers in fp8 where its weights are in fp8 alone
   Kept kept = Kept::wide;
   int scales = 1;  // of its codes: each expert has its own
 
@@ -105,6 +106,9 @@ inline std::int16_t module_layer(const spec::Model& model, int module) {
   return static_cast<std::int16_t>(model.layers + module - 1);
 }
 
+/// The layer of the model that one like these parameters' stands for, -1 as it is.
+inline int layer_like(const spec::Model& model, std::int16_t layer) { return std::min<int>(layer, model.layers - 1); }
+
 /// Of an end of the model that the other end reads, too: the embedding's table where it is the head's, all of the
 /// embedding where modules of multi-token prediction look tokens up.
 bool is_of_both_ends(const spec::Model&, const Parameter&);
@@ -127,6 +131,7 @@ class ParameterTable {
 
  private:
   void add_embedding(Unit&);
+  void add_block(Unit&);
   void add_layer(Unit&);
   void add_attention(Unit&);
   void add_latent_attention(Unit&);

@@ -70,7 +70,9 @@ void Executor::start_parameters() {
     const Purpose wide = rank_.job.training.moments_dtype == spec::Dtype::fp32 ? kState : kNarrowState;
     const auto moments = [&](Value& value, Value& scales) {
       zeros(value, p.owned.length, narrow ? kStateCodes : wide);
-      if (narrow) zeros(scales, kernels::moment_blocks(p.owned.length), kState);
+      if (!narrow) return;
+      const Range copies = p.owned_copies();
+      zeros(scales, kernels::moment_blocks(copies.begin) + kernels::moment_blocks(copies.length), kState);
     };
     moments(p.m, p.m_scales);
     if (optimizer != spec::Optimizer::sgd) moments(p.v, p.v_scales);

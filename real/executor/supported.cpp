@@ -31,10 +31,10 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.packing && (t.packing->lengths.size() > 1 || t.packing->deviation > 0) && job.strategy.cuda_graphs == true,
-       "training.packing", "documents of several lengths in CUDA graphs", "write cuda_graphs: false"},
       {t.packing && job.strategy.cp > 1 && job.strategy.cp_kind == spec::CpKind::ring, "training.packing",
        "documents that the ranks of a ring cut", "write cp_kind: all_gather or ulysses"},
+      {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
+       "write head_bias: false"},
       {t.moments_dtype == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},
   };
 }
@@ -108,6 +108,7 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
   return {
       {windowed_ring && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
        "a ring that a window ends although its gradients go round", "write cp_kind: all_gather"},
+      {m.window > 0 && !m.causal, "model.window", "a window of attention that looks ahead", "write causal: true"},
       {windowed_ring && s.cp_balance == spec::CpBalance::zigzag && skips_steps(job), "strategy.cp_kind",
        "a zigzag ring of which a window leaves out steps on some ranks alone", "write cp_kind: all_gather"},
       {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,

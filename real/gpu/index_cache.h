@@ -27,7 +27,10 @@ class IndexCache {
   /// The host has waited for all: what nobody asked for a second time goes, the rest is anyone's.
   void settle() {
     std::erase_if(sent_, [](const auto& one) { return !one.second.asked_again; });
-    for (auto& [values, entry] : sent_) entry.settled = true;
+    for (auto& [values, entry] : sent_) {
+      entry.settled = true;
+      entry.asked_again = false;  // by the next settling, or it goes, too
+    }
   }
   void clear() { sent_.clear(); }
 

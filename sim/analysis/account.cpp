@@ -46,11 +46,11 @@ struct Shown {
   Breakdown shares{};
 };
 
-Shown slowest(const trace::Trace& trace) {
+Shown slowest(const trace::Trace& trace, const EngineInput& in) {
   constexpr int bubble = static_cast<int>(Share::bubble);
   Shown best;
   for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
-    const Breakdown shares = breakdown(trace, first);
+    const Breakdown shares = breakdown(trace, in, first);
     if (first == 0 || shares[bubble] < best.shares[bubble]) best = {first, shares};
   }
   return best;
@@ -188,7 +188,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.hfu = out.hardware_tflops_per_gpu * 1e12 / bf16.si();
   out.mfu_of_precision = out.model_tflops_per_gpu * 1e12 / precise.si();
 
-  const auto [first, shares] = slowest(trace);
+  const auto [first, shares] = slowest(trace, in);
   out.breakdown_stage = trace.tracks[first].stage;
   out.breakdown_s = exact_shares(shares, out.step_time_s);
   out.bubble_fraction =

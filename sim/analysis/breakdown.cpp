@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "sim/analysis/host_replay.h"
 
 namespace sim {
 namespace {
@@ -23,16 +26,21 @@ Share share_of_stream(const std::string& name) {
   return Share::compute;
 }
 
+using Issues = std::vector<std::vector<Issue>>;
+
 class Accountant {
  public:
-  Accountant(const trace::Trace& trace, std::size_t first) : trace_(trace), first_(first) {
+  Accountant(const trace::Trace& trace, std::size_t first, Issues issues)
+      : trace_(trace), first_(first), issues_(std::move(issues)) {
     for (const std::string& name : trace.channels) shares_.push_back(share_of_channel(name));
   }
 
   Breakdown run() {
     Ticks at = 0;
-    for (const Span& span : track(0).spans) {
-      if (span.start > at) explain(at, span.start, span);
+    const std::vector<Span>& spans = track(0).spans;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      const Span& span = spans[i];
+      if (span.start > at) explain(at, span.start, span, i);
       out_[static_cast<int>(span.phase == kOptimizerPhase ? Share::optimizer : Share::compute)] +=
           span.end - span.start;
       at = std::max(at, span.end);
@@ -61,14 +69,33 @@ class Accountant {
     if (to > from) out_[static_cast<int>(share)] += to - from;
   }
 
-  /// Why [from, to) passed before `span`, which became ready or started at `to`.
-  void explain(Ticks from, Ticks to, const Span& span) {
+  /// Why [from, to) passed before `span`, the `index`-th of the compute stream, which became ready or started at `to`.
+  void explain(Ticks from, Ticks to, const Span& span, std::size_t index) {
     const Ticks ready = std::clamp(span.ready, from, to);
     add(Share::bubble, ready, to);  // it was ready and had to wait for others
     if (ready == from) return;
-    if (span.waited_for == -2) return add(Share::host, from, ready);
     if (span.waited_for > 0) return blame(from, ready, span.waited_for);
-    add(Share::host, from, ready);  // issued only now
+    const Held held = host_since(from, ready, 0, index);  // issued only now
+    if (held.stream >= 0) blame(from, held.at, held.stream);
+  }
+
+  /// What held the host up before it issued a stream's span at `ready`: on which stream, and until when.
+  struct Held {
+    Ticks at = 0;
+    int stream = -1;  // -1: nothing did, since `from`
+  };
+  /// Charges the host with [from, ready) as far as it was busy: its launch queue may have been full, or it waited.
+  Held host_since(Ticks from, Ticks ready, int stream, std::size_t index) {
+    Held held{from, -1};
+    if (!issues_.empty()) {
+      const Issue& issue = issues_[stream][index];
+      if (issue.stream >= 0) {
+        const Ticks end = std::clamp(track(issue.stream).spans[issue.index].end, from, ready);
+        if (end > from) held = {end, issue.stream};
+      }
+    }
+    add(Share::host, held.at, ready);
+    return held;
   }
 
   /// Charges [from, to) to the operator on `stream` that ended at `to`, and what lies before it to its own cause.
@@ -87,10 +114,17 @@ class Accountant {
       const Ticks ready = std::clamp(span.ready, from, begun);
       add(Share::bubble, ready, begun);  // its other members had not arrived
       if (ready == from) return;
-      if (span.waited_for == -2) return add(Share::host, from, ready);
-      if (span.waited_for == 0) return add(Share::bubble, from, ready);
-      if (span.waited_for > 0) stream = span.waited_for;  // otherwise: behind its predecessor on the same stream
       to = ready;
+      if (span.waited_for == -2) {
+        const Held held = host_since(from, ready, stream, static_cast<std::size_t>(at));
+        if (held.stream < 0) return;
+        stream = held.stream;
+        to = held.at;
+      } else if (span.waited_for == 0) {
+        return add(Share::bubble, from, ready);
+      } else if (span.waited_for > 0) {
+        stream = span.waited_for;  // otherwise: behind its predecessor on the same stream
+      }
     }
   }
 
@@ -117,6 +151,7 @@ class Accountant {
 
   const trace::Trace& trace_;
   std::size_t first_;
+  Issues issues_;  // empty: what held the host up is not known
   std::vector<Share> shares_;                        // by channel
   std::array<std::ptrdiff_t, kMaxStreams> ended_{};  // of each stream: the last answer of ended()
   std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to
@@ -136,6 +171,13 @@ Share share_of_channel(std::string_view name) {
   return Share::exposed_pp;
 }
 
-Breakdown breakdown(const trace::Trace& trace, std::size_t first) { return Accountant(trace, first).run(); }
+Breakdown breakdown(const trace::Trace& trace, std::size_t first) { return Accountant(trace, first, {}).run(); }
+
+Breakdown breakdown(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
+  constexpr Ticks kWorthAReplay = 256;  // part of the step
+  const Breakdown plain = breakdown(trace, first);
+  if (plain[static_cast<int>(Share::host)] < trace.length / kWorthAReplay) return plain;
+  return Accountant(trace, first, replay_host(trace, in, first)).run();
+}
 
 }  // namespace sim

@@ -7,25 +7,53 @@ namespace sim {
 namespace {
 
 struct Completion {
-  Ticks at = 0;
+  Ticks at = 0, start = 0;  // of those that end together, what took no time may have been let go by the others
   std::int32_t stream = -1, index = -1;
   auto operator<=>(const Completion&) const = default;
 };
 
-std::vector<Completion> completions(const trace::Trace& trace, std::size_t first) {
-  std::vector<Completion> out;
-  for (int s = 0; s < trace.streams; ++s) {
-    const std::vector<trace::Span>& spans = trace.tracks[first + s].spans;
-    for (std::size_t i = 0; i < spans.size(); ++i) out.push_back({spans[i].end, s, static_cast<std::int32_t>(i)});
+/// Calls body(step) for each step that the rank issues, in order.
+template <class Body>
+void for_each_step(const trace::Trace& trace, const EngineInput& in, std::size_t first, Body body) {
+  const Instance& instance = in.instance_of(trace.tracks[first].rank);
+  const std::int32_t* begin = in.segments_of(instance.variant);
+  for (const plan::Call& call : in.plan->roles[instance.role].calls) {
+    for (std::int32_t at = begin[call.segment]; at < begin[call.segment + 1]; ++at) body(in.steps[at]);
   }
-  std::sort(out.begin(), out.end());
-  return out;
 }
+
+/// When so many operators had ended, whichever they were.
+class Ended {
+ public:
+  Ended(const trace::Trace& trace, const EngineInput& in, std::size_t first) : operators_(trace.streams) {
+    for_each_step(trace, in, first, [&](const Step& step) { operators_[step.stream].push_back(step.operators); });
+    for (int s = 0; s < trace.streams; ++s) {
+      const std::vector<trace::Span>& spans = trace.tracks[first + s].spans;
+      for (std::size_t i = 0; i < spans.size(); ++i) all_.push_back({spans[i].end, spans[i].start, s, static_cast<std::int32_t>(i)});
+    }
+    std::sort(all_.begin(), all_.end());
+  }
+
+  /// The completion by which `count` had. Asked for counts that grow. REQUIRES: as many are issued.
+  const Completion& of(std::int64_t count) {
+    while (ended_ < count) {
+      const Completion& next = all_[next_++];
+      ended_ += operators_[next.stream][next.index];
+    }
+    return all_[next_ - 1];
+  }
+
+ private:
+  std::vector<std::vector<std::uint16_t>> operators_;  // of each span, by stream
+  std::vector<Completion> all_;
+  std::size_t next_ = 0;
+  std::int64_t ended_ = 0;
+};
 
 }  // namespace
 
 std::vector<std::vector<Issue>> replay_host(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
-  const std::vector<Completion> ended = completions(trace, first);
+  Ended ended(trace, in, first);
   std::vector<std::vector<Issue>> out(trace.streams);
   for (int s = 0; s < trace.streams; ++s) out[s].reserve(trace.tracks[first + s].spans.size());
 
@@ -33,19 +61,18 @@ std::vector<std::vector<Issue>> replay_host(const trace::Trace& trace, const Eng
   const auto waits_for = [&](const Completion& c) {
     if (c.at > host.at) host = {c.at, c.stream, c.index};
   };
-  std::size_t issued = 0;
-  const Instance& instance = in.instance_of(trace.tracks[first].rank);
-  const std::int32_t* begin = in.segments_of(instance.variant);
-  for (const plan::Call& call : in.plan->roles[instance.role].calls) {
-    for (std::int32_t at = begin[call.segment]; at < begin[call.segment + 1]; ++at, ++issued) {
-      const Step& step = in.steps[at];
-      if (issued >= kLaunchQueue) waits_for(ended[issued - kLaunchQueue]);  // room in the launch queue
-      host.at += step.host;
-      const auto index = static_cast<std::int32_t>(out[step.stream].size());
-      out[step.stream].push_back(host);
-      if (step.synchronizes) waits_for({trace.tracks[first + step.stream].spans[index].end, step.stream, index});
-    }
-  }
+  std::int64_t issued = 0;
+  for_each_step(trace, in, first, [&](const Step& step) {
+    if (issued >= kLaunchQueue) waits_for(ended.of(issued - kLaunchQueue + 1));  // room in the launch queue
+    host.at += step.host;
+    const auto index = static_cast<std::int32_t>(out[step.stream].size());
+    out[step.stream].push_back(host);
+    host.at += step.host_behind;
+    issued += step.operators;
+    if (!step.synchronizes) return;
+    const trace::Span& awaited = trace.tracks[first + step.stream].spans[index];
+    waits_for({awaited.end, awaited.start, step.stream, index});
+  });
   return out;
 }
 

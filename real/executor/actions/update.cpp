@@ -15,8 +15,22 @@ kernels::AdamW adamw_of_step(const Task& task) {
   return adamw;
 }
 
-NarrowMoments narrow_moments(Task& task, const Parameter& p, Value& codes, Value& scales) {
-  return {task.write(codes, p.name), task.write(scales, p.name)};
+/// Blocks of moments begin anew with what other ranks hold as well, so that all round it alike.
+void adamw8bit(Task& task, Parameter& p, const Tensor& gradient, const Tensor& master) {
+  const NarrowMoments m{task.write(p.m, p.name), task.write(p.m_scales, p.name)};
+  const NarrowMoments v{task.write(p.v, p.name), task.write(p.v_scales, p.name)};
+  const Range copies = p.owned_copies();
+  std::int64_t scales = 0;
+  for (const Range& range : {Range{0, copies.begin}, copies}) {
+    if (range.length == 0) continue;
+    const std::int64_t blocks = kernels::moment_blocks(range.length);
+    const auto part = [&](const NarrowMoments& of) {
+      return NarrowMoments{of.codes.part(range.begin, range.length), of.scales.part(scales, blocks)};
+    };
+    task.backend.adamw8bit(adamw_of_step(task), gradient.part(range.begin, range.length),
+                           master.part(range.begin, range.length), part(m), part(v));
+    scales += blocks;
+  }
 }
 
 }  // namespace
@@ -28,8 +42,7 @@ void update_parameter(Task& task, Parameter& p) {
       return task.backend.adamw(adamw_of_step(task), gradient, master, task.write(p.m, p.name),
                                 task.write(p.v, p.name));
     case spec::Optimizer::adamw8bit:
-      return task.backend.adamw8bit(adamw_of_step(task), gradient, master, narrow_moments(task, p, p.m, p.m_scales),
-                                    narrow_moments(task, p, p.v, p.v_scales));
+      return adamw8bit(task, p, gradient, master);
     case spec::Optimizer::sgd:
       return task.backend.sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name));
   }

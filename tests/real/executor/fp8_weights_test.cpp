@@ -100,6 +100,26 @@ TEST(Fp8Weights, OfLatentAttentionAndLayersThatStayWide) {
   EXPECT_LT(apart_from_wide("delayed", cut, wide), 1e-10);
 }
 
+TEST(Fp8Weights, OfModulesAheadAreThoseOfTheLastLayersKind) {
+  const auto modules = [](spec::Job& job) { job.model.mtp = 2; };
+  const auto wide_end = [](spec::Job& job) {
+    job.model.mtp = 1;
+    job.training.wide_layers = {0, 1};
+  };
+  for (const char* recipe : {"tensorwise", "delayed"}) {
+    for (const int zero : {0, 1}) {
+      EXPECT_LT(apart_from_wide(recipe, {.dp = 2, .zero = zero}, modules), 1e-10) << recipe << zero;
+      EXPECT_LT(apart_from_wide(recipe, {.dp = 2, .zero = zero}, wide_end), 1e-10) << recipe << zero;
+    }
+  }
+  EXPECT_LT(apart_from_wide("", {.dp = 2, .zero = 1},
+                            [&](spec::Job& job) {
+                              modules(job);
+                              job.training.precision = spec::Dtype::mxfp8;
+                            }),
+            1e-10);
+}
+
 TEST(Fp8Weights, OfBlocksAreLetGoWhenTheyAreCast) {
   const auto blocks = [](spec::Job& job) { job.training.precision = spec::Dtype::mxfp8; };
   const auto experts = [&](spec::Job& job) {

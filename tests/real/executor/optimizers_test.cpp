@@ -232,6 +232,28 @@ TEST(Optimizers, MomentsOf8BitsAreAsFarFromThoseOf32WhereverTheirBlocksLie) {
   }
 }
 
+TEST(Optimizers, MomentsOf8BitsOfCopiedHeadsAreTheSameOnAllRanksThatHoldThem) {
+  // Two key heads on four ranks: ranks 0 and 1 have one, 2 and 3 the other. 16 numbers wide, 4 query rows are 64 numbers,
+  // a quarter of a block: without blocks of their own the copies' moments would be rounded by each rank's queries.
+  const spec::Job job = job_of(tiny::llama(), Optimizer::adamw8bit, {"copied heads", {.tp = 4}});
+  std::map<std::pair<int, int>, std::vector<double>> copies;  // by layer and rank
+  const auto visit = [&](const real::Executor& executor) {
+    for (const real::Parameter& p : executor.state().parameters.all()) {
+      if (p.single < 0) continue;
+      const std::vector<double> all = executor.state().backend.download(p.master.tensor);
+      copies[{p.layer, executor.state().place.rank()}].assign(all.begin() + p.single, all.end());
+    }
+  };
+  real::train_on_cpu(job, plan::build(job), tiny::tokens(job), tiny::settings(), 8, {}, visit);
+  ASSERT_EQ(copies.size(), 2u * 4u);
+  for (const int layer : {0, 1}) {
+    for (const int rank : {0, 2}) {
+      const auto &one = copies[{layer, rank}], &other = copies[{layer, rank + 1}];
+      for (std::size_t i = 0; i < one.size(); ++i) ASSERT_NEAR(one[i], other[i], 1e-12) << layer << ' ' << rank;
+    }
+  }
+}
+
 TEST(Optimizers, TheLossGoesDown) {
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw8bit}) {
     const tiny::Run run = tiny::run(job_of(tiny::llama(), optimizer, {"one rank", {}}), 25);

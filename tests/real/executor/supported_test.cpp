@@ -32,7 +32,7 @@ TEST(Supported, ChunksOfAttentionDivideTheSequenceAndStayOnOneRank) {
   EXPECT_EQ(chunk(8, 2), Fields{});  // the whole sequence
 }
 
-TEST(Supported, DocumentsStayWholeOnARankOrAreGatheredAndHaveOneLengthInGraphs) {
+TEST(Supported, DocumentsStayWholeOnARankOrAreGathered) {
   const auto packed = [](const spec::Packing& packing, auto change) {
     return refused(tiny::llama(), [&](spec::Job& j) {
       j.training.packing = packing;
@@ -50,13 +50,24 @@ TEST(Supported, DocumentsStayWholeOnARankOrAreGatheredAndHaveOneLengthInGraphs) 
   EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ring)), no);
   EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::all_gather)), Fields{});
   EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ulysses)), Fields{});
-  const auto graphs = [](spec::Job& j) { j.strategy.cuda_graphs = true; };
-  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, graphs), Fields{});
-  EXPECT_EQ(packed({.lengths = {4}}, graphs), Fields{});
-  EXPECT_EQ(packed({.lengths = {}, .mean = 4, .deviation = 1}, graphs), no);
-  EXPECT_EQ(packed({.lengths = {4, 2}}, graphs), no);
+  const auto graphs = [](spec::Job& j) { j.strategy.cuda_graphs = true; };  // every step has the same documents
+  EXPECT_EQ(packed({.lengths = {}, .mean = 4, .deviation = 1}, graphs), Fields{});
+  EXPECT_EQ(packed({.lengths = {4, 2}}, graphs), Fields{});
   EXPECT_EQ(packed({.lengths = {}, .mean = 6}, [](spec::Job& j) { j.model.attention_chunk = 4; }),
             Fields{"model.attention_chunk"});
+}
+
+TEST(Supported, WhatKernelsWouldComputeOtherwiseIsRefused) {
+  // Windows are of tokens before, the Plan's without a causal mask of both sides.
+  const auto window = [](bool causal) {
+    return refused(tiny::llama(), [=](spec::Job& j) {
+      j.model.window = 3;
+      j.model.causal = causal;
+    });
+  };
+  EXPECT_EQ(window(true), Fields{});
+  EXPECT_EQ(window(false), Fields{"model.window"});
+  EXPECT_EQ(refused(tiny::gpt(), [](spec::Job& j) { j.model.head_bias = true; }), Fields{"model.head_bias"});
 }
 
 TEST(Supported, NormsOfQueriesAndKeysScaleByTheNumbersOfAHead) {

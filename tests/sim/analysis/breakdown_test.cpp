@@ -9,6 +9,7 @@
 #include "core/plan/axes.h"
 #include "core/plan/plan.h"
 #include "sim/predict.h"
+#include "tests/sim/analysis/rig_trace.h"
 #include "tests/sim/random_jobs.h"
 
 namespace {
@@ -138,6 +139,23 @@ TEST(Breakdown, OperatorsWithoutDurationEndTheirWaits) {
       .span(Stream::tp, 20, 20, 20, -1, kTp)
       .span(Stream::compute, 20, 20, 25, kOnTp);
   expect_shares(s.trace, {{Share::compute, 15}, {Share::bubble, 10}});
+}
+
+TEST(Breakdown, AFullLaunchQueueIsWhatFillsIt) {
+  // 1,500 transfers of 10 one behind the other, each issued in 1, then a kernel. The first runs 1..11. The kernel is
+  // issued when 1500 - 1024 + 1 = 477 have ended, at 1 + 4770, and begins 1 later. Then transfers go on to 15001.
+  std::vector<sim::Step> steps(1500, rig::with_host(rig::op(Stream::tp, 10), 1));
+  steps.push_back(rig::with_host(rig::op(Stream::compute, 5), 1));
+  const rig::Programs p({steps});
+  trace::Trace trace = rig::trace_of(p.in);
+  trace.channels = {"tp"};
+  for (trace::Span& span : trace.tracks[static_cast<int>(Stream::tp)].spans) span.channel = kTp;
+  const auto of = [](const Breakdown& shares, Share share) { return shares[static_cast<int>(share)]; };
+  const Breakdown plain = sim::breakdown(trace, 0), replayed = sim::breakdown(trace, p.in, 0);
+  EXPECT_EQ(of(plain, Share::host), 4772);
+  EXPECT_EQ(of(replayed, Share::host), 2);  // before the first transfer, too
+  EXPECT_EQ(of(replayed, Share::exposed_tp), 4770 + (15001 - 4777));
+  EXPECT_EQ(of(replayed, Share::compute), 5);
 }
 
 TEST(Breakdown, SharesOfEveryRankAddUpToTheStep) {
