@@ -61,6 +61,19 @@ void qwen3_moe(Model& model, Config& config) {
 
 namespace {
 
+/// V3 always chooses groups first, 4 of 8 unless told otherwise; V2 where its method says so.
+void read_groups(spec::Moe& moe, Config& config, bool always) {
+  std::string method = always ? "group_limited" : "greedy";
+  config.map.read("topk_method", method);
+  const bool limited = always || method == "group_limited_greedy";
+  const int groups = static_cast<int>(config.whole("n_group", always ? 8 : 1, kMostExperts));
+  const int top = static_cast<int>(config.whole("topk_group", always ? 4 : 1, kMostExperts));
+  if (!limited || groups <= 1 || groups == top) return;
+  moe.groups = groups;
+  moe.top_groups = top;
+  check_groups(moe, config.map, "n_group", "topk_group");
+}
+
 /// Latent attention and experts behind a few dense layers. Layers that predict further tokens
 /// (num_nextn_predict_layers) are left out, as the library leaves them.
 void read_deepseek(Model& model, Config& config, bool balancing_bias) {
@@ -84,6 +97,7 @@ void read_deepseek(Model& model, Config& config, bool balancing_bias) {
     config.map.fault("moe_layer_freq", "dense layers between those with experts are not known", "write 1");
   }
   check_experts(moe, config.map, "num_experts_per_tok");
+  read_groups(moe, config, balancing_bias);
   model.moe = moe;
 }
 

@@ -25,8 +25,13 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
   const bool width_given = reader.read("shared_ffn", moe.shared_ffn, 0, kMostFfn);
   reader.read("first_dense", moe.first_dense, 0, kMostLayers);
   reader.read("every", moe.every, 1, kMostLayers);
+  reader.read("groups", moe.groups, 1, kMostExperts);
+  reader.read("top_groups", moe.top_groups, 1, kMostExperts);
   reader.read("router_bias", moe.router_bias);
-  if (faults.size() == before) check_experts(moe, reader, "top_k");
+  if (faults.size() == before) {
+    check_experts(moe, reader, "top_k");
+    if (moe.top_k <= moe.experts) check_groups(moe, reader, "groups", "top_groups");
+  }
   if (!width_given) moe.shared_ffn = moe.shared_experts * moe.ffn;
   reader.finish();
   return moe;
@@ -170,6 +175,21 @@ void check_experts(const Moe& moe, MapReader& map, std::string_view top_k_key) {
   map.fault(top_k_key,
             "a token cannot visit " + std::to_string(moe.top_k) + " of " + std::to_string(moe.experts) + " experts",
             "write at most the number of experts");
+}
+
+void check_groups(const Moe& moe, MapReader& map, std::string_view groups_key, std::string_view top_groups_key) {
+  if (moe.experts % moe.groups != 0) {
+    map.fault(groups_key, std::to_string(moe.experts) + " experts do not divide into " + std::to_string(moe.groups) + " groups",
+              "write a divisor of the number of experts");
+  } else if (moe.top_groups > moe.groups) {
+    map.fault(top_groups_key, "a token cannot visit " + std::to_string(moe.top_groups) + " of " + std::to_string(moe.groups) + " groups",
+              "write at most the number of groups");
+  } else if (moe.top_k > moe.top_groups * (moe.experts / moe.groups)) {
+    map.fault(top_groups_key,
+              std::to_string(moe.top_groups) + " groups of " + std::to_string(moe.experts / moe.groups) + " experts have no " +
+                  std::to_string(moe.top_k) + " that a token visits",
+              "write more groups, or a smaller top_k");
+  }
 }
 
 void check_shape(const Model& model, MapReader& map, const ShapeKeys& keys) {

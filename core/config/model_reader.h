@@ -32,6 +32,8 @@ void default_head_dim(spec::Model&, MapReader&, const ShapeKeys& = {});
 
 /// A token visits at most all experts. `map` holds `top_k_key`.
 void check_experts(const spec::Moe&, MapReader& map, std::string_view top_k_key);
+/// Adds a fault where its groups of experts cannot be.
+void check_groups(const spec::Moe&, MapReader& map, std::string_view groups_key, std::string_view top_groups_key);
 
 /// Rules of a shape alone, which every format shares: kv_heads divide heads, not more than kMostParameters.
 /// REQUIRES: all fields could be read.

@@ -37,6 +37,8 @@ Value tree_of(const spec::Moe& moe) {
   add(map, "shared_ffn", moe.shared_ffn);
   add(map, "first_dense", moe.first_dense);
   add(map, "every", moe.every);
+  add(map, "groups", moe.groups);
+  add(map, "top_groups", moe.top_groups);
   add(map, "router_bias", moe.router_bias);
   return map;
 }

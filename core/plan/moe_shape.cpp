@@ -13,12 +13,41 @@ std::int64_t scaled(std::int64_t count, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * factor - 1e-9));
 }
 
-/// Of `groups` equal groups of experts, how many a token meets: groups (1 - C(E - E/groups, k) / C(E, k)).
-double groups_visited(int experts, int top_k, int groups) {
-  const int others = experts - experts / groups;
-  double none = 1;  // chance that no chosen expert is in a given group
-  for (int i = 0; i < top_k; ++i) none *= std::max(0.0, static_cast<double>(others - i) / (experts - i));
-  return groups * (1 - none);
+/// Chance that none of `chosen` different things out of `all` is one of `marked`: C(all - marked, chosen) / C(all,
+/// chosen).
+double misses(int all, int marked, int chosen) {
+  double none = 1;
+  for (int i = 0; i < chosen; ++i) none *= std::max(0.0, static_cast<double>(all - marked - i) / (all - i));
+  return none;
+}
+
+/// Chance that `hits` of `chosen` out of `all` are among the `marked` (hypergeometric).
+double hits_exactly(int all, int marked, int chosen, int hits) {
+  const auto choose = [](int n, int k) {
+    double out = k < 0 || k > n ? 0 : 1;
+    for (int i = 0; i < k && out > 0; ++i) out *= static_cast<double>(n - i) / (i + 1);
+    return out;
+  };
+  return choose(marked, hits) * choose(all - marked, chosen - hits) / choose(all, chosen);
+}
+
+/// Of `parts` equal parts of the experts, which lie in their order, how many a token meets whose groups, and then its
+/// experts in them, are chosen evenly.
+double parts_visited(const spec::Moe& moe, int parts) {
+  const int each = moe.experts / parts, in_reach = moe.experts / moe.groups * moe.top_groups;
+  if (moe.groups == moe.top_groups || (parts % moe.groups != 0 && moe.groups % parts != 0)) {
+    return parts * (1 - misses(moe.experts, each, moe.top_k));
+  }
+  if (parts % moe.groups == 0) {  // each lies in one group
+    return parts * static_cast<double>(moe.top_groups) / moe.groups * (1 - misses(in_reach, each, moe.top_k));
+  }
+  const int groups = moe.groups / parts;
+  double met = 0;
+  for (int chosen = 1; chosen <= std::min(groups, moe.top_groups); ++chosen) {
+    met += hits_exactly(moe.groups, groups, moe.top_groups, chosen) *
+           (1 - misses(in_reach, moe.experts / moe.groups * chosen, moe.top_k));
+  }
+  return parts * met;
 }
 
 }  // namespace
@@ -44,9 +73,9 @@ MoeShape::MoeShape(const Context& c) {
   shared_up_width = c.model.gated_mlp ? 2 * shared_ffn : shared_ffn;
   dispatch_element = combine_element = c.element;
   const int domains = std::max(1, c.group(Axis::ep).domains);
-  ranks_visited = groups_visited(moe.experts, moe.top_k, s.ep);
-  domains_visited = moe.experts % domains == 0 ? groups_visited(moe.experts, moe.top_k, domains)
-                                               : std::min<double>(domains, moe.top_k);
+  ranks_visited = parts_visited(moe, s.ep);
+  domains_visited =
+      moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k);
 }
 
 std::int64_t expert_parameters(const Context& c) {

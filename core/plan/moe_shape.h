@@ -28,7 +28,8 @@ struct MoeShape {
   bool counted_by_host = false;  // buffers have the size that the router chose: the host waits for it
 
   /// Copies that a token sends when each rank, or each NVLink domain, takes it once whatever number of its experts the
-  /// token visits (DeepEP): expectation over top_k different experts chosen evenly.
+  /// token visits (DeepEP): expectation over top_k different experts chosen evenly, in
+  /// groups chosen evenly (Moe::top_groups).
   double ranks_visited = 0, domains_visited = 0;
 };
 

@@ -94,7 +94,7 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
     case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives; one call issues it all
       for (int i = 0; i < c_.tp; ++i) {
         if (i + 1 < c_.tp) {
-          start(CollectiveKind::all_gather, c_.tokens * linear.in / (c_.tp - 1), gather, element, i == 0);
+          start(CollectiveKind::shift, c_.shard_tokens * linear.in, gather, element, i == 0);
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));
@@ -124,7 +124,11 @@ void TensorParallel::row_product(const Linear& linear, bool reduces) {
     const std::int64_t piece = c_.tokens / c_.tp;
     for (int i = 0; i < c_.tp; ++i) {
       matmul(i + 1 == c_.tp ? c_.tokens - piece * i : piece, linear.out, linear.in, linear.name, false, i == 0);
-      start(kind, elements / c_.tp, reduce, 0, i == 0);
+      if (c_.sp) {  // one hop of a ring; the last piece is at home, and all hops carry its share
+        start(CollectiveKind::shift, elements / c_.tp * (c_.tp - 1) / c_.tp, reduce, 0, i == 0);
+      } else {
+        start(kind, elements / c_.tp, reduce, 0, i == 0);
+      }
     }
     return out_.join(Stream::tp);
   }

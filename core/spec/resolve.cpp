@@ -116,7 +116,8 @@ void fill_tp_overlap(Job& job, Filler& of_framework) {
   if (s.overlap.tp) return;
   const Node& node = job.cluster.node;
   const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
-                       node.nvlink.via != Switch::none && s.tp <= node.nvlink.domain &&
+                       node.gpu.generation != Generation::cdna3 && node.nvlink.via != Switch::none &&
+                       s.tp <= node.nvlink.domain &&
                        job.training.precision != Dtype::nvfp4;
   s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
                                                          : job.framework.overlap.tp.value_or(TpOverlap::none);
@@ -246,10 +247,16 @@ void fill_degrees(Job& job, Filler& of_framework) {
   if (s.pp > 1) s.vpp = s.chunks_a_stage();
   // Experts folded over ranks that ep x tp does not divide were never meant to be cut: check() would refuse them.
   const std::int64_t ranks = std::int64_t{s.tp} * s.cp * *s.dp;
-  if (job.framework.experts_follow_tp && job.model.moe && !s.etp_given && s.tp > 1 && job.model.moe->ffn % s.tp == 0 &&
-      ranks % (std::int64_t{s.ep} * s.tp) == 0) {
+  if (!job.framework.experts_follow_tp || !job.model.moe || s.etp_given || s.tp == 1) return;
+  const bool rows = job.model.moe->ffn % s.tp == 0, on_ranks = ranks % (std::int64_t{s.ep} * s.tp) == 0;
+  if (rows && on_ranks) {
     s.etp = s.tp;
     of_framework.tell("etp", std::to_string(s.etp), "default of " + job.framework.name + ", tp where etp is left out");
+  } else {
+    const std::string why = rows ? "ep x tp does not divide the " + std::to_string(ranks) + " ranks of a stage"
+                                 : "tp does not divide an expert's width of " + std::to_string(job.model.moe->ffn);
+    of_framework.tell("etp", std::to_string(s.etp),
+                      why + ", so that it cannot be tp, the default of " + job.framework.name);
   }
 }
 

@@ -19,6 +19,11 @@ std::vector<std::string> idle_keys(const Job& job) {
   const std::string precision = "with precision " + std::string(name(t.precision));
   idle(t.fp8_recipe && t.precision != Dtype::fp8, "fp8_recipe", precision);
   idle(t.wide_layers.first + t.wide_layers.last > 0 && bytes_of(t.precision) >= 2, "wide_layers", precision);
+  idle(s.cp == 1 && s.cp_kind != CpKind::ring && !t.serves(), "cp_kind", "with cp 1");
+  idle(s.cp == 1 && s.cp_balance != CpBalance::zigzag, "cp_balance", "with cp 1");
+  idle(s.pp == 1 && s.embedding_in_split, "embedding_in_split", "with pp 1");
+  idle(s.vocab_barriers != Strategy{}.vocab_barriers && !s.spreads_vocab(), "vocab_barriers",
+       "without vocab_parallel: pipeline");
   if (!job.model.moe) {
     const char* where = "on a model without experts";
     idle(s.moe_capacity_factor.has_value(), "moe_capacity_factor", where);
@@ -35,6 +40,18 @@ std::vector<std::string> idle_keys(const Job& job) {
     idle(t.drops(), "dropout", where);
   }
   return out;
+}
+
+/// closed_form takes a group's nodes to lie on leaves as evenly as they can; where leaves hold parts of several groups
+/// their uplinks are shared (docs/fabrics.md).
+std::vector<std::string> leaf_warnings(const Job& job) {
+  const Fabric& fabric = job.cluster.fabric;
+  if (!job.model.moe || job.network.fidelity != Fidelity::closed_form || fabric.oversubscription <= 1) return {};
+  const int gpus = std::max(1, job.cluster.node.gpus), leaf = fabric.leaf_nodes;
+  const int span = (job.strategy.ep * job.strategy.etp + gpus - 1) / gpus;
+  if (span == 1 || leaf == 0 || leaf >= job.cluster.nodes || leaf % span == 0) return {};
+  return {"experts over " + text(span) + " nodes do not divide leaves of " + text(leaf) + " under " + fabric.name +
+          ": their exchange may take longer than closed_form says; network.fidelity: flow prices it"};
 }
 
 }  // namespace
@@ -58,6 +75,7 @@ std::vector<std::string> warnings(const Job& job) {
                   ": its kernels are priced as usual for its generation");
   }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
+  for (std::string& line : leaf_warnings(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;

@@ -82,9 +82,13 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
     }
   }
   const base::Seconds fixed = curve.overhead + accumulation(w, device);
-  if (w.grouped && !curve.grouped_from.source.empty()) {
-    const base::Seconds busy(least / curve.grouped_pace);
-    return {fixed + curve.grouped_each * static_cast<double>(w.batch) + busy, curve.grouped_from.residual};
+  // What many small products cost beside one large one is a matter of the library: where no curve of its own says it, it
+  // is as in bf16.
+  const spec::MatmulCurve& grouped =
+      curve.grouped_from.source.empty() ? matmul_curve(device.calibration, spec::Dtype::bf16) : curve;
+  if (w.grouped && !grouped.grouped_from.source.empty()) {
+    const base::Seconds busy(least / grouped.grouped_pace);
+    return {fixed + grouped.grouped_each * static_cast<double>(w.batch) + busy, grouped.grouped_from.residual};
   }
   return {fixed + base::Seconds(least), curve.from.residual};
 }

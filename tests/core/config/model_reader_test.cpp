@@ -95,7 +95,7 @@ full_every: 4
 nope_every: 6
 attention_sinks: true
 mtp: 2
-moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, router_bias: true}
+moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true}
 mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, value_head_dim: 25}
 )");
   Model expected;
@@ -132,7 +132,7 @@ mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, v
   expected.nope_every = 6;
   expected.attention_sinks = true;
   expected.mtp = 2;
-  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, true};
+  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, 4, 3, true};
   expected.mla = spec::Mla{21, 22, 23, 24, 25};
   EXPECT_TRUE(model == expected);
 }
@@ -180,6 +180,20 @@ TEST(ModelReader, ATokenVisitsAtMostAllExperts) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_NE(faults[0].find("model.moe.top_k: a token cannot visit 3 of 2 experts"), std::string::npos);
   EXPECT_TRUE(told("{layers: 2, hidden: 64, heads: 4, vocab: 100, moe: {experts: 2, top_k: 2, ffn: 8}}").empty());
+}
+
+TEST(ModelReader, GroupsOfExpertsHoldWhatATokenVisits) {
+  const auto fault = [](const std::string& groups) {
+    const auto faults =
+        told("{layers: 2, hidden: 64, heads: 4, vocab: 100, moe: {experts: 8, top_k: 3, ffn: 8, " + groups + "}}");
+    return faults.empty() ? "" : faults[0];
+  };
+  EXPECT_EQ(fault("groups: 4, top_groups: 2"), "");
+  EXPECT_NE(fault("groups: 3, top_groups: 2").find("moe.groups: 8 experts do not divide into 3 groups"), std::string::npos);
+  EXPECT_NE(fault("groups: 4, top_groups: 5").find("moe.top_groups: a token cannot visit 5 of 4 groups"),
+            std::string::npos);
+  EXPECT_NE(fault("groups: 4").find("moe.top_groups: 1 groups of 2 experts have no 3 that a token visits"),
+            std::string::npos);
 }
 
 TEST(ModelReader, WidthsWhoseProductIsAbsurdAreAFaultAndNoOverflow) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -228,6 +229,39 @@ TEST(Moe, DeepEpSendsATokenOnceToEachDomain) {
   const double row = 256 * 2 * 128;
   EXPECT_EQ(found->bytes, std::llround(2 * row));
   EXPECT_EQ(found->crossing, std::llround(23.0 / 30 * row));
+}
+
+/// Mean number of `parts` equal parts of 16 experts that 3 lie in, over all choices of 2 of 4 groups and of 3 of the 8
+/// experts in them.
+double visited_by_counting(int parts) {
+  double sum = 0, choices = 0;
+  for (int first = 0; first < 4; ++first) {
+    for (int second = first + 1; second < 4; ++second) {
+      std::vector<int> reach;
+      for (int e = 0; e < 16; ++e) {
+        if (e / 4 == first || e / 4 == second) reach.push_back(e);
+      }
+      for (std::size_t a = 0; a < 8; ++a) {
+        for (std::size_t b = a + 1; b < 8; ++b) {
+          for (std::size_t c = b + 1; c < 8; ++c, ++choices) {
+            const int each = 16 / parts;
+            sum += static_cast<double>(std::set{reach[a] / each, reach[b] / each, reach[c] / each}.size());
+          }
+        }
+      }
+    }
+  }
+  return sum / choices;
+}
+
+TEST(Moe, ATokenWhoseExpertsLieInFewGroupsVisitsFewRanks) {
+  for (const int ep : {1, 2, 4, 8, 16}) {
+    const Context c(toy_moe({.dp = 16}, [&](spec::Job& job) {
+      job.model.moe = spec::Moe{.experts = 16, .top_k = 3, .ffn = 512, .groups = 4, .top_groups = 2};
+      job.strategy.ep = ep;
+    }));
+    EXPECT_NEAR(MoeShape(c).ranks_visited, visited_by_counting(ep), 1e-12) << ep;
+  }
 }
 
 TEST(Moe, AllGatherBringsEveryTokenToEveryRank) {

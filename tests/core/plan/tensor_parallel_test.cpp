@@ -157,14 +157,15 @@ TEST(TensorParallel, UserbuffersMultiplyEachShardWhileTheNextOneArrives) {
 }
 
 TEST(TensorParallel, AUserbuffersRingMovesTheBytesOfOneGather) {
-  // A gather of n bytes over t ranks brings each n (t - 1)/t; t - 1 gathers of n/(t - 1) bring it as much. t = 2 has
-  // one.
+  // A gather of n bytes over t ranks brings each n (t - 1)/t; t - 1 hops of a shard, n/t, bring it as much.
   for (const int tp : {2, 4}) {
     const Written w(job(tp, true, TpOverlap::userbuffers), column_forward);
     std::int64_t bytes = 0;
-    for (const int at : w.named("column all-gather")) bytes += w.collective(at).bytes;
-    EXPECT_LE(bytes, kTokens * kWide * 2);
-    EXPECT_GT(bytes, kTokens * kWide * 2 - 2 * tp);  // whole elements
+    for (const int at : w.named("column all-gather")) {
+      EXPECT_EQ(w.collective(at).kind, CollectiveKind::shift);
+      bytes += w.collective(at).bytes;
+    }
+    EXPECT_EQ(bytes, kTokens * kWide * 2 * (tp - 1) / tp);
   }
 }
 
@@ -183,7 +184,8 @@ TEST(TensorParallel, UserbuffersReduceEachPieceWhileTheNextOneIsMultiplied) {
       EXPECT_TRUE(w.order.before(reduces[i], w.only("behind")));
       bytes += w.collective(reduces[i]).bytes;
     }
-    EXPECT_EQ(bytes, kTokens * kWide * 2);
+    // Hops of a ring carry what a rank sends in all; reductions of pieces are of all bytes.
+    EXPECT_EQ(bytes, kTokens * kWide * 2 * (sp ? 3 : 4) / 4);
   }
 }
 
