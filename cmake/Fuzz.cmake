@@ -14,5 +14,5 @@ set(forerun_beyond_fuzz
     # what is told beyond one prediction
     "/core/spec/(change|inputs|search_space)\\.cpp$"
     "/sim/(alternatives|compare|explain|scaling|schedule|sensitivity|topology)\\.cpp$"
-    "/sim/analysis/(critical_path|host_replay|passes|path_sum|rerun|what_if|work_rate)\\.cpp$"
+    "/sim/analysis/(critical_path|passes|path_sum|rerun|what_if|work_rate)\\.cpp$"
     "/sim/network/(calibrate|collective_accuracy|fit|link_load)\\.cpp$")
