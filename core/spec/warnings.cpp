@@ -42,18 +42,6 @@ std::vector<std::string> idle_keys(const Job& job) {
   return out;
 }
 
-/// closed_form takes a group's nodes to lie on leaves as evenly as they can; where leaves hold parts of several groups
-/// their uplinks are shared (docs/fabrics.md).
-std::vector<std::string> leaf_warnings(const Job& job) {
-  const Fabric& fabric = job.cluster.fabric;
-  if (!job.model.moe || job.network.fidelity != Fidelity::closed_form || fabric.oversubscription <= 1) return {};
-  const int gpus = std::max(1, job.cluster.node.gpus), leaf = fabric.leaf_nodes;
-  const int span = (job.strategy.ep * job.strategy.etp + gpus - 1) / gpus;
-  if (span == 1 || leaf == 0 || leaf >= job.cluster.nodes || leaf % span == 0) return {};
-  return {"experts over " + text(span) + " nodes do not divide leaves of " + text(leaf) + " under " + fabric.name +
-          ": their exchange may take longer than closed_form says; network.fidelity: flow prices it"};
-}
-
 }  // namespace
 
 std::vector<std::string> warnings(const Job& job) {
@@ -75,7 +63,6 @@ std::vector<std::string> warnings(const Job& job) {
                   ": its kernels are priced as usual for its generation");
   }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
-  for (std::string& line : leaf_warnings(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;

@@ -7,8 +7,9 @@
 // the slow filling of NCCL's channels. The price is of the fastest protocol of the fastest algorithm that the
 // collective and its path offer.
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
-// Rates come from Paths: worked out from the group's shape, or run as flows (sim/network/flow.h).
-// Leaves out: other axes on the same wires; with Paths' own rates, placement other than consecutive nodes.
+// Rates come from Paths: counted and worked out from the group's shape, or run as flows (sim/network/flow.h).
+// Leaves out: other axes on the same wires; with Paths' own rates, where there are no narrow uplinks to count,
+// placement other than consecutive nodes.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/network/uplinks.h"
+
 namespace sim {
 namespace {
 
@@ -112,21 +114,30 @@ base::ByteRate Paths::inside(const plan::GroupShape&, int members, bool over_nvl
   return inside_rate(cluster_.node, members, over_nvlink);
 }
 
+double Paths::slowdown(const plan::GroupShape& group, Pattern pattern, base::ByteRate rate) const {
+  const auto by_shape = [&]() -> double {
+    switch (pattern) {
+      case Pattern::ring:
+      case Pattern::tree:
+      case Pattern::shift: return slowdown_neighbours(cluster_, group.domains);
+      case Pattern::all_to_all: return slowdown_all_to_all(cluster_, group.domains);
+      case Pattern::send: break;  // stages do not know their leaf; on a torus every hop takes at least one link
+    }
+    return cluster_.fabric.kind == Kind::torus ? slowdown_neighbours(cluster_, 2) : 1;
+  };
+  if (group.layout.ranks < 1 || !has_narrow_uplinks(cluster_)) return by_shape();
+  const auto [at, fresh] = slowdowns_.try_emplace({pattern, group}, 1.0);
+  if (!fresh) return at->second;
+  const double direct = direct_links(cluster_) > 0 ? by_shape() : 1;
+  return at->second = std::max(direct, slowdown_of_uplinks(cluster_, group, pattern, rate));
+}
+
 base::ByteRate Paths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
   const bool one = pattern == Pattern::shift || pattern == Pattern::send;
-  double slowest = 1;
-  switch (pattern) {
-    case Pattern::ring:
-    case Pattern::tree:
-    case Pattern::shift: slowest = slowdown_neighbours(cluster_, group.domains); break;
-    case Pattern::all_to_all: slowest = slowdown_all_to_all(cluster_, group.domains); break;
-    case Pattern::send:  // stages do not know their leaf; on a torus every hop takes at least one link
-      if (cluster_.fabric.kind == Kind::torus) slowest = slowdown_neighbours(cluster_, 2);
-      break;
-  }
   // The slower of the links between nodes and of the slowest node's cards: both carry the same bytes.
   const int sending = one ? 1 : members;
-  return nic_rate(cluster_, sending, group.sharing) / std::max(slowest, cards_.slowdown(sending, group.sharing));
+  const base::ByteRate rate = nic_rate(cluster_, sending, group.sharing);
+  return rate / std::max(slowdown(group, pattern, rate), cards_.slowdown(sending, group.sharing));
 }
 
 }  // namespace sim

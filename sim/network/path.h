@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/plan/work.h"
@@ -27,8 +29,8 @@ bool joined_by_nvlink(const spec::Node&, int members);
 /// part when `sharing` equal groups want the same cards.
 base::ByteRate nic_rate(const spec::Cluster&, int members, int sharing);
 
-/// Factor (at least 1) by which what joins islands slows a group of `domains` of them in consecutive nodes that uses
-/// all their cards. O_t: product of the oversubscriptions up to tier t, n_t: islands below one of its switches.
+/// Factor (at least 1) by which what joins islands slows one group of `domains` of them in consecutive nodes that uses
+/// all their cards, where no more of it is told. O_t: product of the oversubscriptions up to tier t, n_t: islands below one of its switches.
 ///   neighbours (a ring): one edge leaves each switch: the largest O_t / n_t of the tiers that the group outgrows
 ///   everyone to everyone: the largest O_t (domains - n_t) / (domains - 1)
 ///   dragonfly, minimal routing over G groups: a link between two has 1 / (G - 1) of a group's uplinks:
@@ -42,8 +44,9 @@ double slowdown_all_to_all(const spec::Cluster&, int domains);
 /// to the second) over pairs, all_to_all over all.
 enum class Pattern : std::uint8_t { ring, tree, all_to_all, shift, send };
 
-/// What the fabric leaves a group while all groups of its axis run: data-sheet rates, before decay and efficiency. This
-/// class knows only the group's shape; sim/network/flow.h runs the flows.
+/// What the fabric leaves a group while all groups of its axis run: data-sheet rates, before decay and efficiency. Narrow
+/// uplinks are counted (sim/network/uplinks.h), all else follows from the group's shape; sim/network/flow.h runs flows.
+/// Not for two threads at once: it keeps what it counted.
 class Paths {
  public:
   /// The cluster must outlive it. Of `outages` this class knows those of cards: a group runs at the pace of its
@@ -61,8 +64,11 @@ class Paths {
   const Cards& cards() const { return cards_; }
 
  private:
+  double slowdown(const plan::GroupShape&, Pattern, base::ByteRate rate) const;
+
   const spec::Cluster& cluster_;
   Cards cards_;
+  mutable std::map<std::pair<Pattern, plan::GroupShape>, double> slowdowns_;  // of groups whose layout is told
 };
 
 }  // namespace sim

@@ -1,14 +1,10 @@
 // sim/network/traffic.h -- the flows of all groups of an axis at once: one for each pair of neighbours, with the full
 // volume of the algorithm.
 //
-//   ring        each island of a group sends its share 1 to the next, split over its members there
-//   tree        two trees that each carry half of the buffer up and down; interior nodes of one are leaves of the other
-//   all_to_all  each member sends to every other island what is meant for the members there
+//   ring, tree, all_to_all  hops between islands (sim/network/hops.h), split over the members there
 //   shift       each member sends 1 to the next; only hops between islands count
 //   send        the first of each pair sends 1 to the second
 //   inside      rings among the members of each island (both ways between two), over whatever joins them
-// Source of the two trees: Sanders, Speck, Traff, "Two-tree algorithms for full bandwidth broadcast, reduction and
-// scan", Parallel Computing 35(12), 2009.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

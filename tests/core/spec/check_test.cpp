@@ -399,26 +399,5 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
                                       "vocab_barriers has no effect without vocab_parallel: pipeline"}));
 }
 
-TEST(Warnings, TellOfExpertsWhoseNodesDoNotFillLeaves) {
-  const auto told = [](int leaf, double oversubscription, Fidelity fidelity) {
-    Job job = small_job();
-    job.cluster.node.calibration.name = "chip";
-    job.cluster.nodes = 24;
-    job.cluster.fabric.name = "tree";
-    job.cluster.fabric.leaf_nodes = leaf;
-    job.cluster.fabric.oversubscription = oversubscription;
-    job.model.moe = Moe{.experts = 512, .top_k = 2, .ffn = 64};
-    job.strategy.ep = 8 * job.cluster.node.gpus;
-    job.network.fidelity = fidelity;
-    return warnings(job);
-  };
-  EXPECT_EQ(told(6, 4, Fidelity::closed_form),
-            std::vector<std::string>{"experts over 8 nodes do not divide leaves of 6 under tree: their exchange may take "
-                                     "longer than closed_form says; network.fidelity: flow prices it"});
-  EXPECT_TRUE(told(8, 4, Fidelity::closed_form).empty());
-  EXPECT_TRUE(told(6, 1, Fidelity::closed_form).empty());
-  EXPECT_TRUE(told(6, 4, Fidelity::flow).empty());
-}
-
 }  // namespace
 }  // namespace spec

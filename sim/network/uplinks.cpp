@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/uplinks.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <vector>
+
+#include "sim/network/hops.h"
+
+namespace sim {
+namespace {
+
+// What crosses into and out of the switches of one tier.
+class Tier {
+ public:
+  Tier(int nodes, double reduced, const spec::Cluster& cluster)
+      : nodes_(std::max(1, nodes)),
+        reduced_(reduced),
+        out_(static_cast<std::size_t>((std::max(cluster.places(), cluster.nodes) + nodes_ - 1) / nodes_)),
+        in_(out_.size()) {}
+  void add(int from, int to, double volume) {
+    const auto a = static_cast<std::size_t>(from / nodes_), b = static_cast<std::size_t>(to / nodes_);
+    if (a == b) return;
+    out_[a] += volume;
+    in_[b] += volume;
+  }
+  /// Of the fullest switch, over the nodes that its uplinks are worth.
+  double fullest() const {
+    const double most = std::max(*std::max_element(out_.begin(), out_.end()), *std::max_element(in_.begin(), in_.end()));
+    return most * reduced_ / nodes_;
+  }
+
+ private:
+  int nodes_;
+  double reduced_;
+  std::vector<double> out_, in_;
+};
+
+std::vector<Tier> narrow_tiers(const spec::Cluster& cluster) {
+  std::vector<Tier> out;
+  double reduced = 1;
+  const auto consider = [&](int nodes, double oversubscription) {
+    reduced *= oversubscription;
+    if (reduced > 1 && nodes < cluster.places()) out.emplace_back(nodes, reduced, cluster);
+  };
+  consider(cluster.fabric.leaf_nodes, cluster.fabric.oversubscription);
+  for (const spec::Tier& tier : cluster.fabric.upper_tiers) consider(tier.nodes, tier.oversubscription);
+  return out;
+}
+
+// What the island of a group that sends most sends, in the volumes of for_each_hop.
+double busiest(Pattern pattern, const std::vector<Run>& runs) {
+  std::vector<double> leaving(runs.size(), 0);
+  for_each_hop(pattern, runs, [&](std::size_t from, std::size_t, double volume) { leaving[from] += volume; });
+  return *std::max_element(leaving.begin(), leaving.end());
+}
+
+}  // namespace
+
+bool has_narrow_uplinks(const spec::Cluster& cluster) {
+  using Kind = spec::Fabric::Kind;
+  const spec::Fabric& fabric = cluster.fabric;
+  if (fabric.kind == Kind::single_switch || fabric.kind == Kind::torus || fabric.leaf_nodes < 1) return false;
+  return fabric.oversubscription > 1 || std::any_of(fabric.upper_tiers.begin(), fabric.upper_tiers.end(),
+                                                    [](const spec::Tier& t) { return t.oversubscription > 1; });
+}
+
+double slowdown_of_uplinks(const spec::Cluster& cluster, const plan::GroupShape& group, Pattern pattern,
+                           base::ByteRate rate) {
+  assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
+  std::vector<Tier> tiers = narrow_tiers(cluster);
+  if (tiers.empty()) return 1;
+  const int island = island_gpus(cluster.node), gpus = std::max(1, cluster.node.gpus);
+  const bool members = pattern == Pattern::shift || pattern == Pattern::send;
+  const auto add = [&](int source, int target, double volume) {
+    const int from = cluster.place_of(source / gpus), to = cluster.place_of(target / gpus);
+    for (Tier& tier : tiers) tier.add(from, to, volume);
+  };
+  double most = 1;
+  for_each_group(group, ranks_to_look_at(group.layout, cluster, !cluster.hosts.empty()), [&](int first) {
+    if (members) return for_each_member_hop(pattern, first, group, island, [&](int a, int b) { add(a, b, 1); });
+    const std::vector<Run> runs = runs_of(first, group, island);
+    if (runs.size() < 2) return;
+    most = std::max(most, busiest(pattern, runs));
+    for_each_hop(pattern, runs, [&](std::size_t from, std::size_t to, double volume) {
+      add(runs[from].first, runs[to].first, volume);
+    });
+  });
+  double slowest = 1;
+  const base::ByteRate of_a_node = cluster.node.nic.bandwidth * cluster.node.nic.count;
+  for (const Tier& tier : tiers) slowest = std::max(slowest, tier.fullest() / (members ? 1 : most) * (rate / of_a_node));
+  return slowest;
+}
+
+}  // namespace sim
