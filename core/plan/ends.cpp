@@ -91,6 +91,10 @@ void embedding_backward(const Context& c, SegmentBuilder& out) {
     const Chain dropout = dropout_backward(c, elements);
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
   }
+  if (c.model.position == spec::Position::learned && c.spread_vocab) {  // else beside the table's
+    const std::int64_t rows = elements * c.element, table = c.sequence * c.hidden * c.gradient_element;
+    out.compute(MemoryBound{MemoryBound::Kind::embedding, rows + table, table, 1}, "position embedding gradient");
+  }
   out.give(Category::activations, kept_embedding(c));
   if (c.strategy.lora || c.spread_vocab) return;  // frozen; of all stages
   rows_backward(c, out);

@@ -45,6 +45,23 @@ void CpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   }
 }
 
+void CpuBackend::broadcast(const Group& group, int root, const Tensor& x) {
+  if (group.self != root) return receive(group.ranks[root], group.channel, x);
+  for (int i = 0; i < group.size(); ++i) {
+    if (i != root) send(group.ranks[i], group.channel, x);
+  }
+}
+
+void CpuBackend::reduce(const Group& group, int root, const Tensor& x) {
+  send(group.ranks[root], group.channel, x);
+  if (group.self != root) return;
+  const Tensor arrived = uncounted(x.count);
+  for (int i = 0; i < group.size(); ++i) {
+    receive(group.ranks[i], group.channel, i == 0 ? x : arrived);
+    if (i > 0) add(arrived, x);
+  }
+}
+
 void CpuBackend::all_gather(const Group& group, const Tensor& piece, const Tensor& whole) {
   for (const int rank : group.ranks) send(rank, group.channel, piece);
   for (int i = 0; i < group.size(); ++i) {

@@ -195,6 +195,17 @@ void CpuBackend::cross_entropy_gradient(const kernels::CrossEntropy& c, const Te
   reference::cross_entropy_gradient(c, indices(targets), numbers(maximum), numbers(total), numbers(logits));
 }
 
+void CpuBackend::rescale_total(const Tensor& own, const Tensor& maximum, const Tensor& total) {
+  reference::rescale_total(numbers(own), numbers(maximum), numbers(total));
+}
+
+void CpuBackend::join_states(const kernels::JoinedStates& s, const Tensor& targets, const Tensor& own_maximum,
+                             const Tensor& own_total, const Tensor& maximum, const Tensor& total,
+                             const Tensor& target_rows, const Tensor& states) {
+  reference::join_states(s, indices(targets), numbers(own_maximum), numbers(own_total), numbers(maximum),
+                         numbers(total), numbers(target_rows), numbers(states));
+}
+
 void CpuBackend::grouped_matmul(const kernels::GroupedMatmul& g, const Tensor& a, const Tensor& b, const Tensor& c) {
   reference::grouped_matmul(g, numbers(a), numbers(b), numbers(c));
 }

@@ -87,6 +87,10 @@ class CpuBackend final : public Backend {
                           const Tensor& loss) override;
   void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                               const Tensor& total, const Tensor& logits) override;
+  void rescale_total(const Tensor& own, const Tensor& maximum, const Tensor& total) override;
+  void join_states(const kernels::JoinedStates&, const Tensor& targets, const Tensor& own_maximum,
+                   const Tensor& own_total, const Tensor& maximum, const Tensor& total, const Tensor& target_rows,
+                   const Tensor& states) override;
 
   void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) override;
   void router_forward(const kernels::Router&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
@@ -124,6 +128,8 @@ class CpuBackend final : public Backend {
   Tensor from_drive(const Tensor& of_drive) override;
 
   void all_reduce(const Group&, Sum, const Tensor& x) override;
+  void broadcast(const Group&, int root, const Tensor& x) override;
+  void reduce(const Group&, int root, const Tensor& x) override;
   void all_gather(const Group&, const Tensor& piece, const Tensor& whole) override;
   void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) override;
   void all_to_all(const Group&, std::span<const std::int64_t> sends, const Tensor& from,

@@ -24,6 +24,7 @@ void add_copied_heads_actions(Actions&);        // keys and values of every quer
 void add_written_scores_actions(Actions&);      // the core, scores written out
 void add_latent_actions(Actions&);              // latent attention, in front of the core
 void add_end_actions(Actions&);                 // embedding, loss
+void add_vocabulary_actions(Actions&);          // both cut over pipeline stages; behind add_linear_actions()
 void add_multi_token_actions(Actions&);         // what modules of multi-token prediction join and project
 void add_edge_actions(Actions&);                // between pipeline stages
 void add_data_parallel_actions(Actions&);       // gradients reduced, parameters gathered

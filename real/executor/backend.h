@@ -24,6 +24,7 @@
 #include "kernels/gelu.h"
 #include "kernels/glu.h"
 #include "kernels/grouped_matmul.h"
+#include "kernels/joined_loss.h"
 #include "kernels/matmul.h"
 #include "kernels/mx_cast.h"
 #include "kernels/norm.h"
@@ -166,6 +167,10 @@ class Backend {
                                   const Tensor& target_logit, const Tensor& loss) = 0;
   virtual void cross_entropy_gradient(const kernels::CrossEntropy&, const Tensor& targets, const Tensor& maximum,
                                       const Tensor& total, const Tensor& logits) = 0;
+  virtual void rescale_total(const Tensor& own, const Tensor& maximum, const Tensor& total) = 0;
+  virtual void join_states(const kernels::JoinedStates&, const Tensor& targets, const Tensor& own_maximum,
+                           const Tensor& own_total, const Tensor& maximum, const Tensor& total,
+                           const Tensor& target_rows, const Tensor& states) = 0;
 
   // Experts.
   virtual void grouped_matmul(const kernels::GroupedMatmul&, const Tensor& a, const Tensor& b, const Tensor& c) = 0;
@@ -216,6 +221,9 @@ class Backend {
 
   // Between ranks. Pieces lie one behind the other in the order of the group.
   virtual void all_reduce(const Group&, Sum, const Tensor& x) = 0;
+  /// Of member `root`: to all; or the sum over all to it, the others' x is what it was.
+  virtual void broadcast(const Group&, int root, const Tensor& x) = 0;
+  virtual void reduce(const Group&, int root, const Tensor& x) = 0;
   virtual void all_gather(const Group&, const Tensor& piece, const Tensor& whole) = 0;
   virtual void reduce_scatter(const Group&, const Tensor& whole, const Tensor& piece) = 0;
   /// `sends[i]` elements go to member i, `receives[i]` come from it.

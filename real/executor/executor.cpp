@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "real/executor/actions/spread_vocabulary.h"
+
 namespace real {
 
 Actions all_actions() {
@@ -21,6 +23,7 @@ Actions all_actions() {
                          add_written_scores_actions,
                          add_latent_actions,
                          add_end_actions,
+                         add_vocabulary_actions,
                          add_multi_token_actions,
                          add_edge_actions,
                          add_data_parallel_actions,
@@ -85,7 +88,9 @@ void Executor::run(int number) {
   }
   if (!rank_.has_flush()) return leave_pass(call);
   const auto forget = [&](std::int16_t chunk, std::int32_t microbatch) {
-    if (microbatch >= 0 && is_last(number, chunk, microbatch)) rank_.values.forget(chunk, microbatch);
+    if (microbatch < 0 || !is_last(number, chunk, microbatch)) return;
+    leave_rows_gradient(rank_, chunk, microbatch);
+    rank_.values.forget(chunk, microbatch);
   };
   forget(call.chunk, call.microbatch);
   forget(call.other_chunk, call.other);
@@ -111,7 +116,7 @@ void Executor::run(int number, int at) {
 void Executor::pass_on(const plan::Call& call) {
   const int stage = rank_.place.stage();
   const auto pass = [&](std::int16_t chunk, std::int32_t microbatch, bool backward) {
-    if (microbatch < 0) return;
+    if (microbatch < 0 || chunk < 0) return;
     const plan::Placement& placement = rank_.c.placement;
     const int from = backward ? placement.behind(stage, chunk) : placement.before(stage, chunk);
     if (from != stage) return;

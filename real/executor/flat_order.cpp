@@ -16,6 +16,10 @@ using Units = std::vector<Unit>;
 
 enum class Which { trained, all };
 
+void append(const std::vector<Parameter*>& more, std::vector<Parameter*>& out) {
+  out.insert(out.end(), more.begin(), more.end());
+}
+
 void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out, Which which = Which::trained) {
   for (Parameter* p : unit.parameters) {
     if (p->shards == axis && (which == Which::all || !p->frozen)) out.push_back(p);
@@ -36,10 +40,19 @@ std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axi
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     append(*unit, axis, unit->layer < 0 && ends_come_last(rank) ? ends : out);
   }
-  out.insert(out.end(), ends.begin(), ends.end());
+  append(ends, out);
   if (plan::late_table(rank.c) > 0) {
     std::erase_if(out, [&](const Parameter* p) { return leaves_late(rank, *p) != behind_passes; });
   }
+  return out;
+}
+
+/// Rows of a vocabulary over the stages have passes of their own; else they come first, so their gradients last.
+bool of_vocabulary_pass(const Task& task) { return task.site.chunk < 0 && task.site.microbatch >= 0; }
+
+std::vector<Parameter*> rows_of_vocabulary(const RankState& rank, plan::Axis axis) {
+  std::vector<Parameter*> out;
+  for (const Unit& unit : rank.parameters.vocabulary()) append(unit, axis, out);
   return out;
 }
 
@@ -89,10 +102,10 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t
   if (cursor.order.empty()) {
     const int chunks = static_cast<int>(task.rank.chunks.size());
     for (int chunk = chunks - 1; chunk >= 0; --chunk) {  // behind all passes: of every chunk
-      if (task.site.chunk >= 0 && chunk != task.site.chunk) continue;
-      const std::vector<Parameter*> more = gradients_of(task.rank, chunk, axis, task.site.chunk < 0);
-      cursor.order.insert(cursor.order.end(), more.begin(), more.end());
+      if (of_vocabulary_pass(task) || (task.site.chunk >= 0 && chunk != task.site.chunk)) continue;
+      append(gradients_of(task.rank, chunk, axis, task.site.chunk < 0), cursor.order);
     }
+    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, axis), cursor.order);
   }
   return advance(task, cursor, elements, elements_of);
 }
@@ -100,10 +113,10 @@ std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t
 std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
   Cursor& cursor = task.rank.cursors[key(task, "weights", axis)];
   if (cursor.order.empty()) {
+    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, axis), cursor.order);
     for (int chunk = 0; chunk < static_cast<int>(task.rank.chunks.size()); ++chunk) {
-      if (task.site.chunk >= 0 && chunk != task.site.chunk) continue;
-      const std::vector<Parameter*> more = weights_of(task.rank, chunk, axis);
-      cursor.order.insert(cursor.order.end(), more.begin(), more.end());
+      if (of_vocabulary_pass(task) || (task.site.chunk >= 0 && chunk != task.site.chunk)) continue;
+      append(weights_of(task.rank, chunk, axis), cursor.order);
     }
   }
   // In bytes, for the Plan gathers all of a layer in fp8 that has weights in fp8 alone.

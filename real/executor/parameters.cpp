@@ -84,11 +84,22 @@ void ParameterTable::adapter(Unit& unit, const std::string& of, const Part& weig
   }
 }
 
+std::int64_t first_row(const plan::Context& c, const Place& place) {
+  return ((c.spread_vocab ? place.stage() * c.tp : 0) + place.tp()) * c.vocab;
+}
+
+void ParameterTable::add_table(Unit& unit, const std::string& name) {
+  const std::int64_t rows = c_.vocab * c_.tp * (c_.spread_vocab ? c_.pp : 1);
+  add(unit, name + ".weight", rows_part(rows, c_.hidden, {{first_row(c_, place_), c_.vocab}}), Start::normal, false);
+}
+
 void ParameterTable::add_embedding(Unit& unit) {
-  add(unit, "embedding.weight", rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}}),
-      Start::normal, false);
+  if (!c_.spread_vocab) add_table(unit, "embedding");
   const std::int64_t positions = spec::parameters(c_.model).positions / c_.hidden;
-  if (positions > 0) add(unit, "position embedding.weight", whole_part(positions, c_.hidden), Start::normal, true);
+  if (positions > 0) {  // their gradient is that of all tokens where it is made beside the table's
+    const bool partial = c_.spread_vocab && c_.sp;
+    add(unit, "position embedding.weight", whole_part(positions, c_.hidden), Start::normal, true, partial);
+  }
   if (c_.model.embedding_norm) norm(unit, "embedding norm", c_.hidden, c_.sp);
 }
 
@@ -179,12 +190,26 @@ void ParameterTable::add_experts(Unit& unit) {
 
 void ParameterTable::add_head(Unit& unit) {
   norm(unit, "final norm", c_.hidden, c_.sp);
-  Part rows = rows_part(c_.vocab * c_.tp, c_.hidden, {{place_.tp() * c_.vocab, c_.vocab}});
+  if (c_.spread_vocab) return;
   if (!c_.model.tied_embeddings) {
-    linear(unit, "output head", Cut::outputs, std::move(rows), c_.model.head_bias);
+    add_table(unit, "output head");
+    if (c_.model.head_bias) add_head_bias(unit);
   } else if (!c_.placement.ends_meet() && c_.model.mtp == 0) {  // modules bring the whole embedding
-    add(unit, "embedding.weight", std::move(rows), Start::normal, false);
+    add_table(unit, "embedding");
   }
+}
+
+void ParameterTable::add_head_bias(Unit& unit) {
+  const Part rows = find(-1, "output head.weight")->part;
+  add(unit, "output head.bias", {rows.whole_rows, 1, rows.rows, {0, 1}}, Start::zero, false);
+}
+
+void ParameterTable::add_vocabulary() {
+  Unit& unit = vocabulary_.emplace_back();
+  add_table(unit, "embedding");
+  if (c_.model.tied_embeddings) return;
+  add_table(unit, "output head");
+  if (c_.model.head_bias) add_head_bias(unit);
 }
 
 /// In front of the head, which they share. DeepSeek-V3, arXiv 2412.19437, section 2.2.
@@ -232,6 +257,9 @@ ParameterTable::ParameterTable(const plan::Context& c, const Place& place, const
       agree(units.back(), plan::last_parameters(c));
     }
   }
+  if (!c.spread_vocab) return;
+  add_vocabulary();
+  agree(vocabulary_.back(), {.dense = plan::vocabulary_share(c)});
 }
 
 std::vector<Parameter*> ParameterTable::trained() {

@@ -115,6 +115,9 @@ bool is_of_both_ends(const spec::Model&, const Parameter&);
 
 inline constexpr const char* kSinks = "attention sinks";  // one number for each head of the rank
 
+/// The first of the rows of the vocabulary that a rank has of its tables.
+std::int64_t first_row(const plan::Context&, const Place&);
+
 class ParameterTable {
  public:
   /// Of the chunks of this rank's stage. Throws std::logic_error where the Plan counts other numbers of parameters.
@@ -128,9 +131,14 @@ class ParameterTable {
   std::vector<Parameter*> trained();
   /// Of a chunk, in model order: embedding, layers, head.
   const std::vector<Unit>& units(int chunk) const { return units_[chunk]; }
+  /// Rows of the embedding and of the head where the vocabulary is cut over the stages; otherwise none.
+  const std::vector<Unit>& vocabulary() const { return vocabulary_; }
 
  private:
+  void add_table(Unit&, const std::string& name);
   void add_embedding(Unit&);
+  void add_head_bias(Unit&);
+  void add_vocabulary();
   void add_block(Unit&);
   void add_layer(Unit&);
   void add_attention(Unit&);
@@ -148,6 +156,7 @@ class ParameterTable {
   const Place& place_;
   std::deque<Parameter> parameters_;  // units point into it
   std::vector<std::vector<Unit>> units_;
+  std::vector<Unit> vocabulary_;
 };
 
 /// The starting values of a parameter's part, the same whatever the model is cut into.

@@ -35,7 +35,9 @@ Group Place::group(int number) const {
   const plan::Channel& channel = plan_.channels[number];
   if (channel.kind == Kind::group) return group_of(channel.axis, number);
   Group group{{}, 0, number};
-  if (channel.kind == Kind::embedding || channel.kind == Kind::copies) {
+  if (channel.kind == Kind::stages) {
+    for (int s = 0; s < plan_.axes.stages; ++s) group.ranks.push_back(neighbour(s));
+  } else if (channel.kind == Kind::embedding || channel.kind == Kind::copies) {
     group.ranks = {neighbour(channel.from), neighbour(channel.to)};
   } else {
     assert(channel.kind == Kind::model);

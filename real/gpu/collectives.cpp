@@ -60,6 +60,22 @@ void GpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   });
 }
 
+void GpuBackend::broadcast(const Group& group, int root, const Tensor& x) {
+  launch([&] {
+    check(ncclBroadcast(at(x), at(x), count(x), type_of(x.meaning), place_of(group.channel, group.ranks[root]),
+                        communicator(group.channel), raw()),
+          "ncclBroadcast");
+  });
+}
+
+void GpuBackend::reduce(const Group& group, int root, const Tensor& x) {
+  launch([&] {
+    check(ncclReduce(at(x), at(x), count(x), type_of(x.meaning), ncclSum, place_of(group.channel, group.ranks[root]),
+                     communicator(group.channel), raw()),
+          "ncclReduce");
+  });
+}
+
 // NCCL does nothing for no elements: then no operator is told to have launched.
 
 void GpuBackend::all_gather(const Group& group, const Tensor& piece, const Tensor& whole) {

@@ -177,6 +177,19 @@ void GpuBackend::cross_entropy_gradient(const kernels::CrossEntropy& c, const Te
   });
 }
 
+void GpuBackend::rescale_total(const Tensor& own, const Tensor& maximum, const Tensor& total) {
+  launch([&] { gpu::rescale_total(total.count, as<float>(own), as<float>(maximum), as<float>(total), raw()); });
+}
+
+void GpuBackend::join_states(const kernels::JoinedStates& s, const Tensor& targets, const Tensor& own_maximum,
+                             const Tensor& own_total, const Tensor& maximum, const Tensor& total,
+                             const Tensor& target_rows, const Tensor& states) {
+  launch([&] {
+    gpu::join_states(s, element(states), as<std::int32_t>(targets), as<float>(own_maximum), as<float>(own_total),
+                     as<float>(maximum), as<float>(total), at(target_rows), at(states), raw());
+  });
+}
+
 void GpuBackend::router_forward(const kernels::Router& r, const Tensor& logits, const Tensor& probabilities,
                                 const Tensor& experts, const Tensor& weights) {
   launch([&] {

@@ -11,8 +11,8 @@ namespace {
 using Channels = plan::Channel::Kind;
 
 std::vector<int> ranks_of(const Place& place, const plan::Channel& channel, int number) {
-  if (channel.kind == Channels::group || channel.kind == Channels::model) return place.group(number).ranks;
-  if (channel.kind == Channels::stages) return {};  // of a vocabulary over the stages, which real mode refuses
+  const bool edge = channel.kind != Channels::group && channel.kind != Channels::model && channel.kind != Channels::stages;
+  if (!edge) return place.group(number).ranks;
   if (place.stage() != channel.from && place.stage() != channel.to) return {};
   return {place.neighbour(channel.from), place.neighbour(channel.to)};
 }

@@ -1,6 +1,7 @@
 // tests/gpu/loss_test.cpp -- cross entropy of the GPU, whole and in steps, against its CPU reference.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cross_entropy.h"
+#include "kernels/joined_loss.h"
 #include "tests/gpu/device_array.h"
 
 namespace {
@@ -52,6 +53,24 @@ TEST_P(LossKernel, StepsAgreeOnARangeThatHoldsSomeTargets) {
   test::expect_close(d_target_logit.values(), target_logit, 1e-6, "target logit");
   test::expect_close(d_loss.values(), loss, 1e-5, "loss");
   test::expect_close(d_logits.values(), gradient, close(), "gradient");
+}
+
+TEST_P(LossKernel, PartsAreJoinedAlike) {
+  // Totals of at least 1, maxima of the whole above those of the part.
+  const Values own_maximum = random(kRows, 2), maximum(kRows, 3.0), own_total{1, 2, 3, 4, 5}, total{2, 3, 4, 5, 6};
+  const Values target_rows = random(kRows * width(), 3);
+  Values rescaled = own_total, states = logits_;
+  reference::rescale_total(own_maximum, maximum, rescaled);
+  reference::join_states({kRows, width(), 0.25}, targets_, own_maximum, own_total, maximum, total, target_rows, states);
+  const Device<std::int32_t> d_targets(targets_);
+  const Array d_own_maximum(Element::f32, own_maximum), d_maximum(Element::f32, maximum), d_total(Element::f32, total);
+  const Array d_own_total(Element::f32, own_total), d_rescaled(Element::f32, own_total);
+  const Array d_rows(element(), target_rows), d_states(element(), logits_);
+  gpu::rescale_total(kRows, d_own_maximum.floats(), d_maximum.floats(), d_rescaled.floats(), nullptr);
+  gpu::join_states({kRows, width(), 0.25}, element(), d_targets.data(), d_own_maximum.floats(), d_own_total.floats(),
+                   d_maximum.floats(), d_total.floats(), d_rows.data(), d_states.data(), nullptr);
+  test::expect_close(d_rescaled.values(), rescaled, 1e-5, "rescaled total");
+  test::expect_close(d_states.values(), states, close(), "states' gradient");
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, LossKernel, test::kCases, test::case_name);

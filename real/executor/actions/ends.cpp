@@ -13,7 +13,7 @@ namespace {
 
 kernels::Embedding table_shape(const Task& task) {
   const plan::Context& c = task.c;
-  return {c.tokens, c.hidden, c.vocab, task.rank.place.tp() * c.vocab};
+  return {c.tokens, c.hidden, c.vocab, first_row(c, task.rank.place)};
 }
 
 void embedding(Task& task) {
@@ -70,9 +70,15 @@ void embedding_gradient(Task& task) {
   if (!task.c.sp) task.keep_gradient_stream("d embedding");
   const Tensor dy = task.read("d embedding");
   task.backend.embedding_backward(table_shape(task), ids_of_tokens(task), dy, task.gradient("embedding.weight"));
-  if (task.find_parameter("position embedding.weight") == nullptr) return;
+  if (task.c.spread_vocab || task.find_parameter("position embedding.weight") == nullptr) return;
   task.backend.embedding_backward(position_shape(task, task.c.tokens), positions_of_tokens(task), dy,
                                   task.gradient("position embedding.weight"));
+}
+
+/// Where the table's gradient is made in a pass of its own: from the tokens of this rank alone.
+void position_embedding_gradient(Task& task) {
+  task.backend.embedding_backward(position_shape(task, task.c.shard_tokens), positions_of_shard(task),
+                                  task.gradient_stream(), task.gradient("position embedding.weight"));
 }
 
 /// Of a token's loss in that of the step. Modules of multi-token prediction have equal shares of their weight
@@ -84,7 +90,7 @@ double weight_of_token(const Task& task) {
 
 kernels::CrossEntropy loss_shape(const Task& task) {
   const plan::Context& c = task.c;
-  return {c.tokens, c.vocab, task.rank.place.tp() * c.vocab, weight_of_token(task)};
+  return {c.tokens, c.vocab, first_row(c, task.rank.place), weight_of_token(task)};
 }
 
 void loss_maximum(Task& task) {
@@ -112,9 +118,10 @@ void loss_gradient(Task& task) {
   const Tensor total = task.read("loss sum"), target = task.read("loss target"), targets = targets_of_tokens(task);
   const Tensor losses = task.backend.allocate(task.c.tokens, kStatistic);
   const Tensor d = task.make("d output head", logits.count, kLogits);
-  task.backend.cross_entropy_loss(targets, maximum, total, target, losses);
-  const Tensor sum = task.write(task.rank.loss, "loss");
-  task.backend.scale_add(weight_of_token(task), losses, 1, sum);
+  if (!task.c.spread_vocab || task.rank.place.stage() + 1 == task.c.pp) {  // of those that all have, once
+    task.backend.cross_entropy_loss(targets, maximum, total, target, losses);
+    task.backend.scale_add(weight_of_token(task), losses, 1, task.write(task.rank.loss, "loss"));
+  }
   task.backend.copy(logits, d);
   task.backend.cross_entropy_gradient(loss_shape(task), targets, maximum, total, d);
 }
@@ -129,6 +136,7 @@ void add_end_actions(Actions& actions) {
   actions["embedding dropout gradient"] = embedding_dropout_gradient;
   actions["embedding gradient all-gather"] = gather_embedding_gradient;
   actions["embedding gradient"] = embedding_gradient;
+  actions["position embedding gradient"] = position_embedding_gradient;
   actions["loss maximum"] = loss_maximum;
   actions["loss maximum all-reduce"] = [](Task& t) { reduce(t, "loss maximum", Sum::maximum); };
   actions["loss"] = loss;

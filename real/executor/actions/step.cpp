@@ -72,7 +72,8 @@ bool holds_same(const Task& task, const Parameter& p, const Place& other) {
 /// the one where the model begins.
 bool counted(const Task& task, const Parameter& p) {
   const Place& place = task.rank.place;
-  if (!task.c.placement.ends_meet() && is_of_both_ends(task.c.model, p) && place.stage() != 0) return false;
+  const bool copied = !task.c.placement.ends_meet() && !task.c.spread_vocab && is_of_both_ends(task.c.model, p);
+  if (copied && place.stage() != 0) return false;
   if (task.c.placement.two_copies()) {
     for (const Unit& unit : task.rank.parameters.units(1)) {
       if (std::find(unit.parameters.begin(), unit.parameters.end(), &p) != unit.parameters.end()) return false;

@@ -263,6 +263,50 @@ TEST(Strategies, PipelinesWithTheRest) {
                          {"zb-h1, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_h1}, barrier}});
 }
 
+/// Rows of embedding and head on every stage, whose passes lie between those of the layers; with one barrier a stage
+/// goes on with its own softmax, which is corrected when those of all are known.
+TEST(Strategies, VocabularyOverStages) {
+  const auto spread = [](int barriers, std::function<void(spec::Job&)> change = [](spec::Job&) {}) {
+    return [=](spec::Job& j) {
+      j.strategy.vocab_parallel = spec::VocabParallel::pipeline;
+      j.strategy.vocab_barriers = barriers;
+      change(j);
+    };
+  };
+  const auto chain = [](spec::Job& j) { j.strategy.fused_kernels.cross_entropy = false; };
+  const auto eager = [](spec::Job& j) {
+    j.framework.separate_linears = true;
+    j.strategy.fused_kernels.grad_accumulation = false;
+  };
+  spec::Model own_head = tiny::gpt(4);
+  own_head.name = "tiny gpt with a head of its own";
+  own_head.tied_embeddings = false;
+  own_head.head_bias = true;
+  own_head.embedding_norm = true;
+  const std::vector<spec::Model> models{tiny::llama(4), tiny::gpt(4), own_head};
+  for (const int barriers : {1, 2}) {
+    expect_the_same(models, {{"two stages", {.pp = 2}, spread(barriers)},
+                             {"four stages", {.pp = 4}, spread(barriers)},
+                             {"interleaved", {.pp = 2, .vpp = 2}, spread(barriers)},
+                             {"loss as a chain", {.pp = 2}, spread(barriers, chain)},
+                             {"eager", {.pp = 2}, spread(barriers, eager)},
+                             {"computed again", {.pp = 2}, spread(barriers, recompute(Kind::full))},
+                             {"ddp", {.pp = 2, .dp = 2}, spread(barriers)},
+                             {"ddp beside compute", {.pp = 2, .dp = 2}, spread(barriers, overlap(true, false))},
+                             {"zero 1", {.pp = 2, .dp = 2, .zero = 1}, spread(barriers)},
+                             {"zero 1 beside compute",
+                              {.pp = 2, .vpp = 2, .dp = 2, .zero = 1},
+                              spread(barriers, overlap(true, true))},
+                             {"ring", {.pp = 2}, spread(barriers, context(2, CpKind::ring, true))}});
+  }
+  expect_the_same(models, {{"tp", {.tp = 2, .pp = 2}, spread(2)},
+                           {"sequence parallel", {.tp = 2, .sp = true, .pp = 4}, spread(2)},
+                           {"with the rest",
+                            {.tp = 2, .sp = true, .pp = 2, .vpp = 2, .dp = 2, .zero = 1},
+                            spread(2, overlap(true, true))}});
+  expect_the_same({tiny::moe(4)}, {{"experts", {.pp = 2, .dp = 2}, spread(1, experts(2, 1))}});
+}
+
 /// Weight gradients apart, two copies of the model, a V whose first stage has the table of both ends: what a unit
 /// gathers, scatters and lets go of.
 TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
