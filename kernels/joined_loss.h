@@ -17,9 +17,9 @@ namespace reference {
 /// total [rows], the sum of exp(logits - own), becomes that of exp(logits - maximum). REQUIRES: maximum >= own.
 void rescale_total(Input own, Input maximum, Output total);
 
-/// states [rows, width] are softmax(own logits) W of a part, by own_maximum and own_total [rows]; target_rows the row of
-/// W that is the target, zeros where another part has it. They become the part's share of the gradient of the states:
-/// scale (states own_total / total exp(own_maximum - maximum) - target_rows); 0 for a negative target.
+/// states [rows, width] are softmax(own logits) W of a part, by own_maximum and own_total [rows]; target_rows the row
+/// of W that is the target, zeros where another part has it. They become the part's share of the gradient of the
+/// states: scale (states own_total / total exp(own_maximum - maximum) - target_rows); 0 for a negative target.
 void join_states(const JoinedStates&, Indices targets, Input own_maximum, Input own_total, Input maximum, Input total,
                  Input target_rows, Output states);
 

@@ -10,6 +10,8 @@
 
 namespace spec {
 
+struct Job;
+
 /// The layers of chunk `chunk` (0 .. vpp-1) of stage `stage`. The embedding goes with the very first chunk, final norm,
 /// head and loss with the very last. In model order chunk c of stage s is the (c * pp + s)-th.
 struct ChunkLayers {
@@ -37,6 +39,10 @@ enum class LayerCut { by_work, light_front };
 /// What the search tries where layers do not divide, or the ends do more than a layer's work: Strategy::stage_layers of
 /// that cut, layers of each of model_chunks(), in model order. Empty where that is the even cut, where a chunk in the
 /// middle would hold none, and for a model that is a list of layers. REQUIRES: pp, vpp >= 1.
-std::vector<int> uneven_layers(const Model&, const Strategy&, LayerCut);
+/// `paces`: how fast each stage's GPUs are, by_work alone; empty: all alike.
+std::vector<int> uneven_layers(const Model&, const Strategy&, LayerCut, std::vector<double> paces = {});
+
+/// The same of a Job, on a mixed cluster by how fast each stage's slowest GPUs are. REQUIRES: pp, vpp >= 1.
+std::vector<int> cut_of(const Job&, LayerCut);
 
 }  // namespace spec

@@ -40,6 +40,13 @@ std::optional<RankOrder> parse_rank_order(std::string_view text) {
   return RankOrder{place[0], place[1], place[2], place[3], place[4]};
 }
 
+int usual_etp(const Job& job, std::int64_t dp) {
+  const Strategy& s = job.strategy;
+  if (!job.framework.experts_follow_tp || !job.model.moe || s.etp_given || s.tp == 1) return s.etp;
+  const std::int64_t ranks = std::int64_t{s.tp} * s.cp * dp, folded = std::int64_t{s.ep} * s.tp;
+  return folded > 0 && job.model.moe->ffn % s.tp == 0 && ranks % folded == 0 ? s.tp : s.etp;
+}
+
 std::vector<base::Fault> rank_order_faults(const Job& job) {
   const Strategy& s = job.strategy;
   const char* field = "strategy.rank_order";
@@ -62,17 +69,18 @@ std::vector<base::Fault> rank_order_faults(const Job& job) {
                         "put cp and dp side by side"});
     }
   }
-  if (job.model.moe && s.ep * s.etp > 1) {
-    if (o.tp > o.ep && s.etp > 1 && s.ep > 1) {
+  const int etp = usual_etp(job, dp);
+  if (job.model.moe && s.ep * etp > 1) {
+    if (o.tp > o.ep && etp > 1 && s.ep > 1) {
       faults.push_back({field, "ep in front of tp is not supported by this version", "put tp in front of ep"});
     }
     // Experts are laid over the same ranks: the stages must cut both layouts at the same place.
     std::int64_t dense = 1, expert = 1;
-    if (o.tp < o.pp) dense *= s.tp, expert *= s.etp;
+    if (o.tp < o.pp) dense *= s.tp, expert *= etp;
     if (o.cp < o.pp) dense *= s.cp;
-    if (o.dp < o.pp) dense *= dp, expert *= s.tp * s.cp * dp / (std::int64_t{s.etp} * s.ep);
+    if (o.dp < o.pp) dense *= dp, expert *= s.tp * s.cp * dp / (std::int64_t{etp} * s.ep);
     if (o.ep < o.pp) expert *= s.ep;
-    const bool folds = s.tp * s.cp * dp % (std::int64_t{s.etp} * s.ep) == 0;  // told with ep otherwise
+    const bool folds = s.tp * s.cp * dp % (std::int64_t{etp} * s.ep) == 0;  // told with ep otherwise
     if (s.pp > 1 && folds && dense != expert) {
       faults.push_back(
           {field, "the experts' ranks and the dense ones would form different pipeline stages", "put pp last"});

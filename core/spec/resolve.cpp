@@ -7,6 +7,7 @@
 #include "core/spec/context_rules.h"
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
+#include "core/spec/rank_order.h"
 
 namespace spec {
 namespace {
@@ -43,8 +44,8 @@ void fill_by_the_operation(Job& job, const std::string& from) {
 }
 
 /// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
-/// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated activations
-/// and subtracted the maximum of the logits into a tensor of its own.
+/// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated
+/// activations and subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
   if (job.training.serves()) return;
   const std::string older = job.framework.name + " before 2024, GPUs without fp8";
@@ -117,8 +118,7 @@ void fill_tp_overlap(Job& job, Filler& of_framework) {
   const Node& node = job.cluster.node;
   const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
                        node.gpu.generation != Generation::cdna3 && node.nvlink.via != Switch::none &&
-                       s.tp <= node.nvlink.domain &&
-                       job.training.precision != Dtype::nvfp4;
+                       s.tp <= node.nvlink.domain && job.training.precision != Dtype::nvfp4;
   s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
                                                          : job.framework.overlap.tp.value_or(TpOverlap::none);
   if (s.tp > 1) of_framework.tell("overlap.tp", std::string(name(*s.overlap.tp)), "default of " + job.framework.name);
@@ -248,9 +248,9 @@ void fill_degrees(Job& job, Filler& of_framework) {
   // Experts folded over ranks that ep x tp does not divide were never meant to be cut: check() would refuse them.
   const std::int64_t ranks = std::int64_t{s.tp} * s.cp * *s.dp;
   if (!job.framework.experts_follow_tp || !job.model.moe || s.etp_given || s.tp == 1) return;
-  const bool rows = job.model.moe->ffn % s.tp == 0, on_ranks = ranks % (std::int64_t{s.ep} * s.tp) == 0;
-  if (rows && on_ranks) {
-    s.etp = s.tp;
+  const bool rows = job.model.moe->ffn % s.tp == 0;
+  if (const int etp = usual_etp(job, *s.dp); etp == s.tp) {
+    s.etp = etp;
     of_framework.tell("etp", std::to_string(s.etp), "default of " + job.framework.name + ", tp where etp is left out");
   } else {
     const std::string why = rows ? "ep x tp does not divide the " + std::to_string(ranks) + " ranks of a stage"

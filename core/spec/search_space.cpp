@@ -80,7 +80,7 @@ void set_value(SearchKey key, SearchValue value, Job& job) {
     case SearchKey::embedding_in_split: s.embedding_in_split = value != 0; break;
     case SearchKey::stage_layers:
       if (value == kEvenLayers) s.stage_layers.clear();
-      if (value > kEvenLayers) s.stage_layers = uneven_layers(job.model, s, static_cast<LayerCut>(value - 1));
+      if (value > kEvenLayers) s.stage_layers = cut_of(job, static_cast<LayerCut>(value - 1));
       break;
     case SearchKey::dp: s.dp = value; break;
     case SearchKey::zero: s.zero = value; break;

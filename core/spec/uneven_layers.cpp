@@ -1,12 +1,17 @@
 // core/spec/uneven_layers.cpp -- the cuts that a search tries: layers move from the busiest stage to the least busy
 // one. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
+#include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
+#include "core/spec/rank_order.h"
 
 namespace spec {
 namespace {
@@ -43,8 +48,12 @@ struct Work {
 /// Moves layers from and to stages whose chunks hold equally many at first.
 class Cutter {
  public:
-  Cutter(const Model& model, const Strategy& s)
-      : s_(s), work_(model), chunks_(s.model_chunks()), counts_(chunks_, (model.layers + chunks_ - 1) / chunks_) {}
+  Cutter(const Model& model, const Strategy& s, std::vector<double> paces)
+      : s_(s),
+        work_(model),
+        chunks_(s.model_chunks()),
+        counts_(chunks_, (model.layers + chunks_ - 1) / chunks_),
+        paces_(std::move(paces)) {}
 
   const std::vector<int>& counts() const { return counts_; }
   int layers() const { return std::accumulate(counts_.begin(), counts_.end(), 0); }
@@ -66,18 +75,27 @@ class Cutter {
     return out;
   }
 
-  /// Moves a layer from the busiest stage to the least busy one. False: no stage would do less than the busiest does.
+  /// Moves a layer from the busiest stage to the one that is least busy with it. False: none would do less than the
+  /// busiest does. Ends, for each move leaves one stage less as busy as that, and none busier.
   bool even_out() {
-    const std::vector<double> work = work_of_stages();
     const std::vector<int> before = counts_;
-    const double most = *std::max_element(work.begin(), work.end());
-    const auto least = std::min_element(work.rbegin(), work.rend());  // the last of equals holds fewest microbatches
-    if (!lighten(busiest())) return false;
-    burden(static_cast<int>(work.rend() - least) - 1);
-    const std::vector<double> after = work_of_stages();
-    if (*std::max_element(after.begin(), after.end()) * kMore < most) return true;
+    const int from = busiest();
+    const double most = from < 0 ? 0 : work_of_stages()[from];
+    if (!lighten(from)) return false;
+    const std::vector<int> lightened = counts_;
+    int to = -1;
+    double least = most;
+    for (int stage = s_.pp - 1; stage >= 0; --stage) {  // the last of equals holds fewest microbatches
+      burden(stage);
+      const double then = work_of_stages()[stage];
+      counts_ = lightened;
+      if (then * kMore < least) to = stage, least = then;
+    }
     counts_ = before;
-    return false;
+    if (to < 0 || to == from) return false;
+    counts_ = lightened;
+    burden(to);
+    return true;
   }
 
  private:
@@ -110,6 +128,7 @@ class Cutter {
       for (int i = 0; i < counts_[at]; ++i) out[stage_of(at)] += work_.of_layer(layer++);
     }
     out[stage_of(chunks_ - 1)] += work_.end;
+    for (std::size_t stage = 0; stage < paces_.size(); ++stage) out[stage] /= paces_[stage];
     return out;
   }
 
@@ -117,13 +136,35 @@ class Cutter {
   const Work work_;
   const int chunks_;
   std::vector<int> counts_;
+  std::vector<double> paces_;
 };
+
+/// Ranks fill the groups of a mixed cluster in their order: stages one behind the other where pp is the slowest axis.
+std::vector<double> paces_of(const Job& job) {
+  const auto order = parse_rank_order(job.strategy.rank_order);
+  const std::int64_t stages = job.strategy.pp, gpus = job.cluster.gpus();
+  if (!job.cluster.mixed() || !order || order->pp != 4 || gpus % stages != 0) return {};
+  std::vector<double> out(static_cast<std::size_t>(stages), std::numeric_limits<double>::infinity());
+  std::int64_t begin = 0;
+  for (const NodeGroup& group : job.cluster.groups) {
+    const std::int64_t end = begin + std::int64_t{group.nodes} * group.node.gpus, each = gpus / stages;
+    const double narrow = group.node.gpu.peak_of(job.training.precision).si();
+    const double pace = narrow > 0 ? narrow : group.node.gpu.peak_of(Dtype::bf16).si();
+    for (std::int64_t s = begin / each; s * each < end; ++s) {
+      double& slowest = out[static_cast<std::size_t>(s)];
+      slowest = std::min(slowest, pace);
+    }
+    begin = end;
+  }
+  const bool told = std::all_of(out.begin(), out.end(), [](double pace) { return pace > 0 && std::isfinite(pace); });
+  return told ? out : std::vector<double>();
+}
 
 }  // namespace
 
-std::vector<int> uneven_layers(const Model& model, const Strategy& s, LayerCut cut) {
+std::vector<int> uneven_layers(const Model& model, const Strategy& s, LayerCut cut, std::vector<double> paces) {
   if (model.is_list() || s.model_chunks() > model.layers) return {};
-  Cutter cutter(model, s);
+  Cutter cutter(model, s, std::move(paces));
   for (int i = 0; cutter.layers() > model.layers; ++i) {
     if (!cutter.lighten(cut == LayerCut::by_work ? cutter.busiest() : i % s.pp)) return {};
   }
@@ -132,6 +173,10 @@ std::vector<int> uneven_layers(const Model& model, const Strategy& s, LayerCut c
   const std::vector<int>& counts = cutter.counts();
   const bool even = *std::min_element(counts.begin(), counts.end()) == *std::max_element(counts.begin(), counts.end());
   return even ? std::vector<int>() : counts;
+}
+
+std::vector<int> cut_of(const Job& job, LayerCut cut) {
+  return uneven_layers(job.model, job.strategy, cut, cut == LayerCut::by_work ? paces_of(job) : std::vector<double>());
 }
 
 }  // namespace spec

@@ -24,6 +24,9 @@ std::vector<std::string> idle_keys(const Job& job) {
   idle(s.pp == 1 && s.embedding_in_split, "embedding_in_split", "with pp 1");
   idle(s.vocab_barriers != Strategy{}.vocab_barriers && !s.spreads_vocab(), "vocab_barriers",
        "without vocab_parallel: pipeline");
+  if (s.tp > 1 && !s.sp && s.overlap.tp == TpOverlap::userbuffers) {
+    out.emplace_back("overlap.tp: userbuffers without sp: Megatron refuses to start so");
+  }
   if (!job.model.moe) {
     const char* where = "on a model without experts";
     idle(s.moe_capacity_factor.has_value(), "moe_capacity_factor", where);

@@ -72,8 +72,7 @@ template <class Size>
 std::vector<Parameter*> advance(const Task& task, Cursor& cursor, std::int64_t more, Size size_of) {
   std::vector<Parameter*> out;
   cursor.carried += more;
-  while (cursor.next < cursor.order.size() &&
-         cursor.behind + size_of(*cursor.order[cursor.next]) <= cursor.carried) {
+  while (cursor.next < cursor.order.size() && cursor.behind + size_of(*cursor.order[cursor.next]) <= cursor.carried) {
     out.push_back(cursor.order[cursor.next]);
     cursor.behind += size_of(*out.back());
     ++cursor.next;

@@ -11,7 +11,8 @@ namespace {
 using Channels = plan::Channel::Kind;
 
 std::vector<int> ranks_of(const Place& place, const plan::Channel& channel, int number) {
-  const bool edge = channel.kind != Channels::group && channel.kind != Channels::model && channel.kind != Channels::stages;
+  const bool edge =
+      channel.kind != Channels::group && channel.kind != Channels::model && channel.kind != Channels::stages;
   if (!edge) return place.group(number).ranks;
   if (place.stage() != channel.from && place.stage() != channel.to) return {};
   return {place.neighbour(channel.from), place.neighbour(channel.to)};

@@ -26,7 +26,8 @@ class AlphaBeta final : public Network {
 
 std::unique_ptr<Network> make_network(const spec::Cluster& cluster, const spec::Network& network,
                                       const spec::Outages& outages) {
-  if (network.fidelity == spec::Fidelity::closed_form) return std::make_unique<AlphaBeta<Paths>>(cluster, outages, network.algorithm);
+  if (network.fidelity == spec::Fidelity::closed_form)
+    return std::make_unique<AlphaBeta<Paths>>(cluster, outages, network.algorithm);
   if (!has_simgrid()) {
     throw base::InputError({{"network.fidelity", "this forerun was built without SimGrid, which runs the flows",
                              "install SimGrid and build again, or write fidelity: closed_form"}});

@@ -30,7 +30,8 @@ bool joined_by_nvlink(const spec::Node&, int members);
 base::ByteRate nic_rate(const spec::Cluster&, int members, int sharing);
 
 /// Factor (at least 1) by which what joins islands slows one group of `domains` of them in consecutive nodes that uses
-/// all their cards, where no more of it is told. O_t: product of the oversubscriptions up to tier t, n_t: islands below one of its switches.
+/// all their cards, where no more of it is told. O_t: product of the oversubscriptions up to tier t, n_t: islands below
+/// one of its switches.
 ///   neighbours (a ring): one edge leaves each switch: the largest O_t / n_t of the tiers that the group outgrows
 ///   everyone to everyone: the largest O_t (domains - n_t) / (domains - 1)
 ///   dragonfly, minimal routing over G groups: a link between two has 1 / (G - 1) of a group's uplinks:
@@ -44,9 +45,9 @@ double slowdown_all_to_all(const spec::Cluster&, int domains);
 /// to the second) over pairs, all_to_all over all.
 enum class Pattern : std::uint8_t { ring, tree, all_to_all, shift, send };
 
-/// What the fabric leaves a group while all groups of its axis run: data-sheet rates, before decay and efficiency. Narrow
-/// uplinks are counted (sim/network/uplinks.h), all else follows from the group's shape; sim/network/flow.h runs flows.
-/// Not for two threads at once: it keeps what it counted.
+/// What the fabric leaves a group while all groups of its axis run: data-sheet rates, before decay and efficiency.
+/// Narrow uplinks are counted (sim/network/uplinks.h), all else follows from the group's shape; sim/network/flow.h runs
+/// flows. Not for two threads at once: it keeps what it counted.
 class Paths {
  public:
   /// The cluster must outlive it. Of `outages` this class knows those of cards: a group runs at the pace of its

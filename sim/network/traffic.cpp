@@ -54,8 +54,9 @@ Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cl
   Collector out(cards);
   for_each_group(group, ranks_to_look_at(group.layout, cluster, uneven), [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
-      for_each_member_hop(pattern, first, group, island,
-                          [&](int from, int to) { out.out.flows.push_back({from, to, 1}); });
+      for_each_member_hop(pattern, first, group, island, [&](int from, int to) {
+        out.out.flows.push_back({from, to, 1});
+      });
       out.out.busiest = 1;
       return;
     }

@@ -27,7 +27,8 @@ class Tier {
   }
   /// Of the fullest switch, over the nodes that its uplinks are worth.
   double fullest() const {
-    const double most = std::max(*std::max_element(out_.begin(), out_.end()), *std::max_element(in_.begin(), in_.end()));
+    const double most =
+        std::max(*std::max_element(out_.begin(), out_.end()), *std::max_element(in_.begin(), in_.end()));
     return most * reduced_ / nodes_;
   }
 
@@ -89,7 +90,8 @@ double slowdown_of_uplinks(const spec::Cluster& cluster, const plan::GroupShape&
   });
   double slowest = 1;
   const base::ByteRate of_a_node = cluster.node.nic.bandwidth * cluster.node.nic.count;
-  for (const Tier& tier : tiers) slowest = std::max(slowest, tier.fullest() / (members ? 1 : most) * (rate / of_a_node));
+  for (const Tier& tier : tiers)
+    slowest = std::max(slowest, tier.fullest() / (members ? 1 : most) * (rate / of_a_node));
   return slowest;
 }
 

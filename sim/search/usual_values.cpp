@@ -96,13 +96,17 @@ Values splits(const spec::Job& job) {
 /// other numbers of chunks do with less.
 Values cuts(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
-  if (s.embedding_in_split || divides(job, false)) return {spec::kEvenLayers};
+  if (s.embedding_in_split) return {spec::kEvenLayers};
+  if (divides(job, false)) {  // on a mixed cluster faster stages may do more all the same
+    const bool uneven = job.cluster.mixed() && s.pp > 1 && !spec::cut_of(job, spec::LayerCut::by_work).empty();
+    return uneven ? Values{spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work)} : Values{spec::kEvenLayers};
+  }
   const std::int64_t chunks = s.model_chunks(), fewer = chunks - job.model.layers % chunks;
   if (chunks > s.pp && fewer >= s.pp) return {};
-  const std::vector<int> by_work = spec::uneven_layers(job.model, s, spec::LayerCut::by_work);
+  const std::vector<int> by_work = spec::cut_of(job, spec::LayerCut::by_work);
   if (by_work.empty()) return {};
   Values out{spec::value_of(spec::LayerCut::by_work)};
-  const bool differs = chunks == s.pp && spec::uneven_layers(job.model, s, spec::LayerCut::light_front) != by_work;
+  const bool differs = chunks == s.pp && spec::cut_of(job, spec::LayerCut::light_front) != by_work;
   if (differs) out.push_back(spec::value_of(spec::LayerCut::light_front));
   return out;
 }

@@ -35,7 +35,8 @@ TEST(JoinedLossKernel, ATotalBelowAHigherMaximumIsSmallerByTheirDistance) {
 
 TEST(JoinedLossKernel, SharesOfTwoPartsAddUpToTheGradientOfTheStates) {
   // Ids 0 and 1 on one rank, 2, 3 and 4 on the other; the sum of their shares is the central difference of the loss.
-  const Values states = test::random_values(kRows * kWidth, 1, 3), weights = test::random_values(kVocabulary * kWidth, 1, 4);
+  const Values states = test::random_values(kRows * kWidth, 1, 3),
+               weights = test::random_values(kVocabulary * kWidth, 1, 4);
   const double scale = 0.5;
   const int first[2] = {0, 2}, count[2] = {2, 3};
   Values own_maximum[2], own_total[2], product[2], target_rows[2];

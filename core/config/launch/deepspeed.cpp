@@ -36,21 +36,27 @@ std::vector<File> files(Export& e) {
   return {{"ds_config.json", json_of(nested(e.options)).dump(2) + '\n'}};
 }
 
-/// What Hugging Face's trainer fills in is the flags' to say.
+/// What Hugging Face's trainer fills in is the flags' to say. Silence would be fp32, so an automatic precision that no
+/// other settles is the Job's default.
 void drop_automatic(Import& i) {
+  const auto says = [&](const char* option, const char* text) { return i.options.text(option) == text; };
+  const bool automatic = says("bf16.enabled", "auto") || says("fp16.enabled", "auto");
+  const bool settled = says("bf16.enabled", "true") || says("fp16.enabled", "true");
+  if (automatic && !settled) i.keys.set("training.precision", std::string(spec::name(spec::Training{}.precision)));
   std::string names;
   for (const Setting& option : i.options.all()) {
     if (option.value.text == "auto") names += (names.empty() ? "" : ", ") + option.name;
   }
   std::erase_if(i.options.all(), [](const Setting& option) { return option.value.text == "auto"; });
+  if (automatic && !settled) i.options.set("bf16.enabled", "true");
   if (!names.empty()) i.notes.push_back("auto, so by the flags or the Job's defaults: " + names);
 }
 
 void read_batch(Import& i) {
   const auto all = i.number("train_batch_size"), micro = i.number("train_micro_batch_size_per_gpu"),
              steps = i.number("gradient_accumulation_steps");
-  const std::int64_t replicas = i.gpus / std::max<std::int64_t>(1, i.number("tensor_parallel.autotp_size").value_or(1));
-  const base::Where nowhere;
+  const std::int64_t tp = std::max<std::int64_t>(1, i.number("tensor_parallel.autotp_size").value_or(1));
+  const std::int64_t replicas = i.gpus / std::max(i.ranks_of_a_replica, tp);
   if (all && micro && steps && *micro * *steps > 0) {
     if (*all % (*micro * *steps) != 0)
       return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps",
@@ -60,7 +66,14 @@ void read_batch(Import& i) {
   } else if (!all && micro && replicas > 0) {
     i.keys.set("training.global_batch", std::to_string(*micro * steps.value_or(1) * replicas));
   } else if (all && !micro && replicas > 0) {
-    i.keys.set("training.micro_batch", std::to_string(std::max<std::int64_t>(1, *all / steps.value_or(1) / replicas)));
+    const std::int64_t parts = steps.value_or(1) * replicas;
+    if (parts < 1 || *all % parts != 0) {
+      return i.refuse("train_batch_size",
+                      "is no multiple of " + std::to_string(steps.value_or(1)) + " accumulation steps x " +
+                          std::to_string(replicas) + " replicas",
+                      "mend one of them");
+    }
+    i.keys.set("training.micro_batch", std::to_string(*all / parts));
   }
 }
 

@@ -77,7 +77,24 @@ std::optional<Value> fits(const Export& e, const Row& row) {
   return bound;
 }
 
-/// The first key with a value that no row has, and the values that rows have; otherwise the first key.
+/// A key whose other values rows have beside all else that the Job says, and those values; none: "".
+std::string lone_culprit(const Export& e, const Choice& choice, std::vector<std::string>& values) {
+  std::string key;
+  for (const Row& row : choice.rows) {
+    if (row.import_only) continue;
+    const auto differs = [&](const Setting& entry) {
+      return entry.value.text != "$" && e.keys.text(entry.name) != text_of(entry.value);
+    };
+    if (std::count_if(row.job.begin(), row.job.end(), differs) != 1) continue;
+    const Setting& entry = *std::find_if(row.job.begin(), row.job.end(), differs);
+    if (!e.keys.has(entry.name) || entry.name == choice.needs || (!key.empty() && entry.name != key)) continue;
+    key = entry.name;
+    values.push_back(text_of(entry.value));
+  }
+  return key;
+}
+
+/// The first key with a value that no row has, and the values that rows have; otherwise one that alone does not fit.
 void refuse_choice(Export& e, const Choice& choice) {
   std::string key;
   std::vector<std::string> known;
@@ -100,6 +117,10 @@ void refuse_choice(Export& e, const Choice& choice) {
       }
       if (!has) break;
     }
+  }
+  const bool unknown = !key.empty() && std::find(known.begin(), known.end(), e.keys.text(key)) == known.end();
+  if (std::vector<std::string> values; !unknown) {
+    if (const std::string culprit = lone_culprit(e, choice, values); !culprit.empty()) key = culprit, known = values;
   }
   if (!key.empty()) {
     e.refuse(key, "'" + e.keys.text(key) + "': " + reason(e, key, choice.because),

@@ -110,6 +110,16 @@ void read_choice(Import& i, const Choice& choice) {
   for (const std::string& option : options) i.options.take(option);
 }
 
+/// As YAML and Python spell them.
+void spell_alike(Value& value) {
+  for (const char* word : {"True", "TRUE"}) {
+    if (value.text == word) value.text = "true";
+  }
+  for (const char* word : {"False", "FALSE"}) {
+    if (value.text == word) value.text = "false";
+  }
+}
+
 }  // namespace
 
 void Import::refuse(const std::string& option, std::string what, std::string mend) {
@@ -132,6 +142,7 @@ void unify(Import& i) {
   Settings out;
   for (Setting& option : i.options.all()) {
     if (option.value.kind == Value::Kind::null) continue;
+    spell_alike(option.value);
     const std::string* other = beside(i.table.other_names, option.name);
     if (other && other->starts_with("not ")) {
       option.name = other->substr(4);

@@ -26,8 +26,55 @@ std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue) {
              : 0;
 }
 
+/// tp x cp x pp of the flags.
+std::int64_t replica_of(const Value& given) {
+  std::int64_t out = 1;
+  const Settings flags = flattened(given);
+  for (const char* axis : {"strategy.tp", "strategy.cp", "strategy.pp"}) {
+    const std::string text = flags.text(axis, "1");
+    if (!text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos)
+      out *= std::max<std::int64_t>(1, std::stoll(text));
+  }
+  return out;
+}
+
+/// Of a launcher: processes on each node, one for each GPU that is used; 0: not told by a number.
+std::int64_t processes_of_a_node(Import& i) {
+  const auto number = [&](const char* option) -> std::int64_t {
+    const std::string text = i.options.text(option);
+    const bool plain = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
+    return plain ? std::stoll(text) : 0;
+  };
+  for (const char* option : {"nproc-per-node", "gpus-per-node", "ntasks-per-node"}) {
+    if (const std::int64_t count = number(option); count > (option == std::string_view("ntasks-per-node") ? 1 : 0))
+      return count;
+  }
+  const std::int64_t machines = std::max<std::int64_t>(1, number("num_machines"));
+  return number("num_processes") % machines == 0 ? number("num_processes") / machines : 0;
+}
+
+/// Fewer processes than GPUs leave GPUs of each node idle; more have none.
+void use_part_of_nodes(Import& i, std::int64_t nodes, Value& given) {
+  const std::int64_t count = processes_of_a_node(i), there = i.gpus / std::max<std::int64_t>(1, nodes);
+  const Value* cluster = given.find("cluster");
+  const Value* node = cluster ? cluster->find("node") : nullptr;
+  if (count == 0 || there == 0 || count == there || (node && node->find("gpus"))) return;
+  if (count > there) {
+    i.faults.push_back(
+        {"cluster.node",
+         "has " + std::to_string(there) + " GPUs, and each node is to run " + std::to_string(count) + " processes",
+         "name a node with as many GPUs",
+         {}});
+    return;
+  }
+  set_path(given, "cluster.node.gpus", std::to_string(count), "");
+  i.gpus = count * nodes;
+  i.notes.push_back(std::to_string(count) + " of the " + std::to_string(there) +
+                    " GPUs of a node are used, a process each");
+}
+
 std::string settings_text(const spec::Job& job) {
-  std::string out;
+  std::string out = job.strategy.graphs_beside_experts ? "graphs beside experts\n" : "";
   for (const Setting& setting : job_settings(job).all()) {
     if (setting.name != "model.name") out += setting.name + '=' + text_of(setting.value) + '\n';
   }
@@ -61,15 +108,17 @@ spec::Model shape_of(spec::Model model) {
   return model;
 }
 
-/// A shape that the catalogue has goes by its name there.
-void name_model(Settings& keys, const spec::Model& model, const Catalogue& catalogue) {
+/// A shape that the catalogue has goes by its name there; beside keys of a model that are given, as their base.
+void name_model(Settings& keys, const spec::Model& model, const Value& given, const Catalogue& catalogue) {
+  const Value* said = given.find("model");
+  const bool base = said && said->kind == Value::Kind::map;
   for (const std::string& name : catalogue.names(Catalogue::Kind::model)) {
     Faults faults;
     const spec::Model known = catalogue.model(scalar(name), "model", faults);
     if (!faults.empty() || shape_of(model) != shape_of(known)) continue;
     std::erase_if(keys.all(), [](const Setting& key) { return key.name.starts_with("model."); });
     Settings named;
-    named.set("model", name);
+    named.set(base ? "model.base" : "model", name);
     for (Setting& key : keys.all()) named.set(key.name, std::move(key.value));
     keys = std::move(named);
     return;
@@ -98,17 +147,21 @@ void refuse_strange(const Import& i, const std::string& path) {
 
 }  // namespace
 
-Imported import_job(const Framework& framework, const std::string& path, const Value& given,
+Imported import_job(const Framework& framework, const std::string& path, const Value& flags,
                     const std::vector<std::string>& ignored, const Catalogue& on) {
   const Catalogue catalogue = on.remembering();
   const Correspondence table = read_correspondence(catalogue, framework.table);
-  Import i{table, catalogue, framework.parse(path), 0, ignored, {}, {}, {}, 0};
-  Value cluster = given;
+  Import i{table, catalogue, framework.parse(path), 0, 1, ignored, {}, {}, {}, 0};
+  Value cluster = flags;
   unify(i);
-  if (const Value* nodes = i.options.find("nnodes"); nodes && !flattened(given).has("cluster.nodes")) {
-    set_path(cluster, "cluster.nodes", nodes->text, path);
+  for (const char* option : {"nnodes", "num_machines"}) {
+    const Value* nodes = i.options.find(option);
+    if (nodes && !flattened(flags).has("cluster.nodes")) set_path(cluster, "cluster.nodes", nodes->text, path);
   }
   i.gpus = gpus_of(cluster, catalogue);
+  i.ranks_of_a_replica = replica_of(flags);
+  Value given = flags;
+  if (i.gpus > 0) use_part_of_nodes(i, std::stoll(flattened(cluster).text("cluster.nodes", "1")), given);
   framework.read(i);
   account_for_rest(i);
   refuse_strange(i, path);
@@ -121,7 +174,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   }
   prune(i.keys, given, catalogue);
   if (i.keys.has("model.layers"))
-    name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, catalogue);
+    name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, given, catalogue);
   Imported out{in_order(merged(nested(i.keys), given)), std::move(i.notes)};
   if (i.without_effect > 0)
     out.remarks.push_back("options without effect on time and memory: " + std::to_string(i.without_effect));
@@ -139,7 +192,7 @@ Imported import_model(const std::string& path, const Value& given, const Catalog
   if (!faults.empty()) throw base::InputError(std::move(faults));
   Settings keys;
   for (Setting& key : flattened(model_tree(model)).all()) keys.set("model." + key.name, std::move(key.value));
-  name_model(keys, model, catalogue);
+  name_model(keys, model, given, catalogue);
   Imported out{in_order(merged(nested(keys), given)), {}};
   read_job(out.tree, catalogue);
   return out;

@@ -12,6 +12,8 @@ bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c))
 class Lexer {
  public:
   Lexer(std::string_view text, const std::string& name) : text_(text) { at_.file = name; }
+  /// Of a text inside of another, all of whose words are said to be where that is.
+  Lexer(std::string_view text, const base::Where& inside) : text_(text), at_(inside) {}
 
   std::vector<ShellWord> words() {
     while (pos_ < text_.size()) step();
@@ -133,6 +135,8 @@ class Lexer {
       while (is_name_letter(peek())) as_written += next();
       name = as_written.substr(1);
     }
+    if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
+      otherwise = otherwise.substr(1, otherwise.size() - 2);
     const auto known = variables_.find(name);
     return known != variables_.end() ? known->second : otherwise.empty() ? as_written : otherwise;
   }
@@ -147,9 +151,20 @@ class Lexer {
     in_word_ = false;
     if (const std::size_t equals = assignment(); equals != std::string::npos) {
       variables_[word_.text.substr(0, equals)] = word_.text.substr(equals + 1);
+    } else if (holds_words()) {
+      for (ShellWord& inner : Lexer(word_.text, word_.where).words()) {
+        if (!inner.ends_command) out_.push_back(std::move(inner));
+      }
     } else {
       out_.push_back(word_);
     }
+  }
+  /// One word for this shell that is several to who reads it: a command behind -c, "--option value" in an array that is
+  /// expanded without quotes.
+  bool holds_words() const {
+    if (word_.text.find(' ') == std::string::npos) return false;
+    const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
+    return command || (depth_ > 0 && word_.text.starts_with("--") && word_.text.find('=') > word_.text.find(' '));
   }
   void end_command() {
     end_word();

@@ -201,7 +201,7 @@ void read_stages(Import& i, const Degrees& d) {
     if (value && d.pp > 1 && !parts)
       i.refuse(kParallel + name, "cuts the model by a rule that no Job has", "write module_fqns_per_model_part");
   }
-  if (d.pp == 1) return;
+  if (d.pp == 1) return i.options.erase(kParallel + "pipeline_parallel_schedule");  // which it does not read then
   if (!parts) {
     i.notes.emplace_back(
         "module_fqns_per_model_part is missing: stages are balanced by cost, or even with several a rank");

@@ -117,7 +117,8 @@ void sum_states_gradient(Task& task) {
 
 void leave_rows_gradient(RankState& rank, std::int16_t chunk, std::int32_t microbatch) {
   if (!rank.c.spread_vocab || chunk < 0 || !rank.chunks[static_cast<std::size_t>(chunk)].first) return;
-  rank.values.at({-1, microbatch, -1}, "gradient stream") = *rank.values.find({chunk, microbatch, -1}, "gradient stream");
+  rank.values.at({-1, microbatch, -1}, "gradient stream") =
+      *rank.values.find({chunk, microbatch, -1}, "gradient stream");
 }
 
 void add_vocabulary_actions(Actions& actions) {

@@ -91,5 +91,32 @@ TEST(UnevenLayers, AMiddleChunkKeepsALayer) {
   }
 }
 
+/// Stages of unequal pace: the time of the slowest one, against every cut.
+TEST(UnevenLayers, FasterStagesHaveMoreOfThem) {
+  // 40 layers at paces 3, 3, 1, 1 without a head: 15, 15, 5, 5 take 5 each.
+  EXPECT_EQ(uneven_layers(model(40), stages(4), LayerCut::by_work, {3, 3, 1, 1}), (Layers{15, 15, 5, 5}));
+  EXPECT_EQ(uneven_layers(model(8), stages(2), LayerCut::by_work, {1, 3}), (Layers{2, 6}));
+  for (const int layers : {5, 8, 13, 17}) {
+    for (const std::vector<double>& paces :
+         {std::vector<double>{1, 2.5}, {3, 1}, {2, 2, 1}, {1, 3, 1}, {3.2, 3.2, 1, 1}}) {
+      const auto pp = static_cast<int>(paces.size());
+      Layers cut = uneven_layers(model(layers), stages(pp), LayerCut::by_work, paces);
+      if (cut.empty()) cut.assign(paces.size(), layers / pp);
+      double best = layers, slowest = 0;
+      const std::function<void(int, int, double)> all = [&](int stage, int left, double most) {
+        if (stage == pp) {
+          if (left == 0) best = std::min(best, most);
+          return;
+        }
+        for (int take = stage == 0 || stage + 1 == pp ? 0 : 1; take <= left; ++take)
+          all(stage + 1, left - take, std::max(most, take / paces[stage]));
+      };
+      all(0, layers, 0);
+      for (int stage = 0; stage < pp; ++stage) slowest = std::max(slowest, cut[stage] / paces[stage]);
+      EXPECT_NEAR(slowest, best, 1e-9) << layers << " layers on " << pp;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace spec

@@ -1,5 +1,5 @@
-// tests/sim/network/uplinks_test.cpp -- fullest uplinks worked out on paper, and against the routes of sim/network/wires.h.
-// SPDX-License-Identifier: Apache-2.0
+// tests/sim/network/uplinks_test.cpp -- fullest uplinks worked out on paper, and against the routes of
+// sim/network/wires.h. SPDX-License-Identifier: Apache-2.0
 #include "sim/network/uplinks.h"
 
 #include <gtest/gtest.h>
@@ -118,8 +118,8 @@ TEST(Uplinks, OfRandomLayoutsAreTheFullestOfTheRoutes) {
         fullest = std::max(fullest, of * (rate / wires.capacity(link)));
       }
       ASSERT_NEAR(slowdown(c, group, p) / fullest, 1, 1e-9)
-          << "nodes " << c.nodes << " leaf " << c.fabric.leaf_nodes << " size " << size << " stride " << stride << " gpus "
-          << c.node.gpus << " pattern " << static_cast<int>(p);
+          << "nodes " << c.nodes << " leaf " << c.fabric.leaf_nodes << " size " << size << " stride " << stride
+          << " gpus " << c.node.gpus << " pattern " << static_cast<int>(p);
       narrow += fullest > 1;
     }
   }

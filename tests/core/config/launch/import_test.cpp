@@ -101,6 +101,56 @@ TEST_F(ImportedJob, SavedArgumentsAreReadByTheirVariables) {
   EXPECT_TRUE(has(out, "# options without effect on time and memory: 1\n")) << out;
 }
 
+TEST_F(ImportedJob, SavedArgumentsMaySpellTheirBooleansAsPythonDoes) {
+  const std::string rest =
+      ", num_layers: 2, hidden_size: 1024, num_attention_heads: 8, padded_vocab_size: 1024, seq_length: 4096, "
+      "max_position_embeddings: 4096, global_batch_size: 32, micro_batch_size: 1, bf16: True, "
+      "tensor_model_parallel_size: 2}";
+  const auto same = [&](const char* python, const char* yaml) {
+    EXPECT_EQ(read("megatron", "a.yaml", python + rest, kCluster), read("megatron", "a.yaml", yaml + rest, kCluster));
+  };
+  same("{sequence_parallel: False, add_bias_linear: False", "{sequence_parallel: false, add_bias_linear: false");
+  same("{sequence_parallel: True, add_bias_linear: True", "{sequence_parallel: true, add_bias_linear: true");
+  EXPECT_FALSE(has(read("megatron", "a.yaml", "{sequence_parallel: False" + rest, kCluster), "strategy.sp=true"));
+}
+
+TEST_F(ImportedJob, WeightsInFp8AloneAreAFlagAndItsAbsenceAKey) {
+  const std::string text = std::string(kGpt) +
+                           "--padded-vocab-size 128256 --max-position-embeddings 8192 --fp8-format hybrid --fp8-recipe "
+                           "tensorwise --use-distributed-optimizer ";
+  EXPECT_TRUE(has(read("megatron", "a.sh", text, kCluster), "training.fp8_parameters=false\n"));
+  EXPECT_FALSE(has(read("megatron", "a.sh", text + "--fp8-param-gather", kCluster), "training.fp8_parameters=false"));
+  EXPECT_FALSE(has(read("megatron", "a.sh", text + "--fp8-param-gather", kCluster), "error"));
+}
+
+TEST_F(ImportedJob, AProcessIsAGpu) {
+  const std::string text = std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192";
+  const std::string out =
+      read("megatron", "a.sh", "torchrun --nproc-per-node 4 --nnodes 2 x.py " + text, "{cluster: {node: dgx-h100}}");
+  EXPECT_TRUE(has(out, "cluster.node.base=dgx-h100\ncluster.node.gpus=4\n") && has(out, "cluster.nodes=2\n")) << out;
+  EXPECT_TRUE(has(out, "# 4 of the 8 GPUs of a node are used")) << out;
+  EXPECT_TRUE(has(read("megatron", "a.sh", "torchrun --nproc-per-node 8 x.py " + text, "{cluster: {node: dgx-h100}}"),
+                  "cluster.node=dgx-h100\n"));
+  EXPECT_TRUE(has(read("megatron", "a.sh", "torchrun --nproc-per-node 16 x.py " + text, "{cluster: {node: dgx-h100}}"),
+                  "cluster.node: has 8 GPUs, and each node is to run 16 processes"));
+}
+
+TEST_F(ImportedJob, KeysOfTheModelThatAreGivenStandBesideItsName) {
+  // Scripts leave the vocabulary to the tokenizer.
+  const std::string text = std::string(kGpt) + "--max-position-embeddings 8192";
+  EXPECT_TRUE(has(read("megatron", "a.sh", text, "{model: {vocab: 128256}, cluster: {node: dgx-h100, nodes: 2}}"),
+                  "model.base=llama3-8b\nmodel.vocab=128256\n"));
+}
+
+TEST_F(ImportedJob, ExpertsWithoutGraphsStaySoOnASlowHost) {
+  const std::string text =
+      std::string(kGpt) +
+      "--padded-vocab-size 128256 --max-position-embeddings 8192 --num-experts 8 "
+      "--moe-ffn-hidden-size 1024 --moe-token-dispatcher-type alltoall --use-distributed-optimizer";
+  EXPECT_TRUE(
+      has(read("megatron", "a.sh", text, "{cluster: {node: gb200-nvl72, nodes: 2}}"), "strategy.cuda_graphs=false\n"));
+}
+
 TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
   const std::string text = std::string(kGpt) +
                            "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --openai-gelu \\\n  "
@@ -142,6 +192,16 @@ TEST_F(ImportedJob, TorchtitansLeftoverDegreeNeedsTheCluster) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", toml, "{}"), "add --node and --nodes"));
 }
 
+TEST_F(ImportedJob, AScheduleWithoutStagesIsNotRead) {
+  const std::string out =
+      read("torchtitan", "a.toml",
+           "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = "
+           "2\n[parallelism]\npipeline_parallel_degree = 1\npipeline_parallel_schedule = "
+           "\"Interleaved1F1B\"\n[activation_checkpoint]\nmode = \"full\"\n",
+           kCluster);
+  EXPECT_TRUE(has(out, "model=llama3.1-8b\n")) << out;
+}
+
 TEST_F(ImportedJob, TomlIsToldByItsPlace) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", "[model]\nname = \n", kCluster), "a.toml:2:8: error: TOML:"));
   EXPECT_TRUE(has(read("torchtitan", "a.toml",
@@ -159,6 +219,29 @@ TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
            "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
   EXPECT_TRUE(has(out, "strategy.dp=16\n") && has(out, "strategy.overlap.grad_reduce=true\n")) << out;
   EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
+}
+
+TEST_F(ImportedJob, DeepspeedsReplicasAreWhatThePipelineLeaves) {
+  // 16 GPUs over 4 stages are 4 replicas of 2 x 8 sequences.
+  const std::string given =
+      "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}, strategy: {pp: 4}}";
+  EXPECT_TRUE(
+      has(read("deepspeed", "a.json",
+               R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8, "bf16": {"enabled": true}})",
+               given),
+          "training.global_batch=64\n"));
+  EXPECT_TRUE(
+      has(read("deepspeed", "a.json",
+               R"({"train_batch_size": 64, "gradient_accumulation_steps": 3, "bf16": {"enabled": true}})", given),
+          "train_batch_size: is no multiple of 3 accumulation steps x 4 replicas"));
+}
+
+TEST_F(ImportedJob, AnAutomaticPrecisionIsNotFp32) {
+  EXPECT_FALSE(
+      has(read("deepspeed", "a.json",
+               R"({"fp16": {"enabled": "auto"}, "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})",
+               "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 8}}"),
+          "fp32"));
 }
 
 TEST_F(ImportedJob, WhatATrainerFillsInIsTheFlagsToSay) {

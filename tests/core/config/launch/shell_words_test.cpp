@@ -42,6 +42,14 @@ TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
   EXPECT_EQ(words("A=' '\nrun $A x"), "run x ;");
 }
 
+TEST(ShellWords, WhatOneShellHandsToAnotherIsAsManyWordsAsThatReads) {
+  EXPECT_EQ(words("N=${N:-\"4\"}\nrun $N"), "run 4 ;");
+  EXPECT_EQ(words("O=\"--tp 2 --bf16\"\nC=\"python x.py ${O}\"\nsrun sh -c \"${C}\""),
+            "srun sh -c python x.py --tp 2 --bf16 ;");
+  EXPECT_EQ(words("A=(\"--tp 2\" \"--name=a b\")"), "--tp 2 --name=a b ;");
+  EXPECT_EQ(shell_words("A=(\"--tp 2\" \"--name=a b\")", "run.sh").size(), 4u);  // and the end of the command
+}
+
 TEST(ShellWords, PlacesAreThoseOfTheFile) {
   const auto found = shell_words("run \\\n  --tp 2", "run.sh");
   ASSERT_EQ(found.size(), 4u);
