@@ -24,7 +24,7 @@ struct Case {
 
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.framework; }
 
-constexpr int kJobs = 10;
+constexpr int kJobs = 40;
 const std::vector<const char*> kDegrees{"1", "2", "4"};
 const std::vector<const char*> kFlags{"true", "false"};
 
