@@ -43,6 +43,8 @@ void read_memory(MapReader& map, spec::Framework& framework) {
   map.read("keeps_casts", framework.keeps_casts);
   map.read("fp8_parameters", framework.fp8_parameters);
   map.read("keeps_gathered", framework.keeps_gathered);
+  map.read("copies_sequence", framework.copies_sequence);
+  map.read("stops_recompute", framework.stops_recompute);
   map.read("keeps_stage_outputs", framework.keeps_stage_outputs);
   map.read("stream_pools", framework.stream_pools);
   map.read("records_streams", framework.records_streams);
@@ -69,6 +71,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
   map.read("own_models", framework.own_models);
+  map.read("shards_by_dtensor", framework.shards_by_dtensor);
   map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
   map.read("separate_linears", framework.separate_linears);
   map.read("attention_copies", framework.attention_copies);

@@ -179,15 +179,18 @@ void check_experts(const Moe& moe, MapReader& map, std::string_view top_k_key) {
 
 void check_groups(const Moe& moe, MapReader& map, std::string_view groups_key, std::string_view top_groups_key) {
   if (moe.experts % moe.groups != 0) {
-    map.fault(groups_key, std::to_string(moe.experts) + " experts do not divide into " + std::to_string(moe.groups) + " groups",
+    map.fault(groups_key,
+              std::to_string(moe.experts) + " experts do not divide into " + std::to_string(moe.groups) + " groups",
               "write a divisor of the number of experts");
   } else if (moe.top_groups > moe.groups) {
-    map.fault(top_groups_key, "a token cannot visit " + std::to_string(moe.top_groups) + " of " + std::to_string(moe.groups) + " groups",
-              "write at most the number of groups");
+    map.fault(
+        top_groups_key,
+        "a token cannot visit " + std::to_string(moe.top_groups) + " of " + std::to_string(moe.groups) + " groups",
+        "write at most the number of groups");
   } else if (moe.top_k > moe.top_groups * (moe.experts / moe.groups)) {
     map.fault(top_groups_key,
-              std::to_string(moe.top_groups) + " groups of " + std::to_string(moe.experts / moe.groups) + " experts have no " +
-                  std::to_string(moe.top_k) + " that a token visits",
+              std::to_string(moe.top_groups) + " groups of " + std::to_string(moe.experts / moe.groups) +
+                  " experts have no " + std::to_string(moe.top_k) + " that a token visits",
               "write more groups, or a smaller top_k");
   }
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "core/plan/adapters.h"
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
 #include "core/plan/packed_heads.h"
@@ -16,6 +18,13 @@ namespace {
 using Kind = spec::Recompute::Kind;
 
 }  // namespace
+
+bool stops_recompute(const Context& c, int layer) {
+  const bool reads_output = c.dropout || c.model.post_norms || c.experts_in(layer) || adapted(c, down_linear(c));
+  // Saved by a function of its own, a cast operand is there when its matmul is done; a compiler sees what is read.
+  const bool casts = narrow(c, layer) && !c.strategy.compile;
+  return c.job.framework.stops_recompute && !reads_output && !casts;
+}
 
 void Block::norm(const char* name, bool backward) {
   const std::int64_t elements = c_.shard_tokens * c_.hidden;
@@ -145,11 +154,14 @@ void Block::qkv_backward() {
 
 void Block::mlp_forward(bool gathers, bool reduces) {
   if (experts()) return MoeLayer(c_, out_).forward();
-  TensorParallel linear(c_, out_);
-  linear.column_forward(up_linear(c_), gathers);
+  mlp_inner_forward(gathers);
+  TensorParallel(c_, out_).row_forward(down_linear(c_), reduces);
+}
+
+void Block::mlp_inner_forward(bool gathers) {
+  TensorParallel(c_, out_).column_forward(up_linear(c_), gathers);
   const Chain activation = activation_forward(c_, c_.tokens);
   out_.compute(activation.work, "activation", activation.launches);
-  linear.row_forward(down_linear(c_), reduces);
 }
 
 void Block::mlp_backward(bool gathers, bool reduces) {
@@ -161,7 +173,7 @@ void Block::mlp_backward(bool gathers, bool reduces) {
   linear.column_backward(up_linear(c_), gathers, reduces);
 }
 
-void Block::forward_operators(bool windowed) {
+void Block::forward_operators(bool windowed, bool again) {
   TensorParallel linear(c_, out_);
   const Chain residual = residual_forward(c_);
   norm("attention norm", false);
@@ -172,6 +184,7 @@ void Block::forward_operators(bool windowed) {
     linear.column_forward(qkv_linear(c_));
     attention_forward(windowed);
     linear.row_forward(proj_linear(c_), false);
+    if (again && stops_recompute(c_, out_.layer)) return mlp_inner_forward(two_norms);
     mlp_forward(two_norms, true);
     out_.compute(residual.work, "residual add", residual.launches);
     out_.compute(residual.work, "residual add", residual.launches);
@@ -183,6 +196,7 @@ void Block::forward_operators(bool windowed) {
   if (c_.model.post_norms) norm("attention post norm", false);
   out_.compute(residual.work, "residual add", residual.launches);
   norm("feed-forward norm", false);
+  if (again && stops_recompute(c_, out_.layer)) return mlp_inner_forward(true);
   mlp_forward(true, true);
   if (c_.model.post_norms) norm("feed-forward post norm", false);
   out_.compute(residual.work, "residual add", residual.launches);
@@ -249,7 +263,7 @@ void Block::backward(Kind kind, bool windowed) {
   out_.take(Category::activations, whole - kept);
   if (kind == Kind::full) {
     out_.phase = Phase::recompute;
-    forward_operators(windowed);
+    forward_operators(windowed, true);
   } else if (kind == Kind::selective_ops) {
     out_.phase = Phase::recompute;
     recompute_unkept(windowed);

@@ -36,6 +36,12 @@ BlockActivations without_modules(const Context&, bool experts, BlockActivations 
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
+/// Whether full recomputation of `layer` ends in front of the feed-forward's last matmul, all that follows leaving
+/// nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is there
+/// (torch/utils/checkpoint.py, early_stop, 2.1), and a compiler leaves out what nobody reads. Dropout, a norm behind
+/// the branch, adapters and the sum over experts do leave something.
+bool stops_recompute(const Context&, int layer);
+
 class Block {
  public:
   Block(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
@@ -51,7 +57,7 @@ class Block {
   void write_kv_cache();
   void attention_decode(bool windowed);
   void join_parts(std::int64_t width);  // of one token's attention output
-  void forward_operators(bool windowed);
+  void forward_operators(bool windowed, bool again = false);
   void recompute_unkept(bool windowed);  // under selective_ops
   void feed_forward_modules_again();     // under selective, before the backward of each branch
   void attention_modules_again(bool windowed);
@@ -65,6 +71,7 @@ class Block {
   void qkv_forward();
   void qkv_backward();
   void mlp_forward(bool gathers, bool reduces);
+  void mlp_inner_forward(bool gathers);  // up to the input of its last matmul
   void mlp_backward(bool gathers, bool reduces);
   void norm(const char* name, bool backward);
   void residual_gradient();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/block.h"
+#include "core/plan/context.h"
 #include "core/plan/serving.h"
 #include "core/spec/parameters.h"
 
@@ -55,6 +57,16 @@ double layers_recomputed(const spec::Job& job) {
   const spec::Recompute& recompute = job.strategy.recompute;
   if (recompute.layers == 0) return job.model.layers + job.model.mtp;
   return std::min<double>(job.model.layers + job.model.mtp, double{1} * recompute.layers * job.strategy.pp);
+}
+
+/// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
+double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
+  const Context c(job);
+  int stop = 0;
+  for (int i = 0; i < job.model.layers; ++i) stop += stops_recompute(c, i) ? 1 : 0;
+  const double down = 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(job.model.hidden) *
+                      static_cast<double>(job.model.ffn);
+  return layers_recomputed(job) * (layer.linear + layer.attention - down * stop / (job.model.layers + job.model.mtp));
 }
 
 /// The matmuls of one layer and one sequence that selective_ops computes again: keys, attention output and, gated, up.
@@ -161,7 +173,7 @@ double hardware_flops(const spec::Job& job) {
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;
   switch (job.strategy.recompute.kind) {
-    case spec::Recompute::Kind::full: again = layers_recomputed(job) * (one.linear + one.attention); break;
+    case spec::Recompute::Kind::full: again = again_in_full(job, one); break;
     case spec::Recompute::Kind::selective: again = again_by_modules(job, one); break;
     case spec::Recompute::Kind::selective_ops:
       again = (job.model.layers + job.model.mtp) * again_by_selective_ops(job);

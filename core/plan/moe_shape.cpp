@@ -74,8 +74,7 @@ MoeShape::MoeShape(const Context& c) {
   dispatch_element = combine_element = c.element;
   const int domains = std::max(1, c.group(Axis::ep).domains);
   ranks_visited = parts_visited(moe, s.ep);
-  domains_visited =
-      moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k);
+  domains_visited = moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k);
 }
 
 std::int64_t expert_parameters(const Context& c) {

@@ -25,12 +25,17 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   return parameters * c.element;
 }
 
+/// Whether whole gradients stay for the sum under zero 2 and 3, scattered behind the last microbatch alone.
+bool sums_whole(const Context& c) {
+  return c.scatters_gradients && !c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1;
+}
+
 /// Of `all` parameters under zero 2 and 3: gradients that no reduction has taken yet.
 template <class Hold>
 void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chunk>& chunks, Hold hold) {
-  // Not scattered before the last microbatch, whole gradients stay for the sum.
-  if (!c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1) {
-    return hold(Category::gradients, all * c.gradient_element);
+  if (sums_whole(c)) {
+    if (c.rolling) hold(Category::gradients, all * c.gradient_element);  // of the next step while this one ends
+    return;
   }
   for (const Chunk& chunk : chunks) {  // a table to whose gradient two chunks add
     if (chunk.first) hold(Category::gradients, late_table(c) * c.gradient_element);
@@ -48,6 +53,10 @@ void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chun
 bool has_placeholders(const Context& c) {
   return c.job.framework.placeholders_of_fp8_gpus && c.fused_accumulation && !c.scatters_gradients && !c.serves &&
          !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.peak_of(spec::Dtype::fp8).si() > 0;
+}
+
+std::int64_t unscattered_sums(const Context& c, std::int64_t parameters) {
+  return sums_whole(c) && !c.rolling ? parameters * c.gradient_element : 0;
 }
 
 bool shards_masters(const Context& c) {

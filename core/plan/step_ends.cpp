@@ -8,6 +8,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/offload.h"
+#include "core/plan/states.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
@@ -108,6 +109,15 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
 }
 
+/// Bytes a parameter. One flat tensor is of gradients; else it is the square root of every second moment, in their
+/// dtype, which bitsandbytes' kernels of 8-bit moments do without.
+double workspace_of_parameter(const Context& c) {
+  const spec::Training& t = c.job.training;
+  const double all = c.job.framework.optimizer_workspace;
+  if (c.job.framework.flat_workspace || t.optimizer == spec::Optimizer::sgd) return all;
+  return t.optimizer == spec::Optimizer::adamw8bit ? 0 : all * spec::bytes_of(t.moments_dtype) / 4;
+}
+
 /// Takes what the optimizer's step has for itself, and returns its bytes. 16-bit gradients that become one flat tensor
 /// are laid out in their own dtype before they are cast (DeepSpeed, stage_1_and_2.py and stage3.py, 2022 to 2024).
 std::int64_t take_workspace(const Context& c, SegmentBuilder& out, std::int64_t owned) {
@@ -116,7 +126,7 @@ std::int64_t take_workspace(const Context& c, SegmentBuilder& out, std::int64_t 
   const auto tile = static_cast<std::int64_t>(framework.optimizer_tile.si()) / 4;
   const std::int64_t at_once = c.fully_sharded && tile > 0 ? std::min(owned, tile) : owned;
   const std::int64_t flat = framework.flat_workspace && c.gradient_element < 4 ? at_once * c.gradient_element : 0;
-  const std::int64_t workspace = at_once * framework.optimizer_workspace;
+  const auto workspace = static_cast<std::int64_t>(static_cast<double>(at_once) * workspace_of_parameter(c));
   out.take(Category::workspace, flat);
   out.take(Category::workspace, workspace);
   return flat + workspace;
@@ -213,10 +223,13 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   reduce_shared(c, out, chunks);
   reduce_copied_heads(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
+  const std::int64_t scattered = unscattered_sums(c, parameters.total());
   if (on_host) {
     update_on_host(c, out, owned);
+    out.give(Category::gradients, scattered);
   } else {
     clip_gradients(c, out, owned);
+    out.give(Category::gradients, scattered);
     update_parameters(c, out, owned);
     updated_to_host(c, out, owned);
   }

@@ -1,5 +1,5 @@
-// core/plan/upkeep.h -- which passes of a chunk bring parameters and reduce gradients: each of them, or the first and the
-// last of a step alone. SPDX-License-Identifier: Apache-2.0
+// core/plan/upkeep.h -- which passes of a chunk bring parameters and reduce gradients: each of them, or the first and
+// the last of a step alone. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "core/plan/context.h"

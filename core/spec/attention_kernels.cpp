@@ -21,6 +21,13 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
   return false;
 }
 
+bool any_is(Generation generation, const Job& job) {
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    if (job.cluster.node_of(kind).gpu.generation == generation) return true;
+  }
+  return false;
+}
+
 bool runs_on_all(AttentionKernel kernel, const Job& job) {
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
     if (!runs_on(job.cluster.node_of(kind).gpu.generation, kernel, job)) return false;
@@ -36,13 +43,15 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
 
 AttentionKernel best_attention(const Job& job) {
   const Generation g = job.cluster.node.gpu.generation;
-  // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN; others install
-  // FlashAttention 3. On Blackwell only cuDNN's kernels use the new tensor cores.
-  const bool megatron = job.strategy.framework == "megatron";
-  const bool cudnn = g == Generation::blackwell || (g == Generation::hopper && megatron);
-  const AttentionKernel first = cudnn                     ? AttentionKernel::cudnn
-                                : g == Generation::hopper ? AttentionKernel::flash3
-                                                          : AttentionKernel::flash2;
+  // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN. PyTorch's own
+  // and Transformers' packages bring FlashAttention 2 (torch.nn.functional.scaled_dot_product_attention; flash-attn 2);
+  // its third version has to be built from source. On Blackwell only cuDNN's kernels use the new tensor cores.
+  const std::string& framework = job.strategy.framework;
+  const bool cudnn = any_is(Generation::blackwell, job) || (g == Generation::hopper && framework == "megatron");
+  const bool newest = g == Generation::hopper && framework == "none";
+  const AttentionKernel first = cudnn    ? AttentionKernel::cudnn
+                                : newest ? AttentionKernel::flash3
+                                         : AttentionKernel::flash2;
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
        {first, AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {

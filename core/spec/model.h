@@ -36,10 +36,10 @@ struct Moe {
   std::int64_t shared_ffn = 0;  // inner width of the shared ones together
   int first_dense = 0;          // the first layers that keep a dense feed-forward
   int every = 1;                // every n-th layer has experts: the n-th, the 2n-th ...
-  // A token's experts lie in top_groups of so many equal groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): ranks or
-  // nodes, so that it visits few of them. 1 of 1: anywhere.
+  // A token's experts lie in top_groups of so many equal groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): ranks
+  // or nodes, so that it visits few of them. 1 of 1: anywhere.
   int groups = 1, top_groups = 1;
-  bool router_bias = false;     // one number an expert beside the router (DeepSeek-V3's balancing bias, gpt-oss)
+  bool router_bias = false;  // one number an expert beside the router (DeepSeek-V3's balancing bias, gpt-oss)
   bool in_layer(int layer) const { return layer >= first_dense && (layer + 1) % every == 0; }  // layers count from 0
   auto operator<=>(const Moe&) const = default;
 };

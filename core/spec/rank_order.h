@@ -25,8 +25,8 @@ std::optional<RankOrder> parse_rank_order(std::string_view);
 /// What is wrong with the job's order: not one, or one that its degrees make impossible here. REQUIRES: degrees >= 1.
 std::vector<base::Fault> rank_order_faults(const Job&);
 
-/// What etp is where the Job leaves it out, with `dp` replicas: tp, where the framework has it so and the experts' width
-/// and the ranks divide by it.
+/// What etp is where the Job leaves it out, with `dp` replicas: tp, where the framework has it so and the experts'
+/// width and the ranks divide by it.
 int usual_etp(const Job&, std::int64_t dp);
 
 }  // namespace spec

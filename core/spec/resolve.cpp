@@ -87,7 +87,12 @@ void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss
+  if (f.shards_by_dtensor && job.strategy.sp) f.keeps_gathered = f.copies_sequence = true;
   if (!job.model.gated_mlp || job.training.serves()) return;
+  f.stops_recompute = true;  // code from before LLaMA's is older than PyTorch 2.1
+  if (job.strategy.recompute.kind == Recompute::Kind::full) {
+    of_framework.tell("recompute", "up to a block's last matmul", "checkpoints without reentry stop there");
+  }
   const bool loss = job.cluster.node.gpu.generation != Generation::blackwell || !f.compiles_loss_of_2025;
   if (f.separate_linears && (f.separate_loss || !loss)) return;
   f.separate_linears = true;

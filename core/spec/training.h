@@ -39,8 +39,8 @@ struct Training {
   std::int64_t micro_batch = 1;   // sequences in one forward of one replica
   Dtype precision = Dtype::bf16;
   std::optional<Fp8Recipe> fp8_recipe;  // under fp8 alone; default: the framework's
-  WideLayers wide_layers;              // under fp8, mxfp8, nvfp4
-  std::optional<bool> fp8_parameters;  // weights of narrow layers exist in fp8 alone, beside the master copy
+  WideLayers wide_layers;               // under fp8, mxfp8, nvfp4
+  std::optional<bool> fp8_parameters;   // weights of narrow layers exist in fp8 alone, beside the master copy
   Optimizer optimizer = Optimizer::adamw;
   bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8
   Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's momentum

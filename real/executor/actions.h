@@ -35,6 +35,7 @@ void add_activation_offload_actions(Actions&);  // to the host's memory and back
 void add_optimizer_offload_actions(Actions&);   // updates on the host
 void add_parameter_offload_actions(Actions&);   // parameters that are kept on the host
 void add_drive_actions(Actions&);               // what is kept on its drives
+void add_framework_copies(Actions&);            // of tensors that lie otherwise in a framework; behind all the others
 
 Actions all_actions();
 

@@ -33,7 +33,8 @@ Actions all_actions() {
                          add_activation_offload_actions,
                          add_optimizer_offload_actions,
                          add_parameter_offload_actions,
-                         add_drive_actions}) {
+                         add_drive_actions,
+                         add_framework_copies}) {
     add(actions);
   }
   return actions;

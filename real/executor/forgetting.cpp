@@ -15,12 +15,25 @@ void Executor::find_last_calls() {
   }
 }
 
+/// Full recomputation keeps nothing of a layer: what it does not compute again nothing reads.
 void Executor::find_remade() {
-  for (const plan::Call& call : rank_.role().calls) {
-    for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
-      if (op.phase == plan::Phase::recompute) rank_.remade.insert({layer_of(rank_, op), op.name});
+  const bool full = rank_.job.strategy.recompute.kind == spec::Recompute::Kind::full;
+  const auto each = [&](plan::Phase phase, auto visit) {
+    for (const plan::Call& call : rank_.role().calls) {
+      for (const plan::Operator& op : rank_.plan.segments[call.segment].operators) {
+        if (op.phase == phase) visit(layer_of(rank_, op), op.name);
+      }
     }
-  }
+  };
+  std::set<std::int16_t> layers;
+  each(plan::Phase::recompute, [&](std::int16_t layer, std::int32_t name) {
+    rank_.remade.insert({layer, name});
+    layers.insert(layer);
+  });
+  if (!full) return;
+  each(plan::Phase::forward, [&](std::int16_t layer, std::int32_t name) {
+    if (layers.contains(layer)) rank_.remade.insert({layer, name});
+  });
 }
 
 /// Of forwards apart, for a pass may be of two microbatches.

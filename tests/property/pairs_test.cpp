@@ -127,7 +127,8 @@ TEST_F(Pairs, OfOptionsAreRefusedInWordsThatHelpOrPredictedInFiguresThatCanBe) {
   }
   // An option that is refused beside every other is not tested: it lacks something that it should bring along.
   for (const auto& [option, times] : run(cases, false)) {
-    const bool flows = std::ranges::any_of(option->settings, [](const auto& s) { return s.first == "network.fidelity"; });
+    const bool flows =
+        std::ranges::any_of(option->settings, [](const auto& s) { return s.first == "network.fidelity"; });
     if (flows && !sim::has_simgrid()) continue;
     EXPECT_GT(times, 0) << options::text(*option);
   }

@@ -55,7 +55,10 @@ TEST(ContextParallelStep, FoldedIsUnfoldedUnderDualPipeAndShardsOfTheSequence) {
   random_jobs::Source source(54);
   for (int n = 0; n < 24; ++n) {
     const int dp = source.one_of({1, 2, 4}), zero = source.one_of({1, 3, 3});
-    spec::Job job = toy::job({.pp = 2, .dp = dp, .zero = zero, .microbatches = source.one_of({4, 6, 8}),
+    spec::Job job = toy::job({.pp = 2,
+                              .dp = dp,
+                              .zero = zero,
+                              .microbatches = source.one_of({4, 6, 8}),
                               .schedule = spec::Schedule::dualpipe},
                              [&](spec::Job& j) {
                                j.model.layers = source.one_of({4, 8});

@@ -73,14 +73,6 @@ void backward(Task& task) {
   leave_head_gradients(task, d);
 }
 
-/// Kernels here read packed heads where they lie; the copies that a framework makes are made all the same, between
-/// tensors that nobody reads, so that the step does what the Plan says.
-void copied(Task& task) {
-  const std::int64_t count = task.work<plan::MemoryBound>().read / task.c.element;
-  const Tensor from = task.backend.allocate(count), to = task.backend.allocate(count);
-  task.backend.copy(from, to);
-}
-
 AttentionCore core_of(const Task& task) {
   if (task.c.cp == 1) return {forward, backward};
   switch (task.c.strategy.cp_kind) {
@@ -96,8 +88,6 @@ AttentionCore core_of(const Task& task) {
 void add_attention_actions(Actions& actions) {
   actions["attention"] = [](Task& t) { core_of(t).forward(t); };
   actions["attention gradient"] = [](Task& t) { core_of(t).backward(t); };
-  actions["queries, keys and values laid out"] = copied;
-  actions["query, key and value gradients joined"] = copied;
   actions["attention gradients added"] = [](Task& t) { core_of(t).gradients_added(t); };
   actions["keys and values all-gather"] = [](Task& t) { core_of(t).keys_gathered(t); };
   actions["key and value gradients shift"] = [](Task& t) { core_of(t).gradients_shifted(t); };

@@ -56,8 +56,8 @@ void multiply(Task& task, const Linear& l, const Piece& piece, const RowBlock& b
 /// A row-parallel layer's next block of tokens, which is reduced by itself.
 void forward_block(Task& task, const Linear& l, const Piece& piece) {
   const std::int64_t number = task.next_block(task.c.tp);
-  const RowBlock block = is_narrow(task) ? narrow_row_block(task, l, number, piece.in)
-                                         : row_block(task, number, l.source, piece.in);
+  const RowBlock block =
+      is_narrow(task) ? narrow_row_block(task, l, number, piece.in) : row_block(task, number, l.source, piece.in);
   expect(task, "rows", task.work<plan::Matmul>().m, block.rows);
   multiply(task, l, piece, block, task.make(l.name + " block " + std::to_string(number), block.rows * piece.of));
   if (is_narrow(task) && number + 1 == task.c.tp) leave_casts(task, l);
@@ -134,7 +134,8 @@ void reduce_output(Task& task, const Linear& l, bool scatters) {
 void gather_input(Task& task, const Linear& l) {
   const bool narrow = is_narrow_layer(task);
   if (reduces_by_blocks(task)) {
-    return gather_next_shard(task, narrow ? rings_of_codes(task, l) : std::vector{Ring{l.input(task), l.gathered(task)}});
+    return gather_next_shard(task,
+                             narrow ? rings_of_codes(task, l) : std::vector{Ring{l.input(task), l.gathered(task)}});
   }
   if (narrow) return gather_input_codes(task, l);
   all_gather(task, l.input(task), l.gathered(task));

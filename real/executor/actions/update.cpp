@@ -41,8 +41,7 @@ void update_parameter(Task& task, Parameter& p) {
     case spec::Optimizer::adamw:
       return task.backend.adamw(adamw_of_step(task), gradient, master, task.write(p.m, p.name),
                                 task.write(p.v, p.name));
-    case spec::Optimizer::adamw8bit:
-      return adamw8bit(task, p, gradient, master);
+    case spec::Optimizer::adamw8bit: return adamw8bit(task, p, gradient, master);
     case spec::Optimizer::sgd:
       return task.backend.sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name));
   }

@@ -62,9 +62,10 @@ TEST_F(OutageMessages, TheClosedFormRefusesWhatItCannotPrice) {
   EXPECT_EQ(of("", "", "fabric: {base: flat, kind: fat_tree, leaf_nodes: 2, routing: ecmp}"),
             "job.yaml:2:95: error: cluster.fabric.routing: the closed form knows no single uplinks that flows could be "
             "hashed to\n  mend: write network.fidelity: flow, or routing: spray");
-  EXPECT_EQ(of("", "", "hosts: [3, 2, 1, 0], fabric: {base: flat, kind: torus, shape: [2, 2], link: 10GB/s}"),
-            "job.yaml:2:41: error: cluster.hosts: the closed form takes the nodes of this fabric to stand side by side\n"
-            "  mend: write network.fidelity: flow");
+  EXPECT_EQ(
+      of("", "", "hosts: [3, 2, 1, 0], fabric: {base: flat, kind: torus, shape: [2, 2], link: 10GB/s}"),
+      "job.yaml:2:41: error: cluster.hosts: the closed form takes the nodes of this fabric to stand side by side\n"
+      "  mend: write network.fidelity: flow");
   EXPECT_EQ(of("", "", "hosts: [3, 2, 1, 0]"), "no fault");
 }
 

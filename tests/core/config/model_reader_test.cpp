@@ -189,7 +189,8 @@ TEST(ModelReader, GroupsOfExpertsHoldWhatATokenVisits) {
     return faults.empty() ? "" : faults[0];
   };
   EXPECT_EQ(fault("groups: 4, top_groups: 2"), "");
-  EXPECT_NE(fault("groups: 3, top_groups: 2").find("moe.groups: 8 experts do not divide into 3 groups"), std::string::npos);
+  EXPECT_NE(fault("groups: 3, top_groups: 2").find("moe.groups: 8 experts do not divide into 3 groups"),
+            std::string::npos);
   EXPECT_NE(fault("groups: 4, top_groups: 5").find("moe.top_groups: a token cannot visit 5 of 4 groups"),
             std::string::npos);
   EXPECT_NE(fault("groups: 4").find("moe.top_groups: 1 groups of 2 experts have no 3 that a token visits"),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <string>
 
 #include "tests/core/plan/walk.h"
@@ -160,6 +161,46 @@ TEST(Block, UnderSequenceParallelGathersAndScattersTwiceAndGathersTheInputsAgain
 TEST(Block, UnderFullRecomputeSendsTheForwardAgain) {
   const Layer l = layer(toy::job({.tp = 4}), Kind::full);
   EXPECT_EQ(sent(l, l.backward, CollectiveKind::all_reduce), (2 + 2) * kTensor);
+}
+
+spec::Job stopping(std::function<void(spec::Job&)> change = [](spec::Job&) {}) {
+  return toy::job({.tp = 4, .sp = true}, [&](spec::Job& j) {
+    j.framework.stops_recompute = true;
+    change(j);
+  });
+}
+
+TEST(Block, FullRecomputeMayEndWhereNothingMoreIsRead) {
+  // Without the last matmul, 2 b s (4 h) h over 4 ranks, its reduce-scatter and its residual.
+  const Layer l = layer(stopping(), Kind::full);
+  const double forward = flops(l, l.forward, Phase::forward), down = 2.0 * 128 * 4 * 256 * 256 / 4;
+  EXPECT_EQ(flops(l, l.backward, Phase::recompute), forward - down);
+  EXPECT_EQ(sent(l, l.backward, CollectiveKind::reduce_scatter), (1 + 2) * kTensor);
+  EXPECT_EQ(named(l, l.backward, "residual add"), 1);
+  EXPECT_EQ(named(l, l.backward, "activation"), 2);
+  // The forward itself is whole.
+  EXPECT_EQ(sent(l, l.forward, CollectiveKind::reduce_scatter), 2 * kTensor);
+}
+
+TEST(Block, FullRecomputeGoesOnWhereWhatFollowsIsRead) {
+  const auto stops = [](std::function<void(spec::Job&)> change) {
+    const spec::Job j = stopping(change);
+    return plan::stops_recompute(plan::Context(j), 0);
+  };
+  const auto fp8 = [](bool compiled) {
+    return [compiled](spec::Job& j) {
+      j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+      j.training.precision = spec::Dtype::fp8;
+      j.strategy.compile = compiled;
+    };
+  };
+  EXPECT_TRUE(stops([](spec::Job&) {}));
+  EXPECT_FALSE(stops([](spec::Job& j) { j.framework.stops_recompute = false; }));
+  EXPECT_FALSE(stops([](spec::Job& j) { j.training.dropout = 0.1; }));                              // its mask
+  EXPECT_FALSE(stops([](spec::Job& j) { j.model.post_norms = true; }));                             // its input
+  EXPECT_FALSE(stops([](spec::Job& j) { j.strategy.lora = spec::Lora{.rank = 8, .ffn = true}; }));  // x A
+  EXPECT_FALSE(stops(fp8(false)));
+  EXPECT_TRUE(stops(fp8(true)));
 }
 
 TEST(Block, UnderSelectiveRecomputeSendsNothingMore) {

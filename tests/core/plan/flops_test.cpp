@@ -51,6 +51,19 @@ TEST(Flops, RecomputeOfSomeLayersAddsTheirForwardOnEveryStage) {
   EXPECT_DOUBLE_EQ(plan::hardware_flops(half) - model, (plan::hardware_flops(all) - model) / 2);
 }
 
+TEST(Flops, RecomputeThatStopsEarlyLeavesOutTheLastMatmulOfEachLayer) {
+  const auto stop = [](spec::Job& j) {
+    j.framework.stops_recompute = true;
+    j.model.causal = false;
+    j.strategy.attention_kernel = spec::AttentionKernel::unfused;
+  };
+  const spec::Job whole = toy::job({.recompute = {Kind::full}}, not_causal),
+                  early = toy::job({.recompute = {Kind::full}}, stop);
+  const auto [B, s, L, h, V] = letters(whole);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(whole) - plan::hardware_flops(early), L * 2 * B * s * 4 * h * h);
+  EXPECT_DOUBLE_EQ(walk::flops(plan::build(early)), plan::hardware_flops(early));
+}
+
 TEST(Flops, CausalAttentionCountsHalf) {
   const spec::Job causal = toy::job(), whole = toy::job({}, not_causal);
   EXPECT_DOUBLE_EQ(2 * plan::forward_flops(causal.model, 128).attention,

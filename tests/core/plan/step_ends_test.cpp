@@ -43,6 +43,52 @@ TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
   EXPECT_EQ(taken(spec::Dtype::bf16, true, 3, 1600), (2 + 4) * 400);  // 400 fp32 weights a tile
 }
 
+TEST(StepEnds, RootsOfSecondMomentsHaveTheirDtype) {
+  // The square root of each second moment: 4 bytes a parameter in fp32, 2 in bf16; kernels of 8-bit moments have none,
+  // and what SGD takes is not of moments.
+  const auto taken = [](spec::Optimizer optimizer, spec::Dtype moments) {
+    const spec::Job j = toy::job({}, [&](spec::Job& job) {
+      job.framework.optimizer_workspace = 4;
+      job.training.optimizer = optimizer;
+      job.training.moments_dtype = moments;
+    });
+    walk::Pen pen;
+    plan::update_parameters(plan::Context(j), pen.out, 1000);
+    std::int64_t all = 0;
+    for (const plan::MemoryChange& change : pen.out.finish().memory) all += std::max<std::int64_t>(change.bytes, 0);
+    return all;
+  };
+  EXPECT_EQ(taken(spec::Optimizer::adamw, spec::Dtype::fp32), 4000);
+  EXPECT_EQ(taken(spec::Optimizer::adamw, spec::Dtype::bf16), 2000);
+  EXPECT_EQ(taken(spec::Optimizer::adamw8bit, spec::Dtype::fp32), 0);
+  EXPECT_EQ(taken(spec::Optimizer::sgd, spec::Dtype::bf16), 4000);
+}
+
+TEST(StepEnds, WholeGradientsAreGoneBesideTheOptimizer) {
+  // zero 2, scattered behind the last of 4 microbatches: whole fp32 gradients stay for the sum from the begin of the
+  // step, and what remains of them behind the clip is a share.
+  const auto summed = [](bool each) {
+    const spec::Job j = toy::job({.dp = 4, .zero = 2, .microbatches = 4},
+                                 [&](spec::Job& job) { job.strategy.fsdp.sync_each_microbatch = each; });
+    const plan::Plan p = plan::build(j);
+    const plan::Role& role = p.roles[0];
+    const auto at = [&](const plan::Call& call, bool taken) {
+      std::int64_t sum = 0;
+      for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+        const bool counts = change.category == plan::Category::gradients && (change.bytes > 0) == taken;
+        sum += counts ? change.bytes : 0;
+      }
+      return sum;
+    };
+    const std::int64_t whole = 4 * walk::parameters(j, role);
+    EXPECT_EQ(at(role.calls.front(), true), each ? 0 : whole);
+    EXPECT_EQ(at(role.calls.back(), false), each ? 0 : -whole);
+    EXPECT_EQ(role.resident[static_cast<int>(plan::Category::gradients)], whole / 4);
+  };
+  summed(false);
+  summed(true);
+}
+
 TEST(StepEnds, ZeroThreeUpdatesByTiles) {
   EXPECT_EQ(workspace(3, 1500), 1500);
   EXPECT_EQ(workspace(3, 5000), 4000);  // a tile that holds all of them

@@ -126,6 +126,33 @@ TEST(TensorParallel, GathersTheSequenceBeforeTheColumnsReadIt) {
   EXPECT_TRUE(w.order.before(gather, w.only("column")));
 }
 
+TEST(TensorParallel, ASequenceBehindTheBatchIsLaidOutForEachCollective) {
+  // Copied when gathered and before it is scattered, whole, once: not where shards arrive piece by piece.
+  const auto lies = [](TpOverlap overlap) {
+    spec::Job j = job(4, true, overlap);
+    j.framework.copies_sequence = j.framework.keeps_gathered = true;
+    return j;
+  };
+  const auto copied = [](const Written& w, const std::string& name) {
+    return std::get<plan::MemoryBound>(w.pen.work(w.segment.operators[w.only(name)])).written;
+  };
+  const spec::Job j = lies(TpOverlap::none);
+  const Written gathers(j, column_forward), scatters(j, row_forward), back(j, column_backward);
+  EXPECT_EQ(copied(gathers, "column all-gather laid out"), kTokens * kWide * 2);
+  EXPECT_TRUE(gathers.order.before(gathers.only("column all-gather"), gathers.only("column all-gather laid out")));
+  EXPECT_TRUE(gathers.order.before(gathers.only("column all-gather laid out"), gathers.only("column")));
+  EXPECT_EQ(copied(scatters, "row reduce-scatter laid out"), kTokens * kWide * 2);
+  EXPECT_TRUE(scatters.order.before(scatters.only("row"), scatters.only("row reduce-scatter laid out")));
+  EXPECT_TRUE(scatters.order.before(scatters.only("row reduce-scatter laid out"), scatters.only("row reduce-scatter")));
+  EXPECT_EQ(copied(back, "column input gradient reduce-scatter laid out"), kTokens * kWide * 2);
+  EXPECT_EQ(copied(Written(j, row_backward), "row gradient all-gather laid out"), kTokens * kWide * 2);
+  EXPECT_TRUE(Written(lies(TpOverlap::chunked), column_forward).named("column all-gather laid out").empty());
+  // Beside the copy lies what it is of.
+  ASSERT_EQ(gathers.segment.memory.size(), 2u);
+  EXPECT_EQ(gathers.segment.memory[0].bytes, kTokens * kWide * 2);
+  EXPECT_EQ(gathers.segment.memory[1].bytes, -kTokens * kWide * 2);
+}
+
 TEST(TensorParallel, WithoutSequenceParallelTheColumnsNeedNoGather) {
   EXPECT_EQ(Written(job(4, false, TpOverlap::none), column_forward).size(), 2 + 1);
 }

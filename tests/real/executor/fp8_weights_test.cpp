@@ -11,12 +11,13 @@ using namespace fp8_jobs;
 template <class Change>
 double apart_from_wide(const char* recipe, const toy::Cut& cut, Change change) {
   const auto run = [&](bool alone) {
-    return tiny::run(job_of(recipe, cut,
-                            [&](spec::Job& job) {
-                              change(job);
-                              job.training.fp8_parameters = alone;
-                            },
-                            8),
+    return tiny::run(job_of(
+                         recipe, cut,
+                         [&](spec::Job& job) {
+                           change(job);
+                           job.training.fp8_parameters = alone;
+                         },
+                         8),
                      3);
   };
   return tiny::difference(run(false), run(true));
@@ -40,8 +41,7 @@ TEST(Fp8Weights, AreCastByTheRanksThatShareTheMasters) {
       EXPECT_LT(apart_from_wide(recipe, cut, blackwell), 1e-10) << recipe << ' ' << zero;
     }
     // Three ranks share no layer's weights evenly, and the last one has less.
-    EXPECT_LT(apart_from_wide(recipe, {.dp = 3, .zero = 1},
-                              [](spec::Job& job) { job.training.global_batch = 6; }),
+    EXPECT_LT(apart_from_wide(recipe, {.dp = 3, .zero = 1}, [](spec::Job& job) { job.training.global_batch = 6; }),
               1e-10)
         << recipe;
   }
@@ -135,8 +135,8 @@ TEST(Fp8Weights, OfBlocksAreLetGoWhenTheyAreCast) {
 
 TEST(Fp8Weights, TakeAByteEachBesideTheirMasters) {
   // Behind a step a rank holds of each linear weight its codes alone, and of the other tensors 16 bits.
-  const spec::Job job = job_of("tensorwise", {.dp = 2, .zero = 1},
-                               [](spec::Job& draft) { draft.training.fp8_parameters = true; });
+  const spec::Job job =
+      job_of("tensorwise", {.dp = 2, .zero = 1}, [](spec::Job& draft) { draft.training.fp8_parameters = true; });
   int codes = 0, wide = 0;
   const auto visit = [&](const real::Executor& executor) {
     for (const real::Parameter& p : executor.state().parameters.all()) {
@@ -148,7 +148,7 @@ TEST(Fp8Weights, TakeAByteEachBesideTheirMasters) {
     }
   };
   real::train_on_cpu(job, plan::build(job), tiny::tokens(job), tiny::settings(), 1, {}, visit);
-  EXPECT_EQ(codes, 2 * 2 * 4);  // on two ranks two layers of qkv, output, up and down
+  EXPECT_EQ(codes, 2 * 2 * 4);       // on two ranks two layers of qkv, output, up and down
   EXPECT_EQ(wide, 2 * (2 * 2 + 3));  // two norms a layer, embedding, final norm and head
 }
 

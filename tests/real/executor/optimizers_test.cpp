@@ -233,8 +233,9 @@ TEST(Optimizers, MomentsOf8BitsAreAsFarFromThoseOf32WhereverTheirBlocksLie) {
 }
 
 TEST(Optimizers, MomentsOf8BitsOfCopiedHeadsAreTheSameOnAllRanksThatHoldThem) {
-  // Two key heads on four ranks: ranks 0 and 1 have one, 2 and 3 the other. 16 numbers wide, 4 query rows are 64 numbers,
-  // a quarter of a block: without blocks of their own the copies' moments would be rounded by each rank's queries.
+  // Two key heads on four ranks: ranks 0 and 1 have one, 2 and 3 the other. 16 numbers wide, 4 query rows are 64
+  // numbers, a quarter of a block: without blocks of their own the copies' moments would be rounded by each rank's
+  // queries.
   const spec::Job job = job_of(tiny::llama(), Optimizer::adamw8bit, {"copied heads", {.tp = 4}});
   std::map<std::pair<int, int>, std::vector<double>> copies;  // by layer and rank
   const auto visit = [&](const real::Executor& executor) {

@@ -223,6 +223,21 @@ TEST(Strategies, TensorParallel) {
                          {"with zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}}});
 }
 
+/// Recomputation that ends in front of the last matmul leaves all that the backward reads; copies of shards leave them
+/// as they were.
+TEST(Strategies, AsPyTorchShardsAndComputesAgain) {
+  const auto torch = [](spec::Job& j) {
+    recompute(Kind::full)(j);
+    j.framework.stops_recompute = j.framework.keeps_gathered = j.framework.copies_sequence = true;
+  };
+  const std::vector<spec::Model> models{tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::parallel(1),
+                                        tiny::parallel(2)};
+  expect_the_same(models, {{"one rank", {}, torch},
+                           {"tp", {.tp = 2, .sp = true}, torch},
+                           {"zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}, torch},
+                           {"1f1b", {.tp = 2, .sp = true, .pp = 2}, torch}});
+}
+
 TEST(Strategies, TensorParallelByBlocks) {
   const auto overlapped = [](spec::TpOverlap tp, bool separate) {
     return [=](spec::Job& j) {
@@ -266,7 +281,8 @@ TEST(Strategies, PipelinesWithTheRest) {
 /// Rows of embedding and head on every stage, whose passes lie between those of the layers; with one barrier a stage
 /// goes on with its own softmax, which is corrected when those of all are known.
 TEST(Strategies, VocabularyOverStages) {
-  const auto spread = [](int barriers, std::function<void(spec::Job&)> change = [](spec::Job&) {}) {
+  const auto spread = [](
+                          int barriers, std::function<void(spec::Job&)> change = [](spec::Job&) {}) {
     return [=](spec::Job& j) {
       j.strategy.vocab_parallel = spec::VocabParallel::pipeline;
       j.strategy.vocab_barriers = barriers;
@@ -285,19 +301,19 @@ TEST(Strategies, VocabularyOverStages) {
   own_head.embedding_norm = true;
   const std::vector<spec::Model> models{tiny::llama(4), tiny::gpt(4), own_head};
   for (const int barriers : {1, 2}) {
-    expect_the_same(models, {{"two stages", {.pp = 2}, spread(barriers)},
-                             {"four stages", {.pp = 4}, spread(barriers)},
-                             {"interleaved", {.pp = 2, .vpp = 2}, spread(barriers)},
-                             {"loss as a chain", {.pp = 2}, spread(barriers, chain)},
-                             {"eager", {.pp = 2}, spread(barriers, eager)},
-                             {"computed again", {.pp = 2}, spread(barriers, recompute(Kind::full))},
-                             {"ddp", {.pp = 2, .dp = 2}, spread(barriers)},
-                             {"ddp beside compute", {.pp = 2, .dp = 2}, spread(barriers, overlap(true, false))},
-                             {"zero 1", {.pp = 2, .dp = 2, .zero = 1}, spread(barriers)},
-                             {"zero 1 beside compute",
-                              {.pp = 2, .vpp = 2, .dp = 2, .zero = 1},
-                              spread(barriers, overlap(true, true))},
-                             {"ring", {.pp = 2}, spread(barriers, context(2, CpKind::ring, true))}});
+    expect_the_same(
+        models,
+        {{"two stages", {.pp = 2}, spread(barriers)},
+         {"four stages", {.pp = 4}, spread(barriers)},
+         {"interleaved", {.pp = 2, .vpp = 2}, spread(barriers)},
+         {"loss as a chain", {.pp = 2}, spread(barriers, chain)},
+         {"eager", {.pp = 2}, spread(barriers, eager)},
+         {"computed again", {.pp = 2}, spread(barriers, recompute(Kind::full))},
+         {"ddp", {.pp = 2, .dp = 2}, spread(barriers)},
+         {"ddp beside compute", {.pp = 2, .dp = 2}, spread(barriers, overlap(true, false))},
+         {"zero 1", {.pp = 2, .dp = 2, .zero = 1}, spread(barriers)},
+         {"zero 1 beside compute", {.pp = 2, .vpp = 2, .dp = 2, .zero = 1}, spread(barriers, overlap(true, true))},
+         {"ring", {.pp = 2}, spread(barriers, context(2, CpKind::ring, true))}});
   }
   expect_the_same(models, {{"tp", {.tp = 2, .pp = 2}, spread(2)},
                            {"sequence parallel", {.tp = 2, .sp = true, .pp = 4}, spread(2)},
