@@ -65,8 +65,7 @@ Wanted wanted(const Arguments& args) {
 int time_points(const Wanted& wanted) {
   std::error_code error;
   if (!wanted.folder.empty()) fs::create_directories(wanted.folder, error);  // what is wrong with it, the file tells
-  std::vector<std::string> words{"calibrate", wanted.points, "--seconds",
-                                 std::to_string(60 * wanted.minutes)};
+  std::vector<std::string> words{"calibrate", wanted.points, "--seconds", std::to_string(60 * wanted.minutes)};
   words.insert(words.end(), {"--date", wanted.date});
   if (wanted.resumes) words.emplace_back("--resume");
   try {
@@ -87,7 +86,7 @@ config::Value named(const std::string& name) {
 
 /// The node of the catalogue that the points were timed on, and what joined several.
 config::Place place_of(const Arguments& args, const Wanted& wanted, const real::Machine& machine,
-                   const Catalogue& catalogue) {
+                       const Catalogue& catalogue) {
   const std::string again = fmt::format("--resume {} --minutes 0 --node NAME", wanted.points);
   std::string name = args.get("--node");
   if (name.empty()) {
@@ -115,11 +114,11 @@ config::Place place_of(const Arguments& args, const Wanted& wanted, const real::
   if (!faults.empty()) throw base::InputError(std::move(faults));
   if (fabric) out.cluster.fabric = *fabric;
   if (!fabric && machine.nodes > 1) {
-    throw base::InputError({{"--fabric",
-                             fmt::format("is missing: {} nodes took part, and {} has no fabric of its own",
-                                         machine.nodes, name),
-                             "name how they are joined, one of `forerun list fabrics`",
-                             {}}});
+    throw base::InputError(
+        {{"--fabric",
+          fmt::format("is missing: {} nodes took part, and {} has no fabric of its own", machine.nodes, name),
+          "name how they are joined, one of `forerun list fabrics`",
+          {}}});
   }
   return out;
 }
@@ -185,8 +184,7 @@ class Fit {
   std::string write(spec::NetworkCalibration& network, const char* what) {
     network.name = name_ + what;
     const std::string path = file(network.name);
-    write_to(path, "--out",
-             [&](std::ostream& file) { file << config::network_calibration_yaml(network, comment_); });
+    write_to(path, "--out", [&](std::ostream& file) { file << config::network_calibration_yaml(network, comment_); });
     return path;
   }
 
@@ -212,8 +210,8 @@ void tell(const Written& written, const real::Figures& figures, const Arguments&
   text += '\n';
   wrote(written.curves, "--calibration " + written.curves);
   wrote(written.links, "--set cluster.node.links=" + written.links);
-  wrote(written.fabric, fmt::format("--set 'cluster.fabric={{base: {}, calibration: {}}}'", written.fabric_name,
-                                    written.fabric));
+  wrote(written.fabric,
+        fmt::format("--set 'cluster.fabric={{base: {}, calibration: {}}}'", written.fabric_name, written.fabric));
   print(text);
 }
 

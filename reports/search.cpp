@@ -84,9 +84,9 @@ std::string front_text(const Search& s, const Style& style) {
                   strategy_words(t.strategy), style.columns);
   }
   if (between > 0) {
-    out += paragraph(
-        "      ", fmt::format("and {} between these, a little smaller than the one above (--json -)", between),
-        style.columns);
+    out += paragraph("      ",
+                     fmt::format("and {} between these, a little smaller than the one above (--json -)", between),
+                     style.columns);
   }
   return out;
 }
@@ -96,10 +96,11 @@ std::string money_text(const Search& s, const Style& style) {
   const SearchRow& best = s.results.front();
   std::string out;
   if (best.cost_per_million_tokens > 0) {
-    out += '\n' + paragraph("",
-                            fmt::format("The first: {:.4g} for a million tokens, in the currency of --price for a GPU-hour.",
-                                        best.cost_per_million_tokens),
-                            style.columns);
+    out += '\n' +
+           paragraph("",
+                     fmt::format("The first: {:.4g} for a million tokens, in the currency of --price for a GPU-hour.",
+                                 best.cost_per_million_tokens),
+                     style.columns);
   }
   if (s.by == "energy" && best.energy_per_step_j > 0) {
     out += '\n' + paragraph("",

@@ -13,8 +13,8 @@ namespace kernels::vendor {
 enum class Pass { forward, backward };
 
 /// cuDNN on the current device. The plan of a shape is made, its kernel compiled (about half a second), when it is
-/// first met, and kept. Takes causal masks without an offset, no windows, dropout or linear biases; others throw DeviceError, and
-/// are gpu::'s.
+/// first met, and kept. Takes causal masks without an offset, no windows, dropout or linear biases; others throw
+/// DeviceError, and are gpu::'s.
 class AttentionLibrary {
  public:
   /// Throws DeviceError where there is no GPU.

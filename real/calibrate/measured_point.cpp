@@ -17,8 +17,7 @@ std::string difference(const Machine& before, const Machine& now) {
   for (const std::string& told :
        {differ("the GPU", before.gpu, now.gpu), differ("its number of SMs", before.sms, now.sms),
         differ("the number of GPUs", before.gpus, now.gpus), differ("the number of nodes", before.nodes, now.nodes),
-        differ("the driver", before.driver, now.driver),
-        differ("the software", before.libraries, now.libraries)}) {
+        differ("the driver", before.driver, now.driver), differ("the software", before.libraries, now.libraries)}) {
     if (!told.empty()) return told;
   }
   return "";

@@ -13,9 +13,9 @@ namespace real {
 
 /// What points are worth nothing without.
 struct Machine {
-  std::string gpu = {};          // "NVIDIA H200"
-  int major = 0, minor = 0;      // compute capability
-  int sms = 0, gpus = 1;         // gpus: of each node, that took part
+  std::string gpu = {};      // "NVIDIA H200"
+  int major = 0, minor = 0;  // compute capability
+  int sms = 0, gpus = 1;     // gpus: of each node, that took part
   int nodes = 1;
   base::Bytes memory = {};       // of one
   base::Watts power_limit = {};  // of its board; 0: not told

@@ -123,7 +123,8 @@ Shapes interference_anchors() {
 void sweep(Shapes& out, int ranks, int nodes, int first_doubling) {
   for (std::size_t i = 0; i < kCollectiveOps.size(); ++i) {
     const auto op = static_cast<CollectiveShape::Op>(i);
-    // A ring over several nodes is as slow as its hops between them: two GPUs of two nodes tell what one of those takes.
+    // A ring over several nodes is as slow as its hops between them: two GPUs of two nodes tell what one of those
+    // takes.
     if (op == CollectiveShape::Op::send && nodes > 1 && ranks > 2) continue;
     for (int doubling = first_doubling; doubling <= 30; doubling += 2) {
       out.push_back(CollectiveShape{op, std::int64_t{1} << doubling, ranks, nodes});

@@ -36,9 +36,7 @@ void GpuBackend::fill(const Tensor& t, double value) {
 void GpuBackend::copy_codes(const Tensor& x, const Tensor& y) {
   if (y.meaning != Meaning::code) throw std::logic_error("codes are copied as codes alone");
   const auto bytes = static_cast<std::size_t>(x.count * bytes_of(x.meaning));
-  launch([&] {
-    check(cudaMemcpyAsync(at(y), at(x), bytes, cudaMemcpyDeviceToDevice, raw()), "cudaMemcpyAsync");
-  });
+  launch([&] { check(cudaMemcpyAsync(at(y), at(x), bytes, cudaMemcpyDeviceToDevice, raw()), "cudaMemcpyAsync"); });
 }
 
 void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {

@@ -26,7 +26,8 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          "training.precision", fmt::format("{} is not computed on GPUs by real mode yet", spec::name(precision)),
          "write precision: bf16");
   const std::optional<spec::Fp8Recipe> recipe = job.training.fp8_recipe;
-  refuse(precision == spec::Dtype::fp8 && (recipe == spec::Fp8Recipe::rowwise || recipe == spec::Fp8Recipe::blockwise) &&
+  refuse(precision == spec::Dtype::fp8 &&
+             (recipe == spec::Fp8Recipe::rowwise || recipe == spec::Fp8Recipe::blockwise) &&
              job.cluster.node.gpu.generation != spec::Generation::hopper,
          "training.fp8_recipe",
          fmt::format("matmuls with scales for rows or blocks of 128 are cuBLASLt's on Hopper alone, not on {}",

@@ -69,10 +69,11 @@ Options options_in(const std::vector<std::string>& words) {
 void expect_even_nodes(const real::Identity& me) {
   const int gpus = me.local_world;
   if (me.world % gpus == 0 && me.rank % gpus == me.local_rank) return;
-  throw base::DeviceError(fmt::format(
-      "rank {} of {} is the {}. of {} on {}: calibrating wants as many ranks on every machine, one machine's behind the "
-      "other's\n  mend: srun --ntasks-per-node 8 --distribution block, or mpirun --map-by ppr:8:node",
-      me.rank, me.world, me.local_rank + 1, gpus, me.host));
+  throw base::DeviceError(
+      fmt::format("rank {} of {} is the {}. of {} on {}: calibrating wants as many ranks on every machine, one "
+                  "machine's behind the "
+                  "other's\n  mend: srun --ntasks-per-node 8 --distribution block, or mpirun --map-by ppr:8:node",
+                  me.rank, me.world, me.local_rank + 1, gpus, me.host));
 }
 
 real::Machine machine_of(const real::DeviceFacts& device, const real::Nvml& nvml, const real::Identity& me,

@@ -1,6 +1,6 @@
-// real/worker/room.cpp -- forerun-worker --room RANKS: whether so many ranks may be started on this machine. One process
-// asks before the others exist, for hundreds that learn of a missing GPU one by one bring a machine to its knees.
-// SPDX-License-Identifier: Apache-2.0
+// real/worker/room.cpp -- forerun-worker --room RANKS: whether so many ranks may be started on this machine. One
+// process asks before the others exist, for hundreds that learn of a missing GPU one by one bring a machine to its
+// knees. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <charconv>
@@ -24,7 +24,8 @@ std::string run(real::World&, const std::vector<std::string>& words) {
   const int devices = real::device_count();
   if (ranks <= devices * kRanksACard) return "";
   throw real::NoGpu(fmt::format(
-      "error: {} ranks want a GPU each, and this machine has {}; more than {} ranks do not share one\n  mend: start the "
+      "error: {} ranks want a GPU each, and this machine has {}; more than {} ranks do not share one\n  mend: start "
+      "the "
       "workers on all machines at once (torchrun, mpirun or srun: docs/real-mode.md), or cut the job for fewer: --set "
       "cluster.nodes=1",
       ranks, devices, kRanksACard));

@@ -151,7 +151,7 @@ class Accountant {
 
   const trace::Trace& trace_;
   std::size_t first_;
-  Issues issues_;  // empty: what held the host up is not known
+  Issues issues_;                                    // empty: what held the host up is not known
   std::vector<Share> shares_;                        // by channel
   std::array<std::ptrdiff_t, kMaxStreams> ended_{};  // of each stream: the last answer of ended()
   std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to

@@ -36,8 +36,8 @@ using Breakdown = std::array<trace::Ticks, kShares>;
 /// Of the rank whose tracks begin at trace.tracks[first]; the shares add up to trace.length. Communication is exposed
 /// while the compute stream has nothing else to do but wait for it; waiting for another rank to arrive is bubble.
 Breakdown breakdown(const trace::Trace&, std::size_t first);
-/// The same; time in which the host stood still, its launch queue full or itself waiting, is that of what it stood still
-/// for. REQUIRES: the trace is of that input.
+/// The same; time in which the host stood still, its launch queue full or itself waiting, is that of what it stood
+/// still for. REQUIRES: the trace is of that input.
 Breakdown breakdown(const trace::Trace&, const EngineInput&, std::size_t first);
 
 }  // namespace sim

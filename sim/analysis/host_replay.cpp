@@ -29,7 +29,8 @@ class Ended {
     for_each_step(trace, in, first, [&](const Step& step) { operators_[step.stream].push_back(step.operators); });
     for (int s = 0; s < trace.streams; ++s) {
       const std::vector<trace::Span>& spans = trace.tracks[first + s].spans;
-      for (std::size_t i = 0; i < spans.size(); ++i) all_.push_back({spans[i].end, spans[i].start, s, static_cast<std::int32_t>(i)});
+      for (std::size_t i = 0; i < spans.size(); ++i)
+        all_.push_back({spans[i].end, spans[i].start, s, static_cast<std::int32_t>(i)});
     }
     std::sort(all_.begin(), all_.end());
   }

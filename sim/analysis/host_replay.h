@@ -16,7 +16,8 @@ struct Issue {
   std::int32_t index = -1;   // ... as a span of that stream; -1: the host has been busy since the step began
 };
 
-/// [stream][span], operators or chains of them (sim/engine/chains.h), for the rank whose tracks begin at trace.tracks[first]. REQUIRES: the trace is of that input.
+/// [stream][span], operators or chains of them (sim/engine/chains.h), for the rank whose tracks begin at
+/// trace.tracks[first]. REQUIRES: the trace is of that input.
 std::vector<std::vector<Issue>> replay_host(const trace::Trace&, const EngineInput&, std::size_t first);
 
 }  // namespace sim

@@ -82,8 +82,8 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
     }
   }
   const base::Seconds fixed = curve.overhead + accumulation(w, device);
-  // What many small products cost beside one large one is a matter of the library: where no curve of its own says it, it
-  // is as in bf16.
+  // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
+  // it is as in bf16.
   const spec::MatmulCurve& grouped =
       curve.grouped_from.source.empty() ? matmul_curve(device.calibration, spec::Dtype::bf16) : curve;
   if (w.grouped && !grouped.grouped_from.source.empty()) {

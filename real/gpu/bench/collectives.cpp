@@ -102,7 +102,8 @@ void Collectives::follow(Arena& arena, const Stream& stream) {
     const Json point = Json::parse(told);
     const auto shape = std::get<CollectiveShape>(shape_from(point.at("shape")));
     arena.clear();
-    if (groups_.contains({shape.ranks, shape.nodes})) take_part(shape, point.at("repetitions").get<int>(), arena, stream);
+    if (groups_.contains({shape.ranks, shape.nodes}))
+      take_part(shape, point.at("repetitions").get<int>(), arena, stream);
   }
 }
 

@@ -30,7 +30,7 @@ class Collectives {
   const World& world_;
   Communicator everyone_;
   std::map<std::pair<int, int>, Communicator> groups_;  // by ranks and nodes; of this rank's groups
-  static constexpr int kFewest = 3;     // repetitions
+  static constexpr int kFewest = 3;                     // repetitions
   int told_ = 0;
 };
 
