@@ -15,9 +15,6 @@ namespace {
 /// The event of a ring's i-th shard. Two take turns: a shard is on its way while the one before is multiplied.
 EventId arrived(int shard) { return static_cast<EventId>(kGathered + shard % 2); }
 
-/// Whether a matmul and its collective run piece by piece, which takes and leaves the sequence where it lies.
-bool pieces(const Context& c) { return c.tp_overlap == TpOverlap::chunked || c.tp_overlap == TpOverlap::userbuffers; }
-
 }  // namespace
 
 Linear qkv_linear(const Context& c) {
@@ -62,21 +59,25 @@ void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::stri
   out_.communicate(Collective{kind, bytes, c_.tp_group}, name, Stream::tp, channel, {Stream::compute}, launches);
 }
 
-void TensorParallel::lay_out(std::int64_t elements, std::string_view collective, double element) {
-  if (!c_.sp || !c_.job.framework.copies_sequence || pieces(c_)) return;
+void TensorParallel::lay_out(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
+  if (!c_.sp || !c_.job.framework.copies_sequence) return;
   const auto count = static_cast<double>(elements);
   const auto bytes = static_cast<std::int64_t>(count * (element > 0 ? element : static_cast<double>(c_.element)));
   out_.take(Category::workspace, bytes);  // what was sent, or what came
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, std::string(collective) + " laid out");
+  if (kind == CollectiveKind::reduce_scatter && c_.tp_overlap == TpOverlap::chunked) {
+    out_.compute(MemoryBound{MemoryBound::Kind::reduce, bytes, bytes / c_.tp, 1}, std::string(name) + " summed");
+  } else {
+    out_.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, std::string(name) + " laid out");
+  }
   out_.give(Category::workspace, bytes);
 }
 
 void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
   if (c_.tp == 1) return;
-  if (kind == CollectiveKind::reduce_scatter) lay_out(elements, name, element);
+  if (kind == CollectiveKind::reduce_scatter) lay_out(kind, elements, name, element);
   start(kind, elements, name, element);
   out_.join(Stream::tp);
-  if (kind == CollectiveKind::all_gather) lay_out(elements, name, element);
+  if (kind == CollectiveKind::all_gather) lay_out(kind, elements, name, element);
 }
 
 void TensorParallel::column_forward(const Linear& linear, bool gathers) {
@@ -269,14 +270,14 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
     out_.weights().join(kGathered);  // which may run before anything else that is computed here
   }
   if (regathers) {
-    lay_out(c_.tokens * linear.in, called(linear, "input all-gather"));
+    lay_out(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
     casts.gathered(c_.tokens * linear.in, "input transpose");
   }
   adapter_backward(c_, out_, linear, Side::column);
   const bool reduced = c_.tp > 1 && reduces;
   if (reduced) {
     const std::string reduce = called(linear, c_.sp ? "input gradient reduce-scatter" : "input gradient all-reduce");
-    lay_out(c_.tokens * linear.in, reduce);
+    if (c_.sp) lay_out(CollectiveKind::reduce_scatter, c_.tokens * linear.in, reduce);
     start(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * linear.in, reduce);
     if (!overlaps) out_.join(Stream::tp);
   }

@@ -75,7 +75,7 @@ class TensorParallel {
   void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0, int launches = 1);
   /// Where the sequence lies behind the batch: the copy that joins gathered shards in their order or puts what each
   /// rank is to get side by side.
-  void lay_out(std::int64_t elements, std::string_view collective, double element = 0);
+  void lay_out(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);
   std::string called(const Linear&, const char* what) const;
 
   const Context& c_;

@@ -6,8 +6,11 @@
 namespace real {
 namespace {
 
+/// Moves the bytes that the Plan says, half of them read. A sum of what came from each rank has been taken by the
+/// collective here.
 void copied(Task& task) {
-  const std::int64_t count = task.work<plan::MemoryBound>().read / task.c.element;
+  const auto& work = task.work<plan::MemoryBound>();
+  const std::int64_t count = (work.read + work.written) / 2 / task.c.element;
   const Tensor from = task.backend.allocate(count), to = task.backend.allocate(count);
   task.backend.copy(from, to);
 }
@@ -22,7 +25,7 @@ bool scatters_or_gathers(const std::string& name) {
 void add_framework_copies(Actions& actions) {
   Actions copies;
   for (const auto& [name, action] : actions) {
-    if (scatters_or_gathers(name)) copies[name + " laid out"] = copied;
+    if (scatters_or_gathers(name)) copies[name + " laid out"] = copies[name + " summed"] = copied;
   }
   actions.merge(copies);
   actions["queries, keys and values laid out"] = copied;

@@ -127,7 +127,7 @@ TEST(TensorParallel, GathersTheSequenceBeforeTheColumnsReadIt) {
 }
 
 TEST(TensorParallel, ASequenceBehindTheBatchIsLaidOutForEachCollective) {
-  // Copied when gathered and before it is scattered, whole, once: not where shards arrive piece by piece.
+  // Copied when gathered and before it is scattered, whole, once.
   const auto lies = [](TpOverlap overlap) {
     spec::Job j = job(4, true, overlap);
     j.framework.copies_sequence = j.framework.keeps_gathered = true;
@@ -146,7 +146,10 @@ TEST(TensorParallel, ASequenceBehindTheBatchIsLaidOutForEachCollective) {
   EXPECT_TRUE(scatters.order.before(scatters.only("row reduce-scatter laid out"), scatters.only("row reduce-scatter")));
   EXPECT_EQ(copied(back, "column input gradient reduce-scatter laid out"), kTokens * kWide * 2);
   EXPECT_EQ(copied(Written(j, row_backward), "row gradient all-gather laid out"), kTokens * kWide * 2);
-  EXPECT_TRUE(Written(lies(TpOverlap::chunked), column_forward).named("column all-gather laid out").empty());
+  // Piece by piece, matmuls read shards where they arrive, and what each rank sent is summed: four shards to one.
+  const spec::Job pieces = lies(TpOverlap::chunked);
+  EXPECT_TRUE(Written(pieces, column_forward).named("column all-gather laid out").empty());
+  EXPECT_EQ(copied(Written(pieces, row_forward), "row reduce-scatter summed"), kTokens * kWide * 2 / 4);
   // Beside the copy lies what it is of.
   ASSERT_EQ(gathers.segment.memory.size(), 2u);
   EXPECT_EQ(gathers.segment.memory[0].bytes, kTokens * kWide * 2);

@@ -235,7 +235,11 @@ TEST(Strategies, AsPyTorchShardsAndComputesAgain) {
   expect_the_same(models, {{"one rank", {}, torch},
                            {"tp", {.tp = 2, .sp = true}, torch},
                            {"zero 3", {.tp = 2, .sp = true, .dp = 2, .zero = 3}, torch},
-                           {"1f1b", {.tp = 2, .sp = true, .pp = 2}, torch}});
+                           {"1f1b", {.tp = 2, .sp = true, .pp = 2}, torch},
+                           {"piece by piece", {.tp = 2, .sp = true}, [&](spec::Job& j) {
+                              torch(j);
+                              j.strategy.overlap.tp = spec::TpOverlap::chunked;
+                            }}});
 }
 
 TEST(Strategies, TensorParallelByBlocks) {
