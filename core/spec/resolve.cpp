@@ -87,7 +87,11 @@ void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss
-  if (f.shards_by_dtensor && job.strategy.sp) f.keeps_gathered = f.copies_sequence = true;
+  if (f.shards_by_dtensor) {
+    if (job.strategy.sp) f.keeps_gathered = f.copies_sequence = true;
+    // PyTorch's own ring knows no documents: of those that do, keys and values travel hop by hop.
+    if (job.strategy.cp > 1 && !job.training.packing) f.ring_gathers = true;
+  }
   if (!job.model.gated_mlp || job.training.serves()) return;
   f.stops_recompute = true;  // code from before LLaMA's is older than PyTorch 2.1
   if (job.strategy.recompute.kind == Recompute::Kind::full) {

@@ -407,6 +407,21 @@ TEST(Resolve, TensorParallelBesideShardsIsDTensors) {
   EXPECT_EQ(code(1, true, true), std::pair(false, false));
 }
 
+TEST(Resolve, RingsBesideShardsArePyTorchsUnlessTheyKnowDocuments) {
+  const auto gathers = [](int zero, int cp, bool packed) {
+    Job job = small_job();
+    job.strategy.zero = zero;
+    job.strategy.cp = cp;
+    if (packed) job.training.packing = Packing{};
+    job.framework.own_models = job.framework.shards_by_dtensor = true;
+    return resolve(job).framework.ring_gathers;
+  };
+  EXPECT_TRUE(gathers(3, 2, false));
+  EXPECT_FALSE(gathers(3, 1, false));
+  EXPECT_FALSE(gathers(1, 2, false));
+  EXPECT_FALSE(gathers(3, 2, true));
+}
+
 TEST(Resolve, AVocabularyIsPaddedForTensorParallelism) {
   Job job = small_job();
   job.strategy.tp = 8;
