@@ -59,7 +59,7 @@ struct Framework {
   bool keeps_gathered = false;   // under sp, gathered inputs of linears are kept for backward, not gathered again
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
   bool stops_recompute = false;  // full recomputation ends where nothing that follows is read by a backward
-  bool shards_by_dtensor = false;      // own_models: PyTorch's tp and cp beside zero 2 and 3; see fill_model_code
+  bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
   bool expands_kv = false;             // grouped K and V are copied to every query head before attention
   bool ring_gathers = false;           // context parallel by ring: K and V come at once, results are merged in fp32
   bool own_models = false;             // zero 2 and 3 train the user's model code; see fill_model_code

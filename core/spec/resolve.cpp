@@ -80,11 +80,21 @@ void fill_kernels(Job& job, Filler& of_framework) {
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
 }
 
+/// Code of models before LLaMA's is older than PyTorch 2.1, whose checkpoints stop where nothing more is read.
+void fill_checkpoints(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  f.stops_recompute |= f.shards_by_dtensor && job.model.gated_mlp;
+  if (f.stops_recompute && job.strategy.recompute.kind == Recompute::Kind::full) {
+    of_framework.tell("recompute", "up to a block's last matmul", "checkpoints without reentry stop there");
+  }
+}
+
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
 /// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025; PyTorch's trainers of then compile or
 /// fuse the loss, Transformers does not (loss/loss_utils.py, ForCausalLMLoss).
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
+  fill_checkpoints(job, of_framework);
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss
   if (f.shards_by_dtensor) {
@@ -93,10 +103,6 @@ void fill_model_code(Job& job, Filler& of_framework) {
     if (job.strategy.cp > 1 && !job.training.packing) f.ring_gathers = true;
   }
   if (!job.model.gated_mlp || job.training.serves()) return;
-  f.stops_recompute = true;  // code from before LLaMA's is older than PyTorch 2.1
-  if (job.strategy.recompute.kind == Recompute::Kind::full) {
-    of_framework.tell("recompute", "up to a block's last matmul", "checkpoints without reentry stop there");
-  }
   const bool loss = job.cluster.node.gpu.generation != Generation::blackwell || !f.compiles_loss_of_2025;
   if (f.separate_linears && (f.separate_loss || !loss)) return;
   f.separate_linears = true;

@@ -404,7 +404,7 @@ TEST(Resolve, TensorParallelBesideShardsIsDTensors) {
   EXPECT_EQ(code(3, true, true), std::pair(true, true));
   EXPECT_EQ(code(3, false, true), std::pair(false, true));
   EXPECT_EQ(code(3, true, false), std::pair(true, false));
-  EXPECT_EQ(code(1, true, true), std::pair(false, false));
+  EXPECT_EQ(code(1, true, true), std::pair(false, true));  // checkpoints are the same without shards
 }
 
 TEST(Resolve, RingsBesideShardsArePyTorchsUnlessTheyKnowDocuments) {
