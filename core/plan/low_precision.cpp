@@ -63,6 +63,7 @@ double narrow_bytes(const Context& c) {
 }
 
 int weight_layouts(const Context& c) {
+  if (c.serves) return 1;  // no gradient multiplies along another dimension
   return one_scale(c) && c.job.cluster.node.gpu.generation == spec::Generation::blackwell ? 1 : 2;
 }
 
@@ -70,10 +71,11 @@ int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layo
 
 bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
 
-bool keeps_weight_casts(const Context& c) { return keeps_casts(c) && !expands_base(c); }
+bool keeps_weight_casts(const Context& c) { return (c.serves || keeps_casts(c)) && !expands_base(c); }
 
 bool narrow_alone(const Context& c) {
-  return spec::bytes_of(c.dtype) < 2 && keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
+  const bool trained = keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
+  return spec::bytes_of(c.dtype) < 2 && (c.serves || trained);
 }
 
 bool gathers_narrow(const Context& c) { return narrow_alone(c) && scales_of(c) != Scales::mx; }
@@ -127,7 +129,7 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
 }
 
 void Casts::weight(std::int64_t elements) {
-  if (!narrow_) return;
+  if (!narrow_ || c_.serves) return;  // served weights were cast once and for all
   if (!keeps_weight_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
   if (!out_.first_microbatch || out_.phase != Phase::forward) return;
   if (!gathers_narrow(c_)) {

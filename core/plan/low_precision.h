@@ -28,7 +28,8 @@ bool promotes(spec::Dtype dtype);
 /// Bytes of one element with its share of the block scales (fp32 for 128 fp8 values, one byte for 32 of mxfp8 or 16 of
 /// nvfp4).
 double narrow_bytes(const Context&);
-/// Layouts that a weight is cast to. One on Blackwell with one scale a tensor: its tensor cores take any order.
+/// Layouts that a weight is cast to. One where it serves and on Blackwell with one scale a tensor: its tensor cores
+/// take any order.
 int weight_layouts(const Context&);
 /// Layouts of an activation or a gradient: as weights, but one where frozen weights need no gradient.
 int operand_layouts(const Context&);
@@ -38,7 +39,7 @@ bool keeps_casts(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
 /// expanded and cast for each use.
 bool keeps_weight_casts(const Context&);
-/// Whether the weights of narrow layers exist in the narrow format alone.
+/// Whether the weights of narrow layers exist in the narrow format alone: all that serve do.
 bool narrow_alone(const Context&);
 /// Whether such weights are gathered as they are, never cast. Those of mxfp8 are not: two layouts of tiled scales have
 /// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there

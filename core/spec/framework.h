@@ -60,9 +60,9 @@ struct Framework {
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
   bool stops_recompute = false;  // full recomputation ends where nothing that follows is read by a backward
   bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
-  bool expands_kv = false;             // grouped K and V are copied to every query head before attention
-  bool ring_gathers = false;           // context parallel by ring: K and V come at once, results are merged in fp32
-  bool own_models = false;             // zero 2 and 3 train the user's model code; see fill_model_code
+  bool expands_kv = false;         // grouped K and V are copied to every query head before attention
+  bool ring_gathers = false;       // context parallel by ring: K and V come at once, results are merged in fp32
+  bool own_models = false;         // zero 2 and 3 train the user's model code; see fill_model_code
   bool compiles_loss_of_2025 = false;  // own_models: on GPUs that need software of 2025 the loss is compiled or fused
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined

@@ -49,6 +49,9 @@ class Precision : Rules {
         fault("training.fp8_parameters",
               "weights in mxfp8 alone are gathered into whole gradients, which zero 2 and 3 do not keep",
               "write zero: 1, or fp8_parameters: false");
+      } else if (!job_.framework.keeps_casts && !t_.serves()) {
+        fault("training.fp8_parameters", job_.framework.name + " casts 16-bit weights anew in each pass",
+              "write framework: megatron, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");

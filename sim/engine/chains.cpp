@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,9 @@ namespace sim {
 namespace {
 
 constexpr auto kComputeStream = static_cast<std::uint8_t>(plan::Stream::compute);
-constexpr int kLongest = std::numeric_limits<decltype(Step::operators)>::max();
+/// A chain's kernels leave the launch queue together, so that a host which waits for room goes on later by up to a
+/// chain and, in each stretch that it cannot keep up with, has launched as much less ahead.
+constexpr int kLongest = kLaunchQueue / 32;
 
 bool is_kernel(const Step& step) {
   return step.stream == kComputeStream && step.resources == resource::kCompute && step.channel < 0 &&

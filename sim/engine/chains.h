@@ -11,9 +11,9 @@
 
 namespace sim {
 
-/// The same run in fewer steps: instants differ by roundings to a picosecond, and by less than a chain where the launch
-/// queue is full. Leaves the input as it is when kernels vary (jitter) or may be faster than priced (a rank's factor
-/// below one).
+/// The same run in fewer steps: instants differ by roundings to a picosecond, and where the launch queue is full by
+/// what the host takes for a chain, of 32 kernels at most, in each stretch of kernels shorter than their launches.
+/// Leaves the input as it is when kernels vary (jitter) or may be faster than priced (a rank's factor below one).
 /// REQUIRES: one step an operator, as flatten() makes them.
 void chain(EngineInput&);
 

@@ -71,6 +71,27 @@ TEST(Serving, KeepsNeitherGradientsNorOptimizerNorActivations) {
   }
 }
 
+TEST(Serving, WeightsBelow16BitsWereCastOnce) {
+  // Four layers, of which every matrix lies in one byte a number, in one layout; embedding and head in two. Only inputs
+  // are cast in a step, whichever way the framework trains.
+  for (const bool keeps : {true, false}) {
+    const auto kept = [&](spec::Dtype precision) {
+      spec::Job job = serving(spec::Mode::decode, {});
+      job.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+      job.training.precision = precision;
+      job.framework.keeps_casts = keeps;
+      const plan::Plan plan = plan::build(job);
+      for (const std::string& name : plan.names) {
+        EXPECT_EQ(name.find("weight"), std::string::npos) << name;
+      }
+      return resident(plan, Category::parameters);
+    };
+    // q, k, v and output 4 h^2, both matrices of the feed-forward 8 h^2.
+    const std::int64_t matrices = 4 * 12 * 256 * 256, less = kept(spec::Dtype::bf16) - kept(spec::Dtype::fp8);
+    EXPECT_NEAR(static_cast<double>(less), static_cast<double>(matrices), 0.02 * static_cast<double>(matrices));
+  }
+}
+
 TEST(Serving, ADecodedTokenIsOneRowOfEachMatmul) {
   const plan::Plan plan = plan::build(serving(spec::Mode::decode, {.micro_batch = 5}));
   for (const plan::Matmul& w : works_of<plan::Matmul>(plan)) EXPECT_EQ(w.m, 5);

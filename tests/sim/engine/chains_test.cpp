@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -88,6 +89,24 @@ TEST(Chains, WhatIsIssuedBehindAChainIsIssuedNoEarlier) {
   const sim::EngineOutput out = sim::run(p.in);
   EXPECT_EQ(rig::spans(out, 0, Stream::tp)[0].start, 6);
   EXPECT_EQ(rig::spans(out, 0, Stream::dp)[0].start, 15);
+}
+
+TEST(Chains, AFullLaunchQueueLetsTheHostGoOnAsOperatorByOperator) {
+  // 4,000 kernels of 60 fill the queue of 1,024, 1,500 of 10 empty it, for a launch takes 40; ten times over. Each time
+  // the device waits for what the host had not launched ahead, (1,500 - 1,024) x 40 - 1,500 x 10 or so. With chains the
+  // host goes on when 32 kernels have left the queue instead of one: up to 32 launches a round.
+  constexpr int kRounds = 10, kSlow = 4000, kQuick = 1500;
+  std::vector<Step> steps;
+  for (int round = 0; round < kRounds; ++round) {
+    steps.insert(steps.end(), kSlow, with_host(kernel(60), 40));
+    steps.insert(steps.end(), kQuick, with_host(kernel(10), 40));
+  }
+  Programs plain({steps}), fast({steps});
+  const std::vector<int> lengths = chained(fast);
+  EXPECT_EQ(*std::max_element(lengths.begin(), lengths.end()), 32);
+  const Ticks whole = sim::run(plain.in).end;
+  EXPECT_GT(whole, kRounds * (kSlow * 60 + kQuick * 10 + 2000));  // the device does wait
+  EXPECT_NEAR(static_cast<double>(sim::run(fast.in).end), static_cast<double>(whole), kRounds * 32 * 40);
 }
 
 TEST(Chains, JitterAndFasterRanksLeaveEveryKernelByItself) {

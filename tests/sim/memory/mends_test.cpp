@@ -63,6 +63,28 @@ TEST(Mends, ShardedParametersAreAdvisedWhenTheyFit) {
   EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
 }
 
+TEST(Mends, DefaultsAreThoseOfTheChangedJob) {
+  // Gradients of 16 bits under zero 1 where there are no stages: with two of them they are in fp32, and need the room.
+  const auto cut = [](int pp, double memory) {
+    return toy::job({.pp = pp, .dp = 8 / pp, .zero = 1, .recompute = {Recompute::Kind::full}}, [&](spec::Job& j) {
+      j.model.layers = 32;
+      j.framework.sharded_gradients_in_16_bits = true;
+      j.cluster.node.gpu.memory = base::Bytes(memory);
+    });
+  };
+  const spec::Job staged = cut(2, 1e12);
+  double need = 0;
+  for (const sim::Footprint& f : sim::footprints(plan::build(staged), staged)) {
+    need = std::max(need, static_cast<double>(f.total()));
+  }
+  const auto advises = [&](double memory) {
+    const std::vector<std::string> advice = sim::changes_that_fit(cut(1, memory));
+    return std::count(advice.begin(), advice.end(), "--pp 2 --dp 4") == 1;
+  };
+  EXPECT_TRUE(advises(need * 1.1));
+  EXPECT_FALSE(advises(need * 0.95));  // where 16-bit gradients would fit, at 0.8 of it
+}
+
 TEST(Mends, EveryOneMakesTheJobFit) {
   // From a little too small to far too small: there is always less advice, and what is given holds.
   const auto job_with = [](double memory) {
