@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -24,6 +25,13 @@ std::optional<T> number_in(std::string_view text, T least, T most) {
   return value;
 }
 
+/// In as few digits as it needs.
+template <class T>
+std::string digits_of(T value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
 /// `usual` where the option was not given. Throws base::InputError: no number, or not from `least` to `most`.
 template <class T>
 T number_of(const Arguments& args, const std::string& option, T usual, T least, T most) {
@@ -31,8 +39,8 @@ T number_of(const Arguments& args, const std::string& option, T usual, T least, 
   const std::string text = args.get(option);
   if (const std::optional<T> value = number_in(text, least, most)) return *value;
   throw base::InputError({{option,
-                           "'" + text + "' is no number from " + std::to_string(least) + " to " + std::to_string(most),
-                           "write " + option + " " + std::to_string(usual),
+                           "'" + text + "' is no number from " + digits_of(least) + " to " + digits_of(most),
+                           "write " + option + " " + digits_of(usual),
                            {}}});
 }
 

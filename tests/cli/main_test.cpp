@@ -94,7 +94,7 @@ TEST(CommandLine, AnOptionIsNoValueOfAnother) {
 TEST(CommandLine, NanIsNoNumber) {
   const Answer run = forerun("scale llama3-8b-32xh200 --gpus 8..64 --efficiency nan --kind strong");
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_TRUE(contains(run.err, "'nan' is no number from 0")) << run.err;
+  EXPECT_TRUE(contains(run.err, "'nan' is no number from 0 to 1\n  mend: write --efficiency 0.8\n")) << run.err;
 }
 
 TEST(CommandLine, AnOperandTooManyIsAFault) {
