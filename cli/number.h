@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <optional>
 #include <string>
@@ -25,13 +26,6 @@ std::optional<T> number_in(std::string_view text, T least, T most) {
   return value;
 }
 
-/// In as few digits as it needs.
-template <class T>
-std::string digits_of(T value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
 /// `usual` where the option was not given. Throws base::InputError: no number, or not from `least` to `most`.
 template <class T>
 T number_of(const Arguments& args, const std::string& option, T usual, T least, T most) {
@@ -39,8 +33,8 @@ T number_of(const Arguments& args, const std::string& option, T usual, T least, 
   const std::string text = args.get(option);
   if (const std::optional<T> value = number_in(text, least, most)) return *value;
   throw base::InputError({{option,
-                           "'" + text + "' is no number from " + digits_of(least) + " to " + digits_of(most),
-                           "write " + option + " " + digits_of(usual),
+                           fmt::format("'{}' is no number from {} to {}", text, least, most),
+                           fmt::format("write {} {}", option, usual),
                            {}}});
 }
 

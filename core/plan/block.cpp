@@ -173,8 +173,9 @@ void Block::mlp_backward(bool gathers, bool reduces) {
   linear.column_backward(up_linear(c_), gathers, reduces);
 }
 
-void Block::forward_operators(bool windowed, bool again) {
+void Block::forward_operators(bool windowed) {
   TensorParallel linear(c_, out_);
+  const bool stops = out_.phase == Phase::recompute && stops_recompute(c_, out_.layer);
   const Chain residual = residual_forward(c_);
   norm("attention norm", false);
   const bool two_norms = c_.model.norms_in_parallel > 1;
@@ -184,7 +185,7 @@ void Block::forward_operators(bool windowed, bool again) {
     linear.column_forward(qkv_linear(c_));
     attention_forward(windowed);
     linear.row_forward(proj_linear(c_), false);
-    if (again && stops_recompute(c_, out_.layer)) return mlp_inner_forward(two_norms);
+    if (stops) return mlp_inner_forward(two_norms);
     mlp_forward(two_norms, true);
     out_.compute(residual.work, "residual add", residual.launches);
     out_.compute(residual.work, "residual add", residual.launches);
@@ -196,7 +197,7 @@ void Block::forward_operators(bool windowed, bool again) {
   if (c_.model.post_norms) norm("attention post norm", false);
   out_.compute(residual.work, "residual add", residual.launches);
   norm("feed-forward norm", false);
-  if (again && stops_recompute(c_, out_.layer)) return mlp_inner_forward(true);
+  if (stops) return mlp_inner_forward(true);
   mlp_forward(true, true);
   if (c_.model.post_norms) norm("feed-forward post norm", false);
   out_.compute(residual.work, "residual add", residual.launches);
@@ -263,7 +264,7 @@ void Block::backward(Kind kind, bool windowed) {
   out_.take(Category::activations, whole - kept);
   if (kind == Kind::full) {
     out_.phase = Phase::recompute;
-    forward_operators(windowed, true);
+    forward_operators(windowed);
   } else if (kind == Kind::selective_ops) {
     out_.phase = Phase::recompute;
     recompute_unkept(windowed);

@@ -57,7 +57,7 @@ class Block {
   void write_kv_cache();
   void attention_decode(bool windowed);
   void join_parts(std::int64_t width);  // of one token's attention output
-  void forward_operators(bool windowed, bool again = false);
+  void forward_operators(bool windowed);
   void recompute_unkept(bool windowed);  // under selective_ops
   void feed_forward_modules_again();     // under selective, before the backward of each branch
   void attention_modules_again(bool windowed);

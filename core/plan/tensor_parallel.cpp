@@ -51,18 +51,20 @@ void TensorParallel::product(const Linear& linear, std::int64_t rows, int launch
   for (const std::int64_t out : linear.parts) matmul(rows, out, linear.in, linear.name, false, launches);
 }
 
+std::int64_t TensorParallel::bytes_of(std::int64_t elements, double element) const {
+  return element > 0 ? static_cast<std::int64_t>(element * static_cast<double>(elements)) : elements * c_.element;
+}
+
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element,
                            int launches) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
-  const std::int64_t bytes =
-      element > 0 ? static_cast<std::int64_t>(element * static_cast<double>(elements)) : elements * c_.element;
-  out_.communicate(Collective{kind, bytes, c_.tp_group}, name, Stream::tp, channel, {Stream::compute}, launches);
+  out_.communicate(Collective{kind, bytes_of(elements, element), c_.tp_group}, name, Stream::tp, channel,
+                   {Stream::compute}, launches);
 }
 
 void TensorParallel::lay_out(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
   if (!c_.sp || !c_.job.framework.copies_sequence) return;
-  const auto count = static_cast<double>(elements);
-  const auto bytes = static_cast<std::int64_t>(count * (element > 0 ? element : static_cast<double>(c_.element)));
+  const std::int64_t bytes = bytes_of(elements, element);
   out_.take(Category::workspace, bytes);  // what was sent, or what came
   if (kind == CollectiveKind::reduce_scatter && c_.tp_overlap == TpOverlap::chunked) {
     out_.compute(MemoryBound{MemoryBound::Kind::reduce, bytes, bytes / c_.tp, 1}, std::string(name) + " summed");
@@ -276,9 +278,10 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
   adapter_backward(c_, out_, linear, Side::column);
   const bool reduced = c_.tp > 1 && reduces;
   if (reduced) {
+    const CollectiveKind kind = c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
     const std::string reduce = called(linear, c_.sp ? "input gradient reduce-scatter" : "input gradient all-reduce");
-    if (c_.sp) lay_out(CollectiveKind::reduce_scatter, c_.tokens * linear.in, reduce);
-    start(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * linear.in, reduce);
+    lay_out(kind, c_.tokens * linear.in, reduce);
+    start(kind, c_.tokens * linear.in, reduce);
     if (!overlaps) out_.join(Stream::tp);
   }
   weight_gradient(linear);

@@ -72,6 +72,7 @@ class TensorParallel {
   void column_product(const Linear&, bool gathers);
   void row_product(const Linear&, bool reduces);
   /// `element`: bytes; 0: of storage.
+  std::int64_t bytes_of(std::int64_t elements, double element) const;
   void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0, int launches = 1);
   /// Where the sequence lies behind the batch: the copy that joins gathered shards in their order or puts what each
   /// rank is to get side by side.

@@ -21,6 +21,15 @@ std::int64_t workspace(int zero, double tile) {
   return pen.out.finish().memory.front().bytes;
 }
 
+/// All bytes that are taken meanwhile, one after the other.
+std::int64_t taken_while_updated(const spec::Job& j) {
+  walk::Pen pen;
+  plan::update_parameters(plan::Context(j), pen.out, 1000);
+  std::int64_t all = 0;
+  for (const plan::MemoryChange& change : pen.out.finish().memory) all += std::max<std::int64_t>(change.bytes, 0);
+  return all;
+}
+
 TEST(StepEnds, AnOptimizerMayCopyItsGradients) { EXPECT_EQ(workspace(1, 0), 4000); }
 
 TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
@@ -31,11 +40,7 @@ TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
       job.framework.optimizer_tile = base::Bytes(tile);
       job.training.gradient_dtype = gradients;
     });
-    walk::Pen pen;
-    plan::update_parameters(plan::Context(j), pen.out, 1000);
-    std::int64_t all = 0;
-    for (const plan::MemoryChange& change : pen.out.finish().memory) all += std::max<std::int64_t>(change.bytes, 0);
-    return all;
+    return taken_while_updated(j);
   };
   EXPECT_EQ(taken(spec::Dtype::bf16, true, 1, 0), (2 + 4) * 1000);
   EXPECT_EQ(taken(spec::Dtype::fp32, true, 1, 0), 4 * 1000);  // no cast, no second tensor
@@ -52,11 +57,7 @@ TEST(StepEnds, RootsOfSecondMomentsHaveTheirDtype) {
       job.training.optimizer = optimizer;
       job.training.moments_dtype = moments;
     });
-    walk::Pen pen;
-    plan::update_parameters(plan::Context(j), pen.out, 1000);
-    std::int64_t all = 0;
-    for (const plan::MemoryChange& change : pen.out.finish().memory) all += std::max<std::int64_t>(change.bytes, 0);
-    return all;
+    return taken_while_updated(j);
   };
   EXPECT_EQ(taken(spec::Optimizer::adamw, spec::Dtype::fp32), 4000);
   EXPECT_EQ(taken(spec::Optimizer::adamw, spec::Dtype::bf16), 2000);
