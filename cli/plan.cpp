@@ -69,7 +69,13 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
   config::Value list;
   list.kind = config::Value::Kind::list;
   list.where = list.key_where = {kCandidates, 0, 0};
+  std::vector<std::string> added;
+  std::vector<base::Fault> faults;
   const auto add = [&](const std::string& word) {
+    if (std::find(added.begin(), added.end(), word) != added.end()) {
+      faults.push_back({kCandidates, "'" + word + "' is named twice", "name it once", {}});
+    }
+    added.push_back(word);
     list.items.push_back(config::candidate_tree(word, std::string(kCandidates) + ' ' + word));
   };
   for (const std::string& words : args.all(kCandidates)) {
@@ -79,6 +85,7 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
   for (const std::string& word : args.operands()) {
     if (names_nodes(word)) add(word);
   }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
   if (!list.items.empty()) tree.set("candidates", std::move(list));
 }
 

@@ -67,14 +67,34 @@ std::vector<std::string> keys_of(const char* option, const Arguments& args, std:
   return keys;
 }
 
+/// Two tables cannot both be printed.
+void check_tables(const Arguments& args, std::vector<base::Fault>& faults) {
+  std::string first;
+  for (const char* option : {"--holdout", "--fit-interval", "--ranking", "--markdown"}) {
+    if (!args.has(option)) continue;
+    if (first.empty()) {
+      first = option;
+    } else {
+      faults.push_back({option, "is another table than " + first + "'s", "ask for one of them at a time", {}});
+    }
+  }
+}
+
+void check_files(const Arguments& args, std::vector<base::Fault>& faults) {
+  const std::vector<std::string>& files = args.operands();
+  if (files.empty()) {
+    faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
+  }
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    if (std::find(files.begin(), file, *file) == file) continue;
+    faults.push_back({"FILE", *file + " is named twice", "name it once: each of its cases would count twice", {}});
+  }
+}
+
 std::string holdout_key(const Arguments& args, std::vector<base::Fault>& faults) {
   const std::vector<std::string> keys = keys_of("--holdout", args, faults);
   if (keys.size() > 1) {
     faults.push_back({"--holdout", "names several keys", "write one, or tp+pp for groups by both at once", {}});
-  }
-  for (const char* option : {"--markdown", "--fit-interval"}) {
-    if (!args.has("--holdout") || !args.has(option)) continue;
-    faults.push_back({option, "is another table than --holdout's", "ask for one of them at a time", {}});
   }
   if (args.has("--choices") && !args.has("--holdout")) {
     faults.push_back({"--choices", "is read by --holdout alone", "add --holdout source", {}});
@@ -97,6 +117,7 @@ std::vector<config::CaseFile> read(const std::vector<std::string>& paths, const 
   for (const std::string& path : paths) {
     try {
       files.push_back(config::read_cases(path, catalogue));
+      if (files.back().cases.empty()) faults.push_back({"cases", "is empty", "write one at least", {path, 0, 0}});
     } catch (const base::InputError& error) {
       faults.insert(faults.end(), error.faults.begin(), error.faults.end());
     }
@@ -133,9 +154,8 @@ struct Request {
 Request request_of(const Arguments& args) {
   std::vector<base::Fault> faults;
   Request request{keys_of("--group-by", args, faults), holdout_key(args, faults), tier_of(args, faults)};
-  if (args.operands().empty()) {
-    faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
-  }
+  check_tables(args, faults);
+  check_files(args, faults);
   if (args.has("--rank")) faults.push_back({"--rank", "is of --measured alone", "add --measured TRACE", {}});
   for (const char* option : {"--tier", "--group-by", "--holdout", "--html"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;

@@ -64,11 +64,19 @@ std::vector<Variation> variations(const Arguments& args) {
       continue;
     }
     if (const auto fault = without_its_map(kVary, path)) faults.push_back(*fault);
+    for (const std::string& setting : job_settings(args)) {
+      if (setting.substr(0, setting.find('=')) != path) continue;
+      faults.push_back({kVary, path + " is set by a flag as well", "leave out the flag, or put its value among those of --vary", {}});
+    }
     if (std::any_of(out.begin(), out.end(), same)) {
       faults.push_back({kVary, path + " is varied twice", "put all its values behind one --vary", {}});
     }
     out.push_back({path, split(entry.substr(equals + 1))});
     const auto& values = out.back().values;
+    for (auto value = values.begin(); value != values.end(); ++value) {
+      if (value->empty() || std::find(values.begin(), value, *value) == value) continue;
+      faults.push_back({kVary, "'" + entry + "' has the value " + *value + " twice", "write it once", {}});
+    }
     if (std::find(values.begin(), values.end(), "") != values.end()) {
       faults.push_back(
           {kVary, "'" + entry + "' has an empty value", "remove the comma, or write null to leave the field out", {}});

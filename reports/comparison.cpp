@@ -41,7 +41,7 @@ class View {
                     {"", text, width_, 2},
                     {"step time", number, 10},
                     {"of best", number, 9},
-                    {"tokens/s/GPU", number, 14},
+                    {result::counted(c_) + "/s/GPU", number, 14},
                     {"MFU", number, 9},
                     {"exposed", number, 9},
                     {"peak", number, 10},
@@ -63,7 +63,7 @@ class View {
     }
     const bool by_time = c_.order == Comparison::Order::step_time;
     return paragraph("Best first, by ",
-                     by_time ? "step time" : "tokens per second and GPU (the steps differ in tokens)", style_.columns) +
+                     by_time ? "step time" : fmt::format("{0} per second and GPU (the steps differ in {0})", result::counted(c_)), style_.columns) +
            '\n' + table.text(style_);
   }
 

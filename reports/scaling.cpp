@@ -25,13 +25,13 @@ using Status = ComparisonRow::Status;
 
 constexpr int kGauge = 20;  // cells
 
-Table points() {
+Table points(const std::string& counted) {
   using enum Column::Kind;
   return {2,
           {{"GPUs", number, 7},
            {"batch", number, 9},
            {"step time", number, 11},
-           {"tokens/s", number, 14},
+           {counted + "/s", number, 14},
            {"MFU", number, 9},
            {"efficiency", number, 10},
            {"", drawing, kGauge},
@@ -78,6 +78,16 @@ std::string fall(const ScalingCurve& curve, double efficiency, const Style& styl
                    style.columns);
 }
 
+/// All points are of one model.
+std::string counted_of(const Scaling& s) {
+  for (const ScalingCurve& curve : s.curves) {
+    for (const ScalingPoint& point : curve.points) {
+      if (point.row.status != Status::refused) return result::counted(point.row.prediction);
+    }
+  }
+  return "tokens";
+}
+
 std::string title(const ScalingCurve& curve) {
   return curve.kind == result::ScalingKind::strong ? "Strong scaling: the global batch stays"
                                                    : "Weak scaling: the global batch grows with the GPUs";
@@ -121,14 +131,15 @@ Json curve_json(const ScalingCurve& curve) {
 }  // namespace
 
 std::string text(const Scaling& s, const Style& style) {
+  const std::string counted = counted_of(s);
   std::string out = paragraph("", s.job + (s.searched ? ", each point with its best strategy" : ""), style.columns);
   for (const ScalingCurve& curve : s.curves) {
-    Table table = points();
+    Table table = points(counted);
     for (const ScalingPoint& point : curve.points) add(point, table, style);
     out += fmt::format("\n{}\n", title(curve)) + table.text(style) + fall(curve, s.efficiency, style);
   }
   return out + '\n' +
-         paragraph("", "Efficiency: tokens a second and GPU, over those of the fewest GPUs that run it.",
+         paragraph("", "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs that run it.",
                    style.columns);
 }
 

@@ -71,7 +71,7 @@ std::string headline(const Prediction& p, const Style& style) {
                            of_step(p, p.step_time_high_s)),
                style);
   out += why_so_wide(p, style);
-  const char* unit = p.samples_per_s ? "samples" : "tokens";
+  const char* unit = result::counted(p);
   if (p.time_to_first_token_s) out += field("First token", of_step(p, *p.time_to_first_token_s), style);
   if (p.time_per_output_token_s) out += field("Each token", of_step(p, *p.time_per_output_token_s), style);
   out += field("Throughput",

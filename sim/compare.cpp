@@ -18,8 +18,16 @@ using result::Comparison;
 using result::ComparisonRow;
 using Status = ComparisonRow::Status;
 
-bool all_steps_have_equal_tokens(const std::vector<ComparisonRow>& rows) {
+/// Or some count samples and others tokens, so that nothing but time is left to compare.
+bool ordered_by_time(const std::vector<ComparisonRow>& rows) {
   double tokens = -1;
+  std::string counted;
+  for (const ComparisonRow& row : rows) {
+    if (row.status == Status::refused) continue;
+    const bool mixed = !counted.empty() && counted != result::counted(row.prediction);
+    if (mixed) return true;
+    counted = result::counted(row.prediction);
+  }
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
     const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
@@ -55,7 +63,7 @@ Comparison compare(std::vector<Candidate> candidates) {
   out.rows.resize(candidates.size());
   base::parallel_for(candidates.size(), [&](std::size_t i) { out.rows[i] = predicted(std::move(candidates[i])); });
   using Order = Comparison::Order;
-  out.order = all_steps_have_equal_tokens(out.rows) ? Order::step_time : Order::tokens_per_gpu;
+  out.order = ordered_by_time(out.rows) ? Order::step_time : Order::tokens_per_gpu;
   std::stable_sort(out.rows.begin(), out.rows.end(), [&](const ComparisonRow& a, const ComparisonRow& b) {
     if (a.status != b.status) return a.status < b.status;
     const result::Prediction &p = a.prediction, &q = b.prediction;

@@ -41,6 +41,9 @@ struct Slopes {
   double below = 0, above = 0;
 };
 
+/// More by this share of itself, or the most that it can be: past its whole a tile would be picked that no GPU has.
+double raised(const Input& input, double share) { return std::min(input.value * (1 + share), input.most); }
+
 /// The step as it is, and what each change of an input makes of it.
 class Inquiry {
  public:
@@ -58,7 +61,7 @@ class Inquiry {
 
   Found effect_of(const Input& input) const {
     Found out;
-    const Rerun more(job_, plan_, input, input.value * (1 + kMore));
+    const Rerun more(job_, plan_, input, raised(input, kMore));
     const Rerun less(job_, plan_, input, input.value * (1 - kMore));
     if (!input_.carrier && costs(more.plan(), more.job()) == costs_ && costs(less.plan(), less.job()) == costs_) {
       return out;
@@ -85,16 +88,16 @@ class Inquiry {
   double seconds_of(double ticks) const { return ticks / trace::kTicksPerSecond; }
 
   Slopes by_differences(const Input& input) const {
-    const auto grown = [&](double factor) {
-      return static_cast<double>(Rerun(job_, plan_, input, input.value * factor).length()) - length_;
+    const auto grown = [&](double value) {
+      return static_cast<double>(Rerun(job_, plan_, input, value).length()) - length_;
     };
-    return {-grown(1 - kNearby) / (kNearby * length_), grown(1 + kNearby) / (kNearby * length_)};
+    return {-grown(input.value * (1 - kNearby)) / (kNearby * length_), grown(raised(input, kNearby)) / (kNearby * length_)};
   }
 
   /// Nothing where the path is no plain sum, or the input acts by more than prices.
   std::optional<Slopes> along_path(const Input& input) const {
     if (!counts_) return {};
-    const Rerun up(job_, plan_, input, input.value * (1 + kNearby));
+    const Rerun up(job_, plan_, input, raised(input, kNearby));
     const Rerun down(job_, plan_, input, input.value * (1 - kNearby));
     const std::vector<double> above = costs(up.plan(), up.job()), below = costs(down.plan(), down.job());
     if (above.size() != costs_.size() || below.size() != costs_.size()) return {};  // works fell together

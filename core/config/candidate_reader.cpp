@@ -36,6 +36,10 @@ void read_counts(MapReader& map, Entry& entry) {
   } else if (value->kind == Value::Kind::list) {
     map.read("nodes", entry.nodes, 1, kMostNodes);
     if (value->items.empty()) map.fault("nodes", "is an empty list", "write counts, such as [32, 64]");
+    for (auto count = entry.nodes.begin(); count != entry.nodes.end(); ++count) {
+      if (std::find(entry.nodes.begin(), count, *count) == count) continue;
+      map.fault("nodes", std::to_string(*count) + " is there twice", "write each count once");
+    }
   } else {
     int count = 0;
     if (map.read("nodes", count, 1, kMostNodes)) entry.nodes = {count};

@@ -83,6 +83,7 @@ std::string problem_of(const spec::Input& input, double after) {
   if (after == 0 && input.unit == InputUnit::seconds) return "";
   if (!(after > 0)) return "zero or less";
   if (after < input.least) return "less than it can be";
+  if (after > input.most) return "more than it can be";
   return after < most_of(input.unit) ? "" : "more than can be reckoned with";
 }
 

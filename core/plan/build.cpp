@@ -202,7 +202,7 @@ Role StageBuilder::build() {
   const std::int64_t zeroed = gradients_away ? 0 : (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
   const std::int64_t checkpoint = checkpoint_bytes(c_, held);
   begin_storage(c_, begin, stage_, checkpoint);
-  begin.take(Category::gradients, unscattered_sums(c_, held.total()));  // end_step() gives them back
+  begin.take(Category::gradients, unscattered_sums(c_, held));  // end_step() gives them back
   if (!c_.rolling) begin_step(c_, begin, zeroed);
   role.calls.push_back({add(begin.finish()), -1, -1});
   run_slots(role);

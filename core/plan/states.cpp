@@ -48,6 +48,13 @@ void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chun
   hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);
 }
 
+/// Of what a rank's optimizer updates. A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was
+/// reduced in.
+std::int64_t shard_gradients(const Context& c, const Held& held) {
+  if (c.strategy.offload.updates_on_host()) return 0;
+  return optimizer_share(c, held).total() * (shards_masters(c) ? 4 : c.gradient_element);
+}
+
 }  // namespace
 
 bool has_placeholders(const Context& c) {
@@ -55,8 +62,9 @@ bool has_placeholders(const Context& c) {
          !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.peak_of(spec::Dtype::fp8).si() > 0;
 }
 
-std::int64_t unscattered_sums(const Context& c, std::int64_t parameters) {
-  return sums_whole(c) && !c.rolling ? parameters * c.gradient_element : 0;
+std::int64_t unscattered_sums(const Context& c, const Held& held) {
+  if (!sums_whole(c) || c.rolling) return 0;
+  return std::max<std::int64_t>(0, held.total() * c.gradient_element - shard_gradients(c, held));
 }
 
 bool shards_masters(const Context& c) {
@@ -85,8 +93,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
     hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
     return;
   }
-  // A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was reduced in.
-  if (!offload.updates_on_host()) hold(Category::gradients, share * (masters ? 4 : c.gradient_element));
+  hold(Category::gradients, shard_gradients(c, held));
   hold_unscattered(c, all, chunks, hold);
 }
 

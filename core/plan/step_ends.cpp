@@ -223,7 +223,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   reduce_shared(c, out, chunks);
   reduce_copied_heads(c, out, chunks);
   const std::int64_t owned = optimizer_share(c, parameters).total();
-  const std::int64_t scattered = unscattered_sums(c, parameters.total());
+  const std::int64_t scattered = unscattered_sums(c, parameters);
   if (on_host) {
     update_on_host(c, out, owned);
     out.give(Category::gradients, scattered);

@@ -15,6 +15,17 @@ double cost(const Comparison& c, const Prediction& p) {
 
 }  // namespace
 
+std::string counted(const Comparison& c) {
+  std::string out;
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused) continue;
+    const std::string own = counted(row.prediction);
+    if (!out.empty() && own != out) return "items";
+    out = own;
+  }
+  return out.empty() ? "tokens" : out;
+}
+
 double exposed_s(const Prediction& p) {
   double sum = 0;
   for (const auto& [name, seconds] : p.breakdown_s) {

@@ -35,6 +35,9 @@ struct Comparison {
       rows;  // those that fit, best first; those that do not, fewest bytes too many first; refused ones
 };
 
+/// What the throughputs of its rows count: "tokens", "samples", or "items" where jobs of both kinds are compared.
+std::string counted(const Comparison&);
+
 /// Time that communication adds to a step, of all axes, in seconds.
 double exposed_s(const Prediction&);
 

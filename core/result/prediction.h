@@ -77,4 +77,7 @@ struct Prediction {
   std::int64_t operators = 0;  // simulated
 };
 
+/// What its throughput counts: "tokens", or "samples" of a network without them.
+inline const char* counted(const Prediction& p) { return p.samples_per_s ? "samples" : "tokens"; }
+
 }  // namespace result

@@ -28,6 +28,11 @@ double si_of(const T& field) {
   }
 }
 
+/// That a figure can be.
+struct Range {
+  double least = 0, most = std::numeric_limits<double>::infinity();
+};
+
 /// What the figures of one part of a Job have in common.
 struct Origin {
   std::string prefix;  // of their names
@@ -119,10 +124,10 @@ class Walk {
     figure(of, "ceiling", c.ceiling);
     count(of, "tile_m", c.tile_m);
     count(of, "tile_n", c.tile_n);
-    figure(of, "half_tile", c.half_tile);
-    figure(of, "quarter_tile", c.quarter_tile);
+    share(of, "half_tile", c.half_tile);
+    share(of, "quarter_tile", c.quarter_tile);
     figure(of, "k_half", c.k_half);
-    figure(of, "wave_share", c.wave_share);
+    share(of, "wave_share", c.wave_share);
     figure(of, "memory", c.memory);
     figure(of, "overhead", c.overhead);
     if (!c.grouped_from.source.empty()) {
@@ -218,10 +223,14 @@ class Walk {
 
   template <class T>
   void figure(const Origin& of, const std::string& key, T& field, double least = 0) {
-    visit_(of.prefix + key + suffix_, of, unit_of(field), field, least);
+    visit_(of.prefix + key + suffix_, of, unit_of(field), field, Range{.least = least});
+  }
+  /// Of a whole.
+  void share(const Origin& of, const std::string& key, double& field) {
+    visit_(of.prefix + key + suffix_, of, InputUnit::ratio, field, Range{.most = 1});
   }
   void count(const Origin& of, const std::string& key, double& field) {
-    visit_(of.prefix + key + suffix_, of, InputUnit::count, field, 0);
+    visit_(of.prefix + key + suffix_, of, InputUnit::count, field, Range{});
   }
 
   Visit visit_;
@@ -259,8 +268,8 @@ std::string_view symbol(InputUnit unit) {
 std::vector<Input> inputs(const Job& job) {
   std::vector<Input> out;
   Job copy = job;
-  Walk walk([&](const std::string& name, const Origin& of, InputUnit unit, const auto& field, double least) {
-    out.push_back({name, unit, si_of(field), least, of.shapes_plan, of.kind, of.source, of.cause});
+  Walk walk([&](const std::string& name, const Origin& of, InputUnit unit, const auto& field, Range range) {
+    out.push_back({name, unit, si_of(field), range.least, range.most, of.shapes_plan, of.kind, of.source, of.cause});
   });
   walk.job(copy);
   return out;
@@ -269,7 +278,7 @@ std::vector<Input> inputs(const Job& job) {
 void set_input(Job& job, std::string_view wanted, double value) {
   const int least = job.cluster.mixed() ? least_able(job.cluster) : 0;
   [[maybe_unused]] bool found = false;
-  Walk walk([&](const std::string& name, const Origin&, InputUnit unit, auto& field, double) {
+  Walk walk([&](const std::string& name, const Origin&, InputUnit unit, auto& field, Range) {
     if (name != wanted) return;
     found = true;
     using T = std::decay_t<decltype(field)>;

@@ -8,6 +8,7 @@
 // neither there nor among the exceptions that the test names. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct Input {
   InputUnit unit = InputUnit::ratio;
   double value = 0;          // SI; 0: there is none, or it costs nothing
   double least = 0;          // that it can be
+  double most = std::numeric_limits<double>::infinity();
   bool shapes_plan = false;  // core/plan reads it; all others act on prices and hosts alone
   std::string kind, source;  // datasheet, measured, assumed or stated (in the Job), and where it is from
   std::string cause;         // in Prediction::interval_contributions, of the curve that it belongs to; may be empty

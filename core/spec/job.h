@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/spec/model.h"
 #include "core/spec/network_algorithm.h"
 #include "core/spec/outages.h"
+#include "core/spec/stated.h"
 #include "core/spec/strategy.h"
 #include "core/spec/training.h"
 #include "core/spec/uncertainty.h"
@@ -49,6 +51,7 @@ struct Job {
   Simulation simulation;
   Uncertainty uncertainty;
   std::vector<std::string> assumptions;  // what resolve() filled in: "attention_kernel: cudnn (best of hopper)"
+  std::optional<Stated> stated;          // what it filled in was before; none: the job is not resolved
 };
 
 /// Every rule that ties the parts together, checked once, here. Empty means sound; otherwise all faults, not the first.

@@ -24,6 +24,8 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   refuse(s.lora.has_value(), "strategy.lora", "low-rank adapters in", "leave lora out");
   refuse(s.offload_given, "strategy.offload", "offloading of", "leave offload out");
   refuse(bytes_of(t.precision) < 2, "training.precision", "training below 16 bits of", "write precision: bf16");
+  refuse(t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone of",
+         "leave fp8_parameters out");
   if (!faults.empty()) return faults;
 
   constexpr double most_bytes = 1e17, longest = 10'000, most_passes = 4e6;

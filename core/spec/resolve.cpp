@@ -8,6 +8,7 @@
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/rank_order.h"
+#include "core/spec/stated.h"
 
 namespace spec {
 namespace {
@@ -359,6 +360,7 @@ void pad_vocabulary(Job& job, Filler& filler) {
 }  // namespace
 
 Job resolve(Job job) {
+  job.stated = stated_parts(job);
   Filler of_framework(job, "default of " + job.framework.name);
   fill_degrees(job, of_framework);
   balance_stages(job, of_framework);

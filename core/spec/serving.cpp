@@ -65,7 +65,15 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(t.drops(), "dropout");
   idle(t.fp8_activation_inputs, "fp8_activation_inputs");
   idle(t.moments_dtype != Dtype::fp32, "moments_dtype");
-  idle(s.schedule != Schedule::one_f_one_b && s.pp > 1, "schedule");
+  idle(t.optimizer != Training{}.optimizer, "optimizer");
+  idle(t.packing.has_value(), "packing");
+  const Training& stated = job.stated ? job.stated->training : t;
+  idle(stated.master_weights.has_value(), "master_weights");
+  idle(stated.gradient_dtype.has_value(), "gradient_dtype");
+  const Overlap& overlap = job.stated ? job.stated->strategy.overlap : s.overlap;
+  idle(overlap.grad_reduce.has_value(), "overlap.grad_reduce");
+  idle(overlap.param_gather.has_value(), "overlap.param_gather");
+  idle(s.schedule != Schedule::one_f_one_b, "schedule");
   idle(s.offload_given, "offload");
   const std::int64_t most = job.model.max_positions;
   if (most > 0 && t.sequence <= most && t.cached() > most) {

@@ -19,7 +19,7 @@ std::vector<std::string> idle_keys(const Job& job) {
   const std::string precision = "with precision " + std::string(name(t.precision));
   idle(t.fp8_recipe && t.precision != Dtype::fp8, "fp8_recipe", precision);
   idle(t.wide_layers.first + t.wide_layers.last > 0 && bytes_of(t.precision) >= 2, "wide_layers", precision);
-  idle(s.cp == 1 && s.cp_kind != CpKind::ring && !t.serves(), "cp_kind", "with cp 1");
+  idle(s.cp == 1 && s.cp_kind != CpKind::ring, "cp_kind", "with cp 1");
   idle(s.cp == 1 && s.cp_balance != CpBalance::zigzag, "cp_balance", "with cp 1");
   idle(s.pp == 1 && s.embedding_in_split, "embedding_in_split", "with pp 1");
   idle(s.vocab_barriers != Strategy{}.vocab_barriers && !s.spreads_vocab(), "vocab_barriers",

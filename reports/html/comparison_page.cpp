@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -91,6 +92,12 @@ void add_figures(const Comparison& c, const ComparisonRow& row, std::vector<Cell
   cells.push_back(html::share(static_cast<double>(p.peak_bytes) / capacity));
 }
 
+std::string throughput_title(const Comparison& c) {
+  std::string counted = result::counted(c);
+  counted.front() = static_cast<char>(std::toupper(counted.front()));
+  return counted + "/s per GPU";
+}
+
 std::string table(const Comparison& c) {
   Table out{"All jobs, best first", {{"rank", "Rank", true}}, {}};
   const std::vector<std::string> keys = varied_keys(c);
@@ -104,7 +111,7 @@ std::string table(const Comparison& c) {
   for (const Column& column : std::vector<Column>{{"status", "Status"},
                                                   {"time", "Step time", true},
                                                   {"of_best", "Times the best", true},
-                                                  {"tokens", "Tokens/s per GPU", true},
+                                                  {"tokens", throughput_title(c), true},
                                                   {"mfu", "MFU", true},
                                                   {"exposed", "Exposed communication", true},
                                                   {"peak", "Peak memory", true},

@@ -39,7 +39,7 @@ Size sequence(const spec::Job& job) {
 Size micro_batch(const spec::Job& job) {
   const std::int64_t each = job.training.global_batch / job.training.micro_batch;
   Size out{.name = "micro_batch",
-           .unit = "sequences",
+           .unit = job.model.is_list() ? "samples" : "sequences",
            .given = job.training.micro_batch,
            .row = {},
            .settings = {},

@@ -11,14 +11,14 @@
 namespace sim {
 namespace {
 
-using Levels = std::array<std::int64_t, plan::kCategories>;
+using ByCategory = std::array<std::int64_t, plan::kCategories>;
 
-std::int64_t sum(const Levels& levels) { return std::accumulate(levels.begin(), levels.end(), std::int64_t{0}); }
+std::int64_t sum(const ByCategory& levels) { return std::accumulate(levels.begin(), levels.end(), std::int64_t{0}); }
 
 /// What a segment does to the level: its highest point above the start, and what it leaves.
 struct Profile {
   std::int64_t highest = 0;
-  Levels net{};
+  ByCategory net{};
 };
 
 Profile profile_of(const plan::Segment& segment) {
@@ -47,6 +47,35 @@ Places places_of(const plan::Segment& segment) {
   return out;
 }
 
+/// Writes what is allocated over time. Changes of one instant are two points at most, the highest level and the last:
+/// what is given back as soon as it was taken was there all the same.
+class LevelPoints {
+ public:
+  LevelPoints(std::vector<trace::MemoryPoint>& points, std::int64_t level)
+      : points_(points), level_(level), highest_(level) {
+    points_.push_back({0, level});
+  }
+
+  void note(trace::Ticks at, std::int64_t bytes) {
+    level_ += bytes;
+    if (at > latest_) {
+      latest_ = at;
+      first_ = points_.size();
+      highest_ = level_;
+    }
+    highest_ = std::max(highest_, level_);
+    points_.resize(first_);
+    points_.push_back({latest_, highest_});
+    if (level_ < highest_) points_.push_back({latest_, level_});
+  }
+
+ private:
+  std::vector<trace::MemoryPoint>& points_;
+  std::int64_t level_, highest_;
+  trace::Ticks latest_ = 0;
+  std::size_t first_ = 0;  // point of the latest instant
+};
+
 }  // namespace
 
 std::int64_t MemoryPeak::total() const { return sum(bytes); }
@@ -54,7 +83,7 @@ std::int64_t MemoryPeak::total() const { return sum(bytes); }
 MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
   std::vector<Profile> profiles(plan.segments.size());
   std::vector<bool> known(plan.segments.size());
-  Levels levels = role.resident, at_call = levels;
+  ByCategory levels = role.resident, at_call = levels;
   std::int64_t level = sum(levels), peak = level;
   MemoryPeak out;
   out.bytes = levels;
@@ -97,18 +126,7 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
   trace::MemoryTrack out;
   out.rank = role.first_rank;
   out.stage = role.stage;
-  std::int64_t level = sum(role.resident);
-  trace::Ticks latest = 0;
-  out.points.push_back({0, level});
-  const auto note = [&](trace::Ticks at, std::int64_t bytes) {
-    level += bytes;
-    latest = std::max(latest, at);
-    if (out.points.back().at == latest) {
-      out.points.back().bytes = level;
-    } else {
-      out.points.push_back({latest, level});
-    }
-  };
+  LevelPoints level(out.points, sum(role.resident));
   std::vector<Places> places(plan.segments.size());
   std::array<std::size_t, plan::kStreams> begun{};  // operators of the calls before, on each stream
   for (const plan::Call& call : role.calls) {
@@ -119,7 +137,7 @@ trace::MemoryTrack timeline(const plan::Plan& plan, const plan::Role& role, cons
       assert(change.at >= 0 && change.at < static_cast<std::int32_t>(segment.operators.size()));
       const auto stream = static_cast<std::size_t>(segment.operators[change.at].stream);
       const trace::Span& span = trace.tracks[first + stream].spans[begun[stream] + known.place[change.at]];
-      note(change.after ? span.end : span.start, change.bytes);
+      level.note(change.after ? span.end : span.start, change.bytes);
     }
     for (std::size_t stream = 0; stream < begun.size(); ++stream) begun[stream] += known.operators[stream];
   }

@@ -23,8 +23,8 @@ MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
 /// Where in trace.tracks the rank that stands for a role begins.
 std::size_t tracks_of(const trace::Trace&, const plan::Role&);
 
-/// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first]. REQUIRES: a trace of operators,
-/// not of chains.
+/// Allocated bytes over time, for the role whose tracks begin at trace.tracks[first]; an instant has one point, or two
+/// where it ends lower than it was within. REQUIRES: a trace of operators, not of chains.
 trace::MemoryTrack timeline(const plan::Plan&, const plan::Role&, const trace::Trace&, std::size_t first);
 
 /// When the operator `op` of call `call` began on that role; within a chain, by its share of the chain's time.

@@ -17,18 +17,10 @@ using spec::Recompute;
 
 constexpr std::size_t kMost = 4;  // single changes told
 
-/// The job without the default that hangs on what a change may touch: DeepSpeed's gradients are of 16 bits under zero 1
-/// and above without stages.
-spec::Job without_defaults(spec::Job job) {
-  for (const std::string& filled : job.assumptions) {
-    if (filled.starts_with("gradient_dtype:")) job.training.gradient_dtype.reset();
-  }
-  return job;
-}
-
+/// REQUIRES: not resolved, so that the change has its own defaults.
 bool fits(const spec::Job& changed) {
   if (!spec::check(changed).empty()) return false;
-  const spec::Job job = spec::resolve(without_defaults(changed));  // other stages may hold other layers
+  const spec::Job job = spec::resolve(changed);
   const plan::Plan plan = plan::build(job);
   if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
   const std::vector<Footprint> all = footprints(plan, job);
@@ -38,7 +30,7 @@ bool fits(const spec::Job& changed) {
   return true;
 }
 
-/// One change of a job. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
+/// One change of a job that is not resolved. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
 /// say less than one of the thrifty.
 struct Change {
   std::string flags;
@@ -48,11 +40,7 @@ struct Change {
 
 std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
 
-/// Zero 3 with the overlap that resolve() gives it: units gathered ahead take their room.
-void fully_shard(spec::Job& job) {
-  job.strategy.zero = 3;
-  if (job.framework.zero3_overlaps) job.strategy.overlap.grad_reduce = job.strategy.overlap.param_gather = true;
-}
+void fully_shard(spec::Job& job) { job.strategy.zero = 3; }
 
 /// Parameters and states kept on the host. False where that is no change.
 bool offload(spec::Job& job) {
@@ -66,6 +54,7 @@ bool offload(spec::Job& job) {
 /// nobody wants its step time.
 void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
   const spec::Strategy& s = job.strategy;
+  const bool lists_stages = !job.stated->strategy.stage_layers.empty();
   const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
   for (const int factor : {2, 4, 8}) {
     if (s.data() % factor != 0) continue;
@@ -76,7 +65,7 @@ void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
                            j.strategy.dp = dp;
                          }});
     }
-    if (s.vpp == 1 && s.stage_layers.empty()) {
+    if (s.vpp == 1 && !lists_stages) {
       changes.push_back({flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
                            j.strategy.pp *= factor;
                            j.strategy.dp = dp;
@@ -93,7 +82,7 @@ void add_smaller_microbatches(const spec::Job& job, std::vector<Change>& changes
   if (given > 1) changes.push_back({"--micro-batch 1", true, [](spec::Job& j) { j.training.micro_batch = 1; }});
 }
 
-/// All that the job does not do yet, those that cost least time first.
+/// All that the resolved job does not do yet, those that cost least time first.
 std::vector<Change> changes_of(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
@@ -120,7 +109,7 @@ std::vector<Change> changes_of(const spec::Job& job) {
 /// The thrifty changes together; where that is not enough, parameters and gradients sharded besides; and behind all
 /// else kept on the host.
 std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
-  spec::Job thrifty = job;
+  spec::Job thrifty = spec::unresolved(job);
   std::string flags;
   for (const Change& change : changes) {
     if (!change.thrifty) continue;
@@ -145,9 +134,10 @@ std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Chan
 
 std::vector<std::string> changes_that_fit(const spec::Job& job) {
   const std::vector<Change> changes = changes_of(job);
+  const spec::Job stated = spec::unresolved(job);
   std::vector<std::string> out;
   for (const Change& change : changes) {
-    spec::Job changed = job;
+    spec::Job changed = stated;
     change.apply(changed);
     if (fits(changed)) out.push_back(change.flags);
     if (out.size() == kMost) break;

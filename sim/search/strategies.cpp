@@ -57,7 +57,7 @@ void each_layer_choice(const spec::Job& base, const spec::SearchSpace& space,
 }
 
 JobMaker::JobMaker(const spec::Job& base, const spec::SearchSpace& space)
-    : base_(base), space_(space), open_(base), resolved_(base) {
+    : base_(base), space_(space), open_(base), stated_(spec::stated_parts(base)), resolved_(base) {
   const auto& layers = space[SearchKey::stage_layers];
   if (layers && layers->front() == spec::kListedLayers) listed_ = base.strategy.stage_layers;
 }
@@ -94,11 +94,7 @@ void JobMaker::choose(int depth, SearchPoint& point,
 
 /// Leaves in resolved_ what resolve() makes of the point. Only what it may have changed is copied again.
 void JobMaker::restore(const SearchPoint& point) {
-  resolved_.strategy = base_.strategy;
-  resolved_.training = base_.training;
-  resolved_.model.vocab = base_.model.vocab;
-  resolved_.cluster.node.nvlink.domain = base_.cluster.node.nvlink.domain;
-  resolved_.assumptions = base_.assumptions;
+  spec::restore(stated_, resolved_);
   for (int k = 0; k < spec::kSearchKeys; ++k)
     spec::set_value(static_cast<SearchKey>(k), point[static_cast<SearchKey>(k)], resolved_);
   resolved_ = spec::resolve(std::move(resolved_));

@@ -36,6 +36,7 @@ class JobMaker {
   const spec::SearchSpace& space_;
   std::vector<int> listed_;  // the layers of each stage that every strategy has
   spec::Job open_;           // with the keys chosen so far
+  spec::Stated stated_;      // of the base
   spec::Job resolved_;
   std::int64_t refused_ = 0;
 };

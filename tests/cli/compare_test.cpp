@@ -110,10 +110,20 @@ TEST(CompareCommand, SeveralFilesAreSeveralRows) {
   EXPECT_TRUE(contains(run.out, ",llama2-7b-2x4090,")) << run.out;
 }
 
+TEST(CompareCommand, ThroughputsOfTokensAndOfSamplesAreNotPutInOrder) {
+  // ResNet-50's 17,000 images a second are no more and no less than a Llama's 100,000 tokens: steps are told by time.
+  const Answer run = forerun("compare llama2-7b-8xh100 resnet50-8xa100");
+  EXPECT_TRUE(contains(run.out, "Best first, by step time")) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, " items/s/GPU ")) << run.out;
+  const Answer images = forerun("compare resnet50-8xa100 --vary training.micro_batch=128,256");
+  EXPECT_TRUE(contains(images.out, " samples/s/GPU ")) << images.out << images.err;
+}
+
 TEST(CompareCommand, WrongInputIsTold) {
   for (const char* wrong :
        {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
-        "--vary strategy.tp=1 --vary strategy.tp=2", "--tp 3", "--json - --csv -", "--csv - --markdown -"}) {
+        "--vary strategy.tp=1 --vary strategy.tp=2", "--vary strategy.tp=1,1", "--tp 2 --vary strategy.tp=1,2",
+        "--set training.micro_batch=2 --vary training.micro_batch=1,2", "--tp 3", "--json - --csv -", "--csv - --markdown -"}) {
     const Answer run = forerun(kSmall + wrong);
     EXPECT_EQ(run.exit_code, 2) << wrong << '\n' << run.out;
     EXPECT_EQ(run.out, "") << wrong;

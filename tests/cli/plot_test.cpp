@@ -150,9 +150,9 @@ TEST_F(DrawnPlot, APngHasTwicePixelsForEachOfItsWidth) {
 }
 
 TEST_F(DrawnPlot, SeveralJobsAreCompared) {
-  const Answer run = forerun(std::string("plot comparison ") + kJob + "--vary training.micro_batch=1,2 -o -");
+  const Answer run = forerun(std::string("plot comparison ") + kJob + "--vary strategy.zero=0,1 -o -");
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_TRUE(contains(run.out, "micro_batch")) << run.out.substr(0, 500);
+  EXPECT_TRUE(contains(run.out, "zero")) << run.out.substr(0, 500);
 }
 
 TEST_F(Plot, WhatAChartDoesNotTakeIsRefusedByName) {

@@ -59,6 +59,12 @@ TEST(ScaleCommand, MessagesMend) {
             "error: --kind: there is no kind 'wide'\n  mend: write strong, weak, or leave it out for both\n");
 }
 
+TEST(ScaleCommand, ANetworkOfImagesHasSamples) {
+  const Answer run = forerun("scale resnet50-8xa100 --gpus 4,8 --kind weak");
+  EXPECT_TRUE(contains(run.out, " samples/s ")) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "Efficiency: samples a second and GPU")) << run.out;
+}
+
 TEST(FitCommand, TheReachedValueFitsAndTheNextOneDoesNot) {
   const std::string job =
       " --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 8 --micro-batch 1 --zero 1 ";

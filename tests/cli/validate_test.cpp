@@ -182,7 +182,9 @@ TEST_F(Validate, MarkdownIsATableAlone) {
 }
 
 TEST_F(Validate, SeveralFilesEachHaveTheirSummary) {
-  const json answer = json::parse(validate("'" + file_ + "' --json -").out);
+  const std::string copy = folder_ / "other.yaml";
+  std::ofstream(copy) << content_of(file_);
+  const json answer = json::parse(validate("'" + copy + "' --json -").out);
   ASSERT_EQ(answer["files"].size(), 2u);
   EXPECT_EQ(answer["files"][1]["summary"]["rows"], 2);
   EXPECT_EQ(answer["summary"]["rows"], 4);
@@ -203,6 +205,20 @@ TEST_F(Validate, EveryBrokenFileIsToldAndNothingIsPrinted) {
   EXPECT_EQ(run.out, "");
   EXPECT_TRUE(contains(run.err, "one.yaml:1:1: error: cases: is missing")) << run.err;
   EXPECT_TRUE(contains(run.err, "two.yaml:")) << run.err;
+}
+
+TEST_F(Validate, NoCaseCountsTwiceAndAFileHasOneAtLeast) {
+  EXPECT_TRUE(contains(validate("'" + file_ + "'").err, "error: FILE: " + file_ + " is named twice"));
+  std::ofstream(folder_ / "none.yaml") << "cases: []\n";
+  const Answer run = forerun("validate '" + (folder_ / "none.yaml") + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "none.yaml: error: cases: is empty")) << run.err;
+}
+
+TEST_F(Validate, OneTableAtATime) {
+  const Answer run = validate("--markdown --ranking");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --markdown: is another table than --ranking's")) << run.err;
 }
 
 TEST_F(Validate, WithoutAFileItFails) {

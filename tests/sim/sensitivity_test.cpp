@@ -74,6 +74,17 @@ TEST(Sensitivity, TenPercentMoreIsTheStepRunAgain) {
   EXPECT_EQ(find(s, "nvlink.bandwidth")->step_with_more_s, length(faster) / trace::kTicksPerSecond);
 }
 
+TEST(Sensitivity, AShareIsRaisedToItsWholeAtMost) {
+  // A tile of a quarter of the area goes at 0.9921 of a whole one's pace: at 1.09 it would be picked for every matmul.
+  const spec::Job job = catalogue_job("llama3-8b-32xh200");
+  const Sensitivity s = sim::sensitivity(job);
+  spec::Job whole = job;
+  spec::set_input(whole, "matmul.bf16.quarter_tile", 1);
+  ASSERT_NE(find(s, "matmul.bf16.quarter_tile"), nullptr);
+  EXPECT_GT(find(s, "matmul.bf16.quarter_tile")->value, 0.95);
+  EXPECT_EQ(find(s, "matmul.bf16.quarter_tile")->step_with_more_s, length(whole) / trace::kTicksPerSecond);
+}
+
 TEST(Sensitivity, OfAHostBoundStepIsItsIssueRate) {
   // 40 us a launch is longer than any kernel of the toy.
   const Sensitivity s = sim::sensitivity(

@@ -77,6 +77,13 @@ TEST(ChangeReader, RefusesByNameAndHelps) {
   EXPECT_NE(refusal("links.send.latency=2x").find("is zero, and stays so"), std::string::npos);
 }
 
+TEST(ChangeReader, AShareIsOneAtMost) {
+  const spec::Job job = toy::job(
+      {}, [](spec::Job& j) { j.cluster.node.calibration.matmul[static_cast<int>(spec::Dtype::bf16)].ceiling = 0.8; });
+  EXPECT_EQ(read("matmul.bf16.half_tile=1", job).size(), 1u);
+  EXPECT_NE(refusal("matmul.bf16.half_tile=1.5", job).find("more than it can be"), std::string::npos);
+}
+
 TEST(ChangeReader, TellsAllFaultsAtOnce) {
   const std::string all = refusal("nicc=2x,hbm=800");
   EXPECT_NE(all.find("nicc"), std::string::npos);

@@ -67,7 +67,8 @@ TEST(StepEnds, RootsOfSecondMomentsHaveTheirDtype) {
 
 TEST(StepEnds, WholeGradientsAreGoneBesideTheOptimizer) {
   // zero 2, scattered behind the last of 4 microbatches: whole fp32 gradients stay for the sum from the begin of the
-  // step, and what remains of them behind the clip is a share.
+  // step, of which a quarter, the shards that take their place, is held throughout and is all that remains behind the
+  // clip.
   const auto summed = [](bool each) {
     const spec::Job j = toy::job({.dp = 4, .zero = 2, .microbatches = 4},
                                  [&](spec::Job& job) { job.strategy.fsdp.sync_each_microbatch = each; });
@@ -82,8 +83,8 @@ TEST(StepEnds, WholeGradientsAreGoneBesideTheOptimizer) {
       return sum;
     };
     const std::int64_t whole = 4 * walk::parameters(j, role);
-    EXPECT_EQ(at(role.calls.front(), true), each ? 0 : whole);
-    EXPECT_EQ(at(role.calls.back(), false), each ? 0 : -whole);
+    EXPECT_EQ(at(role.calls.front(), true), each ? 0 : whole - whole / 4);
+    EXPECT_EQ(at(role.calls.back(), false), each ? 0 : whole / 4 - whole);
     EXPECT_EQ(role.resident[static_cast<int>(plan::Category::gradients)], whole / 4);
   };
   summed(false);

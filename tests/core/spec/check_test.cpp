@@ -367,6 +367,23 @@ TEST(Warnings, TellWhatIsOddAndNoFault) {
   EXPECT_EQ(warnings(job).size(), 3u);
 }
 
+TEST(Warnings, TellWhatServingDoesNotDo) {
+  Job job = small_job();
+  job.cluster.node.calibration.name = "chip";
+  job.training.mode = Mode::prefill;
+  EXPECT_TRUE(warnings(resolve(job)).empty());  // what resolve() fills in was not asked for
+  job.training.optimizer = Optimizer::sgd;
+  job.training.packing = Packing{{}, 512, 0};
+  job.training.master_weights = true;
+  job.training.gradient_dtype = Dtype::bf16;
+  job.strategy.overlap.grad_reduce = true;
+  job.strategy.overlap.param_gather = false;
+  std::vector<std::string> keys;
+  for (const std::string& line : warnings(resolve(job))) keys.push_back(line.substr(0, line.find(' ')));
+  EXPECT_EQ(keys, (std::vector<std::string>{"optimizer", "packing", "master_weights", "gradient_dtype",
+                                            "overlap.grad_reduce", "overlap.param_gather"}));
+}
+
 TEST(Warnings, TellOfKeysThatNothingReads) {
   const auto told = [](auto change) {
     Job job = small_job();

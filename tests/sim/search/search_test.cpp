@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 #include "core/base/fault.h"
 #include "core/config/search_reader.h"
 #include "sim/predict.h"
+#include "sim/search/strategies.h"
 #include "tests/support/toy.h"
 
 namespace {
@@ -249,6 +252,30 @@ TEST(Search, StoppedBeforeAnythingIsPricedItTellsSomeOfWhatFits) {
   ASSERT_GT(answer.fits, some.top);
   EXPECT_EQ(answer.priced, some.top);
   EXPECT_EQ(answer.results.size(), static_cast<std::size_t>(some.top));
+}
+
+TEST(JobMaker, AStrategyIsTheSameWhateverCameBeforeIt) {
+  // Zero 2 and 3 train code of the user's, rings beside them gather; zero 1 has neither.
+  spec::Job base = base_job(5);
+  base.framework.own_models = base.framework.shards_by_dtensor = true;
+  base.model.gated_mlp = true;
+  spec::SearchSpace space = some_space();
+  space[SearchKey::cp] = {1, 2};
+  sim::JobMaker jobs(base, space);
+  std::vector<spec::SearchPoint> points;
+  sim::each_layer_choice(base, space, [&](const spec::SearchPoint& layers) {
+    jobs.each_with(layers, [&](const spec::SearchPoint& point, const spec::Job&) { points.push_back(point); });
+  });
+  std::shuffle(points.begin(), points.end(), std::mt19937(7));
+  points.resize(std::min<std::size_t>(points.size(), 100));
+  for (const spec::SearchPoint& point : points) {
+    sim::JobMaker fresh(base, space);
+    const spec::Job alone = fresh.job_of(point);
+    const spec::Job& after_others = jobs.job_of(point);
+    EXPECT_EQ(after_others.assumptions, alone.assumptions);
+    EXPECT_EQ(sim::outline(after_others).step_time_s, sim::outline(alone).step_time_s) << points.size();
+    EXPECT_EQ(sim::outline(after_others).peak_bytes, sim::outline(alone).peak_bytes);
+  }
 }
 
 }  // namespace
