@@ -12,6 +12,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("step", framework.step);
   map.require("compiled_launch", framework.compiled_launch);
   map.read("module_launch", framework.module_launch);
+  map.read("module_fetch", framework.module_fetch);
   map.read("expert_launch", framework.expert_launch);
 }
 

@@ -23,7 +23,7 @@ bool stops_recompute(const Context& c, int layer) {
   const bool reads_output = c.dropout || c.model.post_norms || c.experts_in(layer) || adapted(c, down_linear(c));
   // Saved by a function of its own, a cast operand is there when its matmul is done; a compiler sees what is read.
   const bool casts = narrow(c, layer) && !c.strategy.compile;
-  return c.job.framework.stops_recompute && !reads_output && !casts;
+  return c.job.framework.stops_recompute.value_or(false) && !reads_output && !casts;
 }
 
 void Block::norm(const char* name, bool backward) {

@@ -61,7 +61,7 @@ double layers_recomputed(const spec::Job& job) {
 
 /// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
 double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
-  if (!job.framework.stops_recompute) return layers_recomputed(job) * (layer.linear + layer.attention);
+  if (!job.framework.stops_recompute.value_or(false)) return layers_recomputed(job) * (layer.linear + layer.attention);
   const Context c(job);
   int stop = 0;
   for (int i = 0; i < job.model.layers; ++i) stop += stops_recompute(c, i) ? 1 : 0;

@@ -25,11 +25,6 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   return parameters * c.element;
 }
 
-/// Whether whole gradients stay for the sum under zero 2 and 3, scattered behind the last microbatch alone.
-bool sums_whole(const Context& c) {
-  return c.scatters_gradients && !c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1;
-}
-
 /// Of `all` parameters under zero 2 and 3: gradients that no reduction has taken yet.
 template <class Hold>
 void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chunk>& chunks, Hold hold) {
@@ -60,6 +55,10 @@ std::int64_t shard_gradients(const Context& c, const Held& held) {
 bool has_placeholders(const Context& c) {
   return c.job.framework.placeholders_of_fp8_gpus && c.fused_accumulation && !c.scatters_gradients && !c.serves &&
          !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.peak_of(spec::Dtype::fp8).si() > 0;
+}
+
+bool sums_whole(const Context& c) {
+  return c.scatters_gradients && !c.strategy.fsdp.sync_each_microbatch && c.microbatches > 1;
 }
 
 std::int64_t unscattered_sums(const Context& c, const Held& held) {

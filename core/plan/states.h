@@ -24,10 +24,13 @@ bool has_placeholders(const Context&);
 /// "ZeRO", SC'20, section 5.
 void hold_states(const Context&, const Held& held, const std::vector<Chunk>& chunks, Role& role);
 
-/// Bytes by which whole gradients exceed the shards that hold_states() counts, where under zero 2 and 3 they stay for
-/// the sum and are scattered behind the last microbatch alone: there beside all passes, but not beside the optimizer. A
-/// shard takes the place of what it is made of, so both are never held at once. 0 where each microbatch's are
-/// scattered, and in a rolling pipeline, whose next step begins beside the optimizer.
+/// Whether under zero 2 and 3 whole gradients stay for the sum, scattered behind the last microbatch alone.
+bool sums_whole(const Context&);
+
+/// Bytes by which whole gradients exceed the shards that hold_states() counts, where they stay for the sum: there
+/// beside all passes, but not beside the optimizer. A shard takes the place of what it is made of, so both are never
+/// held at once. 0 where each microbatch's are scattered, and in a rolling pipeline, whose next step begins beside the
+/// optimizer.
 std::int64_t unscattered_sums(const Context&, const Held&);
 
 }  // namespace plan

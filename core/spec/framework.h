@@ -42,6 +42,7 @@ struct Framework {
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
   base::Seconds
       module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
+  base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass
   base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
   bool fused_optimizer = true;  // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
   base::Bytes context;          // held beside the framework's allocations: CUDA context, library handles and workspaces
@@ -58,7 +59,8 @@ struct Framework {
   bool separate_loss = false;    // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;   // under sp, gathered inputs of linears are kept for backward, not gathered again
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
-  bool stops_recompute = false;  // full recomputation ends where nothing that follows is read by a backward
+  std::optional<bool>
+      stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see fill_checkpoints
   bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
   bool expands_kv = false;         // grouped K and V are copied to every query head before attention
   bool ring_gathers = false;       // context parallel by ring: K and V come at once, results are merged in fp32

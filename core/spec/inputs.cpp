@@ -204,6 +204,7 @@ class Walk {
     figure(of, "backward_launch", f.backward_launch);
     figure(of, "compiled_launch", f.compiled_launch);
     figure(of, "module_launch", f.module_launch);
+    figure(of, "module_fetch", f.module_fetch);
     figure(of, "expert_launch", f.expert_launch);
     figure(of, "collective_launch", f.collective_launch);
     figure(of, "step", f.step);

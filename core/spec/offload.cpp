@@ -24,12 +24,13 @@ std::vector<base::Fault> offload_faults(const Job& job) {
   refuse(o.fetches_parameters() && s.zero < 3, parameters, "only shards of parameters leave the GPU",
          "write zero: 3, or parameters: none");
   const std::string& framework = s.framework;
-  refuse(o.uses_nvme() && (framework == "torch" || framework == "megatron"),
+  const bool torch = framework == "torch" || framework == "transformers";
+  refuse(o.uses_nvme() && (torch || framework == "megatron"),
          o.states_on_drives() ? optimizer : parameters, framework + " keeps nothing on drives",
          "write cpu, or framework: deepspeed");
   refuse(o.fetches_parameters() && framework == "megatron", parameters, "megatron keeps parameters on the GPU",
          "write parameters: none, or framework: deepspeed or torch");
-  refuse(framework == "torch" && s.zero == 3 && o.fetches_parameters() != o.updates_on_host(),
+  refuse(torch && s.zero == 3 && o.fetches_parameters() != o.updates_on_host(),
          o.fetches_parameters() ? optimizer : parameters,
          "the optimizer of torch updates its shards where they are, so both leave the GPU or none",
          "write offload: {optimizer: cpu, parameters: cpu}");

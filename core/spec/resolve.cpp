@@ -84,8 +84,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
 /// Code of models before LLaMA's is older than PyTorch 2.1, whose checkpoints stop where nothing more is read.
 void fill_checkpoints(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
-  f.stops_recompute |= f.shards_by_dtensor && job.model.gated_mlp;
-  if (f.stops_recompute && job.strategy.recompute.kind == Recompute::Kind::full) {
+  if (!f.stops_recompute) f.stops_recompute = f.shards_by_dtensor && job.model.gated_mlp;
+  if (*f.stops_recompute && job.strategy.recompute.kind == Recompute::Kind::full) {
     of_framework.tell("recompute", "up to a block's last matmul", "checkpoints without reentry stop there");
   }
 }

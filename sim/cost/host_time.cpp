@@ -30,6 +30,13 @@ base::Seconds launch_of(const plan::Operator& op, const plan::Work& work, const 
   return std::max(eager, framework.module_launch * share_of_module(work, backward));
 }
 
+/// Passes of linear layers that an operator stands for, where each gathers its own parameters.
+double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  if (s.zero < 3 || s.data() * s.cp == 1 || !std::holds_alternative<plan::Matmul>(work)) return 0;
+  return share_of_module(work, backward) * static_cast<double>(std::max<std::int64_t>(1, experts_of(work)));
+}
+
 }  // namespace
 
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
@@ -38,7 +45,9 @@ base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const 
   const auto experts = static_cast<double>(experts_of(work));
   if (job.strategy.graphs_beside_experts && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;
-  return launch_of(op, work, job) * op.launches * slowdown + job.framework.expert_launch * experts;
+  const double fetches = fetches_of(work, op.phase == plan::Phase::backward, job);
+  return (launch_of(op, work, job) * op.launches + job.framework.module_fetch * fetches) * slowdown +
+         job.framework.expert_launch * experts;
 }
 
 }  // namespace sim

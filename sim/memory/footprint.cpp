@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/plan/kinds.h"
+#include "core/plan/states.h"
 #include "sim/memory/held_back.h"
 
 namespace sim {
@@ -82,11 +83,17 @@ Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::
   return out;
 }
 
+std::int64_t shards_beside_sums(const plan::Context& c, std::int64_t shards) {
+  return c.job.framework.stream_pools && plan::sums_whole(c) && !c.rolling ? shards : 0;
+}
+
 std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) {
   std::vector<Footprint> out;
+  const plan::Context context(job);
   for (const plan::Role& role : plan.roles) {
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
+    own.reserved += shards_beside_sums(context, role.resident[static_cast<int>(plan::Category::gradients)]);
     const std::int64_t room = capacity_of(plan, role, job.cluster) - own.total();
     const std::int64_t idle = awaiting_device(plan, role, job) + behind_activations(plan, role, job, own.peak) +
                               too_narrow_for_logits(plan, role, job, own.peak);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/plan/context.h"
 #include "core/plan/plan.h"
 #include "core/spec/job.h"
 #include "sim/memory/ledger.h"
@@ -44,6 +45,11 @@ std::int64_t gather_pool(const plan::Plan&, const plan::Segment&);
 /// What a peak of allocated memory comes to with all that lies beside it. Of the plan only its axes and degrees are
 /// read. `gathered`: of two neighbouring units of zero 3, where gathers have a pool of their own.
 Footprint footprint(const MemoryPeak&, const plan::Plan&, const spec::Job&, std::int64_t gathered);
+
+/// What a rank's shards of gradients, this many bytes, take beside the whole sums that they replace: PyTorch makes them
+/// on a stream of their own, whose pool has no part in the other's (torch/distributed/fsdp/_fully_shard/
+/// _fsdp_collectives.py, foreach_reduce). No live tensors, but reserved.
+std::int64_t shards_beside_sums(const plan::Context&, std::int64_t shards);
 
 /// Of each role, in the plan's order.
 std::vector<Footprint> footprints(const plan::Plan&, const spec::Job&);

@@ -137,6 +137,8 @@ void Draft::sort_stages() {
     plan::Role role;
     plan::hold_states(c_, held, chunks_[stage], role);
     kind.resident = role.resident;
+    kind.sums = plan::unscattered_sums(c_, held);
+    kind.shards = shards_beside_sums(c_, role.resident[static_cast<int>(Category::gradients)]);
   }
 }
 
@@ -171,7 +173,7 @@ std::int64_t Draft::footprint_of(const StageKind& kind, const Rise& rise, std::i
   peak.bytes[static_cast<int>(Category::activations)] += rise.moving;
   peak.bytes[static_cast<int>(Category::communication)] += rise.communication;
   peak.bytes[static_cast<int>(Category::gradients)] += rise.other;
-  return footprint(peak, cut_, job_, pool).total();
+  return footprint(peak, cut_, job_, pool).total() + kind.shards;
 }
 
 /// `least`: of what zero 2 and 3 hold, too, without what they gather.
@@ -187,6 +189,7 @@ std::int64_t Draft::peak_of(int stage, bool least) {
       add(level, memory(v).backward.net, moment.gradients[v]);
     }
     if (least) level.communication = level.other = 0;
+    level.other += kind.sums;
     if (level.total() > most.total()) most = level;
   }
   std::int64_t pool = 0;

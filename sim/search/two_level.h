@@ -51,6 +51,8 @@ class Draft {
     int shown = 0;    // one of them
     std::vector<int> chunk_kinds;
     std::array<std::int64_t, plan::kCategories> resident{};
+    std::int64_t sums = 0;    // of whole gradients, beside all passes
+    std::int64_t shards = 0;  // that replace them, in a pool of their own
     std::unique_ptr<StageEnds> ends;
   };
   struct ChunkKind {           // chunks that do the same

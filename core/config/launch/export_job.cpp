@@ -78,7 +78,7 @@ const Framework& framework_of(std::string_view to, const std::string& profile) {
   if (profile == "megatron") return kMegatron;
   if (profile == "torchtitan") return kTorchtitan;
   if (profile == "deepspeed") return kDeepspeed;
-  if (profile == "torch") return kAccelerate;
+  if (profile == "torch" || profile == "transformers") return kAccelerate;
   throw base::InputError({{"strategy.framework",
                            "'" + profile + "' has no program that a batch script could start",
                            "write megatron, torchtitan, deepspeed or torch (Accelerate)",

@@ -399,7 +399,7 @@ TEST(Resolve, TensorParallelBesideShardsIsDTensors) {
     job.framework.own_models = job.framework.shards_by_dtensor = true;
     const Framework f = resolve(job).framework;
     EXPECT_EQ(f.keeps_gathered, f.copies_sequence);
-    return std::pair(f.copies_sequence, f.stops_recompute);
+    return std::pair(f.copies_sequence, *f.stops_recompute);
   };
   EXPECT_EQ(code(3, true, true), std::pair(true, true));
   EXPECT_EQ(code(3, false, true), std::pair(false, true));

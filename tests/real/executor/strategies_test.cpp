@@ -228,7 +228,8 @@ TEST(Strategies, TensorParallel) {
 TEST(Strategies, AsPyTorchShardsAndComputesAgain) {
   const auto torch = [](spec::Job& j) {
     recompute(Kind::full)(j);
-    j.framework.stops_recompute = j.framework.keeps_gathered = j.framework.copies_sequence = true;
+    j.framework.stops_recompute = true;
+    j.framework.keeps_gathered = j.framework.copies_sequence = true;
   };
   const std::vector<spec::Model> models{tiny::llama(4), tiny::gpt(4), tiny::moe(4), tiny::parallel(1),
                                         tiny::parallel(2)};

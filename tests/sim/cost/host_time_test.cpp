@@ -75,6 +75,23 @@ TEST(HostTime, AModuleTakesLongerThanALaunch) {
   EXPECT_NEAR(host_us(matmul(1, false), job), 3, 1e-9);
 }
 
+// DeepSpeed's ZeRO-3: hooks around each module fetch its parameters in every pass.
+TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
+  spec::Job job = job_of(0);
+  job.framework.module_fetch = base::us(490);
+  job.strategy.dp = 4;
+  EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);  // zero 0: they are there
+  job.strategy.zero = 3;
+  EXPECT_NEAR(host_us(matmul(1, false), job), 10 + 490, 1e-9);
+  EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::recompute), 10 + 490, 1e-9);
+  EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::backward), 8 + 245, 1e-9);  // one of its two matmuls
+  EXPECT_NEAR(host_us(matmul(8, true), job), 10 + 8 * 490, 1e-9);                            // a module an expert
+  EXPECT_NEAR(host_us(matmul(16, false), job), 10, 1e-9);                                    // scores: no parameters
+  EXPECT_NEAR(host_us(plan::Work(plan::Attention{}), job), 10, 1e-9);
+  job.strategy.dp = 1;
+  EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);  // nobody to fetch from
+}
+
 TEST(HostTime, GraphsBesideExpertsLeaveTheirKernelsAndExchangesToTheHost) {
   spec::Job job = job_of(12);
   job.strategy.graphs_beside_experts = true;

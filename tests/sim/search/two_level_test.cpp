@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/plan/states.h"
 #include "sim/predict.h"
 #include "sim/search/strategies.h"
 #include "tests/support/toy.h"
@@ -96,6 +97,33 @@ TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
     split += job.strategy.zero_bubble();
   }
   EXPECT_GE(split, 20);
+}
+
+TEST(TwoLevel, WholeGradientsThatStayForTheSumCount) {
+  // Scattered behind the last microbatch alone; with a pool of its own what replaces them comes on top.
+  spec::SearchSpace space;
+  space[spec::SearchKey::zero] = {2, 3};
+  space[spec::SearchKey::pp] = {1};
+  Drawn drawn = draw(600, 5, space);
+  drawn.base.strategy.fsdp.sync_each_microbatch = false;
+  for (const bool pools : {false, true}) {
+    drawn.base.framework.stream_pools = pools;
+    sim::JobMaker jobs(drawn.base, space);
+    sim::Books books;
+    sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+    int told = 0;
+    for (const spec::SearchPoint& point : drawn.points) {
+      const spec::Job& job = jobs.job_of(point);
+      sim::Draft draft(job, books, prices);
+      if (!draft.agrees()) continue;
+      const result::Prediction whole = sim::predict(job, sim::Detail::chains).prediction;
+      const auto bytes = draft.peak_within(std::int64_t{1} << 60);
+      ASSERT_TRUE(bytes.has_value());
+      EXPECT_NEAR(static_cast<double>(*bytes) / static_cast<double>(whole.peak_bytes), 1, 0.001) << whole.job;
+      told += plan::sums_whole(plan::Context(job));
+    }
+    EXPECT_GE(told, 20);
+  }
 }
 
 TEST(TwoLevel, WhatDoesNotFitIsToldAtItsMemoryAndNoEarlier) {
