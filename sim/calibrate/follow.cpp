@@ -23,7 +23,7 @@ bool alike(const MatmulCurve& a, const MatmulCurve& b) {
 }
 bool alike(const AttentionCurve& a, const AttentionCurve& b) {
   return a.forward > 0 && a.ramp == b.ramp && a.diagonal == b.diagonal && a.causal == b.causal &&
-         a.head_dim_64 == b.head_dim_64 && a.head_dim_256 == b.head_dim_256 && a.overhead == b.overhead;
+         a.head_dim_256 == b.head_dim_256 && a.overhead == b.overhead;
 }
 bool alike(const MemoryCurve& a, const MemoryCurve& b) {
   return a.efficiency > 0 && a.efficiency == b.efficiency && a.overhead == b.overhead;
@@ -31,7 +31,8 @@ bool alike(const MemoryCurve& a, const MemoryCurve& b) {
 
 bool same(const MatmulCurve& a, const MatmulCurve& b) { return alike(a, b) && a.ceiling == b.ceiling; }
 bool same(const AttentionCurve& a, const AttentionCurve& b) {
-  return alike(a, b) && a.forward == b.forward && a.backward == b.backward && a.low_precision == b.low_precision;
+  return alike(a, b) && a.forward == b.forward && a.backward == b.backward && a.head_dim_64 == b.head_dim_64 &&
+         a.low_precision == b.low_precision;
 }
 bool same(const MemoryCurve& a, const MemoryCurve& b) { return alike(a, b); }
 
@@ -52,7 +53,7 @@ void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurv
   own.ramp = now.ramp;
   own.diagonal = now.diagonal;
   own.causal = now.causal;
-  own.head_dim_64 = now.head_dim_64;
+  if (own.head_dim_64 == before.head_dim_64) own.head_dim_64 = now.head_dim_64;
   own.head_dim_256 = now.head_dim_256;
   if (own.low_precision == before.low_precision) own.low_precision = now.low_precision;
 }

@@ -13,8 +13,10 @@ namespace {
 
 constexpr double kQueryBlock = 128;  // query rows of one thread block, as in the kernels of docs/prices.md
 
-double head_dim_factor(const spec::AttentionCurve& curve, double head_dim) {
+/// FlashAttention 1 has kernels for 64 and 128 and none in between.
+double head_dim_factor(const spec::AttentionCurve& curve, spec::AttentionKernel kernel, double head_dim) {
   if (head_dim <= 64) return curve.head_dim_64 * head_dim / 64;
+  if (head_dim <= 128 && kernel == spec::AttentionKernel::flash1) return head_dim / 128;
   if (head_dim <= 128) return curve.head_dim_64 + (1 - curve.head_dim_64) * (head_dim - 64) / 64;
   const double beyond = std::min((head_dim - 128) / 128, 1.0);
   return 1 + (curve.head_dim_256 - 1) * beyond;
@@ -56,7 +58,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
 
   const double pairs = flops.si() / lanes + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
   const double rate = sustained_pace(device) * (w.backward ? curve.backward : curve.forward) * peak.si() *
-                      head_dim_factor(curve, (keys + values) / 2) * (w.causal ? curve.causal : 1) *
+                      head_dim_factor(curve, w.kernel, (keys + values) / 2) * (w.causal ? curve.causal : 1) *
                       (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + curve.ramp);

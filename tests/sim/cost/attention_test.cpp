@@ -68,6 +68,19 @@ TEST(Attention, AHeadOf64RunsAtItsOwnPaceAndOf96HalfWay) {
   w.head_dim = 96;
   EXPECT_NEAR(us_of(w, d), 2560 * 0.75 / 0.75, 1e-6);
 }
+TEST(Attention, FlashAttentionOneRunsHeadsBetween64And128AsThoseOf128) {
+  plan::Attention w = shape();
+  w.kernel = spec::AttentionKernel::flash1;
+  sim::Device d = toy_device();
+  d.calibration.attention[static_cast<int>(w.kernel)] = {
+      .forward = 1, .backward = 1, .head_dim_64 = 1.5, .overhead = {}, .from = {}};
+  EXPECT_NEAR(us_of(w, d), 2560, 1e-6);
+  w.head_dim = 96;  // as long as with 128
+  EXPECT_NEAR(us_of(w, d), 2560, 1e-6);
+  w.head_dim = 64;  // half of the FLOPs at 1.5 times the pace
+  EXPECT_NEAR(us_of(w, d), 2560 / 2 / 1.5, 1e-6);
+}
+
 TEST(Attention, OneHeadCannotFillTheGpu) {
   // 128 queries of one head: one block on one of 100 SMs, so 100 times the share of the whole GPU.
   const plan::Attention w{
