@@ -66,7 +66,10 @@ std::vector<Variation> variations(const Arguments& args) {
     if (const auto fault = without_its_map(kVary, path)) faults.push_back(*fault);
     for (const std::string& setting : job_settings(args)) {
       if (setting.substr(0, setting.find('=')) != path) continue;
-      faults.push_back({kVary, path + " is set by a flag as well", "leave out the flag, or put its value among those of --vary", {}});
+      faults.push_back({kVary,
+                        path + " is set by a flag as well",
+                        "leave out the flag, or put its value among those of --vary",
+                        {}});
     }
     if (std::any_of(out.begin(), out.end(), same)) {
       faults.push_back({kVary, path + " is varied twice", "put all its values behind one --vary", {}});

@@ -63,7 +63,9 @@ class View {
     }
     const bool by_time = c_.order == Comparison::Order::step_time;
     return paragraph("Best first, by ",
-                     by_time ? "step time" : fmt::format("{0} per second and GPU (the steps differ in {0})", result::counted(c_)), style_.columns) +
+                     by_time ? "step time"
+                             : fmt::format("{0} per second and GPU (the steps differ in {0})", result::counted(c_)),
+                     style_.columns) +
            '\n' + table.text(style_);
   }
 

@@ -91,7 +91,8 @@ class Inquiry {
     const auto grown = [&](double value) {
       return static_cast<double>(Rerun(job_, plan_, input, value).length()) - length_;
     };
-    return {-grown(input.value * (1 - kNearby)) / (kNearby * length_), grown(raised(input, kNearby)) / (kNearby * length_)};
+    return {-grown(input.value * (1 - kNearby)) / (kNearby * length_),
+            grown(raised(input, kNearby)) / (kNearby * length_)};
   }
 
   /// Nothing where the path is no plain sum, or the input acts by more than prices.

@@ -59,8 +59,8 @@ struct Framework {
   bool separate_loss = false;    // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;   // under sp, gathered inputs of linears are kept for backward, not gathered again
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
-  std::optional<bool>
-      stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see fill_checkpoints
+  std::optional<bool> stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see
+                                        // fill_checkpoints
   bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
   bool expands_kv = false;         // grouped K and V are copied to every query head before attention
   bool ring_gathers = false;       // context parallel by ring: K and V come at once, results are merged in fp32

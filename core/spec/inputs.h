@@ -28,8 +28,8 @@ std::string_view symbol(InputUnit);  // "s" "B" "B/s" "FLOP/s" "W"; empty of a r
 struct Input {
   std::string name;  // in a mixed cluster with the node that it is of: "gpu.hbm@dgx-a100-80gb"
   InputUnit unit = InputUnit::ratio;
-  double value = 0;          // SI; 0: there is none, or it costs nothing
-  double least = 0;          // that it can be
+  double value = 0;  // SI; 0: there is none, or it costs nothing
+  double least = 0;  // that it can be
   double most = std::numeric_limits<double>::infinity();
   bool shapes_plan = false;  // core/plan reads it; all others act on prices and hosts alone
   std::string kind, source;  // datasheet, measured, assumed or stated (in the Job), and where it is from

@@ -25,9 +25,8 @@ std::vector<base::Fault> offload_faults(const Job& job) {
          "write zero: 3, or parameters: none");
   const std::string& framework = s.framework;
   const bool torch = framework == "torch" || framework == "transformers";
-  refuse(o.uses_nvme() && (torch || framework == "megatron"),
-         o.states_on_drives() ? optimizer : parameters, framework + " keeps nothing on drives",
-         "write cpu, or framework: deepspeed");
+  refuse(o.uses_nvme() && (torch || framework == "megatron"), o.states_on_drives() ? optimizer : parameters,
+         framework + " keeps nothing on drives", "write cpu, or framework: deepspeed");
   refuse(o.fetches_parameters() && framework == "megatron", parameters, "megatron keeps parameters on the GPU",
          "write parameters: none, or framework: deepspeed or torch");
   refuse(torch && s.zero == 3 && o.fetches_parameters() != o.updates_on_host(),

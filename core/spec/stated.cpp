@@ -8,8 +8,7 @@
 namespace spec {
 
 Stated stated_parts(const Job& job) {
-  return {job.strategy,    job.training,   job.framework,
-          job.model.vocab, job.cluster.node.nvlink.domain, job.assumptions};
+  return {job.strategy, job.training, job.framework, job.model.vocab, job.cluster.node.nvlink.domain, job.assumptions};
 }
 
 void restore(const Stated& stated, Job& job) {

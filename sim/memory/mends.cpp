@@ -30,8 +30,8 @@ bool fits(const spec::Job& changed) {
   return true;
 }
 
-/// One change of a job that is not resolved. Thrifty ones spend time for memory and may be combined; the others cut the job another way or
-/// say less than one of the thrifty.
+/// One change of a job that is not resolved. Thrifty ones spend time for memory and may be combined; the others cut the
+/// job another way or say less than one of the thrifty.
 struct Change {
   std::string flags;
   bool thrifty;

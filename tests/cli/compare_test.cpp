@@ -123,7 +123,8 @@ TEST(CompareCommand, WrongInputIsTold) {
   for (const char* wrong :
        {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
         "--vary strategy.tp=1 --vary strategy.tp=2", "--vary strategy.tp=1,1", "--tp 2 --vary strategy.tp=1,2",
-        "--set training.micro_batch=2 --vary training.micro_batch=1,2", "--tp 3", "--json - --csv -", "--csv - --markdown -"}) {
+        "--set training.micro_batch=2 --vary training.micro_batch=1,2", "--tp 3", "--json - --csv -",
+        "--csv - --markdown -"}) {
     const Answer run = forerun(kSmall + wrong);
     EXPECT_EQ(run.exit_code, 2) << wrong << '\n' << run.out;
     EXPECT_EQ(run.out, "") << wrong;

@@ -85,8 +85,8 @@ TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
   EXPECT_NEAR(host_us(matmul(1, false), job), 10 + 490, 1e-9);
   EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::recompute), 10 + 490, 1e-9);
   EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::backward), 8 + 245, 1e-9);  // one of its two matmuls
-  EXPECT_NEAR(host_us(matmul(8, true), job), 10 + 8 * 490, 1e-9);                            // a module an expert
-  EXPECT_NEAR(host_us(matmul(16, false), job), 10, 1e-9);                                    // scores: no parameters
+  EXPECT_NEAR(host_us(matmul(8, true), job), 10 + 8 * 490, 1e-9);                           // a module an expert
+  EXPECT_NEAR(host_us(matmul(16, false), job), 10, 1e-9);                                   // scores: no parameters
   EXPECT_NEAR(host_us(plan::Work(plan::Attention{}), job), 10, 1e-9);
   job.strategy.dp = 1;
   EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);  // nobody to fetch from
