@@ -107,6 +107,14 @@ int run(const Arguments& args) {
   return any_fits ? kAnswered : kDoesNotFit;
 }
 
+void check_operands(const Arguments& args) {
+  const std::vector<std::string>& jobs = args.operands();
+  for (auto job = jobs.begin(); job != jobs.end(); ++job) {
+    if (std::find(jobs.begin(), job, *job) == job) continue;
+    throw base::InputError({{"JOB", *job + " is named twice", "name it once", {}}});
+  }
+}
+
 Operand job_operands() {
   Operand jobs = job_operand();
   jobs.repeatable = true;
@@ -118,6 +126,7 @@ Operand job_operands() {
 result::Comparison compared(const Arguments& args) {
   const config::Catalogue catalogue = config::Catalogue::find();
   const std::vector<Combination> variations = combinations(cli::variations(args));
+  check_operands(args);
   std::vector<sim::Candidate> all;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, args.operands().size()); ++i) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));

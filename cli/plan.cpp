@@ -5,8 +5,10 @@
 #include <atomic>
 #include <functional>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
@@ -69,13 +71,7 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
   config::Value list;
   list.kind = config::Value::Kind::list;
   list.where = list.key_where = {kCandidates, 0, 0};
-  std::vector<std::string> added;
-  std::vector<base::Fault> faults;
   const auto add = [&](const std::string& word) {
-    if (std::find(added.begin(), added.end(), word) != added.end()) {
-      faults.push_back({kCandidates, "'" + word + "' is named twice", "name it once", {}});
-    }
-    added.push_back(word);
     list.items.push_back(config::candidate_tree(word, std::string(kCandidates) + ' ' + word));
   };
   for (const std::string& words : args.all(kCandidates)) {
@@ -85,7 +81,6 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
   for (const std::string& word : args.operands()) {
     if (names_nodes(word)) add(word);
   }
-  if (!faults.empty()) throw base::InputError(std::move(faults));
   if (!list.items.empty()) tree.set("candidates", std::move(list));
 }
 
@@ -108,6 +103,17 @@ base::InputError told_as_flags(const base::InputError& error) {
   return base::InputError(std::move(faults));
 }
 
+/// Of words, which all have the same terms; entries of a file may differ in theirs.
+void refuse_repeated(const std::vector<spec::Candidate>& candidates) {
+  std::vector<base::Fault> faults;
+  std::set<std::pair<int, bool>> known;
+  for (const spec::Candidate& one : candidates) {
+    if (known.emplace(one.cluster, one.bought).second) continue;
+    faults.push_back({kCandidates, one.name + " is named twice", "name it once", {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
 spec::Purchase purchase_of(const Arguments& args) {
   const config::Value tree = plan_tree(args);
   const bool has_file = std::any_of(args.operands().begin(), args.operands().end(),
@@ -119,6 +125,7 @@ spec::Purchase purchase_of(const Arguments& args) {
     if (has_file) throw;
     throw told_as_flags(error);
   }
+  if (args.has(kCandidates) || std::ranges::any_of(args.operands(), names_nodes)) refuse_repeated(out.candidates);
   for (spec::Candidate& candidate : out.candidates) read_chosen_values(args, candidate.space);
   return out;
 }

@@ -3,6 +3,7 @@
 // forerun validate [JOB] --measured TRACE: one step that was recorded here.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -34,6 +35,8 @@
 
 namespace cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -86,7 +89,10 @@ void check_files(const Arguments& args, std::vector<base::Fault>& faults) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
   for (auto file = files.begin(); file != files.end(); ++file) {
-    if (std::find(files.begin(), file, *file) == file) continue;
+    const auto same = [&](const std::string& other) {
+      return fs::weakly_canonical(other) == fs::weakly_canonical(*file);
+    };
+    if (std::find_if(files.begin(), file, same) == file) continue;
     faults.push_back({"FILE", *file + " is named twice", "name it once: each of its cases would count twice", {}});
   }
 }
@@ -157,7 +163,7 @@ Request request_of(const Arguments& args) {
   check_tables(args, faults);
   check_files(args, faults);
   if (args.has("--rank")) faults.push_back({"--rank", "is of --measured alone", "add --measured TRACE", {}});
-  for (const char* option : {"--tier", "--group-by", "--holdout", "--html"}) {
+  for (const char* option : {"--tier", "--group-by", "--holdout", "--html", "--ranking", "--fit-interval"}) {
     if (!args.has("--collectives") || !args.has(option)) continue;
     faults.push_back({option, "is of steps, not of collectives", "leave it out", {}});
   }
@@ -177,6 +183,9 @@ Answer answer_to(const Request& request, const Arguments& args) {
   if (!request.held_out.empty()) choices = choices_of(args, catalogue);
   std::vector<config::CaseFile> files = read(args.operands(), catalogue);
   sim::keep_tier(request.tier, files);
+  if (std::ranges::all_of(files, [](const config::CaseFile& file) { return file.cases.empty(); })) {
+    throw base::InputError({{"--tier", "no case is of tier " + request.tier, "leave it out, or name other files", {}}});
+  }
   Answer out;
   {
     ProgressBar bar("cases");

@@ -19,6 +19,9 @@ std::string trimmed(std::string_view text) {
   return first == text.npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
 }
 
+/// "strategy.recompute.layers" is below "strategy.recompute".
+bool is_below(const std::string& path, const std::string& other) { return path.starts_with(other + '.'); }
+
 /// At commas outside of brackets and quotes.
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> out;
@@ -65,9 +68,10 @@ std::vector<Variation> variations(const Arguments& args) {
     }
     if (const auto fault = without_its_map(kVary, path)) faults.push_back(*fault);
     for (const std::string& setting : job_settings(args)) {
-      if (setting.substr(0, setting.find('=')) != path) continue;
+      const std::string set = setting.substr(0, setting.find('='));
+      if (set != path && !is_below(set, path) && !is_below(path, set)) continue;
       faults.push_back({kVary,
-                        path + " is set by a flag as well",
+                        path + " is varied, and " + (set == path ? "it" : set) + " is set by a flag as well",
                         "leave out the flag, or put its value among those of --vary",
                         {}});
     }

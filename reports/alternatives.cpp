@@ -52,7 +52,7 @@ std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
   Table table(2, {{"", text, width},
                   {"step time", number, 11},
                   {"", number, 9, 1, true},
-                  {"tokens/s", number, 13},
+                  {std::string(result::counted(*rows.front().step)) + "/s", number, 13},
                   {"MFU", number, 8},
                   {"memory", text, 0, 2}});
   const double before = rows.front().step->step_time_s;

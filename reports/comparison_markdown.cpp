@@ -48,10 +48,9 @@ std::string cell(std::string text) {
 }  // namespace
 
 std::string markdown(const Comparison& c) {
-  std::string out =
-      "| job | step | against the best | tokens/s/GPU | exposed communication | bubble | peak memory | moved by one "
-      "GPU in a step |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+  std::string out = "| job | step | against the best | " + result::counted(c) +
+                    "/s/GPU | exposed communication | bubble | peak memory | moved by one GPU in a step |\n"
+                    "|---|---|---|---|---|---|---|---|\n";
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused) {
       out += fmt::format("| {} | refused: {} | | | | | | |\n", cell(name_of(c, row)), cell(row.refusal));

@@ -47,8 +47,8 @@ std::string sentences(const Sensitivity& s) {
   for (std::size_t i = 0; i < std::min(kMostSentences, s.effects.size()); ++i) {
     const InputEffect& e = s.effects[i];
     const double part = saved(s, e);
-    out += fmt::format("  10 % more {} {} {:.1f} % ({})\n", e.input, part < 0 ? "costs" : "buys", std::abs(part) * 100,
-                       seconds(std::abs(saved_s(s, e))));
+    out += fmt::format("  {:.3g} % more {} {} {:.1f} % ({})\n", e.more * 100, e.input, part < 0 ? "costs" : "buys",
+                       std::abs(part) * 100, seconds(std::abs(saved_s(s, e))));
   }
   return out;
 }
@@ -88,8 +88,9 @@ std::string counted(const Sensitivity& s, int small) {
 
 constexpr const char* kLegend =
     "elasticity: by how many percent the step changes for one percent of the input. +10 % buys: shorter (below "
-    "zero: longer) by so much with 10 % more, the step run again. doubt: how much of the width of the 80 % interval "
-    "comes of the curve that the input belongs to. Sources: --json -, or `forerun show` of the node and GPU.";
+    "zero: longer) by so much with 10 % more, of a share up to its whole, the step run again. doubt: how much of the "
+    "width of the 80 % interval comes of the curve that the input belongs to. Sources: --json -, or `forerun show` of "
+    "the node and GPU.";
 
 }  // namespace
 

@@ -22,8 +22,9 @@ struct Candidate {
 /// Its prediction, or why there is none: what cannot be simulated is refused too, and takes no other row away.
 result::ComparisonRow predicted(Candidate);
 
-/// Predicts all sound candidates on the machine's cores. Steps of equally many tokens are ordered by time, steps that
-/// differ in tokens by tokens per second and GPU; equals keep the order in which they were given.
+/// Predicts all sound candidates on the machine's cores. Steps of equally many tokens, and those of which some count
+/// samples, are ordered by time, steps that differ in tokens by tokens per second and GPU; equals keep the order in
+/// which they were given.
 result::Comparison compare(std::vector<Candidate>);
 
 }  // namespace sim

@@ -41,8 +41,16 @@ struct Slopes {
   double below = 0, above = 0;
 };
 
-/// More by this share of itself, or the most that it can be: past its whole a tile would be picked that no GPU has.
-double raised(const Input& input, double share) { return std::min(input.value * (1 + share), input.most); }
+/// By how much of itself an input grows: `share`, or up to the most that it can be. Past its whole a tile would be
+/// picked that no GPU has.
+double growth(const Input& input, double share) { return std::min(share, input.most / input.value - 1); }
+double raised(const Input& input, double share) { return input.value * (1 + growth(input, share)); }
+
+/// Towards more there is no slope where there is next to no more of it.
+Slopes slopes_of(double below, double grown, double growth) {
+  constexpr double kLeast = kNearby / 10;
+  return {below, growth < kLeast ? below : grown / growth};
+}
 
 /// The step as it is, and what each change of an input makes of it.
 class Inquiry {
@@ -73,6 +81,7 @@ class Inquiry {
     e.kind = input.kind;
     e.source = input.source;
     e.cause = input.cause;
+    e.more = growth(input, kMore);
     e.step_with_more_s = seconds_of(static_cast<double>(more.length()));
     const std::optional<Slopes> exact = along_path(input);
     const Slopes slopes = exact ? *exact : by_differences(input);
@@ -91,8 +100,8 @@ class Inquiry {
     const auto grown = [&](double value) {
       return static_cast<double>(Rerun(job_, plan_, input, value).length()) - length_;
     };
-    return {-grown(input.value * (1 - kNearby)) / (kNearby * length_),
-            grown(raised(input, kNearby)) / (kNearby * length_)};
+    const double below = -grown(input.value * (1 - kNearby)) / kNearby;
+    return slopes_of(below / length_, grown(raised(input, kNearby)) / length_, growth(input, kNearby));
   }
 
   /// Nothing where the path is no plain sum, or the input acts by more than prices.
@@ -110,8 +119,8 @@ class Inquiry {
       lost += count * (costs_[w] - below[w]);
       gained += count * (above[w] - costs_[w]);
     }
-    const double per = kNearby * seconds_of(length_);
-    return Slopes{lost / per, gained / per};
+    const double step = seconds_of(length_);
+    return slopes_of(lost / (kNearby * step), gained / step, growth(input, kNearby));
   }
 
   const spec::Job& job_;

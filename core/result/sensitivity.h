@@ -14,10 +14,11 @@ struct InputEffect {
   double elasticity = 0;        // d log(step time) / d log(value): the mean of the next two
   double below = 0, above = 0;  // the same towards less and towards more of it; apart where the step bends or jumps
   bool exact = false;           // from prices along the critical path; otherwise by differences of whole steps
-  double step_with_more_s = 0;  // step time with 10 % more of it, or the most that it can be
+  double step_with_more_s = 0;  // step time with 10 % more of it, or as much as there can be
   std::string kind, source;     // datasheet measured assumed stated
   std::string cause;            // the interval's, of the curve that it belongs to; empty: the interval has none for it
   double interval_share = 0;    // of the variance of log(measured / predicted) that this cause explains
+  double more = 0.1;            // share of itself by which it grew: below 10 % where it can be no more
 };
 
 struct Sensitivity {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/inputs.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <type_traits>
 
@@ -108,7 +110,7 @@ class Walk {
       figure(of, "overhead", curve.overhead);
     }
     const Origin power{"power.", "assumed", c.power.source, ""};
-    figure(power, "sustained", c.power.sustained);
+    share(power, "sustained", c.power.sustained);
     figure(power, "exponent", c.power.exponent);
     figure(power, "spread", c.power.spread);
     figure(power, "limit", c.power.power);
@@ -226,9 +228,9 @@ class Walk {
   void figure(const Origin& of, const std::string& key, T& field, double least = 0) {
     visit_(of.prefix + key + suffix_, of, unit_of(field), field, Range{.least = least});
   }
-  /// Of a whole.
+  /// Of a whole, which a file may all the same have put higher.
   void share(const Origin& of, const std::string& key, double& field) {
-    visit_(of.prefix + key + suffix_, of, InputUnit::ratio, field, Range{.most = 1});
+    visit_(of.prefix + key + suffix_, of, InputUnit::ratio, field, Range{.most = std::max(1.0, field)});
   }
   void count(const Origin& of, const std::string& key, double& field) {
     visit_(of.prefix + key + suffix_, of, InputUnit::count, field, Range{});

@@ -27,7 +27,8 @@ std::vector<trace::MemoryPoint> thinned(const std::vector<trace::MemoryPoint>& p
     const auto end = points.begin() + static_cast<std::ptrdiff_t>(std::min(points.size(), i + each));
     out.push_back(*std::max_element(first, end, [](const auto& a, const auto& b) { return a.bytes < b.bytes; }));
   }
-  if (out.back().at != points.back().at) out.push_back(points.back());
+  const trace::MemoryPoint& last = points.back();
+  if (out.back().at != last.at || out.back().bytes != last.bytes) out.push_back(last);
   return out;
 }
 

@@ -2,6 +2,8 @@
 #include "sim/cost/host_time.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 namespace sim {
 namespace {
@@ -30,11 +32,21 @@ base::Seconds launch_of(const plan::Operator& op, const plan::Work& work, const 
   return std::max(eager, framework.module_launch * share_of_module(work, backward));
 }
 
-/// Passes of linear layers that an operator stands for, where each gathers its own parameters.
+/// Whether a matmul is a low-rank adapter's: one of its sides is the rank.
+bool is_adapters(const plan::Matmul& matmul, const spec::Strategy& s) {
+  return s.lora && std::min({matmul.m, matmul.n, matmul.k}) <= s.lora->rank;
+}
+
+/// Passes of linear layers that an operator stands for, where each gathers its own parameters. Adapters are small
+/// enough to stay (DeepSpeed: stage3_param_persistence_threshold), and frozen layers have one matmul backward.
 double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
-  if (s.zero < 3 || s.data() * s.cp == 1 || !std::holds_alternative<plan::Matmul>(work)) return 0;
-  return share_of_module(work, backward) * static_cast<double>(std::max<std::int64_t>(1, experts_of(work)));
+  const auto* matmul = std::get_if<plan::Matmul>(&work);
+  if (!matmul || s.zero < 3 || job.training.serves() || is_adapters(*matmul, s)) return 0;
+  const std::int64_t sharing = std::int64_t{s.data()} * s.cp * (matmul->grouped ? s.tp : 1);
+  if (sharing <= (matmul->grouped ? std::int64_t{s.ep} * s.etp : 1)) return 0;
+  const double share = s.lora ? std::ceil(share_of_module(work, backward)) : share_of_module(work, backward);
+  return share * static_cast<double>(std::max<std::int64_t>(1, experts_of(work)));
 }
 
 }  // namespace

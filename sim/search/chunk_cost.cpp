@@ -77,6 +77,7 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
                                 s.zero_bubble(),
                                 static_cast<int>(s.moe_dispatcher),
                                 c.scatters_gradients,
+                                s.zero >= 2,  // code of the user's, whether or not anything is sharded
                                 c.vocab,
                                 c.separate_gradients};
   for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})

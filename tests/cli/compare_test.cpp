@@ -117,14 +117,17 @@ TEST(CompareCommand, ThroughputsOfTokensAndOfSamplesAreNotPutInOrder) {
   EXPECT_TRUE(contains(run.out, " items/s/GPU ")) << run.out;
   const Answer images = forerun("compare resnet50-8xa100 --vary training.micro_batch=128,256");
   EXPECT_TRUE(contains(images.out, " samples/s/GPU ")) << images.out << images.err;
+  const Answer page = forerun("compare resnet50-8xa100 --vary training.micro_batch=128,256 --markdown -");
+  EXPECT_TRUE(contains(page.out, "| samples/s/GPU |")) << page.out;
 }
 
 TEST(CompareCommand, WrongInputIsTold) {
   for (const char* wrong :
        {"--vary strategy.tpp=1,2", "--vary strategy.tp", "--vary strategy.tp=1,,2", "--vary 'strategy.tp=[1'",
         "--vary strategy.tp=1 --vary strategy.tp=2", "--vary strategy.tp=1,1", "--tp 2 --vary strategy.tp=1,2",
-        "--set training.micro_batch=2 --vary training.micro_batch=1,2", "--tp 3", "--json - --csv -",
-        "--csv - --markdown -"}) {
+        "--set training.micro_batch=2 --vary training.micro_batch=1,2", "--tp 2 --vary 'strategy={tp: 1},{tp: 4}'",
+        "--set strategy.recompute.layers=2 --vary strategy.recompute=none,full", "llama2-7b-8xh100 llama2-7b-8xh100",
+        "--tp 3", "--json - --csv -", "--csv - --markdown -"}) {
     const Answer run = forerun(kSmall + wrong);
     EXPECT_EQ(run.exit_code, 2) << wrong << '\n' << run.out;
     EXPECT_EQ(run.out, "") << wrong;

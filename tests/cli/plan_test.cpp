@@ -173,8 +173,8 @@ TEST(PlanCommand, SlipsAreToldAsFlags) {
   EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h10:1").err,
             "--candidates dgx-h10:1: error: candidates[0].node: there is no node 'dgx-h10'\n"
             "  mend: did you mean dgx-h100? `forerun list nodes` shows all\n");
-  EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1 dgx-h100:1").err,
-            "error: --candidates: 'dgx-h100:1' is named twice\n  mend: name it once\n");
+  EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1 dgx-h100:2,1").err,
+            "error: --candidates: 1 x dgx-h100 is named twice\n  mend: name it once\n");
   EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1,1").err,
             "--candidates dgx-h100:1,1: error: candidates[0].nodes: 1 is there twice\n  mend: write each count once\n");
   EXPECT_EQ(forerun("plan a.yaml b.yaml").exit_code, 2);

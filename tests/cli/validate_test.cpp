@@ -209,10 +209,18 @@ TEST_F(Validate, EveryBrokenFileIsToldAndNothingIsPrinted) {
 
 TEST_F(Validate, NoCaseCountsTwiceAndAFileHasOneAtLeast) {
   EXPECT_TRUE(contains(validate("'" + file_ + "'").err, "error: FILE: " + file_ + " is named twice"));
+  EXPECT_EQ(validate("'" + (folder_ / ".") + "/paper.yaml'").exit_code, 2);  // by another path
   std::ofstream(folder_ / "none.yaml") << "cases: []\n";
   const Answer run = forerun("validate '" + (folder_ / "none.yaml") + "'");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "none.yaml: error: cases: is empty")) << run.err;
+}
+
+TEST_F(Validate, ATierThatNoCaseIsOfIsAFault) {
+  std::ofstream(folder_ / "a.yaml") << "cases:\n- {id: a, tier: A, job: {}, measured: {fits: true}}\n";
+  const Answer run = forerun("validate --tier B '" + (folder_ / "a.yaml") + "'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "error: --tier: no case is of tier B")) << run.err;
 }
 
 TEST_F(Validate, OneTableAtATime) {

@@ -85,6 +85,20 @@ TEST(Sensitivity, AShareIsRaisedToItsWholeAtMost) {
   EXPECT_EQ(find(s, "matmul.bf16.quarter_tile")->step_with_more_s, length(whole) / trace::kTicksPerSecond);
 }
 
+TEST(Sensitivity, WhereThereIsNoMoreOfAShareItsSlopeIsThatTowardsLess) {
+  // At its whole, or above it as a file may say, it can only shrink: then the step takes longer.
+  for (const double share : {1.0, 1.2}) {
+    spec::Job job = catalogue_job("llama3-8b-32xh200");
+    spec::set_input(job, "matmul.bf16.quarter_tile", share);
+    const Sensitivity s = sim::sensitivity(job);
+    const InputEffect* e = find(s, "matmul.bf16.quarter_tile");
+    ASSERT_NE(e, nullptr) << share;
+    EXPECT_LT(e->elasticity, 0) << share;
+    EXPECT_EQ(e->above, e->below) << share;
+    EXPECT_NEAR(e->step_with_more_s, s.step_time_s, 1e-9 * s.step_time_s) << share;
+  }
+}
+
 TEST(Sensitivity, OfAHostBoundStepIsItsIssueRate) {
   // 40 us a launch is longer than any kernel of the toy.
   const Sensitivity s = sim::sensitivity(

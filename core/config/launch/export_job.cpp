@@ -81,14 +81,16 @@ const Framework& framework_of(std::string_view to, const std::string& profile) {
   if (profile == "torch" || profile == "transformers") return kAccelerate;
   throw base::InputError({{"strategy.framework",
                            "'" + profile + "' has no program that a batch script could start",
-                           "write megatron, torchtitan, deepspeed or torch (Accelerate)",
+                           "write megatron, torchtitan, deepspeed, torch or transformers (Accelerate)",
                            {}}});
 }
 
 /// The Job as the framework would run it.
 Value under_profile(const Value& tree, const spec::Job& job, const Correspondence& table,
                     std::vector<std::string>& notes) {
-  if (job.strategy.framework == table.profile) return tree;
+  const std::string& own = job.strategy.framework;
+  const bool trainer = own == "transformers" && table.profile == "torch";  // runs on Accelerate
+  if (own == table.profile || trainer) return tree;
   Value out = tree;
   set_path(out, "strategy.framework", table.profile, "--to");
   notes.push_back("defaults are those of framework: " + table.profile + ", not of " + job.strategy.framework +

@@ -88,8 +88,17 @@ TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
   EXPECT_NEAR(host_us(matmul(8, true), job), 10 + 8 * 490, 1e-9);                           // a module an expert
   EXPECT_NEAR(host_us(matmul(16, false), job), 10, 1e-9);                                   // scores: no parameters
   EXPECT_NEAR(host_us(plan::Work(plan::Attention{}), job), 10, 1e-9);
+  job.strategy.ep = 4;
+  EXPECT_NEAR(host_us(matmul(2, true), job), 10, 1e-9);  // experts of one rank each: nobody to fetch them from
+  job.strategy.lora = spec::Lora{.rank = 16};
+  EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::backward), 8 + 490, 1e-9);  // frozen: its only one
+  EXPECT_NEAR(host_us(plan::Matmul{256, 16, 512, 1}, job), 10, 1e-9);                       // an adapter's
+  job.strategy.lora.reset();
+  job.training.mode = spec::Mode::prefill;
+  EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);  // nothing is sharded
+  job.training.mode = spec::Mode::train;
   job.strategy.dp = 1;
-  EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);  // nobody to fetch from
+  EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);
 }
 
 TEST(HostTime, GraphsBesideExpertsLeaveTheirKernelsAndExchangesToTheHost) {

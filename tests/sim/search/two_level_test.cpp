@@ -126,6 +126,32 @@ TEST(TwoLevel, WholeGradientsThatStayForTheSumCount) {
   }
 }
 
+TEST(TwoLevel, CodeOfTheUsersIsNoneOfTheFrameworks) {
+  // Zero 3 of one replica shards nothing, but its model's linears are apart: books that both share keep them apart.
+  spec::SearchSpace space;
+  space[spec::SearchKey::zero] = {0, 3};
+  space[spec::SearchKey::tp] = {8};
+  space[spec::SearchKey::pp] = {2};
+  Drawn drawn = draw(40, 6, space);
+  drawn.base.framework.own_models = true;
+  drawn.base.model.gated_mlp = true;
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  int apart = 0, told = 0;
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    sim::Draft draft(job, books, prices);
+    if (!draft.agrees()) continue;
+    ++told;
+    apart += job.framework.separate_linears;
+    const double whole = sim::predict(job, sim::Detail::chains).prediction.step_time_s;
+    EXPECT_NEAR(draft.step_time() / whole, 1, 0.01) << "zero " << job.strategy.zero;
+  }
+  EXPECT_GE(apart, 3);
+  EXPECT_GE(told - apart, 3);
+}
+
 TEST(TwoLevel, WhatDoesNotFitIsToldAtItsMemoryAndNoEarlier) {
   const Drawn drawn = draw(10, 3);
   spec::SearchSpace space;
