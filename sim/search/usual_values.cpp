@@ -169,13 +169,14 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   const auto tell = [&](SearchKey key, std::string what) {
     if (open(key)) out.emplace_back(spec::name(key), std::move(what));
   };
+  const bool is_cut = !job.model.is_list();  // which has replicas alone
   const std::string node = std::to_string(reach(job.cluster));
-  if (job.cluster.gpus() > reach(job.cluster)) {
+  if (is_cut && job.cluster.gpus() > reach(job.cluster)) {
     tell(SearchKey::tp, "over more than the " + node + " GPUs that a node or NVLink joins: --allow tp=8,16");
   }
   int cp = 2;
   while (job.training.sequence / cp >= kLeastTokens) cp *= 2;
-  if (cp <= job.cluster.gpus()) {
+  if (is_cut && cp <= job.cluster.gpus()) {
     tell(SearchKey::cp,
          "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1," + std::to_string(cp));
   }
@@ -183,6 +184,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   if (job.training.global_batch > most) {
     tell(SearchKey::micro_batch, fmt::format("above {}: --allow micro_batch={},{}", most, most, 2 * most));
   }
+  if (!is_cut) return out;
   tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
   if (!job.training.serves())

@@ -31,6 +31,12 @@ TEST(UsualValues, ANetworkWithoutAttentionHasOneKernelForIt) {
   EXPECT_THAT(sim::usual_values(SearchKey::attention_kernel, layer_toy::draft(2, 1, 4)), SizeIs(1));
 }
 
+TEST(UsualValues, NoCutIsOfferedThatAListOfLayersRefuses) {
+  for (const char* key : {"tp", "cp", "schedule", "stage_layers", "recompute", "offload", "zero"}) {
+    EXPECT_FALSE(tells(layer_toy::draft(2, 1, 4), key)) << key;
+  }
+}
+
 TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
   for (const spec::Mode mode : {spec::Mode::prefill, spec::Mode::decode}) {
     const spec::Job job = serving(mode);
