@@ -19,6 +19,7 @@
 #include "cli/terminal.h"
 #include "cli/vary.h"
 #include "core/base/fault.h"
+#include "core/base/repeated.h"
 #include "core/config/catalogue.h"
 #include "reports/comparison.h"
 #include "reports/html/comparison_page.h"
@@ -109,10 +110,8 @@ int run(const Arguments& args) {
 
 void check_operands(const Arguments& args) {
   const std::vector<std::string>& jobs = args.operands();
-  for (auto job = jobs.begin(); job != jobs.end(); ++job) {
-    if (std::find(jobs.begin(), job, *job) == job) continue;
-    throw base::InputError({{"JOB", *job + " is named twice", "name it once", {}}});
-  }
+  const std::vector<std::size_t> again = base::repeated(jobs);
+  if (!again.empty()) throw base::InputError({{"JOB", jobs[again.front()] + " is named twice", "name it once", {}}});
 }
 
 Operand job_operands() {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <functional>
 #include <ostream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -22,6 +21,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/repeated.h"
 #include "core/config/candidate_reader.h"
 #include "core/config/catalogue.h"
 #include "core/config/purchase_reader.h"
@@ -106,10 +106,10 @@ base::InputError told_as_flags(const base::InputError& error) {
 /// Of words, which all have the same terms; entries of a file may differ in theirs.
 void refuse_repeated(const std::vector<spec::Candidate>& candidates) {
   std::vector<base::Fault> faults;
-  std::set<std::pair<int, bool>> known;
-  for (const spec::Candidate& one : candidates) {
-    if (known.emplace(one.cluster, one.bought).second) continue;
-    faults.push_back({kCandidates, one.name + " is named twice", "name it once", {}});
+  std::vector<std::pair<int, bool>> named;
+  for (const spec::Candidate& one : candidates) named.emplace_back(one.cluster, one.bought);
+  for (const std::size_t i : base::repeated(named)) {
+    faults.push_back({kCandidates, candidates[i].name + " is named twice", "name it once", {}});
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
 }

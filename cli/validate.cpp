@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "cli/validate_measured.h"
 #include "core/base/fault.h"
+#include "core/base/repeated.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
 #include "core/config/choices_reader.h"
@@ -88,12 +89,10 @@ void check_files(const Arguments& args, std::vector<base::Fault>& faults) {
   if (files.empty()) {
     faults.push_back({"FILE", "is missing", "name validation files, such as validation/published/*.yaml", {}});
   }
-  for (auto file = files.begin(); file != files.end(); ++file) {
-    const auto same = [&](const std::string& other) {
-      return fs::weakly_canonical(other) == fs::weakly_canonical(*file);
-    };
-    if (std::find_if(files.begin(), file, same) == file) continue;
-    faults.push_back({"FILE", *file + " is named twice", "name it once: each of its cases would count twice", {}});
+  std::vector<fs::path> paths;  // one file may have several
+  for (const std::string& file : files) paths.push_back(fs::weakly_canonical(file));
+  for (const std::size_t i : base::repeated(paths)) {
+    faults.push_back({"FILE", files[i] + " is named twice", "name it once: each of its cases would count twice", {}});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/job_flags.h"
 #include "core/base/fault.h"
+#include "core/base/repeated.h"
 
 namespace cli {
 namespace {
@@ -80,9 +81,9 @@ std::vector<Variation> variations(const Arguments& args) {
     }
     out.push_back({path, split(entry.substr(equals + 1))});
     const auto& values = out.back().values;
-    for (auto value = values.begin(); value != values.end(); ++value) {
-      if (value->empty() || std::find(values.begin(), value, *value) == value) continue;
-      faults.push_back({kVary, "'" + entry + "' has the value " + *value + " twice", "write it once", {}});
+    for (const std::size_t i : base::repeated(values)) {
+      if (values[i].empty()) continue;  // told below
+      faults.push_back({kVary, "'" + entry + "' has the value " + values[i] + " twice", "write it once", {}});
     }
     if (std::find(values.begin(), values.end(), "") != values.end()) {
       faults.push_back(

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/repeated.h"
 #include "core/config/figure_reader.h"
 #include "core/config/search_reader.h"
 
@@ -36,9 +37,8 @@ void read_counts(MapReader& map, Entry& entry) {
   } else if (value->kind == Value::Kind::list) {
     map.read("nodes", entry.nodes, 1, kMostNodes);
     if (value->items.empty()) map.fault("nodes", "is an empty list", "write counts, such as [32, 64]");
-    for (auto count = entry.nodes.begin(); count != entry.nodes.end(); ++count) {
-      if (std::find(entry.nodes.begin(), count, *count) == count) continue;
-      map.fault("nodes", std::to_string(*count) + " is there twice", "write each count once");
+    for (const std::size_t i : base::repeated(entry.nodes)) {
+      map.fault("nodes", std::to_string(entry.nodes[i]) + " is there twice", "write each count once");
     }
   } else {
     int count = 0;
