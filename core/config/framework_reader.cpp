@@ -81,6 +81,16 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("channels_first_tf32", framework.channels_first_tf32);
 }
 
+/// What a Job may ask of it, and what it takes where the Job is silent.
+void read_abilities(MapReader& map, spec::Framework& framework) {
+  map.read("launcher", framework.launcher);
+  map.read("hopper_attention", framework.hopper_attention);
+  map.read("recomputes_by_operators", framework.recomputes_by_operators);
+  map.read("offloads_parameters", framework.offloads_parameters);
+  map.read("offloads_to_drives", framework.offloads_to_drives);
+  map.read("updates_where_kept", framework.updates_where_kept);
+}
+
 /// What is otherwise on GPUs with fp8, on slow hosts, and between nodes of them.
 void read_newer_machines(MapReader& map, spec::Framework& framework) {
   map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
@@ -138,6 +148,7 @@ spec::Framework read_framework(const Value& value, const std::string& path, Faul
   read_memory(map, framework);
   read_optimizer(map, framework);
   read_model_code(map, framework);
+  read_abilities(map, framework);
   read_newer_machines(map, framework);
   map.part("fused_kernels", framework.fused, read_fused_kernels);
   map.part("overlap", framework.overlap, read_overlap);

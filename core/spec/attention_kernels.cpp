@@ -43,15 +43,10 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
 
 AttentionKernel best_attention(const Job& job) {
   const Generation g = job.cluster.node.gpu.generation;
-  // Megatron reaches Hopper's attention through Transformer Engine, whose first choice there is cuDNN. PyTorch's own
-  // and Transformers' packages bring FlashAttention 2 (torch.nn.functional.scaled_dot_product_attention; flash-attn 2);
-  // its third version has to be built from source. On Blackwell only cuDNN's kernels use the new tensor cores.
-  const std::string& framework = job.strategy.framework;
-  const bool cudnn = any_is(Generation::blackwell, job) || (g == Generation::hopper && framework == "megatron");
-  const bool newest = g == Generation::hopper && framework == "none";
-  const AttentionKernel first = cudnn    ? AttentionKernel::cudnn
-                                : newest ? AttentionKernel::flash3
-                                         : AttentionKernel::flash2;
+  // On Blackwell only cuDNN's kernels use the new tensor cores; on Hopper it is the framework's choice.
+  const AttentionKernel first = any_is(Generation::blackwell, job) ? AttentionKernel::cudnn
+                                : g == Generation::hopper          ? job.framework.hopper_attention
+                                                                   : AttentionKernel::flash2;
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
        {first, AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {

@@ -78,8 +78,15 @@ struct Framework {
   bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
-  double cpu_optimizer = 1;    // an optimizer on the host moves its bytes at this share of the host's bandwidth
-  base::Bytes optimizer_tile;  // fp32 weights of a tile that it updates while others travel; 0: all at once
+  AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention
+  bool recomputes_by_operators = false;                        // the search tries Recompute::Kind::selective_ops
+  // What it can offload, and what starts it: a profile based on another one does as that one does.
+  bool offloads_parameters = true;
+  bool offloads_to_drives = true;
+  bool updates_where_kept = false;  // zero 3: shards are updated in the memory that keeps them, so both leave or none
+  std::string launcher;             // of core/config/launch/framework.h, by name; empty: no program starts it
+  double cpu_optimizer = 1;         // an optimizer on the host moves its bytes at this share of the host's bandwidth
+  base::Bytes optimizer_tile;       // fp32 weights of a tile that it updates while others travel; 0: all at once
   FusedKernels fused;
   Overlap overlap;
   bool placeholders_of_fp8_gpus = false;  // fused accumulation leaves a 16-bit gradient a shape of a linear

@@ -23,15 +23,14 @@ std::vector<base::Fault> offload_faults(const Job& job) {
          "write zero: 3, or optimizer: cpu");
   refuse(o.fetches_parameters() && s.zero < 3, parameters, "only shards of parameters leave the GPU",
          "write zero: 3, or parameters: none");
-  const std::string& framework = s.framework;
-  const bool torch = framework == "torch" || framework == "transformers";
-  refuse(o.uses_nvme() && (torch || framework == "megatron"), o.states_on_drives() ? optimizer : parameters,
-         framework + " keeps nothing on drives", "write cpu, or framework: deepspeed");
-  refuse(o.fetches_parameters() && framework == "megatron", parameters, "megatron keeps parameters on the GPU",
-         "write parameters: none, or framework: deepspeed or torch");
-  refuse(torch && s.zero == 3 && o.fetches_parameters() != o.updates_on_host(),
+  const Framework& framework = job.framework;
+  refuse(o.uses_nvme() && !framework.offloads_to_drives, o.states_on_drives() ? optimizer : parameters,
+         framework.name + " keeps nothing on drives", "write cpu, or framework: deepspeed");
+  refuse(o.fetches_parameters() && !framework.offloads_parameters, parameters,
+         framework.name + " keeps parameters on the GPU", "write parameters: none, or framework: deepspeed or torch");
+  refuse(framework.updates_where_kept && s.zero == 3 && o.fetches_parameters() != o.updates_on_host(),
          o.fetches_parameters() ? optimizer : parameters,
-         "the optimizer of torch updates its shards where they are, so both leave the GPU or none",
+         "the optimizer of " + framework.name + " updates its shards where they are, so both leave the GPU or none",
          "write offload: {optimizer: cpu, parameters: cpu}");
   refuse(s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream, "strategy.offload",
          "offloading in a schedule with two copies of the model or without a flush is not supported by this version",

@@ -69,7 +69,7 @@ Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
   if (job.training.serves()) return codes(Kind::none);  // nothing is kept for a backward pass
   Values out = codes(Kind::none, Kind::selective, Kind::full);
-  if (job.strategy.framework == "torchtitan") out.push_back(static_cast<SearchValue>(Kind::selective_ops));
+  if (job.framework.recomputes_by_operators) out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
 }
 

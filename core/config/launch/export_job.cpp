@@ -67,30 +67,29 @@ void tell_others(const Value& tree, Export& e) {
   if (!others.empty()) e.notes.push_back("not in the files, for no launch says it: " + others);
 }
 
-const Framework& framework_of(std::string_view to, const std::string& profile) {
-  std::string known = "slurm";
-  for (const Framework* one : frameworks()) {
-    if (one->name == to) return *one;
-    known += ", " + std::string(one->name);
-  }
+const Framework& framework_of(std::string_view to, const spec::Framework& profile) {
+  if (const Framework* named = framework_named(to)) return *named;
+  std::string known;
+  for (const Framework* one : frameworks()) known += (known.empty() ? "" : ", ") + std::string(one->name);
   if (to != "slurm")
-    throw base::InputError({{"--to", "there is no framework '" + std::string(to) + "'", "choose among " + known, {}}});
-  if (profile == "megatron") return kMegatron;
-  if (profile == "torchtitan") return kTorchtitan;
-  if (profile == "deepspeed") return kDeepspeed;
-  if (profile == "torch" || profile == "transformers") return kAccelerate;
+    throw base::InputError(
+        {{"--to", "there is no framework '" + std::string(to) + "'", "choose among slurm, " + known, {}}});
+  if (const Framework* own = framework_named(profile.launcher)) return *own;
+  if (!profile.launcher.empty())
+    throw base::InputError({{"strategy.framework.launcher",
+                             "there is no framework '" + profile.launcher + "' to launch with",
+                             "choose among " + known,
+                             {}}});
   throw base::InputError({{"strategy.framework",
-                           "'" + profile + "' has no program that a batch script could start",
+                           "'" + profile.name + "' has no program that a batch script could start",
                            "write megatron, torchtitan, deepspeed, torch or transformers (Accelerate)",
                            {}}});
 }
 
 /// The Job as the framework would run it.
-Value under_profile(const Value& tree, const spec::Job& job, const Correspondence& table,
+Value under_profile(const Value& tree, const spec::Job& job, const Framework& framework, const Correspondence& table,
                     std::vector<std::string>& notes) {
-  const std::string& own = job.strategy.framework;
-  const bool trainer = own == "transformers" && table.profile == "torch";  // runs on Accelerate
-  if (own == table.profile || trainer) return tree;
+  if (job.strategy.framework == table.profile || job.framework.launcher == framework.name) return tree;
   Value out = tree;
   set_path(out, "strategy.framework", table.profile, "--to");
   notes.push_back("defaults are those of framework: " + table.profile + ", not of " + job.strategy.framework +
@@ -113,10 +112,10 @@ void refuse_shape(const spec::Job& job) {
 
 Launch export_job(const Value& tree, const Catalogue& catalogue, std::string_view to) {
   const spec::Job written = read_unchecked_job(tree, catalogue);
-  const Framework& framework = framework_of(to, written.strategy.framework);
+  const Framework& framework = framework_of(to, written.framework);
   Correspondence table = read_correspondence(catalogue, framework.table);
   Launch out;
-  const Value own = under_profile(tree, written, table, out.notes);
+  const Value own = under_profile(tree, written, framework, table, out.notes);
   const spec::Job job = read_job(own, catalogue);
   refuse_shape(job);
   if (framework.title) table.title = framework.title;

@@ -118,6 +118,25 @@ TEST(RealCatalogue, EveryFrameworkIsRead) {
   }
 }
 
+TEST(RealCatalogue, WhatIsBasedOnAFrameworkCanDoWhatThatOneCan) {
+  const Catalogue catalogue(FORERUN_SOURCE_DIR);
+  const auto profile = [&](const std::string& text) {
+    Faults faults;
+    return catalogue.framework(parse("{f: " + text + "}", "f").entries[0].second, "f", faults);
+  };
+  using Kernel = spec::AttentionKernel;
+  // FSDP's shards are updated where they are; DeepSpeed alone keeps anything on drives; Megatron keeps parameters.
+  for (const char* fsdp : {"torch", "transformers", "torchtitan", "{base: transformers, launch: 30us}"}) {
+    EXPECT_TRUE(profile(fsdp).updates_where_kept && profile(fsdp).offloads_parameters) << fsdp;
+    EXPECT_FALSE(profile(fsdp).offloads_to_drives) << fsdp;
+    EXPECT_EQ(profile(fsdp).hopper_attention, Kernel::flash2) << fsdp;
+  }
+  EXPECT_FALSE(profile("megatron").offloads_parameters || profile("megatron").offloads_to_drives);
+  EXPECT_EQ(profile("megatron").hopper_attention, Kernel::cudnn);
+  EXPECT_TRUE(profile("deepspeed").offloads_parameters && profile("deepspeed").offloads_to_drives);
+  EXPECT_FALSE(profile("deepspeed").updates_where_kept);
+}
+
 TEST(CatalogueEntries, AreNotedAsAJobReadsThem) {
   const SmallCatalogue small;
   std::set<std::string> entries;

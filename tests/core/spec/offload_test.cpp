@@ -10,10 +10,10 @@ namespace {
 
 using To = spec::Offload::To;
 
-std::string first_fault(int zero, const spec::Offload& offload, const std::string& framework = "none") {
+std::string first_fault(int zero, const spec::Offload& offload, const spec::Framework& framework = {}) {
   spec::Job job = toy::draft({.dp = 2, .zero = zero});
   job.strategy.offload = offload;
-  job.strategy.framework = framework;
+  job.framework = framework;
   job.cluster.node.nvme.read = job.cluster.node.nvme.write = base::GBps(4);
   const std::vector<base::Fault> faults = spec::check(job);
   return faults.empty() ? "" : faults.front().field;
@@ -28,12 +28,21 @@ TEST(OffloadRules, StatesAndParametersLeaveAsShards) {
   EXPECT_EQ(first_fault(0, {.activations = true}), "");
 }
 
-TEST(OffloadRules, OfFrameworks) {
-  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu}, "torch"), "strategy.offload.parameters");
-  EXPECT_EQ(first_fault(3, {.parameters = To::cpu}, "torch"), "strategy.offload.optimizer");
-  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu, .parameters = To::cpu}, "torch"), "");
-  EXPECT_EQ(first_fault(3, {.optimizer = To::nvme, .parameters = To::cpu}, "torch"), "strategy.offload.optimizer");
-  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu, .parameters = To::cpu}, "megatron"), "strategy.offload.parameters");
+TEST(OffloadRules, AFrameworkThatUpdatesShardsWhereTheyAreOffloadsBothOrNone) {
+  spec::Framework fsdp;
+  fsdp.offloads_to_drives = false;
+  fsdp.updates_where_kept = true;
+  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu}, fsdp), "strategy.offload.parameters");
+  EXPECT_EQ(first_fault(3, {.parameters = To::cpu}, fsdp), "strategy.offload.optimizer");
+  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu, .parameters = To::cpu}, fsdp), "");
+  EXPECT_EQ(first_fault(3, {.optimizer = To::nvme, .parameters = To::cpu}, fsdp), "strategy.offload.optimizer");
+}
+
+TEST(OffloadRules, AFrameworkMayKeepParametersOnTheGpu) {
+  spec::Framework core;
+  core.offloads_parameters = false;
+  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu}, core), "");
+  EXPECT_EQ(first_fault(3, {.optimizer = To::cpu, .parameters = To::cpu}, core), "strategy.offload.parameters");
 }
 
 TEST(OffloadRules, AHostWithoutMemoryTakesNothing) {

@@ -104,31 +104,33 @@ TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {
 }
 
 TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
-  const auto best = [](Generation g, const char* framework, Dtype precision = Dtype::bf16, int head_dim = 128) {
+  // Hopper has three kernels to choose among, and the framework's packages bring one of them.
+  constexpr AttentionKernel cudnn = AttentionKernel::cudnn, flash2 = AttentionKernel::flash2;
+  const auto best = [](Generation g, AttentionKernel on_hopper, Dtype precision = Dtype::bf16, int head_dim = 128) {
     Job job = small_job();
     job.cluster.node.gpu.generation = g;
-    job.strategy.framework = framework;
+    job.framework.hopper_attention = on_hopper;
     job.training.precision = precision;
     job.model.head_dim = head_dim;
     return *resolve(job).strategy.attention_kernel;
   };
-  EXPECT_EQ(best(Generation::volta, "megatron", Dtype::fp16), AttentionKernel::fused_softmax);
-  EXPECT_EQ(best(Generation::turing, "torch", Dtype::fp16), AttentionKernel::fused_softmax);
-  EXPECT_EQ(best(Generation::ampere, "megatron"), AttentionKernel::flash2);
-  EXPECT_EQ(best(Generation::ada, "torch"), AttentionKernel::flash2);
-  EXPECT_EQ(best(Generation::hopper, "megatron"), AttentionKernel::cudnn);
-  EXPECT_EQ(best(Generation::hopper, "torch"), AttentionKernel::flash2);
-  EXPECT_EQ(best(Generation::hopper, "none"), AttentionKernel::flash3);
-  EXPECT_EQ(best(Generation::blackwell, "torch"), AttentionKernel::cudnn);
-  EXPECT_EQ(best(Generation::ampere, "torch", Dtype::fp32), AttentionKernel::unfused);
-  EXPECT_EQ(best(Generation::ampere, "torch", Dtype::bf16, 448), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::volta, cudnn, Dtype::fp16), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::turing, flash2, Dtype::fp16), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::ampere, cudnn), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::ada, flash2), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::hopper, cudnn), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::hopper, flash2), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::hopper, AttentionKernel::flash3), AttentionKernel::flash3);
+  EXPECT_EQ(best(Generation::blackwell, flash2), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::ampere, flash2, Dtype::fp32), AttentionKernel::unfused);
+  EXPECT_EQ(best(Generation::ampere, flash2, Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
 
 TEST(Resolve, AttentionOfAMixedClusterRunsOnAllOfItsGpus) {
   // FlashAttention 3 is Hopper's alone; cuDNN's begins with Ampere, and no other uses Blackwell's tensor cores.
   const auto best = [](Generation least, Generation other) {
     Job job = small_job();
-    job.strategy.framework = "none";
+    job.framework.hopper_attention = AttentionKernel::flash3;
     job.cluster.node.gpu.generation = least;
     job.cluster.groups = {{job.cluster.node, 1}, {job.cluster.node, 1}};
     job.cluster.groups.back().node.gpu.generation = other;

@@ -80,6 +80,16 @@ TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
                                  text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
 }
 
+TEST(ExportedJob, AProfileIsStartedAsTheOneThatItIsBasedOn) {
+  // Transformers' Trainer runs on Accelerate as its base, torch, does; so does whatever is based on it.
+  const Launch launch = export_job(job("zero: 3, framework: {base: transformers, launch: 30us}"), catalogue(), "slurm");
+  EXPECT_EQ(launch.files.back().name, "fsdp.yaml");
+  EXPECT_EQ(text_of(launch).find("defaults are those of framework"), std::string::npos) << text_of(launch);
+  EXPECT_NE(refusal(job("zero: 3, framework: {base: torch, launcher: axolotl}"), "slurm")
+                .find("there is no framework 'axolotl' to launch with"),
+            std::string::npos);
+}
+
 TEST(ExportedJob, MegatronHasNoZeroBubble) {
   EXPECT_EQ(refusal(job("pp: 4, schedule: zb-v"), "megatron"),
             "job.yaml:4:29: error: strategy.schedule: Megatron-LM cannot say 'zb-v': its schedules are 1F1B and "
