@@ -70,6 +70,12 @@ void read(Import& i) {
   read_keys(i);
 }
 
+std::string command(const spec::Job&, const std::string& file) {
+  return "accelerate launch --config_file " + file +
+         " --machine_rank \"$SLURM_NODEID\" --main_process_ip \"$HEAD_NODE\" --main_process_port 29500"
+         " \"${TRAIN:?names the training script}\" \"$@\"";
+}
+
 }  // namespace
 
 const Framework kAccelerate{"accelerate-fsdp",
@@ -77,6 +83,7 @@ const Framework kAccelerate{"accelerate-fsdp",
                             "accelerate-fsdp",
                             write,
                             files,
+                            command,
                             [](const std::string& path) { return flattened(load(path)); },
                             read};
 

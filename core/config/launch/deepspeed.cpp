@@ -83,10 +83,19 @@ void read(Import& i) {
   read_keys(i);
 }
 
+std::string command(const spec::Job& job, const std::string& file) {
+  return torchrun(job) + " \"${TRAIN:?names the training script}\" --deepspeed --deepspeed_config " + file + " \"$@\"";
+}
+
 }  // namespace
 
-const Framework kDeepspeed{"deepspeed", nullptr, "deepspeed",
-                           write,       files,   [](const std::string& path) { return flattened(load(path)); },
+const Framework kDeepspeed{"deepspeed",
+                           nullptr,
+                           "deepspeed",
+                           write,
+                           files,
+                           command,
+                           [](const std::string& path) { return flattened(load(path)); },
                            read};
 
 }  // namespace config::launch

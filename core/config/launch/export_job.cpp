@@ -74,8 +74,9 @@ const Framework& framework_of(std::string_view to, const spec::Framework& profil
   if (to != "slurm")
     throw base::InputError(
         {{"--to", "there is no framework '" + std::string(to) + "'", "choose among slurm, " + known, {}}});
-  if (const Framework* own = framework_named(profile.launcher)) return *own;
-  if (!profile.launcher.empty())
+  const Framework* own = framework_named(profile.launcher);
+  if (own && own->command) return *own;
+  if (!own && !profile.launcher.empty())
     throw base::InputError({{"strategy.framework.launcher",
                              "there is no framework '" + profile.launcher + "' to launch with",
                              "choose among " + known,

@@ -48,6 +48,8 @@ std::string torchrun(const spec::Job& job) {
          "node}:29500\"";
 }
 
+std::string as_shell_script(const spec::Job&, const std::string& file) { return "bash " + file + " \"$@\""; }
+
 std::string folded(std::string_view command, std::string_view indent) {
   constexpr std::size_t kWidth = 58;  // with " \\" behind it: a narrow terminal shows the script as it is
   std::string out, line;

@@ -18,11 +18,13 @@ struct File {
 };
 
 struct Framework {
-  std::string_view name;                                 // --to NAME, import NAME
-  const char* title = nullptr;                           // where it is another than the table's
-  std::string_view table;                                // workloads/launch/TABLE.yaml
-  void (*write)(Export&) = nullptr;                      // fills the options
-  std::vector<File> (*files)(Export&) = nullptr;         // their text
+  std::string_view name;                          // --to NAME, import NAME
+  const char* title = nullptr;                    // where it is another than the table's
+  std::string_view table;                         // workloads/launch/TABLE.yaml
+  void (*write)(Export&) = nullptr;               // fills the options
+  std::vector<File> (*files)(Export&) = nullptr;  // their text
+  // What each node of a batch script runs, `file` the first of these; nullptr: no batch script starts it.
+  std::string (*command)(const spec::Job&, const std::string& file) = nullptr;
   Settings (*parse)(const std::string& path) = nullptr;  // a file's options; nullptr: export only
   void (*read)(Import&) = nullptr;                       // fills the Job's keys
 };
@@ -35,6 +37,8 @@ const Framework* framework_named(std::string_view name);
 /// The command that starts one process a GPU of the job's cluster: "torchrun --nnodes 8 ..." and the program behind it.
 /// On several nodes $HEAD_NODE names the first.
 std::string torchrun(const spec::Job&);
+/// A framework's command where its file is a shell script that calls the launcher itself.
+std::string as_shell_script(const spec::Job&, const std::string& file);
 /// The command over several lines of a script, 60 columns each where its words allow; those after the first begin with
 /// `indent`. The text of a file does not depend on the terminal that shows it.
 std::string folded(std::string_view command, std::string_view indent = "  ");

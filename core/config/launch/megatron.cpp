@@ -123,6 +123,7 @@ void write_megatron(Export& e) {
   write_companions(e);
 }
 
-const Framework kMegatron{"megatron", nullptr, "megatron", write_megatron, files, parse_megatron, read_megatron};
+const Framework kMegatron{"megatron", nullptr,         "megatron",     write_megatron,
+                          files,      as_shell_script, parse_megatron, read_megatron};
 
 }  // namespace config::launch

@@ -2,23 +2,6 @@
 #include "core/config/launch/slurm.h"
 
 namespace config::launch {
-namespace {
-
-/// What each node runs, in the folder that the script was submitted from.
-std::string command(const Export& e, const Framework& framework, const std::string& file) {
-  if (framework.name == "megatron") return "bash " + file + " \"$@\"";
-  if (framework.name == "torchtitan")
-    return torchrun(e.job) + " -m torchtitan.train --job.config_file " + file + " \"$@\"";
-  if (framework.name == "deepspeed")
-    return torchrun(e.job) + " \"${TRAIN:?names the training script}\" --deepspeed --deepspeed_config " + file +
-           " \"$@\"";
-  return "accelerate launch --config_file " + file +
-         " --machine_rank \"$SLURM_NODEID\" --main_process_ip \"$HEAD_NODE\" --main_process_port 29500"
-         " \"${TRAIN:?names the training script}\" \"$@\"";
-}
-
-}  // namespace
-
 File batch_script(const Export& e, const Framework& framework, const std::string& file) {
   const std::string nodes = std::to_string(e.job.cluster.nodes), gpus = std::to_string(e.job.cluster.node.gpus);
   // Quotes inside of bash -c are the node's: SLURM_NODEID differs there.
@@ -32,7 +15,7 @@ File batch_script(const Export& e, const Framework& framework, const std::string
               gpus +
               "\n#SBATCH --exclusive\n#SBATCH --time=01:00:00\nset -euo pipefail\n"
               "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" |\n  head -n 1)\nexport HEAD_NODE\n" +
-              folded("srun bash -c '" + command(e, framework, file) + "' _ \"$@\"") + '\n'};
+              folded("srun bash -c '" + framework.command(e.job, file) + "' _ \"$@\"") + '\n'};
 }
 
 }  // namespace config::launch

@@ -233,6 +233,10 @@ void read(Import& i) {
   read_keys(i);
 }
 
+std::string command(const spec::Job& job, const std::string& file) {
+  return torchrun(job) + " -m torchtitan.train --job.config_file " + file + " \"$@\"";
+}
+
 }  // namespace
 
 Value model_parts(const std::vector<int>& layers) {
@@ -257,8 +261,13 @@ std::vector<int> layers_of_parts(const Value& parts) {
   return text_of(model_parts(layers)) == text_of(parts) ? layers : std::vector<int>{};
 }
 
-const Framework kTorchtitan{"torchtitan", nullptr, "torchtitan",
-                            write,        files,   [](const std::string& path) { return flattened(load_toml(path)); },
+const Framework kTorchtitan{"torchtitan",
+                            nullptr,
+                            "torchtitan",
+                            write,
+                            files,
+                            command,
+                            [](const std::string& path) { return flattened(load_toml(path)); },
                             read};
 
 }  // namespace config::launch

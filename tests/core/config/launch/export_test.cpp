@@ -90,6 +90,18 @@ TEST(ExportedJob, AProfileIsStartedAsTheOneThatItIsBasedOn) {
             std::string::npos);
 }
 
+TEST(ExportedJob, ABatchScriptStartsTheLauncherOfTheProfile) {
+  const auto script = [](const std::string& framework) {
+    return export_job(job("zero: 1, framework: " + framework), catalogue(), "slurm").files.front().text;
+  };
+  EXPECT_NE(script("megatron").find("bash train.sh"), std::string::npos) << script("megatron");
+  const std::string bridge = script("{base: megatron, launcher: megatron-bridge}");
+  EXPECT_NE(bridge.find("bash bridge.sh"), std::string::npos) << bridge;
+  // NeMo's own launcher asks the scheduler for nodes itself.
+  EXPECT_NE(refusal(job("zero: 1, framework: {base: megatron, launcher: nemo}"), "slurm").find("has no program"),
+            std::string::npos);
+}
+
 TEST(ExportedJob, MegatronHasNoZeroBubble) {
   EXPECT_EQ(refusal(job("pp: 4, schedule: zb-v"), "megatron"),
             "job.yaml:4:29: error: strategy.schedule: Megatron-LM cannot say 'zb-v': its schedules are 1F1B and "
