@@ -72,6 +72,7 @@ struct PowerState {
   double sustained = 1;  // pace of the SMs in a long step over that of the short runs fitted here, at `power`
   double exponent = 0;   // that pace grows as power^exponent when the limit is moved, up to 1
   double spread = 0;     // relative standard deviation of a kernel's time between boards of one kind
+  double jitter = 0;     // the same from one run to the next on one board
   base::Watts power;     // board limit at which `sustained` holds; 0: unknown, the limit has no effect
   double residual = 0;   // standard deviation of log(sustained) between sources that disagree about it
   std::string source;

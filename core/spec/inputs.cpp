@@ -113,6 +113,7 @@ class Walk {
     share(power, "sustained", c.power.sustained);
     figure(power, "exponent", c.power.exponent);
     figure(power, "spread", c.power.spread);
+    figure(power, "jitter", c.power.jitter);
     figure(power, "limit", c.power.power);
     const Origin rest{"", "assumed", "calibrations/" + c.name, "kernels beside communication"};
     figure({"", "assumed", rest.source, ""}, "accumulation", c.accumulation);

@@ -45,6 +45,7 @@ std::vector<double> costs(const plan::Plan& plan, const spec::Job& job) {
     const spec::Calibration& calibration = job.cluster.node_of(kind).calibration;
     out.push_back(calibration.compute_slowdown);
     out.push_back(calibration.comm_slowdown);
+    out.push_back(calibration.power.jitter);
     out.push_back(job.cluster.node_of(kind).host.launch_slowdown);
   }
   return out;

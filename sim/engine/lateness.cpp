@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/lateness.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "sim/engine/jitter.h"
+
+namespace sim {
+namespace {
+
+bool is_kernel(const Step& step) { return (step.resources & resource::kCompute) != 0; }
+bool is_collective(const Step& step) { return !is_kernel(step) && step.members > 1; }
+
+/// What one segment does to the squares that wait on one stream.
+struct OnStream {
+  Step* first = nullptr;  // its first collective
+  double before = 0;      // squares of the kernels ahead of that one, or of all
+  double behind = 0;      // of those behind the last one
+  double waits = 0;       // of `first`, summed over the calls
+  std::int64_t calls = 0;
+};
+
+using Segment = std::array<OnStream, plan::kStreams>;
+
+class Expected {
+ public:
+  explicit Expected(double jitter) : jitter_(jitter) {}
+
+  double wait(int members, double squares) {
+    const auto [it, fresh] = maxima_.try_emplace(members, 0.0);
+    if (fresh) it->second = expected_maximum(members);
+    return jitter_ * it->second * std::sqrt(squares);
+  }
+
+ private:
+  double jitter_;
+  std::map<int, double> maxima_;
+};
+
+/// All but the first collective of each stream have their kernels in the segment itself.
+Segment within(std::span<Step> steps, Expected& expected) {
+  Segment out;
+  double squares = 0;                           // of all kernels by now
+  std::array<double, plan::kStreams> latest{};  // the same at the latest collective of each stream
+  for (Step& step : steps) {
+    if (is_kernel(step)) {
+      squares += std::pow(static_cast<double>(step.duration), 2);
+    } else if (is_collective(step)) {
+      OnStream& stream = out[step.stream];
+      if (stream.first == nullptr) {
+        stream.first = &step;
+        stream.before = squares;
+      } else {
+        step.duration += std::llround(expected.wait(step.members, squares - latest[step.stream]));
+      }
+      latest[step.stream] = squares;
+    }
+  }
+  for (std::size_t s = 0; s < out.size(); ++s) {
+    (out[s].first == nullptr ? out[s].before : out[s].behind) = squares - latest[s];
+  }
+  return out;
+}
+
+}  // namespace
+
+void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> steps) {
+  if (jitter <= 0) return;
+  Expected expected(jitter);
+  std::vector<Segment> segments;
+  for (const plan::Segment& segment : plan.segments) {
+    segments.push_back(within(steps.first(segment.operators.size()), expected));
+    steps = steps.subspan(segment.operators.size());
+  }
+  for (const plan::Role& role : plan.roles) {
+    std::array<double, plan::kStreams> squares{};
+    for (const plan::Call& call : role.calls) {
+      for (std::size_t s = 0; s < squares.size(); ++s) {
+        OnStream& stream = segments[call.segment][s];
+        squares[s] += stream.before;
+        if (stream.first == nullptr) continue;
+        stream.waits += expected.wait(stream.first->members, squares[s]);
+        ++stream.calls;
+        squares[s] = stream.behind;
+      }
+    }
+  }
+  for (Segment& segment : segments) {
+    for (OnStream& stream : segment) {
+      if (stream.calls > 0) stream.first->duration += std::llround(stream.waits / static_cast<double>(stream.calls));
+    }
+  }
+}
+
+}  // namespace sim
