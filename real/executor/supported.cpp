@@ -131,7 +131,9 @@ std::vector<Refusal> adapter_refusals(const spec::Job& job) {
   if (!s.lora) return {};
   return {
       {s.lora->base != spec::LoraBase::bf16, "strategy.lora", "a base in fewer than 16 bits", "write base: bf16"},
-      {s.lora->ffn && m.moe, "strategy.lora", "low-rank adapters beside experts", "leave target ffn out"},
+      {s.lora->ffn && m.moe && (s.lora->rank % s.etp != 0 || m.hidden % s.etp != 0), "strategy.lora",
+       "low-rank adapters whose rank or outputs expert tensor-parallel ranks share unevenly",
+       "choose an etp that divides rank and hidden"},
       {s.lora->rank % s.tp != 0 || m.hidden % s.tp != 0, "strategy.lora",
        "low-rank adapters whose rank or outputs tensor-parallel ranks share unevenly", "choose a rank that tp divides"},
       {s.tp > 1 && m.parallel_block, "strategy.lora",
