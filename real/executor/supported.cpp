@@ -154,8 +154,6 @@ std::vector<Refusal> offload_refusals(const spec::Job& job) {
        "write framework: deepspeed"},
       {s.offload.states_on_drives() && !(job.framework.optimizer_tile.si() > 0), "strategy.offload.optimizer",
        "states on drives that are updated all at once", "write framework: deepspeed"},
-      {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
-       "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&
            ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || ((m.tied_embeddings || m.mtp > 0) && s.pp > 1)),
        "strategy.offload.optimizer",

@@ -212,6 +212,23 @@ TEST(ExpertAdapters, StandInModulesOfMultiTokenPrediction) {
                   {{"ep", {.dp = 2}, 2, 1}, {"etp and a pipeline", {.pp = 2, .dp = 2}, 1, 2}});
 }
 
+/// They alone have gradients and states.
+TEST(ExpertAdapters, AreUpdatedOnTheHost) {
+  const auto host = [](bool tiles) {
+    return [=](spec::Job& j) {
+      j.cluster.node.pcie.bandwidth = base::GBps(10);
+      j.strategy.offload = {.optimizer = spec::Offload::To::cpu};
+      j.strategy.offload_given = true;
+      if (tiles) j.framework.optimizer_tile = base::Bytes(4000);
+    };
+  };
+  expect_the_same(tiny::moe(4), kAll,
+                  {{"no copies", {.zero = 1}, 1, 1, host(true)},
+                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, 2, 1, host(false)},
+                   {"zero 2", {.dp = 4, .zero = 2}, 2, 1, host(true)},
+                   {"zero 3", {.dp = 4, .zero = 3}, 1, 2, host(false)}});
+}
+
 /// Where every rank has whole sequences, the choices that a capacity drops are those of one rank.
 TEST(ExpertAdapters, AreTheSameWithACapacity) {
   const std::vector<Case> cases{{"ep 4", {.dp = 4}, 4, 1},

@@ -139,6 +139,7 @@ TEST(Optimizers, EachRankMakesThePlainStepOfItsShare) {
     expect_plain_steps(tiny::moe(), optimizer, {"their adapters", {.dp = 4, .zero = 1}, experts_and_adapters(4)});
   }
   expect_plain_steps(tiny::llama(), Optimizer::sgd, kHostUpdates);
+  expect_plain_steps(tiny::moe(), Optimizer::sgd, kHostUpdates);
 }
 
 // The same whatever the model is cut into.
@@ -194,6 +195,10 @@ TEST(Optimizers, SgdOnTheHostAndOnDrivesEqualsOneRank) {
        {"parameters alone", {.dp = 2, .zero = 3}, offload({.parameters = To::cpu})},
        {"on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme}, 4000)},
        {"all on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme, .parameters = To::nvme}, 4000)}});
+  const auto of_experts = [](const Change& change) { return [=](spec::Job& j) { experts(j), change(j); }; };
+  expect_the_same(tiny::moe(4), Optimizer::sgd,
+                  {{"experts", {.dp = 4, .zero = 2}, of_experts(offload({.optimizer = To::cpu}, 4000))},
+                   {"on drives", {.dp = 4, .zero = 3}, of_experts(offload({.optimizer = To::nvme}, 4000))}});
 }
 
 /// Shares of whole blocks have the scales of the whole.
