@@ -12,7 +12,9 @@
 namespace real {
 namespace {
 
+using plan::Axis;
 using Units = std::vector<Unit>;
+using Axes = std::vector<Axis>;
 
 enum class Which { trained, all };
 
@@ -20,9 +22,9 @@ void append(const std::vector<Parameter*>& more, std::vector<Parameter*>& out) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
-void append(const Unit& unit, plan::Axis axis, std::vector<Parameter*>& out, Which which = Which::trained) {
+void append(const Unit& unit, const Axes& axes, std::vector<Parameter*>& out, Which which = Which::trained) {
   for (Parameter* p : unit.parameters) {
-    if (p->shards == axis && (which == Which::all || !p->frozen)) out.push_back(p);
+    if (std::ranges::count(axes, p->shards) > 0 && (which == Which::all || !p->frozen)) out.push_back(p);
   }
 }
 
@@ -34,11 +36,11 @@ bool leaves_late(const RankState& rank, const Parameter& p) {
   return is_of_both_ends(rank.c.model, p) && plan::late_table(rank.c) > 0;
 }
 
-std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axis axis, bool behind_passes) {
+std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, const Axes& axes, bool behind_passes) {
   std::vector<Parameter*> out, ends;
   const Units& units = rank.parameters.units(chunk);
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-    append(*unit, axis, unit->layer < 0 && ends_come_last(rank) ? ends : out);
+    append(*unit, axes, unit->layer < 0 && ends_come_last(rank) ? ends : out);
   }
   append(ends, out);
   if (plan::late_table(rank.c) > 0) {
@@ -50,15 +52,15 @@ std::vector<Parameter*> gradients_of(const RankState& rank, int chunk, plan::Axi
 /// Rows of a vocabulary over the stages have passes of their own; else they come first, so their gradients last.
 bool of_vocabulary_pass(const Task& task) { return task.site.chunk < 0 && task.site.microbatch >= 0; }
 
-std::vector<Parameter*> rows_of_vocabulary(const RankState& rank, plan::Axis axis) {
+std::vector<Parameter*> rows_of_vocabulary(const RankState& rank, const Axes& axes) {
   std::vector<Parameter*> out;
-  for (const Unit& unit : rank.parameters.vocabulary()) append(unit, axis, out);
+  for (const Unit& unit : rank.parameters.vocabulary()) append(unit, axes, out);
   return out;
 }
 
-std::vector<Parameter*> weights_of(const RankState& rank, int chunk, plan::Axis axis) {
+std::vector<Parameter*> weights_of(const RankState& rank, int chunk, Axis axis) {
   std::vector<Parameter*> out;
-  for (const Unit& unit : rank.parameters.units(chunk)) append(unit, axis, out);
+  for (const Unit& unit : rank.parameters.units(chunk)) append(unit, {axis}, out);
   return out;
 }
 
@@ -86,33 +88,49 @@ std::vector<Parameter*> advance(const Task& task, Cursor& cursor, std::int64_t m
 
 std::int64_t elements_of(const Parameter& p) { return p.count(); }
 
-std::string key(const Task& task, const char* what, plan::Axis axis) {
-  return fmt::format("{} {} {}", what, static_cast<int>(axis), task.site.chunk);
+std::string key(const Task& task, const char* what, const Axes& axes) {
+  std::string out = fmt::format("{} {}", what, task.site.chunk);
+  for (const Axis axis : axes) out += fmt::format(" {}", static_cast<int>(axis));
+  return out;
 }
 
-}  // namespace
-
-std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis) {
-  return next_gradients(task, axis, carried(task, task.c.gradient_element));
-}
-
-std::vector<Parameter*> next_gradients(Task& task, plan::Axis axis, std::int64_t elements) {
-  Cursor& cursor = task.rank.cursors[key(task, "gradients", axis)];
+std::vector<Parameter*> next_of(Task& task, const Axes& axes, std::int64_t elements) {
+  Cursor& cursor = task.rank.cursors[key(task, "gradients", axes)];
   if (cursor.order.empty()) {
     const int chunks = static_cast<int>(task.rank.chunks.size());
     for (int chunk = chunks - 1; chunk >= 0; --chunk) {  // behind all passes: of every chunk
       if (of_vocabulary_pass(task) || (task.site.chunk >= 0 && chunk != task.site.chunk)) continue;
-      append(gradients_of(task.rank, chunk, axis, task.site.chunk < 0), cursor.order);
+      append(gradients_of(task.rank, chunk, axes, task.site.chunk < 0), cursor.order);
     }
-    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, axis), cursor.order);
+    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, axes), cursor.order);
   }
   return advance(task, cursor, elements, elements_of);
 }
 
-std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
-  Cursor& cursor = task.rank.cursors[key(task, "weights", axis)];
+}  // namespace
+
+std::vector<Parameter*> next_gradients(Task& task, Axis axis) {
+  return next_of(task, {axis}, carried(task, task.c.gradient_element));
+}
+
+/// Where these are all, dense and experts' take turns in the Plan, each as far as backwards have come; so has the sum
+/// of both, in the order of all.
+std::vector<Parameter*> next_uncarried_gradients(Task& task, std::int64_t elements) {
+  const plan::Context& c = task.c;
+  const auto alone = [&](Axis shards, Axis across) {
+    const bool grouped = shards == Axis::shard || shards == Axis::expert_shard;
+    return c.axes[shards].size == 1 && (!grouped || c.axes[across].size == 1);
+  };
+  Axes axes;
+  if (alone(c.shard_axis, Axis::replicate)) axes.push_back(c.shard_axis);
+  if (alone(c.expert_shard_axis, Axis::expert_replicate)) axes.push_back(c.expert_shard_axis);
+  return next_of(task, axes, elements);
+}
+
+std::vector<Parameter*> next_weights(Task& task, Axis axis) {
+  Cursor& cursor = task.rank.cursors[key(task, "weights", {axis})];
   if (cursor.order.empty()) {
-    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, axis), cursor.order);
+    if (task.site.chunk < 0) append(rows_of_vocabulary(task.rank, {axis}), cursor.order);
     for (int chunk = 0; chunk < static_cast<int>(task.rank.chunks.size()); ++chunk) {
       if (of_vocabulary_pass(task) || (task.site.chunk >= 0 && chunk != task.site.chunk)) continue;
       append(weights_of(task.rank, chunk, axis), cursor.order);
@@ -126,12 +144,12 @@ std::vector<Parameter*> next_weights(Task& task, plan::Axis axis) {
   return advance(task, cursor, task.work<plan::Collective>().bytes - task.op.padding * wide, bytes_of);
 }
 
-std::vector<Parameter*> unit_weights(Task& task, plan::Axis axis) {
+std::vector<Parameter*> unit_weights(Task& task, Axis axis) {
   Cursor unit;
   bool begun = false;
   for (const Unit& u : task.rank.parameters.units(task.site.chunk)) {
     begun |= u.layer == task.op.layer;
-    if (task.op.layer < 0 ? u.layer < 0 : begun && u.layer >= 0) append(u, axis, unit.order, Which::all);
+    if (task.op.layer < 0 ? u.layer < 0 : begun && u.layer >= 0) append(u, {axis}, unit.order, Which::all);
   }
   // Frozen weights are padded, too, by fewer bytes than there are ranks, of which the operator does not tell.
   std::int64_t left = 0;

@@ -14,9 +14,11 @@
 
 namespace real {
 
-/// The parameters of `axis` that the operator carries next; `elements`: the number that it carries.
+/// The parameters of `axis` that the operator carries next.
 std::vector<Parameter*> next_gradients(Task&, plan::Axis axis);
-std::vector<Parameter*> next_gradients(Task&, plan::Axis axis, std::int64_t elements);
+/// The same of gradients that go to the host although no collective has carried them: the next ones of all whose axis
+/// has neither other ranks nor replicas of its group, be they of experts or not.
+std::vector<Parameter*> next_uncarried_gradients(Task&, std::int64_t elements);
 std::vector<Parameter*> next_weights(Task&, plan::Axis axis);
 /// The parameters of a unit that zero 3 gathers: so many from the first one of the operator's layer on, or the ends of
 /// the model.

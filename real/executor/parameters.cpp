@@ -67,20 +67,27 @@ void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part p
 }
 
 /// y = W x + B A x (core/plan/lora.h): beside a column-parallel W the rows of A are cut, beside a row-parallel one its
-/// columns; B's rows are cut beside both.
+/// columns; B's rows are cut beside both. Each expert has a pair of its own, cut over its tensor-parallel ranks.
 void ParameterTable::adapter(Unit& unit, const std::string& of, const Part& weight, Cut cut) {
-  const std::int64_t rank = c_.strategy.lora->rank;
-  const auto share = [&](std::int64_t width) { return Range{place_.tp() * (width / c_.tp), width / c_.tp}; };
+  const bool of_experts = of.starts_with("expert ");
+  const Axis axis = of_experts ? Axis::etp : Axis::tp;
+  const std::int64_t rank = c_.strategy.lora->rank, in = weight.whole_columns;
+  const std::int64_t out = weight.whole_rows / (of_experts ? c_.model.moe->experts : 1);
+  const auto share = [&](std::int64_t width) {
+    const std::int64_t each = width / place_.size(axis);
+    return Range{place_.coordinate(axis) * each, each};
+  };
+  const auto pair = [&](const Part& one) { return of_experts ? of_each_expert(one) : one; };
+  const auto add_pair = [&](Part a, Part b, bool whole) {
+    add(unit, of + " adapter A.weight", std::move(a), Start::normal, whole, whole && c_.sp);
+    add(unit, of + " adapter B.weight", std::move(b), Start::zero, whole, whole && c_.sp);
+  };
   if (cut == Cut::none) {
-    add(unit, of + " adapter A.weight", whole_part(rank, weight.whole_columns), Start::normal, true, c_.sp);
-    add(unit, of + " adapter B.weight", whole_part(weight.whole_rows, rank), Start::zero, true, c_.sp);
+    add_pair(whole_part(rank, in), whole_part(out, rank), true);
   } else if (cut == Cut::outputs) {
-    add(unit, of + " adapter A.weight", rows_part(rank, weight.whole_columns, {share(rank)}), Start::normal, false);
-    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, weight.rows), Start::zero, false);
+    add_pair(pair(rows_part(rank, in, {share(rank)})), rows_part(weight.whole_rows, rank, weight.rows), false);
   } else {
-    add(unit, of + " adapter A.weight", columns_part(rank, weight.whole_columns, weight.columns), Start::normal, false);
-    add(unit, of + " adapter B.weight", rows_part(weight.whole_rows, rank, {share(weight.whole_rows)}), Start::zero,
-        false);
+    add_pair(pair(columns_part(rank, in, weight.columns)), pair(rows_part(out, rank, {share(out)})), false);
   }
 }
 
@@ -167,19 +174,21 @@ void ParameterTable::add_latent_attention(Unit& unit) {
   linear(unit, "key and value up", Cut::outputs, heads(up, mla.kv_lora_rank), false);
 }
 
+Part ParameterTable::of_each_expert(const Part& one) const {
+  const std::int64_t experts = c_.model.moe->experts, local = experts / c_.strategy.ep;
+  return repeated(one, experts, place_.coordinate(Axis::ep) * local, local);
+}
+
 void ParameterTable::add_experts(Unit& unit) {
   const spec::Moe& moe = *c_.model.moe;
   const bool bias = c_.model.bias, gated = c_.model.gated_mlp;
   linear(unit, "router", Cut::none, whole_part(moe.experts, c_.hidden), moe.router_bias);
-  const std::int64_t local = moe.experts / c_.strategy.ep, first = place_.coordinate(Axis::ep) * local;
   const std::int64_t ffn = moe.ffn / c_.strategy.etp;
   const Range cut{place_.coordinate(Axis::etp) * ffn, ffn};
-  linear(unit, "expert up", Cut::outputs, repeated(up_part(gated, moe.ffn, c_.hidden, cut), moe.experts, first, local),
-         bias);
-  linear(unit, "expert down", Cut::inputs, repeated(columns_part(c_.hidden, moe.ffn, cut), moe.experts, first, local),
-         bias);
+  linear(unit, "expert up", Cut::outputs, of_each_expert(up_part(gated, moe.ffn, c_.hidden, cut)), bias);
+  linear(unit, "expert down", Cut::inputs, of_each_expert(columns_part(c_.hidden, moe.ffn, cut)), bias);
   for (const char* name : {"expert up.weight", "expert down.weight"}) {
-    find(unit.layer, name)->scales = static_cast<int>(local);
+    find(unit.layer, name)->scales = moe.experts / c_.strategy.ep;
   }
   if (moe.shared_ffn == 0) return;
   const std::int64_t shared = moe.shared_ffn / c_.tp;

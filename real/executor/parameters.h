@@ -150,6 +150,8 @@ class ParameterTable {
   void add(Unit&, std::string name, Part, Start, bool uncut, bool partial_over_tp = false);
   void norm(Unit&, const std::string& name, std::int64_t width, bool partial);
   void linear(Unit&, const std::string& name, Cut, Part, bool bias);
+  /// Of this rank's experts, which have such a part each.
+  Part of_each_expert(const Part& one) const;
   void adapter(Unit&, const std::string& of, const Part& weight, Cut);
 
   const plan::Context& c_;

@@ -131,7 +131,9 @@ std::vector<Refusal> adapter_refusals(const spec::Job& job) {
   if (!s.lora) return {};
   return {
       {s.lora->base != spec::LoraBase::bf16, "strategy.lora", "a base in fewer than 16 bits", "write base: bf16"},
-      {s.lora->ffn && m.moe, "strategy.lora", "low-rank adapters beside experts", "leave target ffn out"},
+      {s.lora->ffn && m.moe && (s.lora->rank % s.etp != 0 || m.hidden % s.etp != 0), "strategy.lora",
+       "low-rank adapters whose rank or outputs expert tensor-parallel ranks share unevenly",
+       "choose an etp that divides rank and hidden"},
       {s.lora->rank % s.tp != 0 || m.hidden % s.tp != 0, "strategy.lora",
        "low-rank adapters whose rank or outputs tensor-parallel ranks share unevenly", "choose a rank that tp divides"},
       {s.tp > 1 && m.parallel_block, "strategy.lora",
@@ -152,8 +154,6 @@ std::vector<Refusal> offload_refusals(const spec::Job& job) {
        "write framework: deepspeed"},
       {s.offload.states_on_drives() && !(job.framework.optimizer_tile.si() > 0), "strategy.offload.optimizer",
        "states on drives that are updated all at once", "write framework: deepspeed"},
-      {s.offload.updates_on_host() && m.moe, "strategy.offload.optimizer", "an optimizer of experts on the host",
-       "write optimizer: none"},
       {s.offload.updates_on_host() && s.zero >= 2 &&
            ((s.tp > 1 && (s.sp || m.qk_norm || s.tp > m.kv_heads)) || ((m.tied_embeddings || m.mtp > 0) && s.pp > 1)),
        "strategy.offload.optimizer",

@@ -1,10 +1,10 @@
-// real/executor/actions/adapters.cpp -- low-rank adapters beside frozen linear layers (core/plan/lora.h):
-// y = W x + B (A x). A is [rank, in], B [out, rank]; "inner" is A x of every row, all of its numbers.
-// SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/adapters.cpp -- low-rank adapters beside frozen linear layers (core/plan/lora.h), cut over
+// tensor-parallel ranks as these are. Those of experts: expert_adapters.cpp. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 
 #include "core/plan/adapters.h"
+#include "real/executor/actions/adapters.h"
 #include "real/executor/actions/linear.h"
 #include "real/executor/gradients.h"
 
@@ -13,19 +13,13 @@ namespace {
 
 using kernels::Matmul;
 
-std::string of(const Linear& l, const char* what) { return l.name + " adapter " + what; }
+std::string of(const Linear& l, const char* what) { return of_adapter(l.name, what); }
 
-std::int64_t rank_of(const Task& task) { return task.c.strategy.lora->rank; }
+std::string separate(const std::string& linear, const char* which) { return of_adapter(linear, which) + " gradient"; }
 
-/// Between a piece from each rank, [rows, width] each, and rows that have all of them.
-void relay(Task& task, bool to_rows, std::int64_t rows, const Tensor& from, const Tensor& to) {
-  const std::int64_t pieces = task.c.tp, width = from.count / (pieces * rows);
-  const std::array<std::int64_t, 4> by_rank{0, rows * width, width, 1}, by_row{0, width, pieces * width, 1};
-  task.backend.strided_copy({.size = {1, pieces, rows, width},
-                             .from_stride = to_rows ? by_rank : by_row,
-                             .to_stride = to_rows ? by_row : by_rank},
-                            from, to);
-}
+/// The two orders of pieces: [pieces, rows, width] and [rows, pieces, width].
+std::array<std::int64_t, 4> by_rank_strides(const ColumnPieces& p) { return {0, p.rows * p.width, p.width, 1}; }
+std::array<std::int64_t, 4> by_row_strides(const ColumnPieces& p) { return {0, p.width, p.pieces * p.width, 1}; }
 
 void forward_a(Task& task, const Linear& l) {
   const Part& a = task.parameter(of(l, "A.weight")).part;
@@ -42,12 +36,13 @@ void gather_inner(Task& task, const Linear& l) {
   const Tensor pieces = task.backend.allocate(piece.count * task.c.tp);
   expect_bytes(task, pieces.count, task.c.element);
   task.backend.all_gather(task.group(), piece, pieces);
-  relay(task, true, task.c.tokens, pieces, task.make(of(l, "inner"), pieces.count));
+  const ColumnPieces shape{task.c.tp, task.c.tokens, piece.count / task.c.tokens};
+  join_pieces(task, shape, pieces, task.make(of(l, "inner"), pieces.count));
 }
 
 void forward_b(Task& task, const Linear& l) {
   const Tensor inner = task.read(of(l, "inner"));
-  const std::int64_t rank = rank_of(task), rows = inner.count / rank;
+  const std::int64_t rank = adapter_rank(task), rows = inner.count / rank;
   const std::int64_t out = task.parameter(of(l, "B.weight")).part.row_count();
   expect(task, "columns", task.work<plan::Matmul>().n, out);
   const Tensor y = task.make(of(l, "output"), rows * out);
@@ -66,7 +61,8 @@ void join_columns(Task& task, const Linear& l, bool own_rows) {
   } else {
     task.backend.all_gather(task.group(), piece, pieces);
   }
-  relay(task, true, rows, pieces, task.make(of(l, "output"), pieces.count));
+  const ColumnPieces shape{task.c.tp, rows, pieces.count / (rows * task.c.tp)};
+  join_pieces(task, shape, pieces, task.make(of(l, "output"), pieces.count));
 }
 
 void add_output(Task& task, const Linear& l) {
@@ -81,15 +77,11 @@ Tensor output_gradient_of_b(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l);
   if (l.side != Side::row || task.c.tp == 1) return dy;
   const Part& b = task.parameter(of(l, "B.weight")).part;
-  const std::int64_t width = b.row_count(), rows = dy.count / b.whole_rows, first = b.rows[0].begin;
-  const Tensor out = task.backend.allocate(rows * width);
-  task.backend.strided_copy(kernels::row_pieces(rows, width, b.whole_rows, width), dy.part(first, dy.count - first),
-                            out);
-  return out;
+  return taken_columns(task, {dy.count / b.whole_rows, b.whole_rows, b.rows[0].begin, b.row_count()}, dy);
 }
 
 void input_gradient_b(Task& task, const Linear& l) {
-  const std::int64_t out = task.parameter(of(l, "B.weight")).part.row_count(), rank = rank_of(task);
+  const std::int64_t out = task.parameter(of(l, "B.weight")).part.row_count(), rank = adapter_rank(task);
   const Tensor dy = output_gradient_of_b(task, l);
   const Tensor d = task.make("d " + of(l, "inner"), dy.count / out * rank);
   expect(task, "inputs", task.work<plan::Matmul>().k, out);
@@ -105,7 +97,7 @@ void reduce_inner(Task& task, const Linear& l, bool scatters) {
     return;
   }
   const Tensor pieces = task.backend.allocate(partial.count);
-  relay(task, false, task.c.tokens, partial, pieces);
+  part_rows(task, {task.c.tp, task.c.tokens, partial.count / (task.c.tokens * task.c.tp)}, partial, pieces);
   reduced(task, pieces, name, true);
 }
 
@@ -123,25 +115,11 @@ void add_input_gradient(Task& task, const Linear& l) {
   task.erase("d " + of(l, "input"));
 }
 
-std::string separate(const Linear& l, const char* which) { return of(l, which) + " gradient"; }
-
-/// d (weights [n, k]) += dy^T x, or apart from them where an operator of its own adds it.
 void weight_gradient(Task& task, const Linear& l, const char* which, const Tensor& dy, const Tensor& x) {
-  const auto& names = task.rank.plan.names;
-  const bool apart = std::find(names.begin(), names.end(), of(l, "gradient accumulation")) != names.end();
   const Part& part = task.parameter(of(l, which)).part;
   const std::int64_t n = part.row_count(), k = part.columns.length;
-  const Tensor dw = apart ? task.make(separate(l, which), n * k) : task.gradient(of(l, which));
-  task.backend.matmul(Matmul{n, k, x.count / k, true, false, 1, apart ? 0.0 : 1.0}, dy, x, dw);
-}
-
-/// Of the matrix whose gradient has just been made.
-void accumulate_gradient(Task& task, const Linear& l) {
-  for (const char* which : {"A.weight", "B.weight"}) {
-    if (!task.has(separate(l, which))) continue;
-    task.backend.add(task.read(separate(l, which)), task.gradient(of(l, which)));
-    task.erase(separate(l, which));
-  }
+  const AdapterGradient dw = adapter_gradient(task, l.name, which);
+  task.backend.matmul(Matmul{n, k, x.count / k, true, false, 1, dw.adds ? 1.0 : 0.0}, dy, x, dw.tensor);
 }
 
 void add_actions(Actions& actions, const Linear& l) {
@@ -163,15 +141,65 @@ void add_actions(Actions& actions, const Linear& l) {
     weight_gradient(t, l, "A.weight", t.read("d " + of(l, "inner")), t.read(input_name(t, l)));
   };
   actions[of(l, "gradient add")] = [l](Task& t) { add_input_gradient(t, l); };
-  actions[of(l, "gradient accumulation")] = [l](Task& t) { accumulate_gradient(t, l); };
+  actions[of(l, "gradient accumulation")] = [l](Task& t) { accumulate_adapter_gradient(t, l.name); };
 }
 
 }  // namespace
+
+std::string of_adapter(const std::string& linear, const char* what) { return linear + " adapter " + what; }
+
+std::int64_t adapter_rank(const Task& task) { return task.c.strategy.lora->rank; }
+
+void join_pieces(Task& task, const ColumnPieces& p, const Tensor& by_rank, const Tensor& by_row) {
+  if (by_rank.count == 0) return;
+  task.backend.strided_copy(
+      {.size = {1, p.pieces, p.rows, p.width}, .from_stride = by_rank_strides(p), .to_stride = by_row_strides(p)},
+      by_rank, by_row);
+}
+
+void part_rows(Task& task, const ColumnPieces& p, const Tensor& by_row, const Tensor& by_rank) {
+  if (by_row.count == 0) return;
+  task.backend.strided_copy(
+      {.size = {1, p.pieces, p.rows, p.width}, .from_stride = by_row_strides(p), .to_stride = by_rank_strides(p)},
+      by_row, by_rank);
+}
+
+Tensor taken_columns(Task& task, const Columns& c, const Tensor& from) {
+  const Tensor out = task.backend.allocate(c.rows * c.width);
+  if (out.count == 0) return out;
+  task.backend.strided_copy(kernels::row_pieces(c.rows, c.width, c.of, c.width),
+                            from.part(c.first, from.count - c.first), out);
+  return out;
+}
+
+void put_columns(Task& task, const Columns& c, const Tensor& columns, const Tensor& to) {
+  if (columns.count == 0) return;
+  task.backend.strided_copy(kernels::row_pieces(c.rows, c.width, c.width, c.of), columns,
+                            to.part(c.first, to.count - c.first));
+}
+
+AdapterGradient adapter_gradient(Task& task, const std::string& linear, const char* which) {
+  Parameter& p = task.parameter(of_adapter(linear, which));
+  const auto& names = task.rank.plan.names;
+  if (std::find(names.begin(), names.end(), of_adapter(linear, "gradient accumulation")) == names.end()) {
+    return {task.gradient(p), true};
+  }
+  return {task.make(separate(linear, which), p.count()), false};
+}
+
+void accumulate_adapter_gradient(Task& task, const std::string& linear) {
+  for (const char* which : {"A.weight", "B.weight"}) {
+    if (!task.has(separate(linear, which))) continue;
+    task.backend.add(task.read(separate(linear, which)), task.gradient(of_adapter(linear, which)));
+    task.erase(separate(linear, which));
+  }
+}
 
 void add_adapter_actions(Actions& actions) {
   for (const Linear& l : linears()) {
     if (plan::is_target({l.name})) add_actions(actions, l);
   }
+  add_expert_adapter_actions(actions);
 }
 
 }  // namespace real

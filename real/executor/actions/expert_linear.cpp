@@ -12,9 +12,11 @@
 #include "real/executor/gradients.h"
 
 namespace real {
-namespace {
 
-using Pass = kernels::GroupedMatmul::Pass;
+using kernels::GroupedMatmul;
+using Pass = GroupedMatmul::Pass;
+
+namespace {
 
 struct Linear {
   std::string name, input;  // and what it reads
@@ -23,17 +25,10 @@ struct Linear {
   std::string bias() const { return name + ".bias"; }
 };
 
-/// Rows of this rank's experts and their part of the weights, which lie one expert behind the other.
-kernels::GroupedMatmul grouped(Task& task, const Linear& l, Pass pass) {
-  const Part& part = task.parameter(l.weight()).part;
-  const Routing& routing = routing_of(task);
-  return {pass, part.columns.length, part.row_count() / routing.local, routing.of_experts()};
-}
-
 /// Calls body(rows, of_y, of_bias) for each expert that has rows, with its part of y and of its bias.
 template <class Body>
 void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor& bias, Body body) {
-  const kernels::GroupedMatmul g = grouped(task, l, Pass::forward);
+  const GroupedMatmul g = grouped(task, l.weight(), Pass::forward);
   std::int64_t begin = 0, number = 0;
   for (const std::int64_t rows : g.rows) {
     if (rows > 0) body(rows, y.part(begin * g.out, rows * g.out), bias.part(number * g.out, g.out));
@@ -43,7 +38,7 @@ void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor&
 }
 
 /// Below 16 bits the operands are cast already.
-void multiply(Task& task, const Linear& l, const kernels::GroupedMatmul& g, const Tensor& a, const Tensor& b,
+void multiply(Task& task, const Linear& l, const GroupedMatmul& g, const Tensor& a, const Tensor& b,
               const Tensor& result) {
   if (plan::narrow(task.c, task.op.layer)) return narrow_grouped_matmul(task, l.name, g, result);
   task.backend.grouped_matmul(g, a, b, result);
@@ -56,7 +51,7 @@ Tensor input_of(Task& task, const Linear& l) {
 
 void forward(Task& task, const Linear& l) {
   const Tensor x = input_of(task, l), w = task.weight(l.weight()), bias = task.weight(l.bias());
-  const kernels::GroupedMatmul g = grouped(task, l, Pass::forward);
+  const GroupedMatmul g = grouped(task, l.weight(), Pass::forward);
   const Tensor y = task.make(l.name, routing_of(task).rows_gathered() * g.out);
   multiply(task, l, g, x, w, y);
   if (bias && (l.first || task.rank.place.coordinate(plan::Axis::etp) == 0)) {
@@ -76,7 +71,7 @@ Tensor output_gradient(Task& task, const Linear& l) {
 void input_gradient(Task& task, const Linear& l) {
   const Tensor dy = output_gradient(task, l), w = task.weight(l.weight()), x = task.read(l.input);
   const Tensor dx = task.make(l.first ? "d rows" : gradient_name(l.input, l.name), x.count);
-  multiply(task, l, grouped(task, l, Pass::input_gradient), dy, w, dx);
+  multiply(task, l, grouped(task, l.weight(), Pass::input_gradient), dy, w, dx);
 }
 
 bool added_apart(const Task& task, const Linear& l) {
@@ -89,7 +84,7 @@ void weight_gradient(Task& task, const Linear& l) {
   const bool apart = added_apart(task, l);
   Parameter& weight = task.parameter(l.weight());
   const Tensor dw = apart ? task.make(l.name + " weight gradient", weight.count()) : task.gradient(weight);
-  kernels::GroupedMatmul g = grouped(task, l, Pass::weight_gradient);
+  GroupedMatmul g = grouped(task, l.weight(), Pass::weight_gradient);
   g.adds = !apart;
   multiply(task, l, g, dy, x, dw);
 }
@@ -120,6 +115,12 @@ void activate_backward(Task& task) {
 
 }  // namespace
 
+GroupedMatmul grouped(Task& task, const std::string& parameter, Pass pass) {
+  const Part& part = task.parameter(parameter).part;
+  const Routing& routing = routing_of(task);
+  return {pass, part.columns.length, part.row_count() / routing.local, routing.of_experts()};
+}
+
 void add_expert_linear_actions(Actions& actions) {
   const std::array<Linear, 2> linears{
       {{"expert up", "expert rows", true}, {"expert down", "expert activation", false}}};
@@ -131,16 +132,16 @@ void add_expert_linear_actions(Actions& actions) {
     actions[l.name + " bias gradient"] = [l](Task& t) { bias_gradient(t, l); };
     const auto cast = [&](const char* what, Operand operand, Tensor (*of)(Task&, const Linear&)) {
       actions[l.name + ' ' + what] = [=](Task& t) {
-        cast_of_experts(t, l.name, grouped(t, l, Pass::forward), operand, of(t, l));
+        cast_of_experts(t, l.name, grouped(t, l.weight(), Pass::forward), operand, of(t, l));
       };
     };
     cast("input cast", Operand::input, input_of);
     actions[l.name + " weight cast"] = [l](Task& t) {
-      cast_of_experts(t, l.name, grouped(t, l, Pass::forward), Operand::weight, t.weight(l.weight()));
+      cast_of_experts(t, l.name, grouped(t, l.weight(), Pass::forward), Operand::weight, t.weight(l.weight()));
       let_go_when_cast(t.parameter(l.weight()));
     };
     actions[l.name + " weight transpose"] = [l](Task& t) {
-      const kernels::GroupedMatmul g = grouped(t, l, Pass::forward);
+      const GroupedMatmul g = grouped(t, l.weight(), Pass::forward);
       turn_weights_of_experts(t, l.name, g);
     };
     cast("gradient cast", Operand::gradient, output_gradient);

@@ -102,7 +102,7 @@ Counts elements(const Task& task, const std::vector<Counts>& rows) {
 
 Tensor trade(Task& task, const Counts& sends, const Tensor& from, const Counts& receives, std::string_view name) {
   const Tensor to = task.make(name, Routing::sum(receives));
-  if (permute_shape(task).capacity > 0) expect_bytes(task, to.count, task.c.element);  // else the Plan's is a forecast
+  expect_bytes_of_rows(task, to.count);
   task.backend.all_to_all(task.group(), sends, from, receives, to);
   return to;
 }
@@ -253,6 +253,10 @@ Counts flat(const std::vector<Counts>& counts) {
   Counts out;
   for (const Counts& c : counts) out.insert(out.end(), c.begin(), c.end());
   return out;
+}
+
+void expect_bytes_of_rows(const Task& task, std::int64_t elements) {
+  if (permute_shape(task).capacity > 0) expect_bytes(task, elements, task.c.element);
 }
 
 void add_expert_actions(Actions& actions) {

@@ -22,6 +22,13 @@ Tensor make_rows(Task&, std::string_view name, std::int64_t rows);
 /// Of the layer's branch, as the layers behind it left it.
 Tensor branch_gradient(Task&);
 
+/// The grouped matmul of a parameter whose rows lie one expert behind the other, on this rank's rows.
+kernels::GroupedMatmul grouped(Task&, const std::string& parameter, kernels::GroupedMatmul::Pass);
+
+/// Throws std::logic_error unless the Plan's collective carries so many numbers. Without a capacity the Plan's rows are
+/// a forecast, which is not held against those that come.
+void expect_bytes_of_rows(const Task&, std::int64_t elements);
+
 void add_expert_linear_actions(Actions&);
 
 }  // namespace real

@@ -159,7 +159,7 @@ void updated_to_device(Task& task) {
 std::vector<Parameter*> leaving(Task& task) {
   if (!task.rank.summed) {
     const std::int64_t elements = task.work<plan::RatedCopy>().bytes / task.c.gradient_element;
-    task.rank.summed = next_gradients(task, task.c.shard_axis, elements);
+    task.rank.summed = next_uncarried_gradients(task, elements);
   }
   return *task.rank.summed;
 }

@@ -170,12 +170,17 @@ class Transformer {
     return {by_token, all_one, by_token};
   }
 
-  Vars linear(const std::string& name, const Vars& x) {
-    Vars y = product(name, x, leaves_.at({layer_, name + ".weight"}), length_);
-    const auto up = leaves_.find({layer_, name + " adapter B.weight"});
-    if (up == leaves_.end()) return y;
-    const Vars inner = product("", x, leaves_.at({layer_, name + " adapter A.weight"}), length_);
-    return add(y, product("", inner, up->second, length_));
+  Vars linear(const std::string& name, const Vars& x) { return linear(name, name, x, length_, 0, 1); }
+  /// Of the matrices of one of `experts`, which lie one behind the other; its operands in fp8 are known as `operands`.
+  Vars linear(const std::string& name, const std::string& operands, const Vars& x, std::size_t tokens,
+              std::size_t expert, std::size_t experts) {
+    const auto own = [&](const char* what) {
+      const Vars& all = leaves_.at({layer_, name + what});
+      return rows(all, expert, all.size() / experts);
+    };
+    const Vars y = product(operands, x, own(".weight"), tokens);
+    if (!leaves_.contains({layer_, name + " adapter B.weight"})) return y;
+    return add(y, product("", product("", x, own(" adapter A.weight"), tokens), own(" adapter B.weight"), tokens));
   }
 
   /// y = x W^T for so many tokens; on the way back dx = dy W and dW = dy^T x, of what the operands are in fp8. Without
@@ -305,8 +310,7 @@ class Transformer {
 
   /// Each token visits those experts whose scores are highest, weighted by the softmax over them. The router is wide.
   Vars experts(const Vars& x) {
-    const std::size_t count = m_.moe->experts, ffn = m_.moe->ffn, hidden = m_.hidden;
-    const Vars &up = leaves_.at({layer_, "expert up.weight"}), &down = leaves_.at({layer_, "expert down.weight"});
+    const std::size_t count = m_.moe->experts, hidden = m_.hidden;
     const Vars logits = product("", x, leaves_.at({layer_, "router.weight"}), length_);
     std::vector<Vars> scores(length_), sums(length_ * hidden);  // of the experts that a token visits
     std::vector<std::vector<std::size_t>> chosen(length_);
@@ -327,10 +331,10 @@ class Transformer {
         append(in, rows(x, t, hidden));
       }
       if (visitors.empty()) continue;
-      const std::string number = ' ' + std::to_string(e);
-      const Vars inner =
-          gated(product("expert up" + number, in, rows(up, e, 2 * ffn * hidden), visitors.size()), visitors.size());
-      const Vars y = product("expert down" + number, inner, rows(down, e, hidden * ffn), visitors.size());
+      const auto of_expert = [&](const std::string& name, const Vars& rows_in) {
+        return linear(name, name + ' ' + std::to_string(e), rows_in, visitors.size(), e, count);
+      };
+      const Vars y = of_expert("expert down", gated(of_expert("expert up", in), visitors.size()));
       for (std::size_t i = 0; i < visitors.size(); ++i) {
         const std::size_t t = visitors[i];
         const auto place = static_cast<std::size_t>(std::ranges::find(chosen[t], e) - chosen[t].begin());

@@ -178,10 +178,9 @@ TEST(Fp8Experts, BlocksOfRowsAreFilledUpWithZeros) {
   }
 }
 
+void adapters(spec::Job& job) { job.strategy.lora = spec::Lora{.rank = 4, .qkv = true, .proj = true, .ffn = true}; }
+
 TEST(Fp8Adapters, AreMultipliedInSixteenBitsBesideAFrozenBase) {
-  const auto adapters = [](spec::Job& job) {
-    job.strategy.lora = spec::Lora{.rank = 4, .qkv = true, .proj = true, .ffn = true};
-  };
   EXPECT_LT(apart_from_model({}, adapters), 1e-10);
   EXPECT_LT(apart_from_model({.tp = 2}, adapters), 1e-10);
   EXPECT_LT(apart_from_model({},
@@ -190,6 +189,19 @@ TEST(Fp8Adapters, AreMultipliedInSixteenBitsBesideAFrozenBase) {
                                job.framework.keeps_casts = false;
                              }),
             1e-10);
+}
+
+/// B is zero in the first step, and with it the gradient of A.
+TEST(Fp8Adapters, SoAreThoseOfExpertsInTheSecondStep) {
+  for (const bool kept : {true, false}) {
+    const auto beside_experts = [&](spec::Job& job) {
+      experts(job);
+      adapters(job);
+      job.framework.keeps_casts = kept;
+    };
+    const spec::Job job = job_of("tensorwise", {}, beside_experts, 2);
+    EXPECT_LT(apart(job, fp8_model::step(job.model, parameters_behind(job, 1), sequences(job, 1), {}), 2), 1e-10);
+  }
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ Change barrier_and(Kind kind) {
   return [kind](spec::Job& j) { barrier(j), recompute(kind)(j); };
 }
 
+void masters_are_shards(spec::Job& j) { j.framework.fp32_shards = true; }
+void tiles_of_4000(spec::Job& j) { j.framework.optimizer_tile = base::Bytes(4000); }
+
 constexpr spec::Offload kActivations{.activations = true};
 constexpr spec::Offload kOptimizer{.optimizer = spec::Offload::To::cpu};
 constexpr spec::Offload kParameters{.parameters = spec::Offload::To::cpu};
@@ -141,6 +144,48 @@ TEST(Offload, TheHostUpdatesBehindWeightGradientsThatRunApart) {
                   {{"tied tables of a V", {.pp = 2, .dp = 2, .zero = 1, .schedule = zb_v}, barrier}});
 }
 
+/// Their gradients go to the host behind those of the rest: each has copies of its own to be summed with, or none.
+TEST(Offload, TheHostUpdatesExperts) {
+  const auto experts = [](int ep, int etp, const Change& change) {
+    return [=](spec::Job& j) {
+      j.strategy.ep = ep;
+      j.strategy.etp = etp;
+      j.strategy.etp_given = true;
+      change(j);
+    };
+  };
+  const Change plain = [](spec::Job&) {}, tiles = tiles_of_4000;
+  const Change barrier_and_tiles = [=](spec::Job& j) { barrier(j), tiles(j); };
+  const Change buckets = [](spec::Job& j) {
+    j.strategy.overlap.grad_reduce = true;
+    j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(404);
+  };
+  const Change groups = [](spec::Job& j) { j.strategy.shard = 2; };
+  using enum Schedule;
+  expect_the_same(tiny::moe(4), kOptimizer,
+                  {{"no copies", {.zero = 1}},
+                   {"no copies by tiles", {.zero = 1}, tiles},
+                   {"no copies in small buckets", {.zero = 1}, buckets},
+                   {"no copies, zero 2", {.zero = 2}, tiles},
+                   {"copies of the rest alone", {.dp = 2, .zero = 1}, experts(2, 1, plain)},
+                   {"in small buckets", {.dp = 2, .zero = 1}, experts(2, 1, buckets)},
+                   {"copies of experts alone", {.tp = 2, .sp = true, .zero = 1}, experts(1, 1, plain)},
+                   {"copies of both", {.dp = 4, .zero = 1}, experts(2, 1, plain)},
+                   {"in groups", {.dp = 4, .zero = 1}, experts(1, 1, groups)},
+                   {"zero 2", {.dp = 4, .zero = 2}, experts(2, 1, plain)},
+                   {"zero 2, etp", {.dp = 2, .zero = 2}, experts(1, 2, tiles)},
+                   {"zero 3", {.dp = 4, .zero = 3}, experts(2, 1, plain)},
+                   {"zero 3, whole experts", {.dp = 2, .zero = 3}, experts(2, 1, tiles)},
+                   {"hsdp", {.dp = 4, .zero = 3}, experts(1, 1, groups)},
+                   {"1f1b", {.tp = 2, .sp = true, .pp = 2, .zero = 1}, experts(2, 1, plain)},
+                   {"zb-h1", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_h1}, experts(2, 1, barrier_and_tiles)},
+                   {"zb-v, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, experts(2, 1, barrier)}});
+  expect_the_same(tiny::moe(), kBoth,
+                  {{"parameters, too", {.dp = 4, .zero = 3}, experts(2, 1, plain)},
+                   {"of whole experts", {.dp = 2, .zero = 3}, experts(2, 1, tiles)},
+                   {"masters", {.dp = 4, .zero = 3}, experts(2, 1, masters_are_shards)}});
+}
+
 /// Where no stage waits for the others, nothing but events keeps the next step from reading weights that are not back.
 TEST(Offload, TheNextStepOfAStageWaitsForTheHost) {
   const auto run = [](Schedule schedule, int zero, int dp, const spec::Offload& offload, bool tiles) {
@@ -165,9 +210,6 @@ TEST(Offload, TheNextStepOfAStageWaitsForTheHost) {
     }
   }
 }
-
-void masters_are_shards(spec::Job& j) { j.framework.fp32_shards = true; }
-void tiles_of_4000(spec::Job& j) { j.framework.optimizer_tile = base::Bytes(4000); }
 
 TEST(Offload, ParametersComeFromTheHostBeforeTheirUse) {
   const auto hsdp = [](spec::Job& j) { j.strategy.shard = 2; };
@@ -211,12 +253,15 @@ TEST(Offload, AParameterThatDoesNotComeIsNoticed) {
 /// ZeRO-Infinity: what is not worked on lies in files.
 TEST(Offload, StatesAndParametersOnDrives) {
   using To = spec::Offload::To;
+  const auto experts = [](spec::Job& j) { tiles_of_4000(j), j.strategy.ep = 2; };
   const std::vector<Case> cases{{"alone", {.zero = 3}, tiles_of_4000},
                                 {"sharded", {.dp = 2, .zero = 3}, tiles_of_4000}};
   for (const To optimizer : {To::none, To::cpu, To::nvme}) {
     for (const To parameters : {To::none, To::cpu, To::nvme}) {
       if (optimizer != To::nvme && parameters != To::nvme) continue;
-      expect_the_same(tiny::llama(), {.optimizer = optimizer, .parameters = parameters}, cases);
+      const spec::Offload drives{.optimizer = optimizer, .parameters = parameters};
+      expect_the_same(tiny::llama(), drives, cases);
+      expect_the_same(tiny::moe(), drives, {{"experts", {.dp = 4, .zero = 3}, experts}});
     }
   }
 }

@@ -37,6 +37,9 @@ void experts(spec::Job& j) { j.strategy.ep = 2; }
 Change adapters(int rank) {
   return [rank](spec::Job& j) { j.strategy.lora = {.rank = rank, .qkv = true, .proj = true, .ffn = true}; };
 }
+Change experts_and_adapters(int rank) {
+  return [rank](spec::Job& j) { experts(j), adapters(rank)(j); };
+}
 void ring(spec::Job& j) {
   j.strategy.cp = 2;
   j.strategy.cp_kind = spec::CpKind::ring;
@@ -133,8 +136,10 @@ TEST(Optimizers, EachRankMakesThePlainStepOfItsShare) {
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw8bit}) {
     for (const Case& c : cases) expect_plain_steps(tiny::gpt(), optimizer, c);
     expect_plain_steps(tiny::moe(), optimizer, {"experts", {.dp = 2, .zero = 1}, experts});
+    expect_plain_steps(tiny::moe(), optimizer, {"their adapters", {.dp = 4, .zero = 1}, experts_and_adapters(4)});
   }
   expect_plain_steps(tiny::llama(), Optimizer::sgd, kHostUpdates);
+  expect_plain_steps(tiny::moe(), Optimizer::sgd, kHostUpdates);
 }
 
 // The same whatever the model is cut into.
@@ -175,6 +180,9 @@ TEST(Optimizers, SgdEqualsOneRank) {
   expect_the_same(tiny::moe(4), Optimizer::sgd,
                   {{"experts", {.dp = 2}, experts}, {"experts, zero 3", {.dp = 4, .zero = 3}, experts}});
   expect_the_same(tiny::llama(), Optimizer::sgd, {{"tp", {.tp = 2}}, {"zero 3", {.dp = 2, .zero = 3}}}, adapters(4));
+  expect_the_same(tiny::moe(4), Optimizer::sgd,
+                  {{"experts' adapters", {.dp = 2}, experts}, {"in shards", {.dp = 4, .zero = 3}, experts}},
+                  adapters(4));
 }
 
 TEST(Optimizers, SgdOnTheHostAndOnDrivesEqualsOneRank) {
@@ -187,6 +195,10 @@ TEST(Optimizers, SgdOnTheHostAndOnDrivesEqualsOneRank) {
        {"parameters alone", {.dp = 2, .zero = 3}, offload({.parameters = To::cpu})},
        {"on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme}, 4000)},
        {"all on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme, .parameters = To::nvme}, 4000)}});
+  const auto of_experts = [](const Change& change) { return [=](spec::Job& j) { experts(j), change(j); }; };
+  expect_the_same(tiny::moe(4), Optimizer::sgd,
+                  {{"experts", {.dp = 4, .zero = 2}, of_experts(offload({.optimizer = To::cpu}, 4000))},
+                   {"on drives", {.dp = 4, .zero = 3}, of_experts(offload({.optimizer = To::nvme}, 4000))}});
 }
 
 /// Shares of whole blocks have the scales of the whole.
@@ -199,6 +211,8 @@ TEST(Optimizers, MomentsOf8BitsEqualThoseOfOneRankWhereTheirBlocksLieAlike) {
                   {{"experts", {.dp = 2}, experts}, {"experts, zero 3", {.dp = 2, .zero = 3}, experts}});
   expect_the_same(model(tiny::llama()), Optimizer::adamw8bit,
                   {{"zero 1", {.dp = 2, .zero = 1}}, {"zero 3", {.dp = 2, .zero = 3}}}, adapters(128));
+  expect_the_same(model(tiny::moe()), Optimizer::adamw8bit,
+                  {{"experts' adapters", {.dp = 2}, experts}, {"in shards", {.dp = 2, .zero = 3}}}, adapters(64));
 }
 
 /// How far all gradients of the last step are from those of another run, by their Euclidean norm.

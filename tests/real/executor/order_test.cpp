@@ -129,6 +129,20 @@ TEST(Order, CollectivesMayNotRunAheadOfCompute) {
               HasSubstr("'send activations' on stream send next"));
 }
 
+TEST(Order, WhatAnExpertsAdapterAddsIsAwaited) {
+  spec::Job job = tiny::draft(tiny::moe(), {.dp = 4});
+  job.strategy.lora = {.rank = 4, .ffn = true};
+  job.strategy.ep = job.strategy.etp = 2;
+  job.strategy.etp_given = true;
+  job.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;  // nothing is sorted in front of the sum
+  EXPECT_THAT(race(toy::resolved(job), "expert reduce-scatter"),
+              HasSubstr("'expert down adapter add' on stream compute"));
+  EXPECT_THAT(race(toy::resolved(job), "expert gradient reduce-scatter"),
+              HasSubstr("'expert up adapter gradient add' on stream compute"));
+  EXPECT_THAT(race(toy::resolved(job), "expert up adapter all-gather"),
+              HasSubstr("'expert up adapter A' on stream compute"));
+}
+
 TEST(Order, AMissingSumShowsInTheNumbers) {
   const auto apart = [](const spec::Job& job, const std::string& name) {
     plan::Plan plan = plan::build(job);

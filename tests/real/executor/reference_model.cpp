@@ -109,22 +109,20 @@ class Transformer {
   }
   static double dot(const double* a, const double* b, std::size_t n) { return std::inner_product(a, a + n, b, 0.0); }
 
-  /// Row `first` to `first + out` of W x + b.
-  Vector linear(int layer, const std::string& name, const Vector& x, std::size_t first, std::size_t out) const {
-    const Vector &w = *find(layer, name + ".weight"), *b = find(layer, name + ".bias");
-    Vector y(out);
-    for (std::size_t i = 0; i < out; ++i) {
-      y[i] = dot(&w[(first + i) * x.size()], x.data(), x.size()) + (b ? (*b)[first + i] : 0);
-    }
+  /// W x + b + B A x, of the matrices of one of `experts`, which lie one behind the other.
+  Vector linear(int layer, const std::string& name, const Vector& x, std::size_t expert = 0,
+                std::size_t experts = 1) const {
+    const Vector* b = find(layer, name + ".bias");
+    Vector y = product(*find(layer, name + ".weight"), x, expert, experts);
+    for (std::size_t i = 0; b && i < y.size(); ++i) y[i] += (*b)[expert * y.size() + i];
     const Vector *up = find(layer, name + " adapter B.weight"), *down = find(layer, name + " adapter A.weight");
-    if (up == nullptr) return y;
-    Vector inner(down->size() / x.size());
-    for (std::size_t r = 0; r < inner.size(); ++r) inner[r] = dot(&(*down)[r * x.size()], x.data(), x.size());
-    for (std::size_t i = 0; i < out; ++i) y[i] += dot(&(*up)[(first + i) * inner.size()], inner.data(), inner.size());
+    if (up) add(product(*up, product(*down, x, expert, experts), expert, experts), y);
     return y;
   }
-  Vector linear(int layer, const std::string& name, const Vector& x) const {
-    return linear(layer, name, x, 0, find(layer, name + ".weight")->size() / x.size());
+  static Vector product(const Vector& all, const Vector& x, std::size_t expert, std::size_t experts) {
+    Vector y(all.size() / experts / x.size());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = dot(&all[(expert * y.size() + i) * x.size()], x.data(), x.size());
+    return y;
   }
 
   /// Dropout's masks are those of `end`.
@@ -333,9 +331,9 @@ class Transformer {
     if (!has_experts(layer)) return dense(layer, "feed-forward", x);
     Vector y(x.size(), 0.0);
     for (const Choice& choice : choices) {
-      const std::size_t up = m_.gated_mlp ? 2 * m_.moe->ffn : m_.moe->ffn;
-      const Vector inner = activated(linear(layer, "expert up", x, choice.expert * up, up));
-      Vector out = linear(layer, "expert down", inner, choice.expert * m_.hidden, m_.hidden);
+      const std::size_t experts = m_.moe->experts;
+      const Vector inner = activated(linear(layer, "expert up", x, choice.expert, experts));
+      Vector out = linear(layer, "expert down", inner, choice.expert, experts);
       for (double& v : out) v *= choice.weight;
       add(out, y);
     }

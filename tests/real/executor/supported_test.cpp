@@ -114,6 +114,26 @@ TEST(Supported, DeepEpOfOneRankExchangesNothing) {
   EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
 }
 
+/// Of rank 6 beside 16 hidden numbers, or of rank 4 beside 18.
+TEST(Supported, ExpertTensorParallelRanksShareAnAdapterEvenly) {
+  const auto beside = [](int rank, int hidden, int etp, bool ffn) {
+    return refused(tiny::moe(), [=](spec::Job& j) {
+      j.model.hidden = hidden;
+      j.strategy.lora = {.rank = rank, .qkv = true, .ffn = ffn};
+      j.strategy.etp = etp;
+      j.strategy.etp_given = true;
+      j.strategy.dp = etp;
+      j.cluster = toy::cluster(etp);
+    });
+  };
+  const Fields no = {"strategy.lora"};
+  EXPECT_EQ(beside(6, 16, 2, true), Fields{});
+  EXPECT_EQ(beside(6, 16, 4, true), no);
+  EXPECT_EQ(beside(6, 16, 4, false), Fields{});
+  EXPECT_EQ(beside(4, 18, 4, true), no);
+  EXPECT_EQ(beside(4, 16, 4, true), Fields{});
+}
+
 /// Zero 2 has sent them to the host when the other stage's are added.
 TEST(Supported, GradientsThatBothEndsOfTheModelSumAreNotUpdatedOnTheHostUnderZero2) {
   const auto on_host = [](int modules, int pp, int zero) {
