@@ -42,7 +42,7 @@ struct Attention {
 
 namespace reference {
 
-/// lse = log of the sum of exp(scores); a query that sees no key has lse = -infinity and out = 0.
+/// lse = log of the sum of exp(scores); a query that sees no key, or there is none, has lse = -infinity and out = 0.
 void attention_forward(const Attention&, Input q, Input k, Input v, Output out, Output lse);
 
 /// Takes other_out and other_lse, of the same queries over other keys, into out and lse: afterwards these are those of

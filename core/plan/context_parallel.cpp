@@ -49,25 +49,8 @@ void ContextParallel::backward() {
   }
 }
 
-/// Tokens of each document on a rank of a ring, all documents being cut over all ranks; 0: the sequence is one.
-/// Transformer Engine asks for documents padded to a multiple of the chunks.
-std::int64_t ContextParallel::document_share() const {
-  if (piece_ == 0) return 0;
-  const std::int64_t chunks = c_.zigzag ? 2 : 1;
-  return (piece_ + chunks * c_.cp - 1) / (chunks * c_.cp) * chunks;
-}
-
-/// The ring's steps for one document, as many times as there are documents.
 std::vector<RingStep> ContextParallel::steps() const {
-  const std::int64_t share = document_share(), own = c_.sequence / c_.cp;
-  if (share == 0 || share >= own) return ring_steps(c_.cp, c_.sequence, c_.zigzag, mask_);
-  std::vector<RingStep> out = ring_steps(c_.cp, share * c_.cp, c_.zigzag, mask_);
-  for (RingStep& step : out) {
-    step.queries = step.queries * own / share;
-    step.keys = step.keys * own / share;
-    step.pairs *= static_cast<double>(own) / static_cast<double>(share);
-  }
-  return out;
+  return ring_steps_in_documents(c_.cp, c_.sequence, c_.zigzag, mask_, piece_);
 }
 
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
@@ -80,7 +63,7 @@ void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool ca
 /// A rank's own block has the mask's shape; the others are rectangles, of which a window leaves so many keys a query.
 void ContextParallel::attention(const RingStep& step, bool own, bool backward) {
   if (own && mask_.causal) {
-    return attention(step.queries, step.keys, true, mask_.window, backward, document_share());
+    return attention(step.queries, step.keys, true, mask_.window, backward, document_share(c_.cp, piece_, c_.zigzag));
   }
   const double mean = step.pairs / static_cast<double>(step.queries);
   const bool whole = mean >= static_cast<double>(step.keys);

@@ -47,7 +47,6 @@ class ContextParallel {
   void attention(const RingStep&, bool own, bool backward);
   void chunks_of_gathered(bool backward);
   std::vector<RingStep> steps() const;
-  std::int64_t document_share() const;
   void whole_sequence(bool backward);
   void communicate(CollectiveKind, std::int64_t elements, std::string_view name);
   void hop(std::int64_t elements, int number, std::string_view name);

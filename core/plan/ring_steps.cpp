@@ -60,4 +60,22 @@ std::vector<RingStep> ring_steps(int cp, std::int64_t sequence, bool zigzag, Mas
   return steps;
 }
 
+std::int64_t document_share(int cp, std::int64_t document, bool zigzag) {
+  const std::int64_t chunks = zigzag ? 2 : 1;
+  return (document + chunks * cp - 1) / (chunks * cp) * chunks;
+}
+
+std::vector<RingStep> ring_steps_in_documents(int cp, std::int64_t sequence, bool zigzag, Mask mask,
+                                              std::int64_t document) {
+  const std::int64_t share = document_share(cp, document, zigzag), own = sequence / cp;
+  if (share == 0 || share >= own) return ring_steps(cp, sequence, zigzag, mask);
+  std::vector<RingStep> out = ring_steps(cp, share * cp, zigzag, mask);
+  for (RingStep& step : out) {
+    step.queries = step.queries * own / share;
+    step.keys = step.keys * own / share;
+    step.pairs *= static_cast<double>(own) / static_cast<double>(share);
+  }
+  return out;
+}
+
 }  // namespace plan

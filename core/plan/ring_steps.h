@@ -37,4 +37,10 @@ struct RingStep {
 /// place, ever more slowly, so the nearest two add up to most; without a window all ranks have the same).
 std::vector<RingStep> ring_steps(int cp, std::int64_t sequence, bool zigzag, Mask);
 
+/// Tokens of a document of `document` tokens on one rank, where all documents are cut over all ranks; 0: the sequence
+/// is one. Transformer Engine asks for documents padded to a multiple of the chunks.
+std::int64_t document_share(int cp, std::int64_t document, bool zigzag);
+/// The ring's steps for one such document, as many times as there are documents in the sequence.
+std::vector<RingStep> ring_steps_in_documents(int cp, std::int64_t sequence, bool zigzag, Mask, std::int64_t document);
+
 }  // namespace plan

@@ -9,23 +9,21 @@
 namespace real {
 namespace {
 
-/// What lies in one document of a stretch out of several: where it begins in memory, and where in the sequence.
+/// What lies in one span of a stretch out of several: where it begins in memory, and where in the sequence.
 struct Piece {
   plan::Stretch stretch;
   std::int64_t at = 0, all = 0;  // tokens before it in memory; of all stretches
-  std::int64_t document = 0;     // where its document begins
+  std::int64_t span = 0;         // where its span begins
 };
 
-using Documents = std::vector<plan::Stretch>;
-
-std::vector<Piece> pieces_of(const Stretches& stretches, const Documents& documents) {
+std::vector<Piece> pieces_of(const Stretches& stretches, const Stretches& spans) {
   std::vector<Piece> out;
   std::int64_t at = 0;
   for (const plan::Stretch& stretch : stretches) {
     for (std::int64_t begin = stretch.begin, end = stretch.begin + stretch.length; begin < end;) {
-      const plan::Stretch& document = document_at(documents, begin);
-      const std::int64_t length = std::min(end, document.begin + document.length) - begin;
-      out.push_back({{begin, length}, at, tokens_of(stretches), document.begin});
+      const plan::Stretch& span = document_at(spans, begin);
+      const std::int64_t length = std::min(end, span.begin + span.length) - begin;
+      out.push_back({{begin, length}, at, tokens_of(stretches), span.begin});
       at += length;
       begin += length;
     }
@@ -33,10 +31,19 @@ std::vector<Piece> pieces_of(const Stretches& stretches, const Documents& docume
   return out;
 }
 
+/// Whether a query of the one may see a key of the other.
+bool meet(const Piece& query, const Piece& key, plan::Mask mask) {
+  if (key.span != query.span) return false;
+  const std::int64_t last_query = query.stretch.begin + query.stretch.length - 1;
+  const std::int64_t last_key = key.stretch.begin + key.stretch.length - 1;
+  return (!mask.causal || last_query >= key.stretch.begin) &&
+         (mask.window == 0 || query.stretch.begin - last_key < mask.window);
+}
+
 /// Sequences of a microbatch that have the same documents: all of them, or each one by itself.
 struct Sequences {
   std::int64_t first, count;
-  Documents documents;
+  Stretches spans;
 
   /// Theirs of a tensor of `batch` sequences.
   Tensor of(const Tensor& x, std::int64_t batch) const {
@@ -48,9 +55,9 @@ struct Sequences {
 };
 
 std::vector<Sequences> sequences_of(const Task& task) {
-  if (!packs(task)) return {{0, task.c.batch, documents_of(task, 0)}};
+  if (!packs(task)) return {{0, task.c.batch, spans_of(task, 0)}};
   std::vector<Sequences> out;
-  for (std::int64_t b = 0; b < task.c.batch; ++b) out.push_back({b, 1, documents_of(task, b)});
+  for (std::int64_t b = 0; b < task.c.batch; ++b) out.push_back({b, 1, spans_of(task, b)});
   return out;
 }
 
@@ -87,24 +94,34 @@ kernels::Attention shape(const Task& task, const Sequences& sequences, const Hea
   return a;
 }
 
-void attend(Task& task, const Sequences& sequences, const Heads& heads, const Stretches& queries, const Stretches& keys,
+Attended attend(Task& task, const kernels::Attention& a, const Tensor& q, const Tensor& k, const Tensor& v) {
+  const std::int64_t rows = a.batch * a.heads * a.queries;
+  const Attended part{task.backend.allocate(rows * a.value_dim), task.backend.allocate(rows, kStatistic)};
+  task.backend.attention_forward(a, q, k, v, part.out, part.lse);
+  return part;
+}
+
+void attend(Task& task, const Sequences& sequences, const Heads& heads, const Share& queries, const Share& keys,
             plan::Mask mask, const Attended& all) {
   Backend& b = task.backend;
   const std::int64_t batch = sequences.count;
-  for (const Piece& query : pieces_of(queries, sequences.documents)) {
+  const std::vector<Piece> key_pieces = pieces_of(keys[sequences.first], sequences.spans);
+  for (const Piece& query : pieces_of(queries[sequences.first], sequences.spans)) {
     const Tensor q = take(b, batch, query, heads.q);
     Attended sum;
-    for (const Piece& key : pieces_of(keys, sequences.documents)) {
-      if (key.document != query.document) continue;
+    for (const Piece& key : key_pieces) {
+      if (!meet(query, key, mask)) continue;
       const kernels::Attention a = shape(task, sequences, heads, query, key, mask);
-      const std::int64_t rows = a.batch * a.heads * a.queries;
-      const Attended part{b.allocate(rows * a.value_dim), b.allocate(rows, kStatistic)};
-      b.attention_forward(a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v), part.out, part.lse);
+      const Attended part = attend(task, a, q, take(b, batch, key, heads.k), take(b, batch, key, heads.v));
       if (!sum.out) {
         sum = part;
       } else {
         b.attention_merge(a, part.out, part.lse, sum.out, sum.lse);
       }
+    }
+    if (!sum.out) {
+      const Piece none{{query.stretch.begin, 0}, 0, tokens_of(keys[sequences.first]), query.span};
+      sum = attend(task, shape(task, sequences, heads, query, none, mask), q, heads.k.part(0, 0), heads.v.part(0, 0));
     }
     const std::int64_t head_count = all.lse.count / (batch * query.all);
     put(b, batch, query, sum.out, all.out);
@@ -112,15 +129,16 @@ void attend(Task& task, const Sequences& sequences, const Heads& heads, const St
   }
 }
 
-void attend_backward(Task& task, const Sequences& sequences, const Heads& heads, const Stretches& queries,
-                     const Stretches& keys, plan::Mask mask, const Attended& all, const Tensor& dout, const Heads& d) {
+void attend_backward(Task& task, const Sequences& sequences, const Heads& heads, const Share& queries,
+                     const Share& keys, plan::Mask mask, const Attended& all, const Tensor& dout, const Heads& d) {
   Backend& b = task.backend;
   const std::int64_t batch = sequences.count;
-  for (const Piece& query : pieces_of(queries, sequences.documents)) {
+  const std::vector<Piece> key_pieces = pieces_of(keys[sequences.first], sequences.spans);
+  for (const Piece& query : pieces_of(queries[sequences.first], sequences.spans)) {
     const Tensor q = take(b, batch, query, heads.q), out = take(b, batch, query, all.out);
     const Tensor d_of_query = take(b, batch, query, dout);
-    for (const Piece& key : pieces_of(keys, sequences.documents)) {
-      if (key.document != query.document) continue;
+    for (const Piece& key : key_pieces) {
+      if (!meet(query, key, mask)) continue;
       const kernels::Attention a = shape(task, sequences, heads, query, key, mask);
       const Tensor k = take(b, batch, key, heads.k), v = take(b, batch, key, heads.v);
       const Tensor lse = take(b, batch * a.heads, query, all.lse);
@@ -134,16 +152,6 @@ void attend_backward(Task& task, const Sequences& sequences, const Heads& heads,
 }
 
 }  // namespace
-
-std::int64_t tokens_of(const Stretches& stretches) {
-  std::int64_t sum = 0;
-  for (const plan::Stretch& stretch : stretches) sum += stretch.length;
-  return sum;
-}
-
-Stretches stretches_of(const Task& task, int cp_rank) {
-  return plan::stretches_of(cp_rank, task.c.cp, task.c.sequence, task.c.zigzag);
-}
 
 plan::Mask mask_of(const Task& task) { return {task.c.model.causal, task.c.model.window_of(task.op.layer)}; }
 
@@ -172,7 +180,7 @@ void reorder(Task& task, bool to_sequence, const Tensor& by_rank, const Tensor& 
   }
 }
 
-Attended attend(Task& task, const Heads& heads, const Stretches& queries, const Stretches& keys, plan::Mask mask) {
+Attended attend(Task& task, const Heads& heads, const Share& queries, const Share& keys, plan::Mask mask) {
   const std::int64_t batch = task.c.batch, rows = heads.q.count / task.c.head_dim;  // tokens x heads
   const std::int64_t value_dim = attention_shape(task, 0, 0).value_dim;
   const Attended all{task.backend.allocate(rows * value_dim), task.backend.allocate(rows, kStatistic)};
@@ -182,7 +190,7 @@ Attended attend(Task& task, const Heads& heads, const Stretches& queries, const 
   return all;
 }
 
-Heads attend_backward(Task& task, const Heads& heads, const Stretches& queries, const Stretches& keys, plan::Mask mask,
+Heads attend_backward(Task& task, const Heads& heads, const Share& queries, const Share& keys, plan::Mask mask,
                       const Attended& all, const Tensor& dout) {
   Backend& b = task.backend;
   const std::int64_t batch = task.c.batch;

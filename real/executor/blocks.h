@@ -2,18 +2,10 @@
 // what context-parallel ranks compute piece by piece. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
-#include "core/plan/ring_steps.h"
 #include "real/executor/heads.h"
+#include "real/executor/shares.h"
 
 namespace real {
-
-using Stretches = std::vector<plan::Stretch>;
-
-std::int64_t tokens_of(const Stretches&);
-/// Of a context-parallel rank, in the order in which its tokens lie in memory.
-Stretches stretches_of(const Task&, int cp_rank);
 
 /// Rows of `width` numbers of `batch` matrices, from place `from_at` on of each, which has `from_rows`; likewise `to`.
 struct RowCopy {
@@ -29,11 +21,11 @@ struct Attended {
   Tensor out, lse;
 };
 
-/// Within documents alone, where sequences are packed. q [batch, tokens of `queries`, ...], k and v [batch, tokens of
-/// `keys`, ...]; `mask` leaves out causality and window.
-Attended attend(Task&, const Heads&, const Stretches& queries, const Stretches& keys, plan::Mask mask);
+/// Within spans alone (spans_of). q [batch, tokens of `queries`, ...], k and v [batch, tokens of `keys`, ...]; `mask`
+/// is causality and window. A query that sees none of these keys has out = 0 and lse = -infinity.
+Attended attend(Task&, const Heads&, const Share& queries, const Share& keys, plan::Mask mask);
 /// Gradients of q, k and v that come through these keys; out and lse are of all keys.
-Heads attend_backward(Task&, const Heads&, const Stretches& queries, const Stretches& keys, plan::Mask mask,
+Heads attend_backward(Task&, const Heads&, const Share& queries, const Share& keys, plan::Mask mask,
                       const Attended& all, const Tensor& dout);
 
 /// The model's mask in the operator's layer.

@@ -42,6 +42,22 @@ std::vector<plan::Stretch> documents_of(const Task& task, std::int64_t b) {
                         (first_sequence(task) + b) % task.rank.job.training.global_batch);
 }
 
+std::vector<plan::Stretch> spans_of(const Task& task, std::int64_t b) {
+  return cut_by_chunks(documents_of(task, b), task.c.model.chunk_of(task.op.layer));
+}
+
+std::vector<plan::Stretch> cut_by_chunks(const std::vector<plan::Stretch>& documents, std::int64_t chunk) {
+  if (chunk <= 0) return documents;
+  std::vector<plan::Stretch> out;
+  for (const plan::Stretch& document : documents) {
+    const std::int64_t end = document.begin + document.length;
+    for (std::int64_t begin = document.begin; begin < end; begin += out.back().length) {
+      out.push_back({begin, std::min(end, (begin / chunk + 1) * chunk) - begin});
+    }
+  }
+  return out;
+}
+
 const plan::Stretch& document_at(const std::vector<plan::Stretch>& documents, std::int64_t place) {
   return *std::prev(std::upper_bound(documents.begin(), documents.end(), place,
                                      [](std::int64_t at, const plan::Stretch& d) { return at < d.begin; }));

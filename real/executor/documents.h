@@ -20,6 +20,12 @@ std::vector<plan::Stretch> draw_documents(const spec::Packing&, std::int64_t tok
 /// Of the `b`-th sequence of the operator's microbatch; the sequence itself without packing.
 std::vector<plan::Stretch> documents_of(const Task&, std::int64_t b);
 
+/// What attends to itself alone of the `b`-th sequence in the operator's layer: its documents or, where the layer has
+/// chunks of attention, the parts into which those cut them. Chunks are counted from the begin of the sequence.
+std::vector<plan::Stretch> spans_of(const Task&, std::int64_t b);
+/// The parts into which chunks of `chunk` tokens cut each of these; 0: none.
+std::vector<plan::Stretch> cut_by_chunks(const std::vector<plan::Stretch>&, std::int64_t chunk);
+
 /// That which holds the token at `place`. REQUIRES: one of them does.
 const plan::Stretch& document_at(const std::vector<plan::Stretch>&, std::int64_t place);
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "kernels/philox.h"
-#include "real/executor/blocks.h"
 #include "real/executor/positions.h"
+#include "real/executor/shares.h"
 
 namespace real {
 namespace {
@@ -23,9 +23,10 @@ struct Run {
 std::vector<Run> runs_of(const Task& task) {
   const std::int64_t sequence = task.c.sequence, first = first_sequence(task) * sequence;
   std::vector<Run> out;
+  const Share own = share_of(task, task.rank.place.cp());
   std::int64_t row = 0;
   for (std::int64_t b = 0; b < task.c.batch; ++b) {
-    for (const plan::Stretch& stretch : stretches_of(task, task.rank.place.cp())) {
+    for (const plan::Stretch& stretch : own[b]) {
       const std::int64_t token = first + b * sequence + stretch.begin;
       if (!out.empty() && out.back().token + out.back().tokens == token) {
         out.back().tokens += stretch.length;
@@ -72,12 +73,12 @@ void drop_probabilities(Task& task, const Tensor& x, const Tensor& y) {
   }
 }
 
-void drop_in_kernel(const Task& task, const Corner& corner, kernels::Attention& a, std::int64_t chunks) {
+void drop_in_kernel(const Task& task, const Corner& corner, kernels::Attention& a) {
   if (!task.c.dropout) return;
-  const std::int64_t sequence = task.c.sequence / chunks, matrix = sequence * sequence;
+  const std::int64_t sequence = task.c.sequence, matrix = sequence * sequence;
   const std::int64_t heads = std::int64_t{task.c.heads} * task.c.tp;
   const std::int64_t head = task.rank.place.tp() * std::int64_t{task.c.heads} + corner.head;
-  const std::int64_t first = (first_sequence(task) + corner.sequence) * chunks;
+  const std::int64_t first = first_sequence(task) + corner.sequence;
   a.dropout = stream_of(task, DropoutSite::probabilities);
   a.dropout.offset = static_cast<std::uint64_t>((first * heads + head) * matrix + corner.query * sequence + corner.key);
   a.places = {heads * matrix, matrix, sequence};

@@ -29,7 +29,7 @@ struct Corner {
   std::int64_t sequence = 0, head = 0, query = 0, key = 0;
 };
 
-/// Has a fused kernel drop the same probabilities. `chunks` of a sequence are sequences of their own.
-void drop_in_kernel(const Task&, const Corner&, kernels::Attention&, std::int64_t chunks = 1);
+/// Has a fused kernel drop the same probabilities.
+void drop_in_kernel(const Task&, const Corner&, kernels::Attention&);
 
 }  // namespace real

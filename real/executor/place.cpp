@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/plan/ring_steps.h"
-
 namespace real {
 
 using plan::Axis;
@@ -52,14 +50,6 @@ std::vector<int> Place::model_ranks() const {
   const int ranks = plan_.axes.ranks * plan_.axes.stages;
   for (int rank = 0; rank < ranks; ++rank) {
     if (c_.model_group.size == ranks || of(rank).coordinate(Axis::dp) == coordinate(Axis::dp)) out.push_back(rank);
-  }
-  return out;
-}
-
-std::vector<std::int32_t> Place::positions() const {
-  std::vector<std::int32_t> out;
-  for (const plan::Stretch& stretch : plan::stretches_of(cp(), c_.cp, c_.sequence, c_.zigzag)) {
-    for (std::int64_t i = 0; i < stretch.length; ++i) out.push_back(static_cast<std::int32_t>(stretch.begin + i));
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // real/executor/place.h -- where a rank stands: its stage, its place along every axis, whom it meets on a channel, and
-// which tokens of which samples are its own. SPDX-License-Identifier: Apache-2.0
+// which samples are its own. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,6 @@ class Place {
   std::vector<int> model_ranks() const;
   Place of(int rank) const { return Place(c_, plan_, rank); }
 
-  /// Places in their sequence of the tokens of one sequence on this context-parallel rank, in the order in which they
-  /// lie in memory.
-  std::vector<std::int32_t> positions() const;
   /// The first sequence, in the step's global batch, of a microbatch that enters the model with `chunk`.
   std::int64_t first_sequence(int microbatch, int chunk) const;
 

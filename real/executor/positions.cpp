@@ -4,25 +4,33 @@
 #include <vector>
 
 #include "real/executor/documents.h"
+#include "real/executor/shares.h"
 
 namespace real {
 namespace {
 
-/// `of(ids of the sequence, place)` for each token.
-template <class Of>
-Tensor for_each_token(Task& task, Of of) {
-  const std::vector<std::int32_t> places = task.rank.place.positions();
-  const std::int64_t first = first_sequence(task);
+/// `of(what `sequence(b)` knows of the b-th sequence, place)` for each token of this context-parallel rank.
+template <class Sequence, class Of>
+Tensor for_each_token(Task& task, Sequence sequence, Of of) {
+  const Share own = share_of(task, task.rank.place.cp());
   std::vector<std::int32_t> out;
   for (std::int64_t b = 0; b < task.c.batch; ++b) {
-    const std::vector<std::int32_t> ids =
-        task.rank.tokens.sequence(first + b, task.c.sequence, task.rank.job.model.mtp);
-    for (const std::int32_t place : places) out.push_back(of(ids, place));
+    const auto known = sequence(b);
+    for (const plan::Stretch& stretch : own[b]) {
+      for (std::int64_t i = 0; i < stretch.length; ++i) out.push_back(of(known, stretch.begin + i));
+    }
   }
   return task.backend.upload_indices(out);
 }
 
-using Ids = std::vector<std::int32_t>;
+/// The id that stands so many places behind each token.
+Tensor ids_behind(Task& task, int behind) {
+  const std::int64_t first = first_sequence(task);
+  const auto ids = [&](std::int64_t b) {
+    return task.rank.tokens.sequence(first + b, task.c.sequence, task.rank.job.model.mtp);
+  };
+  return for_each_token(task, ids, [&](const auto& of, std::int64_t place) { return of[place + behind]; });
+}
 
 }  // namespace
 
@@ -36,23 +44,14 @@ std::int64_t first_sequence(const Task& task) {
 }
 
 Tensor positions_of_tokens(Task& task) {
-  std::vector<std::int32_t> out;
-  const std::vector<std::int32_t> places = task.rank.place.positions();
-  for (std::int64_t b = 0; b < task.c.batch; ++b) {
-    const std::vector<plan::Stretch> documents = documents_of(task, b);
-    for (const std::int32_t place : places) {
-      out.push_back(static_cast<std::int32_t>(place - document_at(documents, place).begin));
-    }
-  }
-  return task.backend.upload_indices(out);
+  const auto documents = [&](std::int64_t b) { return documents_of(task, b); };
+  return for_each_token(task, documents, [](const Stretches& of, std::int64_t place) {
+    return static_cast<std::int32_t>(place - document_at(of, place).begin);
+  });
 }
 
-Tensor ids_of_tokens(Task& task) {
-  return for_each_token(task, [&](const Ids& ids, std::int32_t place) { return ids[place + task.op.module]; });
-}
+Tensor ids_of_tokens(Task& task) { return ids_behind(task, task.op.module); }
 
-Tensor targets_of_tokens(Task& task) {
-  return for_each_token(task, [&](const Ids& ids, std::int32_t place) { return ids[place + 1 + task.op.module]; });
-}
+Tensor targets_of_tokens(Task& task) { return ids_behind(task, task.op.module + 1); }
 
 }  // namespace real

@@ -17,11 +17,15 @@ struct Refusal {
   const char* mend;
 };
 
-/// Under zigzag the Plan's rank is the one with the most pairs in all; which steps have none differs from rank to rank.
+/// Whether a window leaves nothing of some step of the ring, for the rank and, of packed documents, for the mean length
+/// that the Plan has. Other ranks under zigzag, and documents of other lengths, may have pairs there all the same.
 bool skips_steps(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
   const auto steps =
-      plan::ring_steps(job.strategy.cp, job.training.sequence, true, {job.model.causal, job.model.window});
-  return std::any_of(steps.begin(), steps.end(), [](const plan::RingStep& step) { return step.pairs == 0; });
+      plan::ring_steps_in_documents(s.cp, job.training.sequence, s.cp_balance == spec::CpBalance::zigzag,
+                                    {job.model.causal, job.model.window}, spec::document_length(job.training));
+  const auto empty = [](const plan::RingStep& step) { return step.pairs == 0; };
+  return static_cast<int>(steps.size()) < s.cp || std::any_of(steps.begin(), steps.end(), empty);
 }
 
 // What the Plan would let pass although real mode computes something else, by the part of the Job that says it.
@@ -31,8 +35,6 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {t.packing && job.strategy.cp > 1 && job.strategy.cp_kind == spec::CpKind::ring, "training.packing",
-       "documents that the ranks of a ring cut", "write cp_kind: all_gather or ulysses"},
       {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
        "write head_bias: false"},
       {t.moments_dtype == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},
@@ -88,16 +90,9 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
 
 std::vector<Refusal> model_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
-  const bool chunks = m.attention_chunk > 0 && m.attention_chunk < job.training.sequence;
   return {
       {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
-      {chunks && job.strategy.cp > 1, "model.attention_chunk", "chunks of attention over context-parallel ranks",
-       "write cp: 1"},
-      {chunks && job.training.packing, "model.attention_chunk", "chunks of attention in packed documents",
-       "leave packing out"},
-      {chunks && job.training.sequence % m.attention_chunk != 0, "model.attention_chunk",
-       "a sequence that does not divide into chunks of attention", "choose a sequence that attention_chunk divides"},
   };
 }
 
@@ -111,6 +106,10 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
       {m.window > 0 && !m.causal, "model.window", "a window of attention that looks ahead", "write causal: true"},
       {windowed_ring && s.cp_balance == spec::CpBalance::zigzag && skips_steps(job), "strategy.cp_kind",
        "a zigzag ring of which a window leaves out steps on some ranks alone", "write cp_kind: all_gather"},
+      {windowed_ring && s.cp_balance == spec::CpBalance::none && !job.framework.ring_gathers && job.training.packing &&
+           skips_steps(job),
+       "training.packing", "packed documents on a ring that a window ends, later in a shorter one,",
+       "write cp_kind: all_gather"},
       {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,
        "strategy.schedule", "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
       {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",

@@ -84,7 +84,7 @@ void GpuBackend::attention_forward(const kernels::Attention& shape, const Tensor
                                    const Tensor& out, const Tensor& lse) {
   const kernels::Attention a = simplest(shape);
   launch([&] {
-    if (!cudnn_takes(a, Pass::forward)) {
+    if (a.keys == 0 || !cudnn_takes(a, Pass::forward)) {  // of no keys: the plain kernel says so of each query
       kernels::gpu::attention_forward(a, element_of(q.meaning), at(q), at(k), at(v), at(out), as<float>(lse), raw());
       return;
     }

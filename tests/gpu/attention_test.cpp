@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
+#include <limits>
+
 #include "kernels/attention_sinks.h"
 #include "tests/gpu/device_array.h"
 
@@ -94,6 +96,15 @@ TEST_P(AttentionOnGpu, SinksAgree) {
   gpu::attention_sinks_backward(a_, element_, d_sinks.data(), out.data(), lse.floats(), d_dout_.data(),
                                 d_dsinks.floats(), nullptr);
   test::expect_close(d_dsinks.values(), dsinks, 1e-4, "dsinks");
+}
+
+/// A document of fewer tokens than a ring has ranks leaves some of them no keys.
+TEST_P(AttentionOnGpu, OfNoKeysIsZeroAndNoSum) {
+  a_.keys = 0;
+  const Array out(element_, out_.size()), lse(Element::f32, lse_.size());
+  gpu::attention_forward(a_, element_, d_q_.data(), nullptr, nullptr, out.data(), lse.floats(), nullptr);
+  EXPECT_EQ(out.values(), Values(out_.size(), 0));
+  EXPECT_EQ(lse.values(), Values(lse_.size(), -std::numeric_limits<double>::infinity()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, AttentionOnGpu,

@@ -57,6 +57,14 @@ TEST(AttentionKernel, AQueryThatSeesNothingGivesZeroAndNoSum) {
   EXPECT_EQ(t.out[1], t.v[0]);
 }
 
+TEST(AttentionKernel, OfNoKeysIsZeroAndNoSum) {
+  const Attention shape{2, 3, 0, 2, 1, 2, 2, 0.7, true};
+  Tensors t(shape);
+  reference::attention_forward(shape, t.q, {}, {}, t.out, t.lse);
+  EXPECT_EQ(t.out, Values(t.out.size(), 0));
+  EXPECT_EQ(t.lse, Values(t.lse.size(), -std::numeric_limits<double>::infinity()));
+}
+
 /// Plain, causal at an offset, grouped heads with other value dimensions, a window, dropout.
 const Attention kShapes[] = {
     {2, 3, 4, 2, 2, 3, 3, 0.6},

@@ -10,10 +10,16 @@
 namespace real {
 namespace {
 
+/// Of the operator's layer, where they cut the sequence; else 0.
+std::int64_t chunk_of(const Task& task) {
+  const std::int64_t chunk = task.c.model.chunk_of(task.op.layer);
+  return chunk < task.c.sequence ? chunk : 0;
+}
+
 /// Chunks attend to themselves alone, so that each is to the kernel a sequence of its own: they lie one behind another.
 kernels::Attention sequences_of(const Task& task, kernels::Attention a) {
-  const std::int64_t chunk = task.c.model.chunk_of(task.op.layer);
-  if (chunk <= 0 || chunk >= a.queries) return a;
+  const std::int64_t chunk = chunk_of(task);
+  if (chunk == 0) return a;
   a.batch *= a.queries / chunk;
   a.queries = a.keys = chunk;
   return a;
@@ -27,31 +33,37 @@ kernels::Attention whole_sequence(const Task& task) {
   a.causal = work.causal;
   a.window = work.window;
   a.alibi = alibi_of(task, 0);
-  a = sequences_of(task, a);
-  drop_in_kernel(task, {}, a, a.batch / task.c.batch);
-  return a;
+  drop_in_kernel(task, {}, a);
+  return sequences_of(task, a);
 }
 
 /// A kernel that wants padded values leaves a padded result.
 const char* result_name(const Task& task) { return pads_values(task) ? "padded attention" : "attention"; }
 
-void forward_in_documents(Task& task) {
-  const Stretches all{{0, task.c.sequence}};
+/// Where one kernel does not do: documents have lengths of their own, and so have chunks that do not divide the
+/// sequence; dropout counts the places of scores through whole sequences.
+bool in_spans(const Task& task) {
+  const std::int64_t chunk = chunk_of(task);
+  return packs(task) || (chunk > 0 && (task.c.dropout || task.c.sequence % chunk != 0));
+}
+
+void forward_in_spans(Task& task) {
+  const Share all = whole_sequences(task);
   const Attended attended = attend(task, attention_heads(task), all, all, mask_of(task));
   join_sinks(task, attended_shape(task, task.c.sequence, attended), 0, attended);
   task.leave(result_name(task), attended.out);
   task.leave("attention lse", attended.lse);
 }
 
-void backward_in_documents(Task& task, const Tensor& dout) {
-  const Stretches all{{0, task.c.sequence}};
+void backward_in_spans(Task& task, const Tensor& dout) {
+  const Share all = whole_sequences(task);
   const Attended attended{task.read(result_name(task)), task.read("attention lse")};
   leave_head_gradients(task, attend_backward(task, attention_heads(task), all, all, mask_of(task), attended, dout));
   add_sinks_gradient(task, attended_shape(task, task.c.sequence, attended), 0, attended, dout);
 }
 
 void forward(Task& task) {
-  if (packs(task)) return forward_in_documents(task);
+  if (in_spans(task)) return forward_in_spans(task);
   const Heads heads = attention_heads(task);
   const kernels::Attention a = whole_sequence(task);
   const Tensor out = task.make(result_name(task), a.batch * a.queries * a.heads * a.value_dim);
@@ -62,7 +74,7 @@ void forward(Task& task) {
 
 void backward(Task& task) {
   const Tensor dout = pads_values(task) ? task.read("d padded attention") : whole_gradient(task, "attention");
-  if (packs(task)) return backward_in_documents(task, dout);
+  if (in_spans(task)) return backward_in_spans(task, dout);
   const Heads heads = attention_heads(task);
   const Heads d{task.backend.allocate(heads.q.count), task.backend.allocate(heads.k.count),
                 task.backend.allocate(heads.v.count)};

@@ -9,8 +9,6 @@
 namespace real {
 namespace {
 
-Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
-
 /// [rows, keys and values of a token], out of tensors of their own and back into them.
 Tensor side_by_side(Task& task, const Heads& heads, std::int64_t rows) {
   const std::int64_t k = key_width(task.c), v = value_width(task.c);
@@ -87,7 +85,7 @@ void forward(Task& task) {
   const std::int64_t batch = task.c.batch, rows = heads.q.count / task.c.head_dim;  // tokens x heads
   const bool first = chunk.begin == 0;
   heads.q = rows_of(task, chunk, batch, heads.q);
-  const Attended part = attend(task, heads, chunk.queries, whole(task), mask_of(task));
+  const Attended part = attend(task, heads, of_each(task, chunk.queries), whole_sequences(task), mask_of(task));
   join_sinks(task, attended_shape(task, chunk.length, part), 0, part);
   const Tensor out = first ? task.make("attention", rows * task.c.value_head_dim) : task.read("attention");
   const Tensor lse = first ? task.make("attention lse", rows, kStatistic) : task.read("attention lse");
@@ -103,7 +101,8 @@ void backward(Task& task) {
   const Attended all{rows_of(task, chunk, batch, task.read("attention")),
                      rows_of(task, chunk, batch * task.c.heads, task.read("attention lse"))};
   const Tensor dout = rows_of(task, chunk, batch, whole_gradient(task, "attention"));
-  const Heads d = attend_backward(task, heads, chunk.queries, whole(task), mask_of(task), all, dout);
+  const Heads d =
+      attend_backward(task, heads, of_each(task, chunk.queries), whole_sequences(task), mask_of(task), all, dout);
   add_sinks_gradient(task, attended_shape(task, chunk.length, all), 0, all, dout);
   const std::string part = chunk.begin == 0 ? "d keys in order" : "d keys in order, second";
   const char* queries = "d queries so far";

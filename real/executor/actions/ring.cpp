@@ -46,9 +46,9 @@ void merge(Task& task) {
 
 void forward(Task& task) {
   const std::int64_t step = next_attended(task, false);
-  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
+  const Share own = share_of(task, task.rank.place.cp()), keys = share_of(task, ring_owner(task, step));
   const Attended part = attend(task, heads_at(task, step), own, keys, mask_of(task));
-  if (step == 0) join_sinks(task, attended_shape(task, tokens_of(own), part), 0, part);
+  if (step == 0) join_sinks(task, attended_shape(task, task.c.sequence / task.c.cp, part), 0, part);
   task.backend.copy(part.out, task.make(at("ring output", step), part.out.count));
   task.backend.copy(part.lse, task.make(at("ring lse", step), part.lse.count, kStatistic));
   if (ring_steps_of(task).size() > 1) return;
@@ -63,11 +63,11 @@ void leave_gradients(Task& task, const Tensor& dq, const Tensor& dkv) {
 
 void backward(Task& task) {
   const std::int64_t step = next_attended(task, true), last = static_cast<std::int64_t>(ring_steps_of(task).size()) - 1;
-  const Stretches own = stretches_of(task, task.rank.place.cp()), keys = stretches_of(task, ring_owner(task, step));
+  const Share own = share_of(task, task.rank.place.cp()), keys = share_of(task, ring_owner(task, step));
   const Attended all{task.read("attention"), task.read("attention lse")};
   const Tensor dout = whole_gradient(task, "attention");
   const Heads d = attend_backward(task, heads_at(task, step), own, keys, mask_of(task), all, dout);
-  if (step == 0) add_sinks_gradient(task, attended_shape(task, tokens_of(own), all), 0, all, dout);
+  if (step == 0) add_sinks_gradient(task, attended_shape(task, task.c.sequence / task.c.cp, all), 0, all, dout);
   const Tensor dkv = joined(task, at("d ring part", step), d.k, d.v);
   task.backend.copy(d.q, task.make(at("d queries part", step), d.q.count));
   if (step < last) return;

@@ -31,13 +31,13 @@ Heads heads_at(Task& task, std::int64_t step) {
   return heads;
 }
 
-Stretches stretches_at(const Task& task, std::int64_t step) { return stretches_of(task, ring_owner(task, step)); }
+Share share_at(const Task& task, std::int64_t step) { return share_of(task, ring_owner(task, step)); }
 
 void forward(Task& task) {
   const std::int64_t step = next_attended(task, false);
-  const Stretches own = stretches_at(task, 0);
-  const Attended part = attend(task, heads_at(task, step), own, stretches_at(task, step), mask_of(task));
-  if (step == 0) join_sinks(task, attended_shape(task, tokens_of(own), part), 0, part);
+  const Share own = share_at(task, 0);
+  const Attended part = attend(task, heads_at(task, step), own, share_at(task, step), mask_of(task));
+  if (step == 0) join_sinks(task, attended_shape(task, task.c.sequence / task.c.cp, part), 0, part);
   task.leave(step == 0 ? "attention" : "attention of a step", part.out);
   task.leave(step == 0 ? "attention lse" : "lse of a step", part.lse);
 }
@@ -47,10 +47,10 @@ void merge(Task& task) { merge_step(task, task.read("attention of a step"), task
 void backward(Task& task) {
   const std::int64_t step = next_attended(task, false);
   const Attended all{task.read("attention"), task.read("attention lse")};
-  const Stretches own = stretches_at(task, 0);
+  const Share own = share_at(task, 0);
   const Tensor dout = whole_gradient(task, "attention");
-  const Heads d = attend_backward(task, heads_at(task, step), own, stretches_at(task, step), mask_of(task), all, dout);
-  if (step == 0) add_sinks_gradient(task, attended_shape(task, tokens_of(own), all), 0, all, dout);
+  const Heads d = attend_backward(task, heads_at(task, step), own, share_at(task, step), mask_of(task), all, dout);
+  if (step == 0) add_sinks_gradient(task, attended_shape(task, task.c.sequence / task.c.cp, all), 0, all, dout);
   joined(task, kOwnPart, d.k, d.v);
   task.leave("d queries part", d.q);
 }

@@ -6,7 +6,8 @@
 namespace real {
 
 std::vector<plan::RingStep> ring_steps_of(const Task& task) {
-  return plan::ring_steps(task.c.cp, task.c.sequence, task.c.zigzag, mask_of(task));
+  const plan::Context& c = task.c;
+  return plan::ring_steps_in_documents(c.cp, c.sequence, c.zigzag, mask_of(task), c.document);
 }
 
 int ring_owner(const Task& task, std::int64_t step) {

@@ -101,11 +101,10 @@ Heads traded_heads(Task& task) {
           queries_of(task).first_of(task.rank.place.cp(), task.c.cp)};
 }
 
-Stretches whole(const Task& task) { return {{0, task.c.sequence}}; }
-
 void forward(Task& task) {
   const Heads heads = traded_heads(task);
-  const Attended all = attend(task, heads, whole(task), whole(task), mask_of(task));
+  const Share whole = whole_sequences(task);
+  const Attended all = attend(task, heads, whole, whole, mask_of(task));
   join_sinks(task, attended_shape(task, task.c.sequence, all), heads.first, all);
   task.backend.copy(all.out, task.make("attention output of own heads", all.out.count));
   task.backend.copy(all.lse, task.make("attention lse", all.lse.count, kStatistic));
@@ -120,7 +119,8 @@ void backward(Task& task) {
   const Attended all{task.read("attention output of own heads"), task.read("attention lse")};
   const Heads heads = traded_heads(task);
   const Tensor dout = in_order(task, "attention output gradient traded");
-  const Heads d = attend_backward(task, heads, whole(task), whole(task), mask_of(task), all, dout);
+  const Share whole = whole_sequences(task);
+  const Heads d = attend_backward(task, heads, whole, whole, mask_of(task), all, dout);
   add_sinks_gradient(task, attended_shape(task, task.c.sequence, all), heads.first, all, dout);
   task.backend.copy(d.q, task.make("query gradient of own heads", d.q.count));
   task.backend.copy(d.k, task.make("key gradient of own heads", d.k.count));

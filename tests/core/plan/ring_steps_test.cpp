@@ -97,6 +97,20 @@ TEST(RingSteps, AreOfTheRankThatHasMostToDo) {
   }
 }
 
+TEST(RingSteps, OfDocumentsAreThoseOfOneAsOftenAsThereAreDocuments) {
+  // s = 64 over 4 ranks, documents of 16: each rank has 4 tokens of each of the four, 4 x 4 / 2 pairs of these a step.
+  const std::vector<RingStep> steps = plan::ring_steps_in_documents(4, 64, true, {}, 16);
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[0].queries, 16);
+  EXPECT_EQ(steps[1].keys, 8);
+  for (const RingStep& step : steps) EXPECT_EQ(step.pairs, 4 * 8);
+  // One of 10 is padded to 2 chunks of 2 on each rank, one of 0 is the sequence.
+  EXPECT_EQ(plan::document_share(4, 10, true), 4);
+  EXPECT_EQ(plan::document_share(4, 10, false), 3);
+  EXPECT_EQ(plan::ring_steps_in_documents(4, 64, true, {}, 10)[0].pairs, 4 * 8);
+  EXPECT_EQ(plan::ring_steps_in_documents(4, 64, true, {}, 0)[0].pairs, 128);
+}
+
 TEST(RingSteps, OfAMillionTokensKeepEveryPair) {
   double sum = 0;
   for (const RingStep& step : plan::ring_steps(16, 1'048'576, true, {})) sum += step.pairs;

@@ -69,6 +69,18 @@ TEST(Documents, AreFoundByATokensPlace) {
   EXPECT_EQ(real::document_at(all, 8).begin, 4);
 }
 
+TEST(Documents, AreCutByChunksThatAreCountedFromTheBeginOfTheSequence) {
+  const auto cut = [](std::int64_t chunk) {
+    std::vector<std::int64_t> begins;
+    for (const plan::Stretch& s : real::cut_by_chunks({{0, 3}, {3, 1}, {4, 6}}, chunk)) begins.push_back(s.begin);
+    return begins;
+  };
+  EXPECT_EQ(cut(0), (std::vector<std::int64_t>{0, 3, 4}));
+  EXPECT_EQ(cut(4), (std::vector<std::int64_t>{0, 3, 4, 8}));
+  EXPECT_EQ(cut(3), (std::vector<std::int64_t>{0, 3, 4, 6, 9}));
+  EXPECT_EQ(cut(10), cut(0));
+}
+
 struct Case {
   const char* name;
   toy::Cut cut;
@@ -82,13 +94,18 @@ spec::Job packed(const spec::Model& model, const toy::Cut& cut, const spec::Pack
   return job;
 }
 
-void expect_the_same(const spec::Model& model, const spec::Packing& packing, const std::vector<Case>& cases) {
+/// `unchecked` sees the job behind what checks it.
+void expect_the_same(
+    const spec::Model& model, const spec::Packing& packing, const std::vector<Case>& cases,
+    const Change& unchecked = [](spec::Job&) {}) {
   const tiny::Run alone = tiny::run(toy::resolved(packed(model, {}, packing)));
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
     spec::Job job = packed(model, c.cut, packing);
     c.change(job);
-    EXPECT_LT(tiny::difference(alone, tiny::run(toy::resolved(job))), 1e-10);
+    job = toy::resolved(job);
+    unchecked(job);
+    EXPECT_LT(tiny::difference(alone, tiny::run(job)), 1e-10);
   }
 }
 
@@ -104,7 +121,7 @@ Change unfused(Kind kind) {
 }
 Change context(int cp, CpKind kind, CpBalance balance) {
   return [=](spec::Job& j) {
-    j.cluster = toy::cluster(cp * j.strategy.tp);
+    j.cluster = toy::cluster(cp * j.cluster.gpus());
     j.strategy.cp = cp;
     j.strategy.cp_kind = kind;
     j.strategy.cp_balance = balance;
@@ -139,6 +156,85 @@ TEST(Packing, OverRanksThatShareASequence) {
                      {"all-gather of neighbours", {.tp = 2}, context(2, CpKind::all_gather, CpBalance::none)},
                      {"ulysses", {}, context(2, CpKind::ulysses, CpBalance::zigzag)},
                      {"ulysses with tp", {.tp = 2}, context(2, CpKind::ulysses, CpBalance::none)}});
+  }
+}
+
+Change ring(
+    int cp, CpBalance balance, Change change = [](spec::Job&) {}) {
+  return [=](spec::Job& j) {
+    context(cp, CpKind::ring, balance)(j);
+    change(j);
+  };
+}
+
+void expect_the_same_on_rings(const spec::Model& model, const spec::Packing& packing, Change unchecked) {
+  expect_the_same(model, packing,
+                  {{"zigzag", {}, ring(2, CpBalance::zigzag)},
+                   {"contiguous", {}, ring(2, CpBalance::none)},
+                   {"more ranks than tokens", {}, ring(4, CpBalance::zigzag)},
+                   {"zero 3", {.dp = 2, .zero = 3}, ring(2, CpBalance::none)},
+                   {"computed again", {.tp = 2, .sp = true}, ring(2, CpBalance::zigzag, recompute(Kind::full))},
+                   {"attention computed again", {.pp = 2}, ring(2, CpBalance::none, recompute(Kind::selective))}},
+                  unchecked);
+}
+
+spec::Model without_a_mask() {
+  spec::Model m = tiny::gpt();
+  m.name = "tiny without a mask";
+  m.causal = false;
+  return m;
+}
+
+TEST(Packing, OnARingOfWhichEachRankHasAPartOfEveryDocument) {
+  for (const spec::Model& model : {tiny::llama(), tiny::gpt(), tiny::alibi(), tiny::sinks(), tiny::latent(),
+                                   tiny::moe(), tiny::ahead(tiny::llama(), 2), without_a_mask()}) {
+    for (const spec::Packing& packing : {kMixed, kAround}) {
+      expect_the_same_on_rings(model, packing, [](spec::Job&) {});
+    }
+  }
+}
+
+TEST(Packing, OnARingUnderAWindowThatEndsItInNoDocument) {
+  const auto run = [](int cp, int window, CpBalance balance) {
+    spec::Job job = packed(tiny::llama(), {}, {.lengths = {16, 4, 7}});
+    job.model.window = window;
+    job.training.sequence = 16;
+    if (cp > 1) context(cp, CpKind::ring, balance)(job);
+    return tiny::run(toy::resolved(job));
+  };
+  const tiny::Run ten = run(1, 10, CpBalance::none), six = run(1, 6, CpBalance::none);
+  EXPECT_LT(tiny::difference(ten, run(4, 10, CpBalance::none)), 1e-10);
+  EXPECT_LT(tiny::difference(ten, run(4, 10, CpBalance::zigzag)), 1e-10);
+  EXPECT_LT(tiny::difference(six, run(4, 6, CpBalance::zigzag)), 1e-10);
+  EXPECT_LT(tiny::difference(six, run(2, 6, CpBalance::none)), 1e-10);
+}
+
+/// As torchtitan's, whose check refuses documents because PyTorch's ring knows none.
+TEST(Packing, OnARingWhoseKeysComeAtOnce) {
+  for (const spec::Model& model : {tiny::llama(), tiny::gpt(), tiny::latent()}) {
+    expect_the_same_on_rings(model, kAround, [](spec::Job& j) { j.framework.ring_gathers = true; });
+  }
+}
+
+/// One layer of chunks, one that sees whole documents.
+spec::Model chunked(std::int64_t chunk) {
+  spec::Model m = tiny::llama();
+  m.name = "tiny chunks of " + std::to_string(chunk);
+  m.attention_chunk = chunk;
+  m.full_every = m.nope_every = 2;
+  return m;
+}
+
+TEST(Packing, InChunksOfAttentionShorterAndLongerThanDocumentsAndOfNoPartOfTheSequence) {
+  for (const std::int64_t chunk : {1, 2, 3, 4, 5, 7}) {
+    expect_the_same(chunked(chunk), kMixed,
+                    {{"two sequences at once", {}, [](spec::Job& j) { j.training.micro_batch = 2; }},
+                     {"full", {.tp = 2, .sp = true}, recompute(Kind::full)},
+                     {"selective", {.pp = 2}, recompute(Kind::selective)},
+                     {"zero 3", {.dp = 2, .zero = 3}},
+                     {"written scores", {}, unfused(Kind::none)},
+                     {"written scores computed again", {.tp = 2}, unfused(Kind::full)},
+                     {"ulysses", {}, context(2, CpKind::ulysses, CpBalance::zigzag)}});
   }
 }
 

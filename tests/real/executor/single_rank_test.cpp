@@ -34,10 +34,10 @@ spec::Model windowed() {
 }
 
 /// One layer of chunks with rotary embedding, one that sees all without.
-spec::Model chunked() {
+spec::Model chunked(std::int64_t chunk = 4) {
   spec::Model m = tiny::llama();
-  m.name = "chunked";
-  m.attention_chunk = 4;
+  m.name = "chunked by " + std::to_string(chunk);
+  m.attention_chunk = chunk;
   m.full_every = m.nope_every = 2;
   return m;
 }
@@ -127,7 +127,8 @@ TEST_P(SingleRank, TheLossGoesDown) {
 INSTANTIATE_TEST_SUITE_P(
     Models, SingleRank,
     testing::Values(Case{tiny::llama()}, Case{tiny::gpt()}, Case{tiny::moe()}, Case{tiny::router_bias()},
-                    Case{tiny::sinks()}, Case{tiny::sinks(), 0.1}, Case{windowed()}, Case{chunked()},
+                    Case{tiny::sinks()}, Case{tiny::sinks(), 0.1}, Case{windowed()}, Case{chunked()}, Case{chunked(3)},
+                    Case{chunked(), 0.1}, Case{chunked(), 0, kMixed}, Case{chunked(3), 0.1, kAround},
                     Case{tiny::alibi()}, Case{tiny::alibi(6)}, Case{tiny::llama(), 0, kMixed},
                     Case{tiny::gpt(), 0.1, kAround}, Case{tiny::alibi(), 0, kAround}, Case{windowed(), 0, kMixed},
                     Case{tiny::latent(), 0, kMixed}, Case{tiny::sinks(), 0, kAround}, Case{tiny::moe(), 0, kMixed},

@@ -441,6 +441,17 @@ TEST(Strategies, ContextParallelWindows) {
   expect_the_same(model, {"at once", {}, at_once});
 }
 
+/// Ulysses leaves a rank whole sequences of some heads.
+TEST(Strategies, ContextParallelChunks) {
+  spec::Model model = tiny::llama();
+  for (const std::int64_t chunk : {4, 3}) {
+    model.name = "tiny chunks of " + std::to_string(chunk);
+    model.attention_chunk = chunk;
+    expect_the_same({model}, {{"zigzag", {}, context(2, CpKind::ulysses, true, 2)},
+                              {"contiguous", {.tp = 2}, context(2, CpKind::ulysses, false)}});
+  }
+}
+
 TEST(Strategies, Experts) {
   spec::Model plain = tiny::gpt(4);
   plain.name = "tiny gpt of experts";

@@ -17,7 +17,7 @@ Fields refused(const spec::Model& model, Change change) {
   return fields;
 }
 
-TEST(Supported, ChunksOfAttentionDivideTheSequenceAndStayOnOneRank) {
+TEST(Supported, ChunksOfAttentionOfAnyLengthAndOverHeads) {
   const auto chunk = [](std::int64_t tokens, int cp) {
     return refused(tiny::llama(), [=](spec::Job& j) {
       j.model.attention_chunk = tokens;
@@ -27,12 +27,11 @@ TEST(Supported, ChunksOfAttentionDivideTheSequenceAndStayOnOneRank) {
     });
   };
   EXPECT_EQ(chunk(4, 1), Fields{});
-  EXPECT_EQ(chunk(3, 1), Fields{"model.attention_chunk"});
-  EXPECT_EQ(chunk(4, 2), Fields{"model.attention_chunk"});
-  EXPECT_EQ(chunk(8, 2), Fields{});  // the whole sequence
+  EXPECT_EQ(chunk(3, 1), Fields{});
+  EXPECT_EQ(chunk(3, 2), Fields{});
 }
 
-TEST(Supported, DocumentsStayWholeOnARankOrAreGathered) {
+TEST(Supported, DocumentsOfEveryLengthInChunksAndOverRanks) {
   const auto packed = [](const spec::Packing& packing, auto change) {
     return refused(tiny::llama(), [&](spec::Job& j) {
       j.training.packing = packing;
@@ -46,15 +45,34 @@ TEST(Supported, DocumentsStayWholeOnARankOrAreGathered) {
       j.strategy.cp_kind = kind;
     };
   };
-  const Fields no = {"training.packing"};
-  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ring)), no);
-  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::all_gather)), Fields{});
-  EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(spec::CpKind::ulysses)), Fields{});
+  for (const spec::CpKind kind : {spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses}) {
+    EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(kind)), Fields{});
+  }
   const auto graphs = [](spec::Job& j) { j.strategy.cuda_graphs = true; };  // every step has the same documents
   EXPECT_EQ(packed({.lengths = {}, .mean = 4, .deviation = 1}, graphs), Fields{});
   EXPECT_EQ(packed({.lengths = {4, 2}}, graphs), Fields{});
-  EXPECT_EQ(packed({.lengths = {}, .mean = 6}, [](spec::Job& j) { j.model.attention_chunk = 4; }),
-            Fields{"model.attention_chunk"});
+  EXPECT_EQ(packed({.lengths = {}, .mean = 6}, [](spec::Job& j) { j.model.attention_chunk = 4; }), Fields{});
+}
+
+/// The Plan's ring has the hops that a document of the mean length needs.
+TEST(Supported, DocumentsGoRoundARingThatNoWindowEnds) {
+  const auto ring = [](int cp, int window, spec::CpBalance balance) {
+    return refused(tiny::llama(), [=](spec::Job& j) {
+      j.training.sequence = 16;
+      j.training.packing = {.lengths = {16, 4}};  // 13.6 tokens on average: 4 a rank of four
+      j.model.window = window;
+      j.strategy.cp = cp;
+      j.strategy.cp_kind = spec::CpKind::ring;
+      j.strategy.cp_balance = balance;
+      j.cluster = toy::cluster(cp);
+    });
+  };
+  // A token a rank of the short documents, so a window of 3 reaches two hops on, and one of the long ones'.
+  EXPECT_EQ(ring(4, 3, spec::CpBalance::none), Fields{"training.packing"});
+  EXPECT_EQ(ring(4, 10, spec::CpBalance::none), Fields{});
+  EXPECT_EQ(ring(2, 3, spec::CpBalance::none), Fields{});
+  EXPECT_EQ(ring(4, 3, spec::CpBalance::zigzag), Fields{"strategy.cp_kind"});
+  EXPECT_EQ(ring(4, 6, spec::CpBalance::zigzag), Fields{});
 }
 
 TEST(Supported, WhatKernelsWouldComputeOtherwiseIsRefused) {
