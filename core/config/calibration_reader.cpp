@@ -73,7 +73,7 @@ void read_power(const Value& value, const std::string& path, spec::PowerState& p
   map.require("sustained", power.sustained, 1e-2, 1);
   map.require("exponent", power.exponent, 0, 1);
   map.require("spread", power.spread, 0, 0.5);
-  map.read("jitter", power.jitter, 0.0, 0.5);
+  map.require("jitter", power.jitter, 0, 0.5);
   map.require("limit", power.power);
   map.read("residual", power.residual, 0.0, 1.0);
   map.require("source", power.source);

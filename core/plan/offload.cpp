@@ -15,8 +15,6 @@ const spec::Offload& offload(const Context& c) { return c.strategy.offload; }
 
 std::int64_t whole(base::ByteRate rate) { return static_cast<std::int64_t>(std::clamp(rate.si(), 1.0, 1e18)); }
 
-std::int64_t gradient_bytes(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
-
 std::int64_t state_bytes(const Context& c, std::int64_t owned) {
   return owned * optimizer_bytes(c) + optimizer_scales(c, owned);
 }
@@ -34,7 +32,7 @@ std::int64_t tiles(const Context& c, std::int64_t owned) {
 
 /// Gradient, weights and states of a tile on their way between drives and host.
 std::int64_t travelling_bytes(const Context& c, std::int64_t parameters) {
-  return state_bytes(c, parameters) + parameters * gradient_bytes(c);
+  return state_bytes(c, parameters) + parameters * offloaded_gradient_bytes(c);
 }
 
 /// Whether what comes to the device now is behind the sums that earlier microbatches sent to the host: the first of a
@@ -46,6 +44,8 @@ bool fetches_behind_copies(const SegmentBuilder& out) {
 }
 
 }  // namespace
+
+std::int64_t offloaded_gradient_bytes(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
 
 HostRates host_rates(const Context& c) {
   const spec::Node& node = c.job.cluster.node;
@@ -82,7 +82,7 @@ void bring_shard(const Context& c, SegmentBuilder& out, const Held& held, bool b
 void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t parameters) {
   if (!offload(c).updates_on_host() || parameters == 0) return;
   const HostRates rates = host_rates(c);
-  const std::int64_t bytes = parameters * gradient_bytes(c);
+  const std::int64_t bytes = parameters * offloaded_gradient_bytes(c);
   const RatedCopy copy{bytes, rates.copy};
   const bool drives = offload(c).states_on_drives();
   const auto leave = [&](const char* name) {
@@ -112,7 +112,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
 void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const HostRates rates = host_rates(c);
   const bool drives = offload(c).states_on_drives();
-  const std::int64_t gradient = gradient_bytes(c), weight = shards_masters(c) ? 0 : c.element;
+  const std::int64_t gradient = offloaded_gradient_bytes(c), weight = shards_masters(c) ? 0 : c.element;
   const std::int64_t count = tiles(c, owned);
   out.join(Stream::to_host);
   if (!in_tiles(c)) {

@@ -62,6 +62,15 @@ void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::stri
                    {Stream::compute}, launches);
 }
 
+/// Transformer Engine gathers by copy engines and reduces by a kernel on 16 SMs (pytorch/module/base.py, initialize_ub:
+/// methods ring_exchange with use_ce and pipeline; 2023 to 2025).
+void TensorParallel::start_hop(std::int64_t elements, std::string_view name, double element, int launches) {
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
+  Collective hop{CollectiveKind::shift, bytes_of(elements, element), c_.tp_group};
+  hop.copy_engine = true;
+  out_.communicate(hop, name, Stream::tp, channel, {Stream::compute}, launches);
+}
+
 void TensorParallel::lay_out(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {
   if (!c_.sp || !c_.job.framework.copies_sequence) return;
   const std::int64_t bytes = bytes_of(elements, element);
@@ -111,7 +120,7 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
     case TpOverlap::userbuffers:  // a ring: each shard is multiplied while the next one arrives; one call issues it all
       for (int i = 0; i < c_.tp; ++i) {
         if (i + 1 < c_.tp) {
-          start(CollectiveKind::shift, c_.shard_tokens * linear.in, gather, element, i == 0);
+          start_hop(c_.shard_tokens * linear.in, gather, element, i == 0);
           out_.record(arrived(i + 1));
         }
         if (i > 0) out_.join(arrived(i));

@@ -74,6 +74,8 @@ class TensorParallel {
   /// `element`: bytes; 0: of storage.
   std::int64_t bytes_of(std::int64_t elements, double element) const;
   void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0, int launches = 1);
+  /// A shard goes to the next rank of userbuffers' ring while another one is multiplied.
+  void start_hop(std::int64_t elements, std::string_view name, double element, int launches);
   /// Where the sequence lies behind the batch: the copy that joins gathered shards in their order or puts what each
   /// rank is to get side by side.
   void lay_out(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0);

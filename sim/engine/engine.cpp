@@ -150,7 +150,7 @@ void Run::push(Machine& m, std::int32_t index) {
   e.issued = m.host;
   m.host += step.host_behind;
   e.operators = step.operators;
-  e.duration = step.duration;
+  e.duration = step.duration + step.wait;
   e.channel = step.channel;
   e.resources = step.resources;
   e.synchronizes = step.synchronizes;
@@ -279,10 +279,10 @@ inline void Run::start(Machine& m, int s) {
     stretch = m.holders.stretch(e.resources, in_);
   }
   m.next[s] = event_at(stream.progress.begin(now_, alone, stretch), s);
-  if (m.loads != nullptr) ship(m, s, alone - e.duration);
+  if (m.loads != nullptr) ship(m, s, alone - in_.steps[e.step].duration);
 }
 
-/// Puts the load of what starts on the network. `late`: how much later than priced it ends, by jitter.
+/// Puts the load of what starts on the network. `late`: how much later than priced it ends, by its wait and by jitter.
 void Run::ship(Machine& m, int s, Ticks late) {
   const std::int16_t crossing = in_.steps[m.entries[m.streams[s].head].step].crossing;
   if (crossing < 0 || m.loads[crossing].set < 0) return;

@@ -37,6 +37,7 @@ inline constexpr std::uint8_t kLinks = kNvlinkOut | kNvlinkIn | kNicOut | kNicIn
 /// An operator with its price, or a chain of them (chains.h).
 struct Step {
   Ticks duration = 0;           // alone
+  Ticks wait = 0;               // more, of a collective: for the latest of its ranks (sim/engine/lateness.h)
   Ticks host = 0;               // of the host to issue it, or the first of a chain
   Ticks host_behind = 0;        // of the host to issue operators of a chain before the next step
   std::uint16_t operators = 1;  // that it stands for
@@ -46,6 +47,7 @@ struct Step {
   std::uint8_t stream = 0;
   std::uint8_t resources = 0;
   bool synchronizes = false;  // the host waits for it before it issues more
+  bool hops = false;          // a collective whose ranks wait for one neighbour each
   std::array<plan::EventId, plan::kMaxWaits> waits{-1, -1, -1, -1};
   plan::EventId records = -1;
 };
@@ -73,7 +75,8 @@ struct EngineInput {
   std::int32_t crossings = 0;
   Ticks host_start = 0;  // before the host issues the first operator
   double compute_slowdown = 1, communication_slowdown = 1;
-  double jitter = 0;   // relative standard deviation of a kernel's time
+  double kernel_jitter = 0;  // relative standard deviation of a kernel's time, of which all waits are
+  double jitter = 0;   // what the Job asks for on top
   bool folded = true;  // jitter: expected maximum over members instead of samples
   std::uint64_t seed = 1;
 

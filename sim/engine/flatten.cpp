@@ -2,10 +2,8 @@
 #include "sim/engine/flatten.h"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -22,18 +20,11 @@
 namespace sim {
 namespace {
 
-/// Userbuffers' rings of tensor-parallel neighbours go by copy engines, which take no SM from the matmul beside them
-/// (Transformer Engine, pytorch/module/base.py, initialize_ub: method ring_exchange with use_ce, 2023 to 2025). Those of
-/// context parallelism are NCCL's.
-bool hops_by_copy_engine(const plan::Collective& collective, plan::Stream stream) {
-  return collective.kind == plan::CollectiveKind::shift && stream == plan::Stream::tp;
-}
-
 /// Links that an operator occupies on the rank that runs it.
 std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
   using namespace resource;
   if (const auto* collective = std::get_if<plan::Collective>(&work)) {
-    std::uint8_t held = hops_by_copy_engine(*collective, stream) ? 0 : kCommunication;
+    std::uint8_t held = collective->copy_engine ? 0 : kCommunication;
     if (collective->group.per_domain > 1) held |= kNvlinkIn | kNvlinkOut;
     if (collective->group.domains > 1) held |= kNicIn | kNicOut;
     return collective->group.size > 1 ? held : 0;
@@ -72,8 +63,9 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace,
                       (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp);
   step.waits = op.waits;
   step.records = op.records;
-  if (const auto* collective = std::get_if<plan::Collective>(&work)) {  // a hop waits for one neighbour
-    step.members = std::min(collective->group.size, collective->kind == plan::CollectiveKind::shift ? 2 : INT_MAX);
+  if (const auto* collective = std::get_if<plan::Collective>(&work)) {
+    step.members = collective->group.size;
+    step.hops = collective->kind == plan::CollectiveKind::shift;
   }
   return step;
 }
@@ -82,7 +74,8 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace,
 /// What could pass the engine's clock by that measure is refused, for past it the clock would wrap without a word.
 void check_horizon(const plan::Plan& plan, const Pace& pace, const spec::Job& job) {
   const spec::Calibration& calibration = job.cluster.node.calibration;
-  double slowest = 1, jitter = job.simulation.jitter * kMostDeviations * plan::kStreams;
+  double slowest = 1;
+  const double jitter = (job.simulation.jitter + calibration.power.jitter) * kMostDeviations * plan::kStreams;
   for (const spec::SlowRank& slow : job.simulation.slow_ranks) slowest *= std::max(1.0, slow.factor);
   slowest *= std::max({1.0, calibration.compute_slowdown, calibration.comm_slowdown}) * (1 + jitter);
   std::vector<double> device, host;  // seconds of each segment
@@ -169,22 +162,18 @@ class Variants {
  private:
   void add(const std::vector<int>& kinds) {
     Pace slowest{by_kind_[kinds.front()], 0};
-    double jitter = 0;
     for (const int kind : kinds) {
       Prices& all = slowest.prices;
       for (std::size_t w = 0; w < all.size(); ++w) all[w] = std::max(all[w], by_kind_[kind][w]);
       if (kind >= job_.cluster.kinds()) continue;  // a condition of the network
       slowest.host = std::max(slowest.host, job_.cluster.node_of(kind).host.launch_slowdown);
-      jitter = std::max(jitter, job_.cluster.node_of(kind).calibration.power.jitter);
     }
     check_horizon(*in_.plan, slowest, job_);
-    const std::size_t first = in_.steps.size();
     for (const plan::Segment& segment : in_.plan->segments) {
       in_.segment_begin.push_back(static_cast<std::int32_t>(in_.steps.size()));
       for (const plan::Operator& op : segment.operators) in_.steps.push_back(step_of(op, *in_.plan, slowest, job_));
     }
     in_.segment_begin.push_back(static_cast<std::int32_t>(in_.steps.size()));
-    wait_for_the_latest(*in_.plan, jitter, std::span(in_.steps).subspan(first));
   }
 
   EngineInput& in_;
@@ -239,8 +228,12 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, 
     const spec::Calibration& calibration = job.cluster.node_of(kind).calibration;
     in.compute_slowdown = std::max(in.compute_slowdown, calibration.compute_slowdown);
     in.communication_slowdown = std::max(in.communication_slowdown, calibration.comm_slowdown);
+    in.kernel_jitter = std::max(in.kernel_jitter, calibration.power.jitter);
   }
   in.jitter = simulation.jitter;
+  // Deviations that are independent of one another add by their squares.
+  in.kernel_jitter = std::hypot(in.kernel_jitter, in.jitter) - in.jitter;
+  wait_for_the_latest(in);
   in.seed = simulation.seed;
   return in;
 }

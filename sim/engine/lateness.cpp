@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sim/engine/jitter.h"
@@ -30,9 +31,10 @@ class Expected {
  public:
   explicit Expected(double jitter) : jitter_(jitter) {}
 
-  double wait(int members, double squares) {
-    const auto [it, fresh] = maxima_.try_emplace(members, 0.0);
-    if (fresh) it->second = expected_maximum(members);
+  double wait(const Step& step, double squares) {
+    const int ranks = step.hops ? 2 : step.members;
+    const auto [it, fresh] = maxima_.try_emplace(ranks, 0.0);
+    if (fresh) it->second = expected_maximum(ranks);
     return jitter_ * it->second * std::sqrt(squares);
   }
 
@@ -55,7 +57,7 @@ Segment within(std::span<Step> steps, Expected& expected) {
         stream.first = &step;
         stream.before = squares;
       } else {
-        step.duration += std::llround(expected.wait(step.members, squares - latest[step.stream]));
+        step.wait = std::llround(expected.wait(step, squares - latest[step.stream]));
       }
       latest[step.stream] = squares;
     }
@@ -66,11 +68,8 @@ Segment within(std::span<Step> steps, Expected& expected) {
   return out;
 }
 
-}  // namespace
-
-void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> steps) {
-  if (jitter <= 0) return;
-  Expected expected(jitter);
+/// `steps`: of all segments, one behind the other.
+void wait_for_the_latest(const plan::Plan& plan, Expected& expected, std::span<Step> steps) {
   std::vector<Segment> segments;
   for (const plan::Segment& segment : plan.segments) {
     segments.push_back(within(steps.first(segment.operators.size()), expected));
@@ -83,7 +82,7 @@ void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> 
         OnStream& stream = segments[call.segment][s];
         squares[s] += stream.before;
         if (stream.first == nullptr) continue;
-        stream.waits += expected.wait(stream.first->members, squares[s]);
+        stream.waits += expected.wait(*stream.first, squares[s]);
         ++stream.calls;
         squares[s] = stream.behind;
       }
@@ -91,8 +90,20 @@ void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> 
   }
   for (Segment& segment : segments) {
     for (OnStream& stream : segment) {
-      if (stream.calls > 0) stream.first->duration += std::llround(stream.waits / static_cast<double>(stream.calls));
+      if (stream.calls > 0) stream.first->wait = std::llround(stream.waits / static_cast<double>(stream.calls));
     }
+  }
+}
+
+}  // namespace
+
+void wait_for_the_latest(EngineInput& in) {
+  if (in.kernel_jitter <= 0) return;
+  std::size_t variant = 0;  // steps of one
+  for (const plan::Segment& segment : in.plan->segments) variant += segment.operators.size();
+  Expected expected(in.kernel_jitter);
+  for (std::size_t first = 0; first < in.steps.size(); first += variant) {
+    wait_for_the_latest(*in.plan, expected, std::span(in.steps).subspan(first, variant));
   }
 }
 

@@ -87,7 +87,7 @@ std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<S
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const bool computes = has(i, resource::kCompute), flies = has(i, resource::kCommunication);
     // Kernels beside communication that outlasts them are not what is waited for.
-    const bool outlasts = has(i + 1, resource::kCommunication) && !has(i + 1, resource::kCompute);
+    const bool outlasts = has(i + 1, resource::kCommunication | exchange | transfer) && !has(i + 1, resource::kCompute);
     const bool waits = !computes || outlasts;
     const auto shared = [&](std::uint8_t links) {
       return has(i, links) ? SharedLink{1, waits ? 1.0 : 0.0} : SharedLink{};

@@ -41,7 +41,7 @@ class Tail {
   void run(double start) {
     const Step& step = ends_.steps[next_++];
     host_ += trace::seconds(step.host);
-    through_[step.stream] = start + trace::seconds(step.duration);
+    through_[step.stream] = start + trace::seconds(step.duration + step.wait);
     if (step.synchronizes) host_ = through_[step.stream];
   }
   double end() const { return *std::max_element(through_.begin(), through_.end()); }
@@ -96,7 +96,7 @@ StageEnds stage_ends(const plan::Context& c, const std::vector<plan::Chunk>& chu
   const EngineInput in = flatten(plan, priced, c.job);
   const std::size_t first = plan.segments[0].operators.size();
   if (!c.rolling) {
-    for (std::size_t i = 0; i < first; ++i) out.begin += trace::seconds(in.steps[i].duration);
+    for (std::size_t i = 0; i < first; ++i) out.begin += trace::seconds(in.steps[i].duration + in.steps[i].wait);
   }
   out.steps.assign(in.steps.begin() + static_cast<std::ptrdiff_t>(first), in.steps.end());
   for (const Step& step : out.steps) {

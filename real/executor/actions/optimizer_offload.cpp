@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/plan/offload.h"
 #include "core/plan/states.h"
 #include "real/executor/actions/host_states.h"
 #include "real/executor/actions/step.h"
@@ -158,7 +159,7 @@ void updated_to_device(Task& task) {
 
 std::vector<Parameter*> leaving(Task& task) {
   if (!task.rank.summed) {
-    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / task.c.gradient_element;
+    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / plan::offloaded_gradient_bytes(task.c);
     task.rank.summed = next_uncarried_gradients(task, elements);
   }
   return *task.rank.summed;

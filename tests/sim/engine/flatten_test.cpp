@@ -157,6 +157,37 @@ TEST(Flatten, AnOperatorHoldsTheLinksThatItUses) {
   EXPECT_EQ(steps[3].members, 16);
 }
 
+TEST(Flatten, HopsByCopyEnginesTakeNoSm) {
+  using namespace sim::resource;
+  for (const bool copy_engine : {false, true}) {
+    plan::Plan plan;
+    plan::Pool pool(plan);
+    plan::SegmentBuilder out(pool, "hop");
+    const std::int16_t tp = pool.channel({Channel::Kind::group, plan::Axis::tp});
+    Collective hop{CollectiveKind::shift, 8, {8, 8, 1, 1}};
+    hop.copy_engine = copy_engine;
+    out.communicate(hop, "hop", Stream::tp, tp, {});
+    plan.segments.push_back(out.finish());
+    plan.roles.emplace_back().calls = {{0, 0, 0}};
+    const std::vector<sim::Step> steps = sim::flatten(plan, {base::us(1)}, toy::job()).steps;
+    EXPECT_EQ(steps.at(0).resources, kNvlinkIn | kNvlinkOut | (copy_engine ? 0 : kCommunication));
+    EXPECT_TRUE(steps.at(0).hops);
+    EXPECT_EQ(steps.at(0).members, 8);
+  }
+}
+
+TEST(Flatten, CollectivesWaitAsTheCalibrationSaysAndDeviationsAddByTheirSquares) {
+  // Two kernels of 1 us ahead of an all-reduce of 8: sqrt(2) us times 1.4236, the expected maximum of eight, times 0.04.
+  spec::Job job = toy::job();
+  job.cluster.node.calibration.power.jitter = 0.04;
+  EXPECT_NEAR(static_cast<double>(steps_of(job)[2].wait), 1e6 * 0.04 * 1.42360031 * std::sqrt(2), 1);
+  EXPECT_EQ(steps_of(job)[0].wait, 0);
+  EXPECT_EQ(steps_of(job)[5].wait, 0);  // a transfer
+  // Of 0.03 that the Job asks for on top the engine takes care: 0.05 together, of which 0.02 are left.
+  job.simulation.jitter = 0.03;
+  EXPECT_NEAR(static_cast<double>(steps_of(job)[2].wait), 1e6 * 0.02 * 1.42360031 * std::sqrt(2), 1);
+}
+
 TEST(Flatten, TheHostPaysByLaunchAndByPhase) {
   spec::Job job = toy::job();
   job.framework.launch = base::us(5);

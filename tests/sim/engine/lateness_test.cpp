@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -32,20 +33,21 @@ struct Program {
   std::vector<std::vector<sim::Step>> segments;
   std::vector<int> calls;
 
-  /// How much longer each step becomes, segment after segment.
+  /// Step::wait of each step, segment after segment.
   std::vector<Ticks> lateness(double jitter) const {
     plan::Plan plan;
-    std::vector<sim::Step> steps;
+    sim::EngineInput in;
     for (const std::vector<sim::Step>& segment : segments) {
       plan.segments.emplace_back().operators.resize(segment.size());
-      steps.insert(steps.end(), segment.begin(), segment.end());
+      in.steps.insert(in.steps.end(), segment.begin(), segment.end());
     }
     plan::Role& role = plan.roles.emplace_back();
     for (const int call : calls) role.calls.emplace_back().segment = call;
-    const std::vector<sim::Step> before = steps;
-    sim::wait_for_the_latest(plan, jitter, steps);
+    in.plan = &plan;
+    in.kernel_jitter = jitter;
+    sim::wait_for_the_latest(in);
     std::vector<Ticks> out;
-    for (std::size_t i = 0; i < steps.size(); ++i) out.push_back(steps[i].duration - before[i].duration);
+    for (const sim::Step& step : in.steps) out.push_back(step.wait);
     return out;
   }
 };
@@ -83,6 +85,13 @@ TEST(Lateness, ASegmentsFirstCollectiveHasTheMeanOfItsCalls) {
   // Called behind 4 ms and behind nothing but its own 3 ms: 5 and 3 ms, 4 on average.
   const Program p{{{kernel(4'000'000'000)}, {kernel(3'000'000'000), collective(Stream::tp, 2)}}, {0, 1, 1}};
   EXPECT_NEAR(static_cast<double>(p.lateness(0.02)[2]), 80e6 * kOfTwo, 10);
+}
+
+TEST(Lateness, AHopWaitsForOneNeighbourWhateverTheRing) {
+  sim::Step hop = collective(Stream::tp, 8);
+  hop.hops = true;
+  const Program p{{{kernel(5'000'000'000), hop}}, {0}};
+  EXPECT_NEAR(static_cast<double>(p.lateness(0.02)[1]), 100e6 * kOfTwo, 10);
 }
 
 /// The slow way: every call, step by step.

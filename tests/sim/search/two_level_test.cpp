@@ -24,6 +24,7 @@ Drawn draw(std::size_t count, unsigned seed, const spec::SearchSpace& space = {}
   Drawn out{toy::draft({.dp = 8}), {}};
   spec::Job& job = out.base;
   job.cluster.nodes = 2;
+  job.cluster.node.calibration.power.jitter = 0.025;
   job.model.layers = 16;
   job.model.hidden = 4096;
   job.model.heads = 32;
