@@ -39,9 +39,16 @@ TEST(Fabrics, ThePageShowsWhatTheToolPrints) {
   EXPECT_EQ(content_of(kPage), page) << "write it anew with FORERUN_REWRITE_GOLDEN=1 ./dev test -R Fabrics";
 }
 
+/// On GPUs whose kernels do not vary, so that no exchange waits for a late rank.
 json on(const std::string& fabric) {
-  return json::parse(
-      forerun("predict deepseek-v3-2048xh800 --set network.fidelity=flow --json - --set cluster.fabric=" + fabric).out);
+  std::string calibration = content_of(FORERUN_SOURCE_DIR "/topologies/calibrations/h800.yaml");
+  const std::size_t at = calibration.find("\n  jitter: ") + 1;
+  calibration.replace(at, calibration.find('\n', at) - at, "  jitter: 0");
+  const std::string path = testing::TempDir() + "quiet-h800.yaml";
+  std::ofstream(path, std::ios::binary) << calibration;
+  return json::parse(forerun("predict deepseek-v3-2048xh800 --set network.fidelity=flow --json - --calibration " + path +
+                             " --set cluster.fabric=" + fabric)
+                         .out);
 }
 
 TEST(Fabrics, TheHandCalculationsOfThePageHold) {
@@ -54,7 +61,7 @@ TEST(Fabrics, TheHandCalculationsOfThePageHold) {
   const auto ep = [](const json& answer) { return answer["communication"]["ep"]["time_s"].get<double>(); };
   EXPECT_EQ(base["communication"]["ep"]["calls"], 720);
   EXPECT_EQ(half["communication"]["ep"]["calls"], 1920);
-  EXPECT_NEAR(ep(base) / exchanges(50e9, 720), 1, 0.02);
+  EXPECT_NEAR(ep(base) / exchanges(50e9, 720), 1, 0.04);  // what they share the cards with
   EXPECT_NEAR(ep(half) / exchanges(25e9, 1920), 1, 0.025);
   EXPECT_NEAR(ep(tree) / exchanges(50e9 * 3 / 8, 1920), 1, 0.05);  // its leaves' uplinks carry other traffic, too
 
