@@ -44,7 +44,8 @@ json on(const std::string& fabric) {
   std::string calibration = content_of(FORERUN_SOURCE_DIR "/topologies/calibrations/h800.yaml");
   const std::size_t at = calibration.find("\n  jitter: ") + 1;
   calibration.replace(at, calibration.find('\n', at) - at, "  jitter: 0");
-  const std::string path = testing::TempDir() + "quiet-h800.yaml";
+  const testing_support::ScratchFolder scratch;
+  const std::string path = scratch / "h800.yaml";
   std::ofstream(path, std::ios::binary) << calibration;
   return json::parse(forerun("predict deepseek-v3-2048xh800 --set network.fidelity=flow --json - --calibration " + path +
                              " --set cluster.fabric=" + fabric)

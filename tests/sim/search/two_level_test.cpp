@@ -71,7 +71,9 @@ TEST(TwoLevel, AgreesWithEveryOperator) {
   }
   ASSERT_GE(errors.size(), 200u);
   std::sort(errors.begin(), errors.end());
-  EXPECT_LE(errors[errors.size() / 2], 0.0005);
+  // What the last collectives wait for the latest of all replicas, behind the kernels of a whole step, two levels leave
+  // out: less than 0.1 % (0.025 x 1.4 x sqrt(1,000) of 1,000 equal kernels among eight).
+  EXPECT_LE(errors[errors.size() / 2], 0.001);
   EXPECT_LE(errors[errors.size() * 9 / 10], 0.003);
   EXPECT_LE(errors[errors.size() * 97 / 100], 0.005);
 }
