@@ -75,12 +75,30 @@ std::optional<double> accumulation(const Times& times, const spec::Gpu& gpu) {
   return std::clamp(longer / sums, 0.0, 1.0);
 }
 
+/// Median over the matmuls that are long beside a launch of what their repetitions tell: four fifths of a normal
+/// distribution lie within 1.2816 standard deviations of its mean.
+std::optional<double> jitter(const Points& points) {
+  constexpr double kShortest = 100e-6, kFourFifths = 1.2816;
+  constexpr std::size_t kFewest = 5;
+  std::vector<double> deviations;
+  for (const MeasuredPoint& point : points.points) {
+    const bool counts = point.void_because.empty() && point.median.si() >= kShortest;
+    if (!counts || !std::holds_alternative<config::MatmulRow>(point.shape)) continue;
+    deviations.push_back(std::log(point.high / point.low) / (2 * kFourFifths));
+  }
+  if (deviations.size() < kFewest) return {};
+  const auto middle = deviations.begin() + static_cast<std::ptrdiff_t>(deviations.size() / 2);
+  std::nth_element(deviations.begin(), middle, deviations.end());
+  return *middle;
+}
+
 }  // namespace
 
 Figures figures_of(const Points& points, const spec::Gpu& gpu) {
   const Times times(points);
   Figures out;
   out.accumulation = accumulation(times, gpu);
+  out.jitter = jitter(points);
   out.compute_slowdown = slowdown([&](int sms) {
     return times.ratio(Beside{Subject::matmul, sms, true}, kReferenceMatmul);
   });
@@ -119,6 +137,10 @@ void apply(const Figures& figures, const Machine& machine, spec::Calibration& c)
         "measured: matmuls of 8192 x 8192 x 2048 and 4096 with fp32 sums against the same in bf16; " +
         source_of(machine);
   }
+  if (figures.jitter) {
+    c.power.jitter = *figures.jitter;
+    c.power.source = fmt::format("jitter: measured: repetitions of matmuls; {}; {}", source_of(machine), c.power.source);
+  }
   if (!figures.sustained) return;
   c.power.sustained = *figures.sustained;
   if (machine.power_limit.si() > 0) c.power.power = machine.power_limit;
@@ -140,6 +162,7 @@ std::vector<std::string> lines(const Figures& f) {
   ratio("that copy beside a matmul, times alone (comm_slowdown)", f.comm_slowdown);
   ratio("fp32 sums that a matmul adds to, share of their time that it does not hide (accumulation)", f.accumulation);
   ratio("pace of matmuls under sustained load (power.sustained)", f.sustained);
+  ratio("deviation of a matmul from run to run (power.jitter)", f.jitter);
   quantity("host: to issue the smallest kernel, from C++", f.issue);
   quantity("device: from one dependent kernel to the next", f.gap);
   quantity("device: the same inside a CUDA graph", f.graph_gap);

@@ -17,6 +17,7 @@ struct Figures {
   std::optional<double> compute_slowdown, comm_slowdown;  // over 16 and 24 SMs, as spec::Calibration has them
   std::optional<double> accumulation;                     // as spec::Calibration has it
   std::optional<double> sustained;                        // pace of long matmuls over that of short ones, at most 1
+  std::optional<double> jitter;                           // relative deviation of a matmul from run to run
   Condition under_load;                                   // behind the long ones
   std::optional<base::Seconds> issue, gap, graph_gap, events;
   std::optional<base::ByteRate> to_device, to_host, both;  // pinned, large, alone; both: of the two together

@@ -124,11 +124,15 @@ TEST(CalibrationRecovery, InterferenceAndClocksAreTheDevices) {
   EXPECT_NEAR(*figures.compute_slowdown, fake::Bench::kComputeSlowdown, 0.01 * 1.2);
   EXPECT_NEAR(*figures.comm_slowdown, fake::Bench::kCommSlowdown, 0.01 * 1.1);
   EXPECT_NEAR(*figures.sustained, fake::Bench::kSustained, 0.01 * 0.9);
+  // Kernels scatter evenly by up to 1 %, so that four fifths lie within 0.8 %: read as a normal distribution's, 0.0062.
+  ASSERT_TRUE(figures.jitter);
+  EXPECT_NEAR(*figures.jitter, 0.016 / 2.5631, 0.001);
   EXPECT_NEAR(*figures.to_device / fake::Bench::kHostRate, 1, 0.01);
   EXPECT_NEAR(*figures.copy_beside_matmul, 1.25, 0.0125);
   const spec::Calibration found = fitted(points).calibrations[0];
   EXPECT_EQ(found.compute_slowdown, *figures.compute_slowdown);
   EXPECT_EQ(found.power.sustained, *figures.sustained);
+  EXPECT_EQ(found.power.jitter, *figures.jitter);
   EXPECT_EQ(found.power.power, base::Watts(700));
   EXPECT_THAT(found.interference_source, HasSubstr("forerun on NVIDIA H200"));
 }
