@@ -108,7 +108,7 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
        "a zigzag ring of which a window leaves out steps on some ranks alone", "write cp_kind: all_gather"},
       {windowed_ring && s.cp_balance == spec::CpBalance::none && !job.framework.ring_gathers && job.training.packing &&
            skips_steps(job),
-       "training.packing", "packed documents on a ring that a window ends, later in a shorter one,",
+       "training.packing", "a ring that a window ends sooner in some documents than in others",
        "write cp_kind: all_gather"},
       {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,
        "strategy.schedule", "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
