@@ -161,6 +161,10 @@ TEST(Offload, TheHostUpdatesExperts) {
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(404);
   };
   const Change groups = [](spec::Job& j) { j.strategy.shard = 2; };
+  const Change masters_of_narrow_gradients = [](spec::Job& j) {  // which travel as wide as the masters all the same
+    masters_are_shards(j);
+    j.training.gradient_dtype = spec::Dtype::bf16;
+  };
   using enum Schedule;
   expect_the_same(tiny::moe(4), kOptimizer,
                   {{"no copies", {.zero = 1}},
@@ -183,7 +187,8 @@ TEST(Offload, TheHostUpdatesExperts) {
   expect_the_same(tiny::moe(), kBoth,
                   {{"parameters, too", {.dp = 4, .zero = 3}, experts(2, 1, plain)},
                    {"of whole experts", {.dp = 2, .zero = 3}, experts(2, 1, tiles)},
-                   {"masters", {.dp = 4, .zero = 3}, experts(2, 1, masters_are_shards)}});
+                   {"masters", {.dp = 4, .zero = 3}, experts(2, 1, masters_are_shards)},
+                   {"masters of whole experts", {.dp = 2, .zero = 3}, experts(2, 1, masters_of_narrow_gradients)}});
 }
 
 /// Where no stage waits for the others, nothing but events keeps the next step from reading weights that are not back.
