@@ -58,7 +58,8 @@ std::string memory(std::string_view name, const spec::MemoryCurve& c) {
 
 std::string power(const spec::PowerState& p) {
   return fmt::format(
-      "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  jitter: {:.6g}\n  limit: {:.6g}W\n{}  source: {}\n",
+      "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  jitter: {:.6g}\n  limit: {:.6g}W\n{}  "
+      "source: {}\n",
       p.sustained, p.exponent, p.spread, p.jitter, p.power.si(),
       p.residual > 0 ? fmt::format("  residual: {:.6g}\n", p.residual) : "", quoted(p.source));
 }

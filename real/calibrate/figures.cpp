@@ -139,7 +139,8 @@ void apply(const Figures& figures, const Machine& machine, spec::Calibration& c)
   }
   if (figures.jitter) {
     c.power.jitter = *figures.jitter;
-    c.power.source = fmt::format("jitter: measured: repetitions of matmuls; {}; {}", source_of(machine), c.power.source);
+    c.power.source =
+        fmt::format("jitter: measured: repetitions of matmuls; {}; {}", source_of(machine), c.power.source);
   }
   if (!figures.sustained) return;
   c.power.sustained = *figures.sustained;

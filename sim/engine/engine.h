@@ -76,8 +76,8 @@ struct EngineInput {
   Ticks host_start = 0;  // before the host issues the first operator
   double compute_slowdown = 1, communication_slowdown = 1;
   double kernel_jitter = 0;  // relative standard deviation of a kernel's time, of which all waits are
-  double jitter = 0;   // what the Job asks for on top
-  bool folded = true;  // jitter: expected maximum over members instead of samples
+  double jitter = 0;         // what the Job asks for on top
+  bool folded = true;        // jitter: expected maximum over members instead of samples
   std::uint64_t seed = 1;
 
   /// The first step of each segment for that variant, and the end.

@@ -10,10 +10,10 @@ namespace sim {
 ///   kernel_jitter E(n) sqrt(sum of d^2)
 /// d: durations of the kernels launched since the latest collective of its stream; E(n): expected maximum of n standard
 /// normals, of two where each rank waits for a neighbour alone. Kernels vary independently, by `kernel_jitter` of their
-/// duration, and one that is late by then is late for all: the others wait in the collective, as a profiler shows. Where a
-/// segment is called from different places its first collectives get the mean over the calls, those of all roles.
-/// Leaves out: transfers between stages, whose microbatches queue up; boards that are always slower (sim/cost/power.h);
-/// that the latest of one group may be late in the next, too.
+/// duration, and one that is late by then is late for all: the others wait in the collective, as a profiler shows.
+/// Where a segment is called from different places its first collectives get the mean over the calls, those of all
+/// roles. Leaves out: transfers between stages, whose microbatches queue up; boards that are always slower
+/// (sim/cost/power.h); that the latest of one group may be late in the next, too.
 void wait_for_the_latest(EngineInput&);
 
 }  // namespace sim

@@ -47,8 +47,8 @@ json on(const std::string& fabric) {
   const testing_support::ScratchFolder scratch;
   const std::string path = scratch / "h800.yaml";
   std::ofstream(path, std::ios::binary) << calibration;
-  return json::parse(forerun("predict deepseek-v3-2048xh800 --set network.fidelity=flow --json - --calibration " + path +
-                             " --set cluster.fabric=" + fabric)
+  return json::parse(forerun("predict deepseek-v3-2048xh800 --set network.fidelity=flow --json - --calibration " +
+                             path + " --set cluster.fabric=" + fabric)
                          .out);
 }
 

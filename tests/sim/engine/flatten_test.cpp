@@ -177,7 +177,8 @@ TEST(Flatten, HopsByCopyEnginesTakeNoSm) {
 }
 
 TEST(Flatten, CollectivesWaitAsTheCalibrationSaysAndDeviationsAddByTheirSquares) {
-  // Two kernels of 1 us ahead of an all-reduce of 8: sqrt(2) us times 1.4236, the expected maximum of eight, times 0.04.
+  // Two kernels of 1 us ahead of an all-reduce of 8: sqrt(2) us times 1.4236, the expected maximum of eight, times
+  // 0.04.
   spec::Job job = toy::job();
   job.cluster.node.calibration.power.jitter = 0.04;
   EXPECT_NEAR(static_cast<double>(steps_of(job)[2].wait), 1e6 * 0.04 * 1.42360031 * std::sqrt(2), 1);
