@@ -55,20 +55,22 @@ std::int64_t TensorParallel::bytes_of(std::int64_t elements, double element) con
   return element > 0 ? static_cast<std::int64_t>(element * static_cast<double>(elements)) : elements * c_.element;
 }
 
+void TensorParallel::communicate(const Collective& collective, std::string_view name, int launches) {
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
+  out_.communicate(collective, name, Stream::tp, channel, {Stream::compute}, launches);
+}
+
 void TensorParallel::start(CollectiveKind kind, std::int64_t elements, std::string_view name, double element,
                            int launches) {
-  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
-  out_.communicate(Collective{kind, bytes_of(elements, element), c_.tp_group}, name, Stream::tp, channel,
-                   {Stream::compute}, launches);
+  communicate({kind, bytes_of(elements, element), c_.tp_group}, name, launches);
 }
 
 /// Transformer Engine gathers by copy engines and reduces by a kernel on 16 SMs (pytorch/module/base.py, initialize_ub:
 /// methods ring_exchange with use_ce and pipeline; 2023 to 2025).
 void TensorParallel::start_hop(std::int64_t elements, std::string_view name, double element, int launches) {
-  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});
-  Collective hop{CollectiveKind::shift, bytes_of(elements, element), c_.tp_group};
-  hop.copy_engine = true;
-  out_.communicate(hop, name, Stream::tp, channel, {Stream::compute}, launches);
+  communicate(
+      {.kind = CollectiveKind::shift, .bytes = bytes_of(elements, element), .group = c_.tp_group, .copy_engine = true},
+      name, launches);
 }
 
 void TensorParallel::lay_out(CollectiveKind kind, std::int64_t elements, std::string_view name, double element) {

@@ -73,6 +73,7 @@ class TensorParallel {
   void row_product(const Linear&, bool reduces);
   /// `element`: bytes; 0: of storage.
   std::int64_t bytes_of(std::int64_t elements, double element) const;
+  void communicate(const Collective&, std::string_view name, int launches);
   void start(CollectiveKind, std::int64_t elements, std::string_view name, double element = 0, int launches = 1);
   /// A shard goes to the next rank of userbuffers' ring while another one is multiplied.
   void start_hop(std::int64_t elements, std::string_view name, double element, int launches);

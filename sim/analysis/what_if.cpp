@@ -33,7 +33,8 @@ Ticks length_without(EngineInput in, const std::vector<std::string>& categories,
     in.steps[i].members = 1;
     in.steps[i].crossing = -1;
   }
-  wait_for_the_latest(in);                                            // kernels that take no time are never late
+  // Kernels that take no time are never late.
+  wait_for_the_latest(in);
   for (Instance& instance : in.instances) instance.recorded = false;  // the length is all that is asked
   chain(in);
   return run(in).end;

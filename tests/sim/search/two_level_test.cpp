@@ -24,7 +24,6 @@ Drawn draw(std::size_t count, unsigned seed, const spec::SearchSpace& space = {}
   Drawn out{toy::draft({.dp = 8}), {}};
   spec::Job& job = out.base;
   job.cluster.nodes = 2;
-  job.cluster.node.calibration.power.jitter = 0.025;
   job.model.layers = 16;
   job.model.hidden = 4096;
   job.model.heads = 32;
@@ -49,8 +48,8 @@ Drawn draw(std::size_t count, unsigned seed, const spec::SearchSpace& space = {}
   return out;
 }
 
-TEST(TwoLevel, AgreesWithEveryOperator) {
-  const Drawn drawn = draw(500, 11);
+/// `median`: that half of the errors are within.
+void expect_agreement(const Drawn& drawn, double median) {
   spec::SearchSpace space;
   sim::JobMaker jobs(drawn.base, space);
   sim::Books books;
@@ -71,11 +70,19 @@ TEST(TwoLevel, AgreesWithEveryOperator) {
   }
   ASSERT_GE(errors.size(), 200u);
   std::sort(errors.begin(), errors.end());
-  // What the last collectives wait for the latest of all replicas, behind the kernels of a whole step, two levels leave
-  // out: less than 0.1 % (0.025 x 1.4 x sqrt(1,000) of 1,000 equal kernels among eight).
-  EXPECT_LE(errors[errors.size() / 2], 0.001);
+  EXPECT_LE(errors[errors.size() / 2], median);
   EXPECT_LE(errors[errors.size() * 9 / 10], 0.003);
   EXPECT_LE(errors[errors.size() * 97 / 100], 0.005);
+}
+
+TEST(TwoLevel, AgreesWithEveryOperator) { expect_agreement(draw(500, 11), 0.0005); }
+
+TEST(TwoLevel, AgreesWhereCollectivesWaitForTheLatest) {
+  // What the last ones wait for the latest of all replicas, behind the kernels of a whole step, two levels leave out:
+  // about 0.1 % (0.025 x 1.4 x sqrt(1,000) of 1,000 equal kernels among eight).
+  Drawn drawn = draw(500, 11);
+  drawn.base.cluster.node.calibration.power.jitter = 0.025;
+  expect_agreement(drawn, 0.001);
 }
 
 TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
