@@ -80,7 +80,7 @@ class Chainer {
 void chain(EngineInput& in) {
   const bool may_be_faster = std::any_of(in.instances.begin(), in.instances.end(),
                                          [](const Instance& instance) { return instance.compute_factor < 1; });
-  if (in.jitter > 0 || may_be_faster) return;
+  if (in.sampled_jitter > 0 || may_be_faster) return;
   const std::vector<Step> operators = std::exchange(in.steps, {});
   const std::vector<std::int32_t> begin = std::exchange(in.segment_begin, {});
   in.steps.reserve(operators.size());

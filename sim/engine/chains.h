@@ -13,8 +13,8 @@ namespace sim {
 
 /// The same run in fewer steps: instants differ by roundings to a picosecond, and where the launch queue is full by
 /// what the host takes for a chain, of 32 kernels at most, in each stretch of kernels shorter than their launches.
-/// Leaves the input as it is when kernels vary (jitter) or may be faster than priced (a rank's factor below one).
-/// REQUIRES: one step an operator, as flatten() makes them.
+/// Leaves the input as it is when ranks draw their kernels' times (jitter) or may be faster than priced (a rank's
+/// factor below one). REQUIRES: one step an operator, as flatten() makes them.
 void chain(EngineInput&);
 
 }  // namespace sim

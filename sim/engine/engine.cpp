@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -51,21 +50,20 @@ class Run final : private Rider {
   void restretch(Machine&);
   void advance(Machine&, int s);
   void refresh(const Machine&);
-  Ticks varied(Machine&, const Entry&, int s);
+  Ticks varied(Machine&, const Entry&);
 
   const EngineInput& in_;
   const Islands islands_;
   std::vector<Machine> machines_;     // in the islands' order
   std::unique_ptr<Entry[]> entries_;  // kEntries for each machine
   std::vector<Meeting> meetings_;
-  std::map<std::int32_t, double> maxima_;  // expected_maximum() of each size of collective
-  std::vector<Tournament> clocks_;         // of each island's instances
-  std::vector<std::int32_t> open_;         // on each island, members of meetings that wait for members on others
-  Tournament horizon_;                     // the earliest of each island but the one that is visited
-  std::int32_t visited_ = -1;              // that island; beside a carrier there is one, and it always is
-  Ticks now_ = 0;                          // there
-  Ship ship_;                              // of the carrier
-  std::vector<Ticks> tail_;                // [instance * streams + stream]: of its load under way
+  std::vector<Tournament> clocks_;  // of each island's instances
+  std::vector<std::int32_t> open_;  // on each island, members of meetings that wait for members on others
+  Tournament horizon_;              // the earliest of each island but the one that is visited
+  std::int32_t visited_ = -1;       // that island; beside a carrier there is one, and it always is
+  Ticks now_ = 0;                   // there
+  Ship ship_;                       // of the carrier
+  std::vector<Ticks> tail_;         // [instance * streams + stream]: of its load under way
   EngineOutput out_;
   std::optional<Recurrence> recurrence_;
   std::int32_t paced_ = -1;  // the call of the first instance at which it was last asked
@@ -89,12 +87,8 @@ Run::Run(const EngineInput& in, Islands islands, Repeats repeats)
     if (home[meeting] < 0) home[meeting] = island;
     meetings_[meeting].abroad |= home[meeting] != island;
   }
-  const bool may_repeat = islands_.count() == 1 && !in.carrier && in.jitter == 0;
+  const bool may_repeat = islands_.count() == 1 && !in.carrier && in.sampled_jitter == 0;
   if (may_repeat && repeats == Repeats::copied) recurrence_.emplace(machines_, meetings_);
-  if (in.jitter == 0 || !in.folded) return;
-  for (const Step& step : in.steps) {
-    if (const auto [it, fresh] = maxima_.try_emplace(step.members); fresh) it->second = expected_maximum(step.members);
-  }
 }
 
 void Run::prepare(Machine& m, std::int32_t i) {
@@ -108,7 +102,7 @@ void Run::prepare(Machine& m, std::int32_t i) {
   m.next.fill(kNever);
   m.program = &in_.plan->roles[instance.role].calls;
   m.segments = in_.segments_of(instance.variant);
-  m.plain = in_.jitter == 0 && instance.compute_factor == 1;
+  m.plain = in_.sampled_jitter == 0 && instance.compute_factor == 1;
   m.recorded = instance.recorded;
   if (in_.carrier) m.loads = in_.loads.data() + static_cast<std::size_t>(i) * in_.crossings;
   m.host = in_.host_start;
@@ -246,21 +240,13 @@ inline void Run::restretch(Machine& m) {
 }
 
 /// The time alone of an operator on a slow rank or under jitter.
-Ticks Run::varied(Machine& m, const Entry& e, int s) {
+Ticks Run::varied(Machine& m, const Entry& e) {
+  if ((e.resources & resource::kCompute) == 0) return e.duration;
   const Instance& instance = in_.instances[m.instance];
-  const bool kernel = (e.resources & resource::kCompute) != 0;
-  double duration = static_cast<double>(e.duration);
-  if (kernel) duration *= instance.compute_factor;
-  if (in_.jitter > 0 && in_.folded) {
-    if (kernel) {
-      for (double& v : m.variance) v += duration * duration;
-    } else if (const int members = in_.steps[e.step].members; members > 1) {
-      duration += in_.jitter * maxima_.at(members) * std::sqrt(m.variance[s]);
-      m.variance[s] = 0;
-    }
-  } else if (in_.jitter > 0 && kernel) {
+  double duration = static_cast<double>(e.duration) * instance.compute_factor;
+  if (in_.sampled_jitter > 0) {
     const auto rank = static_cast<std::uint64_t>(instance.rank);
-    duration *= std::max(0.0, 1 + in_.jitter * normal_sample(in_.seed, rank, m.samples++));
+    duration *= std::max(0.0, 1 + in_.sampled_jitter * normal_sample(in_.seed, rank, m.samples++));
   }
   return std::llround(duration);
 }
@@ -268,7 +254,7 @@ Ticks Run::varied(Machine& m, const Entry& e, int s) {
 inline void Run::start(Machine& m, int s) {
   StreamState& stream = m.streams[s];
   const Entry& e = m.entries[stream.head];
-  const Ticks alone = m.plain ? e.duration : varied(m, e, s);
+  const Ticks alone = m.plain ? e.duration : varied(m, e);
   stream.start = now_;
   stream.state = State::running;
   double stretch = 1;

@@ -41,7 +41,7 @@ struct Step {
   Ticks host = 0;               // of the host to issue it, or the first of a chain
   Ticks host_behind = 0;        // of the host to issue operators of a chain before the next step
   std::uint16_t operators = 1;  // that it stands for
-  std::int32_t members = 1;     // ranks of its collective, for the expected maximum under jitter
+  std::int32_t members = 1;     // ranks of its collective, which wait for the latest
   std::int16_t channel = -1;
   std::int16_t crossing = -1;  // which of an instance's loads it puts on the network; -1: none
   std::uint8_t stream = 0;
@@ -75,9 +75,9 @@ struct EngineInput {
   std::int32_t crossings = 0;
   Ticks host_start = 0;  // before the host issues the first operator
   double compute_slowdown = 1, communication_slowdown = 1;
-  double kernel_jitter = 0;  // relative standard deviation of a kernel's time, of which all waits are
-  double jitter = 0;         // what the Job asks for on top
-  bool folded = true;        // jitter: expected maximum over members instead of samples
+  // Relative standard deviations of a kernel's time: what collectives wait for (Step::wait), what the run draws.
+  double kernel_jitter = 0, sampled_jitter = 0;
+  bool folded = true;  // an instance stands for all ranks of its role
   std::uint64_t seed = 1;
 
   /// The first step of each segment for that variant, and the end.

@@ -230,9 +230,10 @@ EngineInput flatten(const plan::Plan& plan, const std::vector<Prices>& by_kind, 
     in.communication_slowdown = std::max(in.communication_slowdown, calibration.comm_slowdown);
     in.kernel_jitter = std::max(in.kernel_jitter, calibration.power.jitter);
   }
-  in.jitter = simulation.jitter;
-  // Deviations that are independent of one another add by their squares.
-  in.kernel_jitter = std::hypot(in.kernel_jitter, in.jitter) - in.jitter;
+  // Deviations that are independent of one another add by their squares; what each rank draws by itself its collectives
+  // wait for as it comes.
+  in.sampled_jitter = in.folded ? 0 : simulation.jitter;
+  in.kernel_jitter = std::hypot(in.kernel_jitter, simulation.jitter) - in.sampled_jitter;
   wait_for_the_latest(in);
   in.seed = simulation.seed;
   return in;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <unordered_map>
 
 namespace sim {
 namespace {
@@ -26,14 +27,25 @@ double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t ind
   return std::sqrt(-2 * std::log(uniform(key))) * std::cos(2 * std::numbers::pi * uniform(mixed(key)));
 }
 
-double expected_maximum(int n) {
-  if (n < 2) return 0;
+namespace {
+
+double worked_out(int n) {
   // The mean of a distribution F that is 0 below -L and 1 above L is L minus the integral of F between them.
   constexpr double limit = 9;
   constexpr int steps = 180;
   double integral = 0.5;  // half of F(L); F(-L) is 0
   for (int k = 1; k < steps; ++k) integral += std::pow(normal_distribution(-limit + 2 * limit * k / steps), n);
   return limit - integral * 2 * limit / steps;
+}
+
+}  // namespace
+
+double expected_maximum(int n) {
+  if (n < 2) return 0;
+  thread_local std::unordered_map<int, double> known;
+  const auto [it, fresh] = known.try_emplace(n, 0.0);
+  if (fresh) it->second = worked_out(n);
+  return it->second;
 }
 
 }  // namespace sim

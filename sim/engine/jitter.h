@@ -1,5 +1,5 @@
-// sim/engine/jitter.h -- random kernel times: samples for unfolded runs, the expected maximum over ranks for folded
-// ones. SPDX-License-Identifier: Apache-2.0
+// sim/engine/jitter.h -- random kernel times: samples, where each rank runs by itself, and the expected maximum over
+// ranks. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace sim {
 double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
 /// Expected maximum of n independent standard normals, to six digits: the mean of the distribution Phi^n by the
-/// trapezoid rule, which converges fast for so smooth an integrand. 0 for n < 2.
+/// trapezoid rule, which converges fast for so smooth an integrand. 0 for n < 2. Each thread works one out once.
 double expected_maximum(int n);
 
 inline constexpr double kMostDeviations = 9;  // neither of the two returns more

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -27,24 +26,12 @@ struct OnStream {
 
 using Segment = std::array<OnStream, plan::kStreams>;
 
-class Expected {
- public:
-  explicit Expected(double jitter) : jitter_(jitter) {}
-
-  double wait(const Step& step, double squares) {
-    const int ranks = step.hops ? 2 : step.members;
-    const auto [it, fresh] = maxima_.try_emplace(ranks, 0.0);
-    if (fresh) it->second = expected_maximum(ranks);
-    return jitter_ * it->second * std::sqrt(squares);
-  }
-
- private:
-  double jitter_;
-  std::map<int, double> maxima_;
-};
+double wait(double jitter, const Step& step, double squares) {
+  return expected_lateness(jitter, step.hops ? 2 : step.members, squares);
+}
 
 /// All but the first collective of each stream have their kernels in the segment itself.
-Segment within(std::span<Step> steps, Expected& expected) {
+Segment within(std::span<Step> steps, double jitter) {
   Segment out;
   double squares = 0;                           // of all kernels by now
   std::array<double, plan::kStreams> latest{};  // the same at the latest collective of each stream
@@ -57,7 +44,7 @@ Segment within(std::span<Step> steps, Expected& expected) {
         stream.first = &step;
         stream.before = squares;
       } else {
-        step.wait = std::llround(expected.wait(step, squares - latest[step.stream]));
+        step.wait = std::llround(wait(jitter, step, squares - latest[step.stream]));
       }
       latest[step.stream] = squares;
     }
@@ -69,10 +56,10 @@ Segment within(std::span<Step> steps, Expected& expected) {
 }
 
 /// `steps`: of all segments, one behind the other.
-void wait_for_the_latest(const plan::Plan& plan, Expected& expected, std::span<Step> steps) {
+void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> steps) {
   std::vector<Segment> segments;
   for (const plan::Segment& segment : plan.segments) {
-    segments.push_back(within(steps.first(segment.operators.size()), expected));
+    segments.push_back(within(steps.first(segment.operators.size()), jitter));
     steps = steps.subspan(segment.operators.size());
   }
   for (const plan::Role& role : plan.roles) {
@@ -82,7 +69,7 @@ void wait_for_the_latest(const plan::Plan& plan, Expected& expected, std::span<S
         OnStream& stream = segments[call.segment][s];
         squares[s] += stream.before;
         if (stream.first == nullptr) continue;
-        stream.waits += expected.wait(*stream.first, squares[s]);
+        stream.waits += wait(jitter, *stream.first, squares[s]);
         ++stream.calls;
         squares[s] = stream.behind;
       }
@@ -97,13 +84,16 @@ void wait_for_the_latest(const plan::Plan& plan, Expected& expected, std::span<S
 
 }  // namespace
 
+double expected_lateness(double jitter, int ranks, double squares) {
+  return jitter * expected_maximum(ranks) * std::sqrt(squares);
+}
+
 void wait_for_the_latest(EngineInput& in) {
   if (in.kernel_jitter <= 0) return;
   std::size_t variant = 0;  // steps of one
   for (const plan::Segment& segment : in.plan->segments) variant += segment.operators.size();
-  Expected expected(in.kernel_jitter);
   for (std::size_t first = 0; first < in.steps.size(); first += variant) {
-    wait_for_the_latest(*in.plan, expected, std::span(in.steps).subspan(first, variant));
+    wait_for_the_latest(*in.plan, in.kernel_jitter, std::span(in.steps).subspan(first, variant));
   }
 }
 

@@ -92,8 +92,7 @@ struct Machine {
   std::int32_t outstanding = 0;                    // operators
   Reach reach;
 
-  std::array<double, kStreams> variance{};  // jitter since the last collective of each stream
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0;  // of jitter
 };
 
 struct Member {

@@ -16,7 +16,7 @@
 
 namespace sim {
 
-/// REQUIRES: all instances run together, by no carrier's clock and without jitter.
+/// REQUIRES: all instances run together, by no carrier's clock and without drawn times.
 class Recurrence {
  public:
   Recurrence(std::vector<machine::Machine>& machines, const std::vector<machine::Meeting>& meetings)

@@ -40,9 +40,10 @@ ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, in
           carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool)};
 }
 PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
-  return {carry(a.time, b.time, few, n), b.gap,
-          carry(a.tp, b.tp, few, n),     carry(a.cp, b.cp, few, n),
-          carry(a.ep, b.ep, few, n),     carry(a.operators, b.operators, few, n)};
+  return {carry(a.time, b.time, few, n),      b.gap,
+          carry(a.tp, b.tp, few, n),          carry(a.cp, b.cp, few, n),
+          carry(a.ep, b.ep, few, n),          carry(a.operators, b.operators, few, n),
+          carry(a.squares, b.squares, few, n)};
 }
 ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
   return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),

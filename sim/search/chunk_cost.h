@@ -38,6 +38,7 @@ struct PassCost {
   double gap = 0;                 // of them, no kernel runs before the first
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
   double operators = 0;
+  double squares = 0;  // of its kernels' times, in seconds^2
 };
 struct ChunkCost {
   PassCost forward, backward, weights;

@@ -43,6 +43,7 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   PassCost out;
   out.time = ran.done[call] - ran.done[call - 1];
   out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
+  out.squares = ran.squares[call];
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
   if (flies <= 0) return out;

@@ -29,6 +29,7 @@ struct PassTime {
   double time = 0;
   double late = 0;                         // what its kernels begin later behind an input that they waited for
   double operators = 0;                    // that the host issues for it
+  double squares = 0;                      // of its kernels' times, in seconds^2 (exchange_waits.h)
   std::vector<PassSection> sections = {};  // one behind the other; none: nothing slows it
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -76,6 +78,20 @@ std::vector<Course> courses_of(const EngineInput& in, const EngineOutput& ran, c
   return out;
 }
 
+/// Of each segment: of its kernels' times, in seconds^2. REQUIRES: not chained.
+std::vector<double> squares_of(const EngineInput& in) {
+  std::vector<double> out;
+  for (std::size_t segment = 0; segment + 1 < in.segment_begin.size(); ++segment) {
+    double squares = 0;
+    for (std::int32_t at = in.segment_begin[segment]; at < in.segment_begin[segment + 1]; ++at) {
+      const Step& step = in.steps[static_cast<std::size_t>(at)];
+      if ((step.resources & resource::kCompute) != 0) squares += std::pow(trace::seconds(step.duration), 2);
+    }
+    out.push_back(squares);
+  }
+  return out;
+}
+
 }  // namespace
 
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
@@ -93,10 +109,12 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   priced.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) priced.push_back(prices.of(work));
   EngineInput in = flatten(plan, priced, job);
+  const std::vector<double> squares = squares_of(in);
   chain(in);
   const EngineOutput ran = run(in);
 
   Rehearsal out;
+  for (const std::int32_t segment : segments) out.squares.push_back(squares[static_cast<std::size_t>(segment)]);
   out.end = trace::seconds(ran.end);
   out.begin.assign(segments.size(), -1);
   out.done.assign(segments.size(), 0);

@@ -30,6 +30,7 @@ struct Rehearsal {
   double end = 0;                                      // of the last operator
   std::vector<Course> courses;                         // of each call
   std::vector<double> kernels, tp, cp, ep, dp, sends;  // of each call, on the streams of these names
+  std::vector<double> squares;                         // of each call: of its kernels' times alone, in seconds^2
 };
 
 /// Calls the plan's segments in this order on `stage`, without what they exchange with other stages (transfers on a

@@ -20,11 +20,16 @@ struct StageEnds {
   std::vector<Step> steps;                 // of the end
   std::vector<plan::Channel::Kind> meets;  // of each: model, embedding; group: no other stage
   double begin = 0;                        // seconds: gradients zeroed
+  double jitter = 0;                       // of kernels: EngineInput::kernel_jitter
   double least = 0;                        // of compute at the end, one kernel behind the other
   std::int64_t workspace = 0;              // bytes over what is held, at the fullest moment
 };
 
 StageEnds stage_ends(const plan::Context&, const std::vector<plan::Chunk>& chunks, int stage, PriceList&);
+
+/// Sets what the first data-parallel collective of the end waits for the latest of its ranks, behind passes whose
+/// kernels' squares come to so many seconds^2.
+void wait_for_the_latest(StageEnds&, double squares);
 
 /// When the last operator of all stages ends.
 double end_of_step(const std::vector<const StageEnds*>&, const std::vector<StageEnd>&);

@@ -9,6 +9,7 @@
 #include "core/plan/states.h"
 #include "sim/memory/footprint.h"
 #include "sim/search/company.h"
+#include "sim/search/exchange_waits.h"
 #include "sim/search/pipeline_walk.h"
 
 namespace sim {
@@ -50,7 +51,7 @@ std::vector<PassSection> kernels_in_company(const spec::Job& job) {
 
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
 PassTime pass_time(const PassCost& cost, std::vector<PassSection> sections, double restore) {
-  return {cost.time, std::max(0.0, restore - cost.gap), cost.operators, std::move(sections)};
+  return {cost.time, std::max(0.0, restore - cost.gap), cost.operators, cost.squares, std::move(sections)};
 }
 
 void add(Rise& to, const Rise& more, std::int64_t times) {
@@ -66,7 +67,7 @@ bool has_two_levels(const spec::Job& job) {
   const spec::Simulation& run = job.simulation;
   if (job.model.is_list() || job.training.serves() || job.cluster.mixed()) return false;
   if (job.training.data || job.training.checkpoint || s.offload.any()) return false;
-  if (run.unfold || run.jitter > 0 || !run.slow_ranks.empty() || run.any()) return false;
+  if (run.unfold || !run.slow_ranks.empty() || run.any()) return false;
   if (job.network.fidelity == spec::Fidelity::coupled || s.spreads_vocab() || s.pairs_passes()) return false;
   return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
 }
@@ -326,11 +327,20 @@ ChunkTimes Draft::times_of(const StageKind& kind, int index) {
   return out;
 }
 
+void Draft::wait_for_the_latest(StageKind& kind, std::vector<ChunkTimes>& chunks) {
+  ends_of(kind);
+  const int ranks = c_.group(c_.shard_axis).size;
+  const double behind = sim::wait_for_the_latest(*shape_, kind.shown, chunks, kind.ends->jitter, ranks);
+  const bool reduced = rehearses_exchanges() && (c_.scatters_gradients || c_.overlap_grad_reduce);
+  sim::wait_for_the_latest(*kind.ends, reduced ? 0 : behind);
+}
+
 double Draft::step_time() {
   std::vector<std::vector<ChunkTimes>> times;  // by kind and chunk
   for (StageKind& kind : kinds_) {
     std::vector<ChunkTimes>& some = times.emplace_back();
     for (int v = 0; v < c_.vpp; ++v) some.push_back(times_of(kind, v));
+    wait_for_the_latest(kind, some);
   }
   WalkInput in{.shape = *shape_,
                .times = {},

@@ -76,6 +76,7 @@ class Draft {
   ChunkTimes times_of(const StageKind&, int chunk);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
+  void wait_for_the_latest(StageKind&, std::vector<ChunkTimes>&);
 
   const spec::Job& job_;
   const plan::Context c_, least_c_;  // the second: zero 2 and 3 taken away

@@ -109,9 +109,9 @@ TEST(Chains, AFullLaunchQueueLetsTheHostGoOnAsOperatorByOperator) {
   EXPECT_NEAR(static_cast<double>(sim::run(fast.in).end), static_cast<double>(whole), kRounds * 32 * 40);
 }
 
-TEST(Chains, JitterAndFasterRanksLeaveEveryKernelByItself) {
+TEST(Chains, DrawnTimesAndFasterRanksLeaveEveryKernelByItself) {
   Programs jittered({{kernel(10), kernel(20)}});
-  jittered.in.jitter = 0.1;
+  jittered.in.sampled_jitter = 0.1;
   EXPECT_EQ(chained(jittered), (std::vector<int>{1, 1}));
   Programs fast({{kernel(10), kernel(20)}});
   fast.in.instances[0].compute_factor = 0.9;

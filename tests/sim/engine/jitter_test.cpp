@@ -9,6 +9,7 @@
 #include "core/plan/build.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/flatten.h"
+#include "sim/engine/lateness.h"
 #include "sim/prices.h"
 #include "tests/sim/engine/rig.h"
 #include "tests/support/toy.h"
@@ -73,9 +74,9 @@ sim::EngineOutput lockstep(int ranks, bool folded, double jitter, std::uint64_t 
     for (int i = 0; i < ranks; ++i) all[i] = i;
     p.meet(0, all);
   }
-  p.in.folded = folded;
-  p.in.jitter = jitter;
+  (folded ? p.in.kernel_jitter : p.in.sampled_jitter) = jitter;
   p.in.seed = seed;
+  sim::wait_for_the_latest(p.in);
   return sim::run(p.in);
 }
 

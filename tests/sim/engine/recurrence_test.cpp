@@ -116,12 +116,11 @@ TEST(Recurrence, ARankThatGoesAnotherWayHoldsTheOthersBack) {
   EXPECT_EQ(sim::run(p.in).end, 60 * (10 + 5 + 1) + 60 * (40 + 5 + 1));
 }
 
-TEST(Recurrence, NothingRepeatsUnderJitter) {
+TEST(Recurrence, NothingRepeatsWhereTimesAreDrawn) {
   Programs p({});
   const int segment = p.add_segment({synchronizing(holding(op(Stream::compute, 1000), sim::resource::kCompute))});
   p.add_instance(calls_of(std::vector<int>(100, segment)));
-  p.in.jitter = 0.1;
-  p.in.folded = false;
+  p.in.sampled_jitter = 0.1;
   EXPECT_EQ(sim::run(p.in).copied, 0);
 }
 
