@@ -43,7 +43,7 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
     out.norm_inputs = shard * e;  // the block's input alone
     return out;
   }
-  if (kind == Kind::selective_ops) return kept_by_selective_ops(c);
+  if (kind == Kind::selective_ops) return kept_by_selective_ops(c, experts);
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
   const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
   const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;

@@ -19,16 +19,19 @@ struct BlockActivations {
   std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
   std::int64_t masks = 0;          // of the residual dropouts
   std::int64_t unread = 0;         // held without need (selective_ops)
+  std::int64_t received = 0;       // what experts were sent, beside the same in their order (selective_ops)
   std::int64_t experts = 0;        // instead of feed_forward: of a layer of experts (MoeActivations)
   std::int64_t total() const {
-    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread + experts;
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + experts + beside();
   }
+  /// That a layer without recomputation does not hold.
+  std::int64_t beside() const { return unread + received; }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.
 BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, bool experts = false);
 
-BlockActivations kept_by_selective_ops(const Context&);
+BlockActivations kept_by_selective_ops(const Context&, bool experts);
 
 /// What is left of `all`, which a layer without recomputation keeps, under the job's RecomputeModules.
 BlockActivations without_modules(const Context&, bool experts, BlockActivations all);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/plan/block.h"
 #include "core/plan/context.h"
+#include "core/plan/selective_ops.h"
 #include "core/plan/serving.h"
 #include "core/spec/parameters.h"
 
@@ -70,12 +72,24 @@ double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
   return layers_recomputed(job) * (layer.linear + layer.attention - down * stop / (job.model.layers + job.model.mtp));
 }
 
-/// The matmuls of one layer and one sequence that selective_ops computes again: keys, attention output and, gated, up.
-double again_by_selective_ops(const spec::Job& job) {
+/// Of one sequence, all layers: the matmuls that selective_ops computes again, but the last of each layer, and
+/// attention that writes its scores. `attention`: of a layer.
+double again_by_selective_ops(const spec::Job& job, double attention) {
   const spec::Model& m = job.model;
-  const std::int64_t columns = m.kv_width() + m.q_width() + (m.gated_mlp ? m.ffn : 0);
-  return 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(m.hidden) *
-         static_cast<double>(columns);
+  const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(m.hidden);
+  const auto of_layer = [&](bool experts) {
+    double weights = 0;
+    std::vector<CountedMatmul> counted = counted_matmuls(m, experts);
+    if (!experts || m.moe->shared_ffn > 0) counted.pop_back();
+    for (const CountedMatmul& one : counted) weights += one.kept ? 0 : static_cast<double>(one.in * one.out);
+    if (experts)
+      weights += h * (m.moe->experts + (m.gated_mlp ? 2.0 : 1.0) * static_cast<double>(m.moe->top_k * m.moe->ffn));
+    return 2 * s * weights;
+  };
+  double out = m.mtp * of_layer(m.moe.has_value());
+  if (!Context(job).fused_attention()) out += (m.layers + m.mtp) * attention;
+  for (int i = 0; i < m.layers; ++i) out += of_layer(m.moe && m.moe->in_layer(i));
+  return out;
 }
 
 }  // namespace
@@ -176,9 +190,7 @@ double hardware_flops(const spec::Job& job) {
   switch (job.strategy.recompute.kind) {
     case spec::Recompute::Kind::full: again = again_in_full(job, one); break;
     case spec::Recompute::Kind::selective: again = again_by_modules(job, one); break;
-    case spec::Recompute::Kind::selective_ops:
-      again = (job.model.layers + job.model.mtp) * again_by_selective_ops(job);
-      break;
+    case spec::Recompute::Kind::selective_ops: again = again_by_selective_ops(job, one.attention); break;
     case spec::Recompute::Kind::none: break;
   }
   return model_flops(job) + batch * again;

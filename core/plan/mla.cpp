@@ -128,6 +128,23 @@ void LatentAttention::up_forward_again() {
   heads_forward();
 }
 
+void LatentAttention::forward_again(const KeptMatmuls& keeps) {
+  const Widths w = widths(c_);
+  TensorParallel linear(c_, out_);
+  if (mla_.q_lora_rank > 0) {
+    if (!keeps("query down")) linear.full_forward(query_down(c_));
+    norm(mla_.q_lora_rank, "query norm", false);
+    if (!keeps("query up")) linear.column_forward(query_up(c_));
+  } else if (!keeps("query")) {
+    linear.column_forward(query_whole(c_));
+  }
+  if (!keeps("key and value down")) linear.full_forward(key_value_down(c_));
+  if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
+  norm(w.latent, "key and value norm", false);
+  if (!keeps("key and value up")) linear.column_forward(key_value_up(c_));
+  heads_forward();
+}
+
 void LatentAttention::absorbed_queries() {
   const Widths w = widths(c_);
   const std::int64_t turned = c_.tokens * (w.rotary + w.rope);
@@ -203,6 +220,20 @@ std::int64_t latent_activations(const Context& c) {
   const std::int64_t narrow = c.shard_tokens * (2 * m.q_lora_rank + 2 * w.latent);
   const std::int64_t values = pads_values(c) ? w.query : std::int64_t{c.heads} * c.value_head_dim;
   return (narrow + c.tokens * (2 * w.query + values)) * c.element;
+}
+
+std::int64_t latent_kept(const Context& c, const KeptMatmuls& keeps) {
+  const Widths w = widths(c);
+  std::int64_t whole = 0, narrow = 0;  // elements of a token
+  if (const std::int64_t rank = c.model.mla->q_lora_rank; rank > 0) {
+    if (keeps("query down")) narrow += rank;
+    if (keeps("query up")) whole += w.query;
+  } else if (keeps("query")) {
+    whole += w.query;
+  }
+  if (keeps("key and value down")) narrow += w.latent + w.rope;
+  if (keeps("key and value up")) whole += w.key_value;
+  return (c.tokens * whole + c.shard_tokens * narrow) * c.element;
 }
 
 }  // namespace plan

@@ -8,6 +8,7 @@
 
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
+#include "core/plan/selective_ops.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -22,6 +23,8 @@ class LatentAttention {
   void backward();
   /// From the narrow vectors to the heads, before a backward that finds these alone (recompute_modules.cpp).
   void up_forward_again();
+  /// Queries, keys and values from what selective_ops keeps.
+  void forward_again(const KeptMatmuls&);
   /// Behind attention to the latent cache: from the values' latent form to the heads' own.
   void absorbed_output();
   /// Behind a kernel that wants padded values, and in front of its backward.
@@ -49,6 +52,8 @@ std::int64_t latent_shared_parameters(const Context&);
 /// What the forward keeps in front of the attention core, in bytes: narrow vectors before and behind their norms,
 /// queries, keys and values.
 std::int64_t latent_activations(const Context&);
+/// Of it the results of matmuls that selective_ops keeps.
+std::int64_t latent_kept(const Context&, const KeptMatmuls&);
 /// flash1 and flash2 want values as wide as queries: they are padded, and the output is cut.
 bool pads_values(const Context&);
 

@@ -17,6 +17,11 @@ MemoryBound router_chain(std::int64_t scores, int kernels) {
   return {MemoryBound::Kind::softmax, scores * 4 * kernels, scores * 4 * kernels / 2, kernels};
 }
 
+/// Whether selective_ops keeps what the exchange of tokens brings: all-to-alls are on its list, gathers are not.
+bool keeps_exchanged(const Context& c) {
+  return c.strategy.ep > 1 && c.strategy.moe_dispatcher != MoeDispatcher::allgather;
+}
+
 std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llround(rows)); }
 
 }  // namespace
@@ -88,14 +93,14 @@ void MoeLayer::send_back(std::string_view name, std::int64_t element) {
   }
 }
 
-void MoeLayer::router_forward() {
+void MoeLayer::router_forward(bool again) {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
   out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.storage, spec::Dtype::fp32, false},
                "router");
   const int kernels = c_.job.framework.router_kernels;
   const int launches = std::max(kernels, c_.job.framework.router_launches);
   out_.compute(router_chain(scores, kernels), "router top-k", launches);
-  if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
+  if (shape_.counted_by_host && !again) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
 }
 
 void MoeLayer::router_backward() {
@@ -159,6 +164,61 @@ void MoeLayer::forward() {
   if (before) move(shape_.copies, shape_.tokens, "unpermute");
   if (shape_.shared_ffn > 0) move(2 * shape_.tokens, shape_.tokens, "shared expert add");
   out_.give(Category::workspace, buffers);
+}
+
+void MoeLayer::shared_forward_again(const KeptMatmuls& keeps) {
+  if (shape_.shared_ffn == 0) return;
+  bool gathers = true;  // the sequence, once for both
+  const auto again = [&](std::string_view name) {
+    if (keeps(name)) return;
+    linear_.column_forward({name, c_.hidden, shape_.shared_ffn, c_.model.bias}, gathers);
+    gathers = false;
+  };
+  if (c_.model.gated_mlp) again("shared expert gate");
+  again("shared expert up");
+  const Chain activation = activation_forward(c_, c_.tokens, shape_.shared_ffn);
+  out_.compute(activation.work, "shared expert activation", activation.launches);
+}
+
+void MoeLayer::forward_again(const KeptMatmuls& keeps) {
+  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1, sent = keeps_exchanged(c_);
+  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
+  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
+  const std::int64_t buffers = moe_exchange_bytes(c_);
+  behind_.reset();
+  router_forward(true);
+  shared_forward_again(keeps);
+  out_.take(Category::workspace, buffers);
+  // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
+  if (before && !(sent && c_.strategy.compile)) move(shape_.copies, shape_.copies, "permute");
+  if (!sent) send_to_experts("expert dispatch", shape_.dispatch_element);
+  if (parallel && !sent) out_.join(Stream::ep);
+  if (!before) move(shape_.received, shape_.received, "permute");
+  if (tensor) {
+    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
+    out_.join(Stream::tp);
+  }
+  if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
+  linear_.full_forward(expert_up(c_, shape_), Side::column);
+  const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
+  out_.compute(activation.work, "expert activation", activation.launches);
+  out_.give(Category::workspace, buffers);
+}
+
+KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
+  const MoeShape shape(c);
+  const std::int64_t e = c.element;
+  KeptOfExperts out;
+  if (keeps_exchanged(c)) {
+    out.received = shape.received * c.hidden * shape.dispatch_element;
+    out.unread = shape.copies * c.hidden * shape.combine_element;
+  }
+  if (shape.shared_ffn == 0) return out;
+  if (c.model.gated_mlp && keeps("shared expert gate")) out.read += c.tokens * shape.shared_ffn * e;
+  if (keeps("shared expert up")) out.read += c.tokens * shape.shared_ffn * e;
+  if (keeps("shared expert down")) out.unread += c.tokens * c.hidden * e;
+  if (c.sp) out.unread += c.shard_tokens * c.hidden * e;
+  return out;
 }
 
 void MoeLayer::backward() {

@@ -15,6 +15,7 @@
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/moe_shape.h"
+#include "core/plan/selective_ops.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -25,6 +26,14 @@ Linear expert_down(const Context&, const MoeShape&);
 Linear shared_expert_up(const Context&, const MoeShape&);
 Linear shared_expert_down(const Context&, const MoeShape&);
 
+/// Bytes that selective_ops keeps of a layer of experts.
+struct KeptOfExperts {
+  std::int64_t read = 0;      // of what a layer without recomputation holds too
+  std::int64_t received = 0;  // by the exchange of tokens, before they are brought in the order of the experts
+  std::int64_t unread = 0;    // by no backward
+};
+KeptOfExperts kept_of_experts(const Context&, const KeptMatmuls&);
+
 class MoeLayer {
  public:
   /// REQUIRES: the model has experts; sequence parallel where tp > 1.
@@ -33,9 +42,12 @@ class MoeLayer {
   void forward();
   void backward();
   void shared_forward();  // the shared experts alone
+  /// From what selective_ops keeps up to the inputs of the last matmuls.
+  void forward_again(const KeptMatmuls&);
 
  private:
-  void router_forward();
+  void router_forward(bool again = false);
+  void shared_forward_again(const KeptMatmuls&);
   void router_backward();
   void shared_backward();
   void send_to_experts(std::string_view name, std::int64_t element);

@@ -31,11 +31,9 @@ class Recomputed : Rules {
   }
 
  private:
-  /// The order of matmuls that selective_ops goes by is that of a dense block.
   void by_operators() {
-    if (s_.recompute.kind != Recompute::Kind::selective_ops || (!model_.moe && !model_.mla && !s_.lora)) return;
-    const char* what = model_.moe ? "experts" : model_.mla ? "latent attention" : "low-rank adapters";
-    fault("strategy.recompute", std::string("selective_ops with ") + what + " is not supported by this version",
+    if (s_.recompute.kind != Recompute::Kind::selective_ops || !s_.lora) return;
+    fault("strategy.recompute", "selective_ops with low-rank adapters is not supported by this version",
           "write recompute: selective or full");
   }
 };

@@ -72,11 +72,12 @@ TEST(Mla, APlanRunsTheFlopsOfTheFormula) {
   // Without mask and with every score written, nothing is skipped; under sequence parallel no rank repeats another's
   // projection down.
   for (const int tp : {1, 2, 4}) {
-    for (const auto kind :
-         {spec::Recompute::Kind::none, spec::Recompute::Kind::selective, spec::Recompute::Kind::full}) {
-      const spec::Job j =
-          toy_mla({.tp = tp, .sp = true, .recompute = {kind}, .attention = AttentionKernel::unfused}, false);
+    for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::selective, spec::Recompute::Kind::full,
+                            spec::Recompute::Kind::selective_ops}) {
+      spec::Job j = toy_mla({.tp = tp, .sp = true, .recompute = {kind}, .attention = AttentionKernel::unfused}, false);
       EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j)) << tp;
+      j.model.mla->q_lora_rank = 0;
+      EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j)) << tp << " whole queries";
     }
   }
 }

@@ -143,7 +143,8 @@ TEST(Moe, WhatOneExchangeBroughtIsSentOnOnlyThen) {
 TEST(Moe, HoweverExpertsAreSpreadTheArithmeticIsTheSame) {
   // Rows divide evenly in each of these, so nothing is padded and the plan's FLOPs are the formula's.
   for (const auto& [ep, etp] : std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}) {
-    for (const auto kind : {spec::Recompute::Kind::none, spec::Recompute::Kind::full}) {
+    for (const auto kind :
+         {spec::Recompute::Kind::none, spec::Recompute::Kind::full, spec::Recompute::Kind::selective_ops}) {
       const spec::Job j = toy_moe({.dp = 4, .microbatches = 2}, [&, ep = ep, etp = etp](spec::Job& job) {
         job.strategy.ep = ep;
         job.strategy.etp = etp;

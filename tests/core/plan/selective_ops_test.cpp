@@ -56,6 +56,86 @@ TEST(SelectiveOps, UnderSequenceParallelKeepWhatWasScattered) {
   EXPECT_EQ(kept(llama({.tp = 2, .sp = true}, true)), 128 * ((128 + 128 + 128 + 32 + 128 + 512) * 2 + 4 * 4));
 }
 
+/// Narrow vectors of 48 (queries) and 32 (keys and values), 8 heads of 16 + 8 for queries and keys and 40 for values.
+void latent(spec::Job& j) {
+  j.model.mla = spec::Mla{48, 32, 8, 16, 40};
+  j.model.head_dim = 24;
+  j.model.kv_heads = 8;
+}
+
+TEST(SelectiveOps, OfLatentAttentionKeepProjectionsDownAndComputeThoseUpAgain) {
+  // Query down (kept), query up, key and value down (kept), up; output (kept), gate, up (kept), down.
+  spec::Job j = llama({.recompute = {Kind::selective_ops}});
+  latent(j);
+  const plan::Context c(j);
+  walk::Pen pen;
+  plan::Block(c, pen.out).backward(Kind::selective_ops, false);
+  const double flops = 2.0 * 128 * (48 * 8 * 24 + 32 * 8 * 56 + 256 * 1024);
+  EXPECT_EQ(walk::flops(pen.plan, pen.out.finish(), plan::Phase::recompute), flops);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * flops);
+  // Elements a token: input 256, query down 48, key and value down 32 + 8, output 256, up 1024; attention 8 x 40.
+  // Nothing is unread: the projection down is computed again.
+  EXPECT_EQ(kept(j), 128 * ((256 + 48 + 40 + 256 + 1024 + 320) * 2 + 8 * 4));
+}
+
+TEST(SelectiveOps, WithWholeQueriesTheCountIsThatOfALlama) {
+  // Query (kept), key and value down, up (kept), output, gate (kept), up, down (kept, unread).
+  spec::Job j = llama({});
+  latent(j);
+  j.model.mla->q_lora_rank = 0;
+  EXPECT_EQ(kept(j), 128 * ((256 + 192 + 8 * 56 + 1024 + 320 + 256) * 2 + 8 * 4));
+}
+
+/// 8 experts of 512, 2 a token, beside a shared one of 128, on `ep` ranks.
+spec::Job experts(int ep, bool compiled = false) {
+  spec::Job j = llama({.dp = ep, .recompute = {Kind::selective_ops}}, compiled);
+  j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512, .shared_experts = 1, .shared_ffn = 128};
+  j.strategy.ep = ep;
+  return j;
+}
+
+std::int64_t kept_with_experts(const spec::Job& j) {
+  return plan::kept_activations(plan::Context(j), Kind::selective_ops, true).total();
+}
+
+TEST(SelectiveOps, ComputeTheRouterAndTheExpertsAgain) {
+  // Keys 64 and output 256 wide, the shared expert's up 128; router 8; two experts' gate and up, 2 x 1024.
+  const spec::Job j = experts(1);
+  const plan::Context c(j);
+  walk::Pen pen;
+  pen.out.layer = 0;
+  plan::Block(c, pen.out).backward(Kind::selective_ops, false);
+  const double flops = 2.0 * 128 * 256 * (64 + 256 + 128 + 8 + 2 * 1024);
+  EXPECT_EQ(walk::flops(pen.plan, pen.out.finish(), plan::Phase::recompute), flops);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * flops);
+}
+
+TEST(SelectiveOps, KeepWhatAllToAllsBroughtAndGatherAgain) {
+  // As of a Llama, but for the shared expert's gate 128 wide. On one rank nothing is exchanged; on two 256 copies come
+  // to the experts, in another order than they are multiplied in, and as many back, which no backward reads.
+  const std::int64_t alone = 128 * ((256 + 256 + 64 + 256 + 128) * 2 + 8 * 4);
+  EXPECT_EQ(kept_with_experts(experts(1, true)), alone);
+  EXPECT_EQ(kept_with_experts(experts(2, true)), alone + 256 * 256 * 2);
+  EXPECT_EQ(kept_with_experts(experts(2)), alone + 128 * 256 * 2 + 2 * 256 * 256 * 2);
+  spec::Job gathered = experts(2, true);
+  gathered.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
+  EXPECT_EQ(kept_with_experts(gathered), alone);
+}
+
+TEST(SelectiveOps, ExchangeTokensOnceAndCountThemOnce) {
+  // In each of 4 layers there and back, and the gradients; what is gathered is gathered once more.
+  for (const auto& [dispatcher, again] : {std::pair{spec::MoeDispatcher::alltoall, 0},
+                                          {spec::MoeDispatcher::deepep, 0},
+                                          {spec::MoeDispatcher::allgather, 1}}) {
+    spec::Job j = experts(2);
+    j.strategy.moe_dispatcher = dispatcher;
+    const plan::Plan p = plan::build(j);
+    EXPECT_EQ(walk::count(p, p.roles[0], "expert dispatch"), 4 * (2 + again));
+    EXPECT_EQ(walk::count(p, p.roles[0], "expert combine"), 4 * 2);
+    EXPECT_EQ(walk::count(p, p.roles[0], "tokens by expert read"), 4);
+  }
+}
+
 TEST(SelectiveOps, KeepLessThanEverythingAndMoreThanTheInput) {
   walk::Dice dice(41);
   for (int n = 0; n < 200; ++n) {
