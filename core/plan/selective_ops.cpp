@@ -104,11 +104,8 @@ void Block::recompute_unkept(bool windowed) {
     attention_inputs_forward();
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
   }
-  const bool reduces = !c_.sp && !c_.model.parallel_block;
-  if (!keeps("attention output")) {
-    linear.row_forward({"attention output", c_.context_width, c_.hidden, false}, reduces);
-  } else if (reduces) {
-    linear.collective(CollectiveKind::all_reduce, c_.tokens * c_.hidden, "attention output all-reduce");
+  if (!keeps("attention output")) {  // or what its reduction made
+    linear.row_forward({"attention output", c_.context_width, c_.hidden, false}, !c_.sp && !c_.model.parallel_block);
   }
   const bool own_norm = !c_.model.parallel_block || c_.model.norms_in_parallel > 1;
   if (!c_.model.parallel_block) {

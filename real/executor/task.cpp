@@ -39,7 +39,8 @@ bool made_again(const RankState& rank, const Site& site, std::string_view name, 
   using Kind = spec::Recompute::Kind;
   const Kind kind = rank.c.strategy.recompute.kind;
   if (kind == Kind::selective && name == "attention") return false;
-  if (kind == Kind::selective_ops && name == "feed-forward up") return false;
+  const bool halves = kind == Kind::selective_ops && rank.c.model.gated_mlp;
+  if (halves && (name == "feed-forward up" || name == "shared expert up")) return false;
   const Issued by = value.accesses.written.by;
   if (by.call < 0) return false;
   const plan::Operator& op = rank.plan.segments[rank.role().calls[by.call].segment].operators[by.at];

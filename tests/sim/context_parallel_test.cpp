@@ -22,7 +22,7 @@ spec::Job random_cut(random_jobs::Source& source) {
   s.cp_balance = source.coin() ? spec::CpBalance::zigzag : spec::CpBalance::none;
   if (s.cp_kind == CpKind::ulysses && s.tp * s.cp > 8) s.cp = 2;
   if (s.attention_kernel == spec::AttentionKernel::unfused) s.attention_kernel = spec::AttentionKernel::flash2;
-  if (source.coin() && !s.lora && !j.model.moe && !j.model.mla) s.recompute = {spec::Recompute::Kind::selective_ops, 0};
+  if (source.coin() && !s.lora) s.recompute = {spec::Recompute::Kind::selective_ops, 0};
   j.model.window = source.one_of({0, 24});
   const spec::Cluster before = j.cluster;
   j.cluster = toy::cluster(before.gpus() * s.cp);

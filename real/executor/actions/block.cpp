@@ -1,6 +1,7 @@
 // real/executor/actions/block.cpp -- what a block does between its matmuls: rotary embedding, activation, residual
 // adds. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/latent.h"
+#include "real/executor/actions/linear.h"
 #include "real/executor/activation.h"
 #include "real/executor/dropout.h"
 #include "real/executor/gradients.h"
@@ -55,6 +56,7 @@ DropoutSite next_branch(Task& task) {
 void residual_add(Task& task) {
   const bool parallel = task.c.model.parallel_block;
   if (parallel && !task.has("branch")) return;
+  if (!task.c.model.post_norms) find_kept_output(task);
   const Tensor x = task.stream(), branch = task.read("branch");
   const Tensor sum = task.make_stream(x.count);
   if (task.c.dropout) {

@@ -45,7 +45,10 @@ void multiply(Task& task, const Linear& l, const GroupedMatmul& g, const Tensor&
 }
 
 Tensor input_of(Task& task, const Linear& l) {
-  if (l.first && task.op.phase != plan::Phase::backward) task.alias(l.input, "rows");
+  if (l.first && task.op.phase != plan::Phase::backward) {
+    find_received(task);
+    task.alias(l.input, "rows");
+  }
   return task.read(l.input);
 }
 

@@ -40,7 +40,7 @@ void choose(Task& task) {
   const kernels::Permute rows = permute_shape(task);
   if (rows.capacity > 0) {
     task.backend.drop_choices(rows, experts, weights, task.make("router choices", choices, kIndices));
-    take_capacity(task, rows.capacity);
+    if (!task.again()) take_capacity(task, rows.capacity);
   } else {
     task.alias("router choices", "router experts");
   }
@@ -66,6 +66,9 @@ void read_counts(Task& task) {
   routing.received = {routing.by_expert};  // where nothing is exchanged
   routing.gathered = {routing.by_expert};
 }
+
+/// Recomputation by operators keeps what an all-to-all has brought.
+bool keeps_received(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
 
 const char* rows_name(const Task& task) { return task.op.phase == plan::Phase::backward ? "d rows" : "rows"; }
 
@@ -117,6 +120,7 @@ void dispatch(Task& task) {
   const std::vector<Counts> sent = by_member(routing, task.c.strategy.ep);
   if (task.op.phase != plan::Phase::backward) receive_counts(task);
   trade(task, elements(task, sent), task.read(rows), elements(task, routing.received), rows);
+  if (task.forward() && keeps_received(task)) task.alias("received rows", rows);
 }
 
 void combine(Task& task) {
@@ -133,6 +137,7 @@ void combine(Task& task) {
 void sort(Task& task, bool by_expert) {
   const Routing& routing = routing_of(task);
   const std::int64_t width = task.c.hidden;
+  find_received(task);
   const Tensor x = task.read(rows_name(task)), y = task.make(rows_name(task), x.count);
   Counts next(routing.local, 0), all = routing.of_experts();  // rows of an expert that are placed
   std::exclusive_scan(all.begin(), all.end(), next.begin(), std::int64_t{0});
@@ -158,6 +163,7 @@ void gather(Task& task) {
     const std::vector<Counts> told(members, own);
     routing.gathered = permute_shape(task).capacity > 0 ? told : exchange_counts(task, told);
   }
+  find_received(task);
   const Tensor rows = task.read(rows_name(task));
   const Tensor copies = task.backend.allocate(rows.count * members);
   for (int i = 0; i < members; ++i) task.backend.copy(rows, copies.part(i * rows.count, rows.count));
@@ -234,6 +240,12 @@ void receive_counts(Task& task) {
   routing.received = capacity > 0 ? std::vector<Counts>(ranks, Counts(routing.local, capacity))
                                   : exchange_counts(task, by_member(routing, ranks));
   routing.gathered = {flat(routing.received)};
+}
+
+void find_received(Task& task) {
+  if (!task.again() || !task.has("received rows")) return;
+  task.alias("rows", "received rows");
+  task.erase("received rows");
 }
 
 Tensor make_rows(Task& task, std::string_view name, std::int64_t rows) {

@@ -16,6 +16,9 @@ kernels::Permute permute_shape(const Task&);
 /// What the ranks of ep have for this rank's experts: told by each, or everyone's capacity.
 void receive_counts(Task&);
 
+/// Where a pass that is made again goes on from what was kept of its exchange, that is "rows" now.
+void find_received(Task&);
+
 /// Fresh, `rows` of the model's width; zeros where a capacity leaves rows that no token takes.
 Tensor make_rows(Task&, std::string_view name, std::int64_t rows);
 

@@ -2,6 +2,7 @@
 #include "real/executor/actions/linear.h"
 
 #include "core/plan/adapters.h"
+#include "core/plan/selective_ops.h"
 #include "real/executor/actions/narrow.h"
 #include "real/executor/actions/row_blocks.h"
 #include "real/executor/gradients.h"
@@ -18,18 +19,22 @@ bool of_parallel_block(const Task& task, const Linear& l, std::string_view name)
 /// The second of two layers that share a gathered input.
 bool finds_gathered(const Task& task, const Linear& l) { return shares_input(task, l) && l.name == "feed-forward up"; }
 
+bool by_operators(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
+
 /// The branches of a parallel block are added in front of one reduction, that of the feed-forward.
 bool reduces(const Task& task, const Linear& l) {
-  const bool kept = task.again() && task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops && task.c.sp;
+  const bool kept = task.again() && by_operators(task) && task.c.sp;
   return l.side == Side::row && !of_parallel_block(task, l, "attention output") && !kept;
 }
 
-/// Recomputation by operators keeps all but the keys of q, k and v and the second half of a gated feed-forward: where
-/// the part begins that it makes again; -1: the whole output is made.
-std::int64_t part_made_again(const Task& task, const Linear& l) {
-  if (!task.again() || task.c.strategy.recompute.kind != spec::Recompute::Kind::selective_ops) return -1;
+/// Recomputation by operators keeps all but the keys of q, k and v and one half of a gated feed-forward: where the part
+/// of `width` begins that it makes again; -1: the whole output is made.
+std::int64_t part_made_again(const Task& task, const Linear& l, std::int64_t width) {
+  if (!task.again() || !by_operators(task)) return -1;
   if (l.name == "keys") return task.c.q_width;
-  return l.name == "feed-forward up" && task.c.model.gated_mlp ? task.c.ffn : -1;
+  if (l.name != l.layer()) return 0;  // a gate
+  const bool half = l.name == "feed-forward up" || l.name == "shared expert up";
+  return half && task.c.model.gated_mlp ? width : -1;
 }
 
 /// Columns of the block's rows of y [tokens, piece.of].
@@ -80,12 +85,12 @@ std::vector<RowBlock> rows_of(Task& task, const Linear& l, const Piece& piece, b
   return column_blocks(task, number, l.input(task), l.gathered(task), piece.in);
 }
 
-Tensor output(Task& task, const Linear& l, std::int64_t count) {
-  if (task.again() && task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops && l.side == Side::row &&
-      !reduces(task, l)) {
+Tensor output(Task& task, const Linear& l, const Piece& piece, std::int64_t rows) {
+  const std::int64_t count = rows * piece.of;
+  if (task.again() && by_operators(task) && l.side == Side::row && !reduces(task, l)) {
     return task.backend.allocate(count);  // its reduced form was kept
   }
-  const bool kept = part_made_again(task, l) >= 0;
+  const bool kept = part_made_again(task, l, piece.width) >= 0;
   const Tensor before = kept ? task.read(l.layer()) : Tensor{};
   const Tensor y = task.make(l.layer(), count, l.name == "output head" ? kLogits : kActivation);
   if (kept) task.backend.copy(before, y);
@@ -111,7 +116,7 @@ void forward(Task& task, const Linear& l) {
   for (const RowBlock& block : blocks) rows += block.rows;
   expect(task, "rows", work.m, rows);
   const std::int64_t all = l.side == Side::whole ? rows : task.c.tokens;
-  const Tensor y = first ? output(task, l, all * piece.of) : task.read(l.layer());
+  const Tensor y = first ? output(task, l, piece, all) : task.read(l.layer());
   for (const RowBlock& block : blocks) {
     multiply(task, l, piece, block, y.part(block.begin * piece.of, block.rows * piece.of));
   }
@@ -143,6 +148,12 @@ void gather_input(Task& task, const Linear& l) {
 
 }  // namespace
 
+std::string Linear::layer() const {
+  if (name == "keys") return "qkv";
+  if (name == "feed-forward gate") return "feed-forward up";
+  return name == "shared expert gate" ? "shared expert up" : name;
+}
+
 std::string Linear::weight(Task& task) const {
   const std::string own = layer() + ".weight";
   return name == "output head" && task.find_parameter(own) == nullptr ? "embedding.weight" : own;
@@ -155,7 +166,8 @@ std::string Linear::gathered(const Task& task) const { return (shares_input(task
 Piece next_piece(Task& task, const Linear& l, std::int64_t width) {
   const Part& part = task.parameter(l.weight(task)).part;
   const std::int64_t out = part.row_count(), in = part.columns.length;
-  if (const std::int64_t again = part_made_again(task, l); again >= 0) return {again, width, out, in, true, true};
+  if (const std::int64_t again = part_made_again(task, l, width); again >= 0)
+    return {again, width, out, in, true, true};
   const std::int64_t begin = task.next_piece(width, out);
   return {begin, width, out, in, begin == 0, begin + width == out};
 }
@@ -185,6 +197,13 @@ void all_gather(Task& task, const std::string& from, const std::string& to) {
 /// A shared expert's result is added to that of the others first.
 bool ends_branch(const Task& task, const Linear& l) {
   return l.side == Side::row && l.name != "shared expert down" && !of_parallel_block(task, l, "attention output");
+}
+
+void find_kept_output(Task& task) {
+  if (!task.again() || !by_operators(task)) return;
+  if (plan::KeptMatmuls(task.c, task.c.experts_in(task.op.layer))("attention output")) {
+    task.alias("branch", "attention output");
+  }
 }
 
 Tensor reduced(Task& task, const Tensor& partial, std::string_view name, bool scatters) {
@@ -229,6 +248,8 @@ void add_linear_actions(Actions& actions) {
     add_linear_backward(actions, l);
   }
   add_linear_forward(actions, {"keys", "attention norm", Side::column});
+  add_linear_forward(actions, {"feed-forward gate", "feed-forward norm", Side::column});
+  add_linear_forward(actions, {"shared expert gate", "feed-forward norm", Side::column});
 }
 
 }  // namespace real

@@ -18,8 +18,8 @@ enum class Side { column, row, whole };
 struct Linear {
   std::string name, source;  // and the tensor that it reads
   Side side;
-  /// Recomputation by operators has an operator of its own for the keys of q, k and v.
-  std::string layer() const { return name == "keys" ? "qkv" : name; }
+  /// Recomputation by operators has operators of their own for the keys of q, k and v and for a gate beside its up.
+  std::string layer() const;
   /// A head without a weight of its own has that of the embedding.
   std::string weight(Task&) const;
   std::string bias() const { return layer() + ".bias"; }
@@ -53,6 +53,8 @@ Tensor reduced(Task&, const Tensor& partial, std::string_view name, bool scatter
 
 /// Whether what flows from layer to layer takes in this layer's output as it is left.
 bool ends_branch(const Task&, const Linear&);
+/// A pass that is made again by operators finds what attention's output made where that was kept.
+void find_kept_output(Task&);
 /// Of a layer's output, whatever brings it.
 Tensor output_gradient(Task&, const Linear&);
 

@@ -1,6 +1,7 @@
 // real/executor/actions/norm.cpp -- norms of the blocks, behind the embedding, in front of the head.
 // SPDX-License-Identifier: Apache-2.0
 #include "real/executor/actions/narrow.h"
+#include "real/executor/actions/linear.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 
@@ -53,6 +54,7 @@ void branch_norm_gradient(Task& task, const std::string& name) {
 
 /// Behind a branch, in front of the residual add.
 void post_norm(Task& task) {
+  if (task.name == "attention post norm") find_kept_output(task);
   task.alias(task.name + " input", "branch");
   forward(task, task.name);
   task.alias("branch", task.name);

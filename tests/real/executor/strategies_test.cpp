@@ -107,6 +107,48 @@ TEST(Strategies, RecomputationByOperators) {
                    {"userbuffers", {.tp = 2, .sp = true}, operators(TpOverlap::userbuffers)}});
 }
 
+/// Latent attention ahead of experts: a count of matmuls of its own.
+spec::Model latent_experts(int query_rank) {
+  spec::Model m = tiny::moe();
+  m.name = "tiny latent experts with queries of " + std::to_string(query_rank);
+  m.kv_heads = 4;
+  m.mla = tiny::latent(query_rank).mla;
+  return m;
+}
+
+TEST(Strategies, RecomputationByOperatorsOfLatentAttentionAndExperts) {
+  const auto operators = recompute(Kind::selective_ops);
+  const auto unfused = [](spec::Job& j) {
+    j.strategy.recompute.kind = Kind::selective_ops;
+    j.strategy.attention_kernel = spec::AttentionKernel::unfused;
+  };
+  expect_the_same({tiny::latent(), tiny::latent(0), tiny::moe(), latent_experts(12), latent_experts(0)},
+                  {{"one rank", {}, operators},
+                   {"unfused", {}, unfused},
+                   {"sequence parallel", {.tp = 2, .sp = true}, operators},
+                   {"zero 3", {.dp = 2, .zero = 3}, operators}});
+  expect_the_same({tiny::latent(), tiny::latent(0)}, {{"tp", {.tp = 2}, operators}});
+}
+
+TEST(Strategies, RecomputationByOperatorsOfExpertsWhereverTheyAre) {
+  using spec::MoeDispatcher;
+  const auto spread = [](int ep, int etp, MoeDispatcher dispatcher, std::optional<double> capacity = {}) {
+    return [=](spec::Job& j) {
+      experts(ep, etp)(j);
+      j.strategy.recompute.kind = Kind::selective_ops;
+      j.strategy.moe_dispatcher = dispatcher;
+      j.strategy.moe_capacity_factor = capacity;
+    };
+  };
+  expect_the_same({tiny::moe(), latent_experts(12)},
+                  {{"ep 2", {.dp = 2}, spread(2, 1, MoeDispatcher::alltoall)},
+                   {"an expert a rank", {.dp = 4}, spread(4, 1, MoeDispatcher::alltoall)},
+                   {"etp 2", {.dp = 2}, spread(1, 2, MoeDispatcher::alltoall)},
+                   {"both", {.dp = 4, .zero = 1}, spread(2, 2, MoeDispatcher::alltoall)},
+                   {"gathered", {.dp = 4}, spread(2, 2, MoeDispatcher::allgather)},
+                   {"padded to a capacity", {.dp = 4}, spread(2, 2, MoeDispatcher::alltoall, 4)}});
+}
+
 TEST(Strategies, NormsOfQueriesAndKeysAndParallelBlocks) {
   using spec::TpOverlap;
   const auto overlapped = [](TpOverlap tp, bool keeps) {
