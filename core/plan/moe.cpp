@@ -128,40 +128,49 @@ void MoeLayer::shared_backward() {
   linear_.column_backward(shared_expert_up(c_, shape_));
 }
 
+bool MoeLayer::copies_first() const {
+  return c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || c_.strategy.ep == 1;
+}
+
+bool MoeLayer::sorts() const {
+  return copies_first() && (c_.strategy.ep > 1 || c_.strategy.etp > 1) && shape_.experts > 1;
+}
+
+void MoeLayer::inner_forward() {
+  if (!copies_first()) move(shape_.received, shape_.received, "permute");
+  if (c_.strategy.etp > 1) {
+    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
+    out_.join(Stream::tp);
+  }
+  if (sorts()) move(shape_.rows, shape_.rows, "sort by expert");
+  linear_.full_forward(expert_up(c_, shape_), Side::column);
+  const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
+  out_.compute(activation.work, "expert activation", activation.launches);
+}
+
 void MoeLayer::forward() {
-  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
-  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;  // copied before sending
+  const bool parallel = c_.strategy.ep > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
   behind_.reset();
   router_forward();
   if (!c_.overlap_shared_expert) shared_forward();
   out_.take(Category::workspace, buffers);
-  if (before) move(shape_.copies, shape_.copies, "permute");
+  if (copies_first()) move(shape_.copies, shape_.copies, "permute");
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
-  if (!before) move(shape_.received, shape_.received, "permute");
-  if (tensor) {
-    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
-    out_.join(Stream::tp);
-  }
-  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
-  if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
-
-  linear_.full_forward(expert_up(c_, shape_), Side::column);
-  const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
-  out_.compute(activation.work, "expert activation", activation.launches);
+  inner_forward();
   linear_.full_forward(expert_down(c_, shape_), Side::row);
 
-  if (sorts) move(shape_.rows, shape_.rows, "unsort by expert");
-  if (tensor) {
+  if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert");
+  if (c_.strategy.etp > 1) {
     exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert reduce-scatter");
     out_.join(Stream::tp);
   }
-  if (!before) move(shape_.received, shape_.tokens, "unpermute");
+  if (!copies_first()) move(shape_.received, shape_.tokens, "unpermute");
   send_back("expert combine", shape_.combine_element);
   if (parallel) out_.join(Stream::ep);
-  if (before) move(shape_.copies, shape_.tokens, "unpermute");
+  if (copies_first()) move(shape_.copies, shape_.tokens, "unpermute");
   if (shape_.shared_ffn > 0) move(2 * shape_.tokens, shape_.tokens, "shared expert add");
   out_.give(Category::workspace, buffers);
 }
@@ -181,27 +190,19 @@ void MoeLayer::shared_forward_again(const KeptMatmuls& keeps) {
 }
 
 void MoeLayer::forward_again(const KeptMatmuls& keeps) {
-  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1, sent = keeps_exchanged(c_);
-  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
-  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
+  const bool sent = keeps_exchanged(c_);
   const std::int64_t buffers = moe_exchange_bytes(c_);
   behind_.reset();
   router_forward(true);
   shared_forward_again(keeps);
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
-  if (before && !(sent && c_.strategy.compile)) move(shape_.copies, shape_.copies, "permute");
-  if (!sent) send_to_experts("expert dispatch", shape_.dispatch_element);
-  if (parallel && !sent) out_.join(Stream::ep);
-  if (!before) move(shape_.received, shape_.received, "permute");
-  if (tensor) {
-    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
-    out_.join(Stream::tp);
+  if (copies_first() && !(sent && c_.strategy.compile)) move(shape_.copies, shape_.copies, "permute");
+  if (!sent && c_.strategy.ep > 1) {
+    send_to_experts("expert dispatch", shape_.dispatch_element);
+    out_.join(Stream::ep);
   }
-  if (sorts) move(shape_.rows, shape_.rows, "sort by expert");
-  linear_.full_forward(expert_up(c_, shape_), Side::column);
-  const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
-  out_.compute(activation.work, "expert activation", activation.launches);
+  inner_forward();
   out_.give(Category::workspace, buffers);
 }
 
@@ -224,38 +225,36 @@ KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
 void MoeLayer::backward() {
   behind_.reset();
   const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
-  const bool before = c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || !parallel;
-  const bool sorts = before && (parallel || tensor) && shape_.experts > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
   out_.take(Category::workspace, buffers);
-  if (before) move(shape_.tokens, shape_.copies, "unpermute gradient");
+  if (copies_first()) move(shape_.tokens, shape_.copies, "unpermute gradient");
   send_to_experts("expert combine gradient", shape_.combine_element);
   if (c_.overlap_shared_expert) shared_backward();
   if (parallel) out_.join(Stream::ep);
-  if (!before) move(shape_.received, shape_.received, "unpermute gradient");
+  if (!copies_first()) move(shape_.received, shape_.received, "unpermute gradient");
   if (tensor) {
     exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert gradient all-gather");
     out_.join(Stream::tp);
   }
-  if (sorts) move(shape_.rows, shape_.rows, "unsort by expert gradient");
+  if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert gradient");
 
   linear_.full_backward(expert_down(c_, shape_), Side::row);
   const Chain activation = activation_backward(c_, shape_.rows, shape_.ffn);
   out_.compute(activation.work, "expert activation gradient", activation.launches);
   linear_.full_backward(expert_up(c_, shape_), Side::column);
 
-  if (sorts) move(shape_.rows, shape_.rows, "sort by expert gradient");
+  if (sorts()) move(shape_.rows, shape_.rows, "sort by expert gradient");
   if (tensor) {
     exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element,
              "expert gradient reduce-scatter");
     out_.join(Stream::tp);
   }
-  if (!before) move(shape_.received, shape_.received, "permute gradient");
+  if (!copies_first()) move(shape_.received, shape_.received, "permute gradient");
   send_back("expert dispatch gradient", shape_.combine_element);
   if (!c_.overlap_shared_expert) shared_backward();
   out_.run_weights();
   if (parallel) out_.join(Stream::ep);
-  if (before) move(shape_.copies, shape_.tokens, "permute gradient");
+  if (copies_first()) move(shape_.copies, shape_.tokens, "permute gradient");
   router_backward();
   out_.give(Category::workspace, buffers);
 }

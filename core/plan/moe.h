@@ -50,6 +50,9 @@ class MoeLayer {
   void shared_forward_again(const KeptMatmuls&);
   void router_backward();
   void shared_backward();
+  bool copies_first() const;  // before tokens are sent, or behind that
+  bool sorts() const;         // what arrives is not in the order of the experts
+  void inner_forward();       // from the rows that have arrived up to the inputs of the last matmuls
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
