@@ -21,6 +21,7 @@ struct Routing {
   std::vector<Counts> received;  // from each expert-parallel rank, for each expert of this rank
   std::vector<Counts> gathered;  // what each expert-tensor-parallel rank received: all of its `received`, flat
   std::int64_t local = 1;        // experts of this rank
+  Counts visits, visited;        // deepep: tokens that go to each expert-parallel rank, and that come from it
 
   static std::int64_t sum(const Counts& c) { return std::accumulate(c.begin(), c.end(), std::int64_t{0}); }
   std::int64_t rows_received() const {

@@ -117,8 +117,6 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
       {s.spreads_vocab() && s.vocab_barriers == 1 && s.tp > 1, "strategy.vocab_barriers",
        "one barrier over stages whose tensor-parallel ranks have parts of a state's gradient each",
        "write vocab_barriers: 2"},
-      {m.moe && s.ep > 1 && s.moe_dispatcher == spec::MoeDispatcher::deepep, "strategy.moe_dispatcher",
-       "DeepEP's exchange, which hands tokens on inside of a domain,", "write moe_dispatcher: alltoall or allgather"},
   };
 }
 

@@ -40,6 +40,9 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
          fmt::format("{} experts for each token are more than the router's kernel takes",
                      job.model.moe ? job.model.moe->top_k : 0),
          fmt::format("choose a model with at most {}", kMostChoices));
+  refuse(job.model.moe && job.strategy.ep > 1 && job.strategy.moe_dispatcher == spec::MoeDispatcher::deepep,
+         "strategy.moe_dispatcher", "DeepEP's library is not here, and plain exchanges would take another time",
+         "write moe_dispatcher: alltoall or allgather");
   const int needed = plan.axes.ranks * plan.axes.stages;
   refuse(ranks != needed, "--gpus", fmt::format("the job is cut for {} GPUs, and {} ranks are started", needed, ranks),
          fmt::format("give --gpus {}, or cut the job for {}", needed, ranks));

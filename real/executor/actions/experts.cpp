@@ -72,22 +72,6 @@ bool keeps_received(const Task& task) { return task.c.strategy.recompute.kind ==
 
 const char* rows_name(const Task& task) { return task.op.phase == plan::Phase::backward ? "d rows" : "rows"; }
 
-/// `mine[i]` goes to member i; what the others have for this rank comes back.
-std::vector<Counts> exchange_counts(Task& task, const std::vector<Counts>& mine) {
-  std::vector<double> flat;
-  for (const Counts& c : mine) flat.insert(flat.end(), c.begin(), c.end());
-  const auto each = static_cast<std::int64_t>(mine.front().size());
-  const std::vector<std::int64_t> pieces(mine.size(), each);
-  const Tensor to = task.backend.allocate(static_cast<std::int64_t>(flat.size()), kNumbers);
-  task.backend.all_to_all(task.group(), pieces, task.backend.upload(flat), pieces, to);
-  const std::vector<double> arrived = task.backend.download(to);
-  std::vector<Counts> out(mine.size());
-  for (std::size_t i = 0; i < arrived.size(); ++i) {
-    out[i / each].push_back(static_cast<std::int64_t>(arrived[i]));
-  }
-  return out;
-}
-
 std::vector<Counts> by_member(const Routing& routing, int members) {
   std::vector<Counts> out(members);
   for (int i = 0; i < members; ++i) {
@@ -231,6 +215,21 @@ kernels::Permute permute_shape(const Task& task) {
   kernels::Permute shape{task.c.shard_tokens, moe.top_k, moe.experts, task.c.hidden};
   if (task.c.strategy.moe_capacity_factor) shape.capacity = plan::MoeShape(task.c).copies / moe.experts;
   return shape;
+}
+
+std::vector<Counts> exchange_counts(Task& task, const std::vector<Counts>& mine) {
+  std::vector<double> flat;
+  for (const Counts& c : mine) flat.insert(flat.end(), c.begin(), c.end());
+  const auto each = static_cast<std::int64_t>(mine.front().size());
+  const std::vector<std::int64_t> pieces(mine.size(), each);
+  const Tensor to = task.backend.allocate(static_cast<std::int64_t>(flat.size()), kNumbers);
+  task.backend.all_to_all(task.group(), pieces, task.backend.upload(flat), pieces, to);
+  const std::vector<double> arrived = task.backend.download(to);
+  std::vector<Counts> out(mine.size());
+  for (std::size_t i = 0; i < arrived.size(); ++i) {
+    out[i / each].push_back(static_cast<std::int64_t>(arrived[i]));
+  }
+  return out;
 }
 
 void receive_counts(Task& task) {

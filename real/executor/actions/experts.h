@@ -13,6 +13,8 @@ Counts flat(const std::vector<Counts>&);
 /// This rank's tokens and all experts.
 kernels::Permute permute_shape(const Task&);
 
+/// `mine[i]` goes to member i of the operator's group; what the others have for this rank comes back. All of one size.
+std::vector<Counts> exchange_counts(Task&, const std::vector<Counts>& mine);
 /// What the ranks of ep have for this rank's experts: told by each, or everyone's capacity.
 void receive_counts(Task&);
 

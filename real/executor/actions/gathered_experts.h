@@ -1,16 +1,18 @@
-// real/executor/actions/gathered_experts.h -- dispatcher allgather (core/plan/moe.h): every rank of an expert-parallel
-// group has all tokens of the group and picks those of its experts; a reduce-scatter adds up what the ranks made of
-// each. SPDX-License-Identifier: Apache-2.0
+// real/executor/actions/gathered_experts.h -- dispatchers that send tokens, and not a copy for each of their experts
+// (core/plan/moe.h): by allgather every rank of an expert-parallel group has all tokens of the group and picks those of
+// its experts, and a reduce-scatter adds up what the ranks made of each; by deepep a rank has the tokens that visit its
+// experts, each once, and sends one sum of each back. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "real/executor/task.h"
 
 namespace real {
 
-/// Whether tokens are gathered before they are copied; with one rank of ep there is nothing to gather.
+/// Whether tokens travel before they are copied; with one rank of ep there is nowhere to go.
 bool gathers_tokens(const Task&);
 
-// Forward: tokens and their routing to all, rows of this rank's experts, their weighted sums, each rank's own tokens.
+// Forward: tokens and their routing to the ranks, rows of this rank's experts, their weighted sums, each rank's own
+// tokens.
 void gather_tokens(Task&);
 void permute_gathered(Task&);
 void unpermute_gathered(Task&);

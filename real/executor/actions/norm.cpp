@@ -1,7 +1,7 @@
 // real/executor/actions/norm.cpp -- norms of the blocks, behind the embedding, in front of the head.
 // SPDX-License-Identifier: Apache-2.0
-#include "real/executor/actions/narrow.h"
 #include "real/executor/actions/linear.h"
+#include "real/executor/actions/narrow.h"
 #include "real/executor/gradients.h"
 #include "real/executor/heads.h"
 

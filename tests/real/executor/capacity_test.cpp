@@ -124,7 +124,7 @@ TEST(Capacity, WholeSequencesOnARankAreOneRanksToRounding) {
       const tiny::Run alone = tiny::run(toy::resolved(draft(model, factor)));
       for (const Case& c : cases) {
         if (c.cut.pp > 1 && model.layers < 4) continue;  // two chunks a stage
-        for (const MoeDispatcher way : {MoeDispatcher::alltoall, MoeDispatcher::allgather}) {
+        for (const MoeDispatcher way : {MoeDispatcher::alltoall, MoeDispatcher::allgather, MoeDispatcher::deepep}) {
           SCOPED_TRACE(model.name + ", " + c.name + ", " + std::to_string(factor));
           spec::Job job = draft(model, factor, c.cut);
           job.strategy.ep = c.ep;

@@ -3,10 +3,9 @@
 // single_rank_test.cpp. SPDX-License-Identifier: Apache-2.0
 #include "real/executor/dropout.h"
 
-#include <functional>
 #include <set>
 
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/cases.h"
 
 namespace {
 
@@ -14,61 +13,27 @@ using spec::AttentionKernel;
 using spec::CpKind;
 using spec::Schedule;
 using Kind = spec::Recompute::Kind;
-using Change = std::function<void(spec::Job&)>;
+using tiny::barrier;
+using tiny::both;
+using tiny::Case;
+using tiny::Change;
+using tiny::recompute;
+using tiny::two_sequences;
 
-struct Case {
-  const char* name;
-  toy::Cut cut;
-  Change change = [](spec::Job&) {};
-};
-
-spec::Job drafted(const spec::Model& model, const toy::Cut& cut) {
-  spec::Job job = tiny::draft(model, cut);
-  job.training.dropout = 0.2;
-  return job;
-}
+void with_dropout(spec::Job& j) { j.training.dropout = 0.2; }
 
 void expect_the_same(const std::vector<spec::Model>& models, const std::vector<Case>& cases) {
-  for (const spec::Model& model : models) {
-    const tiny::Run alone = tiny::run(toy::resolved(drafted(model, {})));
-    for (const Case& c : cases) {
-      SCOPED_TRACE(model.name + ", " + c.name);
-      spec::Job job = drafted(model, c.cut);
-      c.change(job);
-      EXPECT_LT(tiny::difference(alone, tiny::run(toy::resolved(job))), 1e-10);
-    }
-  }
+  tiny::expect_the_same(models, cases, with_dropout);
 }
 
-Change recompute(Kind kind) {
-  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
-}
 Change written(AttentionKernel kernel) {
   return [kernel](spec::Job& j) { j.strategy.attention_kernel = kernel; };
 }
-Change both(const Change& a, const Change& b) {
-  return [=](spec::Job& j) {
-    a(j);
-    b(j);
-  };
-}
-/// Zero-bubble schedules do without the norm of all gradients unless told.
-void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
-void two_sequences(spec::Job& j) { j.training.micro_batch = 2; }
-
-Change context(int cp, CpKind kind, bool zigzag) {
-  return [=](spec::Job& j) {
-    j.cluster = toy::cluster(cp * j.strategy.tp * j.strategy.pp * *j.strategy.dp);
-    j.strategy.cp = cp;
-    j.strategy.cp_kind = kind;
-    j.strategy.cp_balance = zigzag ? spec::CpBalance::zigzag : spec::CpBalance::none;
-    j.training.micro_batch = 2;
-  };
-}
+Change context(int cp, CpKind kind, bool zigzag) { return tiny::context(cp, kind, zigzag, 2); }
 
 /// Of two steps with the same tokens, whose parameters stay as they are.
 std::vector<double> losses_without_learning(double dropout) {
-  spec::Job job = drafted(tiny::gpt(), {});
+  spec::Job job = tiny::draft(tiny::gpt(), {});
   job.training.dropout = dropout;
   job = toy::resolved(job);
   const std::int64_t tokens_of_step = job.training.global_batch * job.training.sequence;
@@ -154,9 +119,7 @@ TEST(Dropout, OverRanksThatShareASequence) {
   expect_the_same({tiny::gpt(), tiny::llama()},
                   {{"ring", {}, context(2, CpKind::ring, false)},
                    {"zigzag ring of 4", {}, context(4, CpKind::ring, true)},
-                   {"ring at once",
-                    {},
-                    both(context(2, CpKind::ring, true), [](spec::Job& j) { j.framework.ring_gathers = true; })},
+                   {"ring at once", {}, both(context(2, CpKind::ring, true), tiny::at_once)},
                    {"all-gather", {}, context(2, CpKind::all_gather, true)},
                    {"ulysses", {}, context(2, CpKind::ulysses, false)},
                    {"ulysses with tp", {.tp = 2, .sp = true}, context(2, CpKind::ulysses, true)},

@@ -1,77 +1,33 @@
 // tests/real/executor/multi_token_test.cpp -- modules of multi-token prediction behind the last layer: whatever the
 // model is cut into, losses of two steps, norms and every gradient are those of one rank to 1e-10. One rank is compared
 // with the plain model in single_rank_test.cpp. SPDX-License-Identifier: Apache-2.0
-#include <functional>
-
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/cases.h"
 
 namespace {
 
 using spec::CpKind;
 using spec::Schedule;
-using Change = std::function<void(spec::Job&)>;
+using tiny::barrier;
+using tiny::both;
+using tiny::Case;
+using tiny::context;
+using tiny::expect_the_same;
+using tiny::experts;
+using tiny::overlap_tp;
+using tiny::recompute;
+using tiny::shard;
+using tiny::two_sequences;
 using Kind = spec::Recompute::Kind;
 
-struct Case {
-  const char* name;
-  toy::Cut cut;
-  Change change = [](spec::Job&) {};
-};
-
-Change all_of(std::vector<Change> changes) {
-  return [=](spec::Job& j) {
-    for (const Change& change : changes) change(j);
-  };
-}
-Change recompute(Kind kind, int layers = 0) {
-  return [=](spec::Job& j) { j.strategy.recompute = {kind, layers}; };
-}
-Change shard(int ranks) {
-  return [ranks](spec::Job& j) { j.strategy.shard = ranks; };
-}
-Change overlap_tp(spec::TpOverlap tp, bool keeps = false) {
-  return [=](spec::Job& j) {
-    j.strategy.overlap.tp = tp;
-    j.framework.keeps_gathered = keeps;
-  };
-}
-Change context(int cp, CpKind kind, bool zigzag) {
-  return [=](spec::Job& j) {
-    j.cluster = toy::cluster(cp * j.strategy.tp * j.strategy.pp * *j.strategy.dp);
-    j.strategy.cp = cp;
-    j.strategy.cp_kind = kind;
-    j.strategy.cp_balance = zigzag ? spec::CpBalance::zigzag : spec::CpBalance::none;
-  };
-}
-Change experts(int ep) {
-  return [ep](spec::Job& j) { j.strategy.ep = ep; };
-}
-void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
-void beside(spec::Job& j) { j.strategy.overlap.grad_reduce = j.strategy.overlap.param_gather = true; }
+const tiny::Change beside = tiny::overlap(true, true);
 void eager(spec::Job& j) {
   j.framework.separate_linears = true;
   j.strategy.fused_kernels.grad_accumulation = false;
 }
-void twice(spec::Job& j) { j.training.micro_batch = 2; }
-
-void expect_the_same(
-    const spec::Model& model, const std::vector<Case>& cases, const Change& all = [](spec::Job&) {}) {
-  const auto run = [&](const Case& c) {
-    spec::Job job = tiny::draft(model, c.cut);
-    all(job);
-    c.change(job);
-    return tiny::run(toy::resolved(job));
-  };
-  const tiny::Run alone = run({"alone", {}});
-  for (const Case& c : cases) {
-    SCOPED_TRACE(model.name + ", " + c.name);
-    EXPECT_LT(tiny::difference(alone, run(c)), 1e-10);
-  }
-}
 
 TEST(ModulesAhead, OnOneStage) {
   using enum spec::TpOverlap;
-  const std::vector<Case> cases{{"microbatches of 2", {}, twice},
+  const std::vector<Case> cases{{"microbatches of 2", {}, two_sequences},
                                 {"selective", {}, recompute(Kind::selective)},
                                 {"full", {}, recompute(Kind::full)},
                                 {"full but for the module", {}, recompute(Kind::full, 2)},
@@ -107,18 +63,16 @@ TEST(ModulesAhead, OnTheLastStageOfAPipeline) {
       {"zb-h1", {.tp = 2, .sp = true, .pp = 2, .schedule = Schedule::zb_h1}, barrier},
       {"zb-h2", {.pp = 2, .schedule = Schedule::zb_h2}, barrier},
       {"zb-v", {.pp = 2, .schedule = Schedule::zb_v}, barrier},
-      {"zb-v, computed again", {.pp = 2, .schedule = Schedule::zb_v}, all_of({barrier, recompute(Kind::full)})},
+      {"zb-v, computed again", {.pp = 2, .schedule = Schedule::zb_v}, both(barrier, recompute(Kind::full))},
       {"dualpipe", {.pp = 2, .schedule = Schedule::dualpipe}, barrier},
       {"dualpipe of four", {.pp = 4, .schedule = Schedule::dualpipe}, barrier},
       {"dualpipe, zero 1", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe}, barrier},
       {"zero 1 beside compute", {.pp = 2, .dp = 2, .zero = 1}, beside},
       {"zero 2", {.pp = 2, .dp = 2, .zero = 2}},
       {"zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3}},
-      {"zb-v beside compute", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_v}, all_of({barrier, beside})},
+      {"zb-v beside compute", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::zb_v}, both(barrier, beside)},
       {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_v}, barrier},
-      {"dualpipe beside compute",
-       {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe},
-       all_of({barrier, beside})},
+      {"dualpipe beside compute", {.pp = 2, .dp = 2, .zero = 1, .schedule = Schedule::dualpipe}, both(barrier, beside)},
       {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = Schedule::dualpipe}, barrier},
       {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::dualpipe}, barrier},
       {"zb-h1, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = Schedule::zb_h1}, barrier}};

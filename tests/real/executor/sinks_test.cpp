@@ -1,53 +1,17 @@
 // tests/real/executor/sinks_test.cpp -- attention sinks, whichever core computes attention and over however many ranks:
 // losses, norms and gradients are those of one rank to 1e-10. SPDX-License-Identifier: Apache-2.0
-#include <functional>
-
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/cases.h"
 
 namespace {
 
-using spec::AttentionKernel;
-using spec::CpBalance;
 using spec::CpKind;
+using tiny::both;
+using tiny::expect_the_same;
+using tiny::recompute;
+using tiny::unfused;
 using Kind = spec::Recompute::Kind;
-using Change = std::function<void(spec::Job&)>;
 
-struct Case {
-  const char* name;
-  toy::Cut cut;
-  Change change = [](spec::Job&) {};
-};
-
-/// The second step's sinks are those that the first one has learned, no longer 0.
-void expect_the_same(const spec::Model& model, const std::vector<Case>& cases) {
-  const tiny::Run alone = tiny::run(toy::resolved(tiny::draft(model, {})));
-  for (const Case& c : cases) {
-    SCOPED_TRACE(model.name + ", " + c.name);
-    spec::Job job = tiny::draft(model, c.cut);
-    c.change(job);
-    EXPECT_LT(tiny::difference(alone, tiny::run(toy::resolved(job))), 1e-10);
-  }
-}
-
-Change recompute(Kind kind) {
-  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
-}
-Change unfused(Kind kind) {
-  return [kind](spec::Job& j) {
-    j.strategy.attention_kernel = AttentionKernel::unfused;
-    j.strategy.recompute.kind = kind;
-  };
-}
-Change context(int cp, CpKind kind, CpBalance balance, bool at_once = false) {
-  return [=](spec::Job& j) {
-    j.cluster = toy::cluster(cp * j.strategy.tp);
-    j.strategy.cp = cp;
-    j.strategy.cp_kind = kind;
-    j.strategy.cp_balance = balance;
-    j.framework.ring_gathers = at_once;
-    j.training.micro_batch = 2;
-  };
-}
+tiny::Change context(int cp, CpKind kind, bool zigzag) { return tiny::context(cp, kind, zigzag, 2); }
 
 spec::Model without_windows() {
   spec::Model m = tiny::sinks();
@@ -90,13 +54,13 @@ TEST(Sinks, OfWrittenScores) {
 }
 
 TEST(Sinks, OverRanksThatShareASequence) {
-  expect_the_same(without_windows(), {{"ring", {}, context(2, CpKind::ring, CpBalance::none)},
-                                      {"zigzag ring", {.tp = 2}, context(4, CpKind::ring, CpBalance::zigzag)},
-                                      {"ring at once", {}, context(2, CpKind::ring, CpBalance::zigzag, true)}});
+  expect_the_same(without_windows(), {{"ring", {}, context(2, CpKind::ring, false)},
+                                      {"zigzag ring", {.tp = 2}, context(4, CpKind::ring, true)},
+                                      {"ring at once", {}, both(context(2, CpKind::ring, true), tiny::at_once)}});
   for (const spec::Model& model : {tiny::sinks(), without_windows()}) {
-    expect_the_same(model, {{"all-gather", {}, context(2, CpKind::all_gather, CpBalance::zigzag)},
-                            {"ulysses", {}, context(4, CpKind::ulysses, CpBalance::none)},
-                            {"ulysses with tp", {.tp = 2}, context(2, CpKind::ulysses, CpBalance::zigzag)}});
+    expect_the_same(model, {{"all-gather", {}, context(2, CpKind::all_gather, true)},
+                            {"ulysses", {}, context(4, CpKind::ulysses, false)},
+                            {"ulysses with tp", {.tp = 2}, context(2, CpKind::ulysses, true)}});
   }
 }
 

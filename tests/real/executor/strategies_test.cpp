@@ -1,10 +1,7 @@
 // tests/real/executor/strategies_test.cpp -- whatever a model is cut into, its Plan computes the same: losses of two
 // steps, norms and every gradient are those of one rank to 1e-10, for a Llama, a GPT and a mixture of experts.
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
-#include <tuple>
-
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/cases.h"
 
 namespace {
 
@@ -12,64 +9,14 @@ using spec::CpKind;
 using spec::Schedule;
 using Kind = spec::Recompute::Kind;
 
-struct Case {
-  const char* name;
-  toy::Cut cut;
-  std::function<void(spec::Job&)> change = [](spec::Job&) {};
-};
-
-const tiny::Run& on_one_rank(const spec::Model& model, std::int64_t global_batch) {
-  static std::map<std::tuple<std::string, int, std::int64_t>, tiny::Run> runs;
-  const auto [run, fresh] = runs.try_emplace({model.name, model.layers, global_batch});
-  if (fresh) run->second = tiny::run(toy::resolved(tiny::draft(model, {}, global_batch)));
-  return run->second;
-}
-
-void expect_the_same(const spec::Model& model, const Case& c) {
-  SCOPED_TRACE(model.name + ", " + c.name);
-  spec::Job job = tiny::draft(model, c.cut);
-  c.change(job);
-  EXPECT_LT(tiny::difference(on_one_rank(model, job.training.global_batch), tiny::run(toy::resolved(job))), 1e-10);
-}
-
-void expect_the_same(const std::vector<spec::Model>& models, const std::vector<Case>& cases) {
-  for (const spec::Model& model : models) {
-    for (const Case& c : cases) expect_the_same(model, c);
-  }
-}
-
-std::function<void(spec::Job&)> recompute(Kind kind) {
-  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
-}
-std::function<void(spec::Job&)> overlap(bool reduce, bool gather) {
-  return [=](spec::Job& j) {
-    j.strategy.overlap.grad_reduce = reduce;
-    j.strategy.overlap.param_gather = gather;
-  };
-}
-std::function<void(spec::Job&)> shard(int ranks) {
-  return [ranks](spec::Job& j) { j.strategy.shard = ranks; };
-}
-/// Zero-bubble schedules do without the norm of all gradients unless told.
-void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
-
-std::function<void(spec::Job&)> context(int cp, CpKind kind, bool zigzag, std::int64_t micro_batch = 1) {
-  return [=](spec::Job& j) {
-    j.cluster = toy::cluster(cp * j.strategy.tp * j.strategy.pp * *j.strategy.dp);
-    j.strategy.cp = cp;
-    j.strategy.cp_kind = kind;
-    j.strategy.cp_balance = zigzag ? spec::CpBalance::zigzag : spec::CpBalance::none;
-    j.training.micro_batch = micro_batch;
-  };
-}
-
-std::function<void(spec::Job&)> experts(int ep, int etp) {
-  return [=](spec::Job& j) {
-    j.strategy.ep = ep;
-    j.strategy.etp = etp;
-    j.strategy.etp_given = true;
-  };
-}
+using tiny::barrier;
+using tiny::Case;
+using tiny::context;
+using tiny::expect_the_same;
+using tiny::experts;
+using tiny::overlap;
+using tiny::recompute;
+using tiny::shard;
 
 const std::vector<spec::Model> kDense{tiny::llama(), tiny::gpt()};
 const std::vector<spec::Model> kAll{tiny::llama(), tiny::gpt(), tiny::moe()};
@@ -105,48 +52,6 @@ TEST(Strategies, RecomputationByOperators) {
                    {"sequence parallel", {.tp = 2, .sp = true}, operators(TpOverlap::none)},
                    {"chunked", {.tp = 2, .sp = true}, operators(TpOverlap::chunked)},
                    {"userbuffers", {.tp = 2, .sp = true}, operators(TpOverlap::userbuffers)}});
-}
-
-/// Latent attention ahead of experts: a count of matmuls of its own.
-spec::Model latent_experts(int query_rank) {
-  spec::Model m = tiny::moe();
-  m.name = "tiny latent experts with queries of " + std::to_string(query_rank);
-  m.kv_heads = 4;
-  m.mla = tiny::latent(query_rank).mla;
-  return m;
-}
-
-TEST(Strategies, RecomputationByOperatorsOfLatentAttentionAndExperts) {
-  const auto operators = recompute(Kind::selective_ops);
-  const auto unfused = [](spec::Job& j) {
-    j.strategy.recompute.kind = Kind::selective_ops;
-    j.strategy.attention_kernel = spec::AttentionKernel::unfused;
-  };
-  expect_the_same({tiny::latent(), tiny::latent(0), tiny::moe(), latent_experts(12), latent_experts(0)},
-                  {{"one rank", {}, operators},
-                   {"unfused", {}, unfused},
-                   {"sequence parallel", {.tp = 2, .sp = true}, operators},
-                   {"zero 3", {.dp = 2, .zero = 3}, operators}});
-  expect_the_same({tiny::latent(), tiny::latent(0)}, {{"tp", {.tp = 2}, operators}});
-}
-
-TEST(Strategies, RecomputationByOperatorsOfExpertsWhereverTheyAre) {
-  using spec::MoeDispatcher;
-  const auto spread = [](int ep, int etp, MoeDispatcher dispatcher, std::optional<double> capacity = {}) {
-    return [=](spec::Job& j) {
-      experts(ep, etp)(j);
-      j.strategy.recompute.kind = Kind::selective_ops;
-      j.strategy.moe_dispatcher = dispatcher;
-      j.strategy.moe_capacity_factor = capacity;
-    };
-  };
-  expect_the_same({tiny::moe(), latent_experts(12)},
-                  {{"ep 2", {.dp = 2}, spread(2, 1, MoeDispatcher::alltoall)},
-                   {"an expert a rank", {.dp = 4}, spread(4, 1, MoeDispatcher::alltoall)},
-                   {"etp 2", {.dp = 2}, spread(1, 2, MoeDispatcher::alltoall)},
-                   {"both", {.dp = 4, .zero = 1}, spread(2, 2, MoeDispatcher::alltoall)},
-                   {"gathered", {.dp = 4}, spread(2, 2, MoeDispatcher::allgather)},
-                   {"padded to a capacity", {.dp = 4}, spread(2, 2, MoeDispatcher::alltoall, 4)}});
 }
 
 TEST(Strategies, NormsOfQueriesAndKeysAndParallelBlocks) {
@@ -480,7 +385,7 @@ TEST(Strategies, ContextParallelWindows) {
     context(4, CpKind::ring, true)(j);
     j.framework.ring_gathers = true;
   };
-  expect_the_same(model, {"at once", {}, at_once});
+  expect_the_same(model, {{"at once", {}, at_once}});
 }
 
 /// Ulysses leaves a rank whole sequences of some heads.
@@ -492,56 +397,6 @@ TEST(Strategies, ContextParallelChunks) {
     expect_the_same({model}, {{"zigzag", {}, context(2, CpKind::ulysses, true, 2)},
                               {"contiguous", {.tp = 2}, context(2, CpKind::ulysses, false)}});
   }
-}
-
-TEST(Strategies, Experts) {
-  spec::Model plain = tiny::gpt(4);
-  plain.name = "tiny gpt of experts";
-  plain.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 12};
-  const auto beside = [](spec::Job& j) { j.strategy.overlap.expert = true; };
-  const auto shared_beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
-  const auto both = [](auto a, auto b) { return [=](spec::Job& j) { a(j), b(j); }; };
-  expect_the_same({tiny::moe(4), plain, tiny::router_bias(4)},
-                  {{"ep 4", {.dp = 4}, experts(4, 1)},
-                   {"ep 2 of 4", {.dp = 4}, experts(2, 1)},
-                   {"computed again", {.dp = 2}, both(experts(2, 1), recompute(Kind::full))},
-                   {"etp", {.dp = 2}, experts(1, 2)},
-                   {"ep and etp over tp", {.tp = 2, .sp = true, .dp = 2}, experts(2, 2)},
-                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, experts(2, 1)},
-                   {"zero 3", {.dp = 4, .zero = 3}, experts(2, 1)},
-                   {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, experts(2, 1)},
-                   {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, both(experts(2, 1), barrier)},
-                   {"pairs of passes", {.pp = 2, .dp = 2}, both(experts(2, 1), beside)},
-                   {"shared experts beside", {.tp = 2, .sp = true}, both(experts(2, 1), shared_beside)}});
-}
-
-TEST(Strategies, ExpertsThatGatherAllTokens) {
-  spec::Model plain = tiny::gpt(4);
-  plain.name = "tiny gpt of experts";
-  plain.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 12};
-  const auto gathered = [](int ep, int etp, auto change) {
-    return [=](spec::Job& j) {
-      experts(ep, etp)(j);
-      j.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
-      change(j);
-    };
-  };
-  const auto alone = [](spec::Job&) {};
-  const auto shared_beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
-  expect_the_same({tiny::moe(4), plain},
-                  {{"ep 4", {.dp = 4}, gathered(4, 1, alone)},
-                   {"ep 2 of 4", {.dp = 4}, gathered(2, 1, alone)},
-                   {"one rank", {}, gathered(1, 1, alone)},
-                   {"computed again", {.dp = 2}, gathered(2, 1, recompute(Kind::full))},
-                   {"etp alone", {.dp = 2}, gathered(1, 2, alone)},
-                   {"ep and etp over tp", {.tp = 2, .sp = true, .dp = 2}, gathered(2, 2, alone)},
-                   {"ep over cp", {}, gathered(2, 1, context(2, CpKind::ring, true))},
-                   {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, gathered(2, 1, alone)},
-                   {"zero 2", {.dp = 4, .zero = 2}, gathered(2, 2, alone)},
-                   {"zero 3", {.dp = 4, .zero = 3}, gathered(2, 1, overlap(true, true))},
-                   {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, gathered(2, 1, barrier)},
-                   {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, gathered(2, 1, alone)},
-                   {"shared experts beside", {.tp = 2, .sp = true}, gathered(2, 1, shared_beside)}});
 }
 
 }  // namespace

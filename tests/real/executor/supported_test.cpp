@@ -118,20 +118,6 @@ TEST(Supported, ARingWhoseStepsAWindowLeavesOutIsContiguousAndGoesHopByHop) {
   EXPECT_EQ(ring(spec::CpBalance::zigzag, true, 0), Fields{});
 }
 
-TEST(Supported, DeepEpOfOneRankExchangesNothing) {
-  const auto exchange = [](spec::MoeDispatcher way, int ep) {
-    return refused(tiny::moe(), [=](spec::Job& j) {
-      j.strategy.moe_dispatcher = way;
-      j.strategy.ep = ep;
-      j.strategy.dp = ep;
-      j.cluster = toy::cluster(ep);
-    });
-  };
-  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 1), Fields{});
-  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 2), Fields{"strategy.moe_dispatcher"});
-  EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
-}
-
 /// Of rank 6 beside 16 hidden numbers, or of rank 4 beside 18.
 TEST(Supported, ExpertTensorParallelRanksShareAnAdapterEvenly) {
   const auto beside = [](int rank, int hidden, int etp, bool ffn) {

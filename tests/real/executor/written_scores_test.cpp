@@ -1,22 +1,16 @@
 // tests/real/executor/written_scores_test.cpp -- attention that writes its scores: losses, norms and gradients are
 // those of one rank's fused attention to 1e-10, whatever the model is cut into. SPDX-License-Identifier: Apache-2.0
-#include <functional>
-
-#include "tests/real/executor/tiny.h"
+#include "tests/real/executor/cases.h"
 
 namespace {
 
-using Change = std::function<void(spec::Job&)>;
-using Kind = spec::Recompute::Kind;
 using spec::AttentionKernel;
+using tiny::Case;
+using tiny::recompute;
+using tiny::two_sequences;
+using Kind = spec::Recompute::Kind;
 
-struct Case {
-  const char* name;
-  toy::Cut cut;
-  Change change = [](spec::Job&) {};
-};
-
-void expect_the_same(const spec::Model& model, const std::vector<Case>& cases) {
+void expect_those_of_the_fused_kernel(const spec::Model& model, const std::vector<Case>& cases) {
   const tiny::Run fused = tiny::run(toy::resolved(tiny::draft(model, {})));
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
@@ -27,11 +21,7 @@ void expect_the_same(const spec::Model& model, const std::vector<Case>& cases) {
   }
 }
 
-Change recompute(Kind kind) {
-  return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
-}
 void one_softmax_kernel(spec::Job& j) { j.strategy.attention_kernel = AttentionKernel::fused_softmax; }
-void two_sequences(spec::Job& j) { j.training.micro_batch = 2; }
 
 TEST(WrittenScores, AreThoseOfTheFusedKernel) {
   const std::vector<Case> cases{{"one rank", {}},
@@ -46,15 +36,15 @@ TEST(WrittenScores, AreThoseOfTheFusedKernel) {
                                 {"zero 3", {.dp = 2, .zero = 3}},
                                 {"pipeline", {.pp = 2}}};
   for (const spec::Model& model : {tiny::llama(), tiny::gpt(), tiny::qk_norm(), tiny::parallel(2)}) {
-    expect_the_same(model, cases);
+    expect_those_of_the_fused_kernel(model, cases);
   }
 }
 
 TEST(WrittenScores, OfLatentAttention) {
   for (const spec::Model& model : {tiny::latent(), tiny::latent(0)}) {
-    expect_the_same(model, {{"one rank", {}},
-                            {"two sequences", {.tp = 2, .sp = true}, two_sequences},
-                            {"selective", {}, recompute(Kind::selective)}});
+    expect_those_of_the_fused_kernel(model, {{"one rank", {}},
+                                             {"two sequences", {.tp = 2, .sp = true}, two_sequences},
+                                             {"selective", {}, recompute(Kind::selective)}});
   }
 }
 
@@ -64,7 +54,7 @@ TEST(WrittenScores, UnderWindowsChunksAndWithoutAMask) {
   chunks.name = "tiny chunks", chunks.attention_chunk = 4;
   all.name = "tiny without a mask", all.causal = false;
   for (const spec::Model& model : {window, chunks, all}) {
-    expect_the_same(model, {{"one rank", {}}, {"two sequences", {.tp = 2}, two_sequences}});
+    expect_those_of_the_fused_kernel(model, {{"one rank", {}}, {"two sequences", {.tp = 2}, two_sequences}});
   }
 }
 

@@ -46,6 +46,18 @@ TEST(SupportedOnGpu, HeadsOf256AreAndLargerOnesAreNot) {
   EXPECT_EQ(refused_after([](spec::Job& job) { job.model.head_dim = 257; }), Fields{"model.head_dim"});
 }
 
+TEST(SupportedOnGpu, DeepEpIsOnOneRankWhereNothingIsExchanged) {
+  const auto exchange = [](spec::MoeDispatcher way, int ep) {
+    spec::Job job = tiny::draft(tiny::moe(), {.dp = ep});
+    job.strategy.moe_dispatcher = way;
+    job.strategy.ep = ep;
+    return refused(job, ep);
+  };
+  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 1), Fields{});
+  EXPECT_EQ(exchange(spec::MoeDispatcher::deepep, 2), Fields{"strategy.moe_dispatcher"});
+  EXPECT_EQ(exchange(spec::MoeDispatcher::allgather, 2), Fields{});
+}
+
 TEST(SupportedOnGpu, WhatRealModeRefusesAltogetherIsRefusedHereToo) {
   spec::Job job = tiny::draft(tiny::llama(), {});
   job.training.moments_dtype = spec::Dtype::fp16;
