@@ -207,7 +207,7 @@ void Block::forward(Kind kind, bool windowed) {
   out_.phase = Phase::forward;
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.beside();
+  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
   const std::int64_t passing = kind == Kind::full ? feed_forward_bytes() : whole - kept;
@@ -260,7 +260,7 @@ void Block::parallel_branches_backward(Kind kind, bool windowed) {
 void Block::backward(Kind kind, bool windowed) {
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.beside();
+  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
   out_.take(Category::activations, whole - kept);
   if (kind == Kind::full) {
     out_.phase = Phase::recompute;

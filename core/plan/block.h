@@ -18,14 +18,11 @@ struct BlockActivations {
   std::int64_t context = 0;        // attention output, input of the projection
   std::int64_t feed_forward = 0;   // input of the activation and of the second matmul, with eager copies
   std::int64_t masks = 0;          // of the residual dropouts
-  std::int64_t unread = 0;         // held without need (selective_ops)
-  std::int64_t received = 0;       // what experts were sent, beside the same in their order (selective_ops)
+  std::int64_t unread = 0;         // held without need, beside what a layer without recomputation holds (selective_ops)
   std::int64_t experts = 0;        // instead of feed_forward: of a layer of experts (MoeActivations)
   std::int64_t total() const {
-    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + experts + beside();
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread + experts;
   }
-  /// That a layer without recomputation does not hold.
-  std::int64_t beside() const { return unread + received; }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.

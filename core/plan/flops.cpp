@@ -7,6 +7,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/context.h"
+#include "core/plan/moe.h"
 #include "core/plan/selective_ops.h"
 #include "core/plan/serving.h"
 #include "core/spec/parameters.h"
@@ -82,8 +83,10 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
     std::vector<CountedMatmul> counted = counted_matmuls(m, experts);
     if (!experts || m.moe->shared_ffn > 0) counted.pop_back();
     for (const CountedMatmul& one : counted) weights += one.kept ? 0 : static_cast<double>(one.in * one.out);
-    if (experts)
-      weights += h * (m.moe->experts + (m.gated_mlp ? 2.0 : 1.0) * static_cast<double>(m.moe->top_k * m.moe->ffn));
+    if (experts) {
+      const double matrices = (m.gated_mlp ? 2.0 : 1.0) + (runs_down_again(Context(job)) ? 1.0 : 0.0);
+      weights += h * (m.moe->experts + matrices * static_cast<double>(m.moe->top_k * m.moe->ffn));
+    }
     return 2 * s * weights;
   };
   double out = m.mtp * of_layer(m.moe.has_value());

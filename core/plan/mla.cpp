@@ -134,14 +134,14 @@ void LatentAttention::forward_again(const KeptMatmuls& keeps) {
   if (mla_.q_lora_rank > 0) {
     if (!keeps("query down")) linear.full_forward(query_down(c_));
     norm(mla_.q_lora_rank, "query norm", false);
-    if (!keeps("query up")) linear.column_forward(query_up(c_));
-  } else if (!keeps("query")) {
-    linear.column_forward(query_whole(c_));
+    linear.column_forward_again(query_up(c_), keeps("query up"));
+  } else {
+    linear.column_forward_again(query_whole(c_), keeps("query"));
   }
   if (!keeps("key and value down")) linear.full_forward(key_value_down(c_));
   if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
   norm(w.latent, "key and value norm", false);
-  if (!keeps("key and value up")) linear.column_forward(key_value_up(c_));
+  linear.column_forward_again(key_value_up(c_), keeps("key and value up"));
   heads_forward();
 }
 

@@ -52,7 +52,7 @@ std::int64_t latent_shared_parameters(const Context&);
 /// What the forward keeps in front of the attention core, in bytes: narrow vectors before and behind their norms,
 /// queries, keys and values.
 std::int64_t latent_activations(const Context&);
-/// Of it the results of matmuls that selective_ops keeps.
+/// What selective_ops keeps instead: results of matmuls, in bytes.
 std::int64_t latent_kept(const Context&, const KeptMatmuls&);
 /// flash1 and flash2 want values as wide as queries: they are padded, and the output is cut.
 bool pads_values(const Context&);

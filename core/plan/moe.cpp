@@ -148,6 +148,11 @@ void MoeLayer::inner_forward() {
   out_.compute(activation.work, "expert activation", activation.launches);
 }
 
+void MoeLayer::outer_forward() {
+  linear_.full_forward(expert_down(c_, shape_), Side::row);
+  if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert");
+}
+
 void MoeLayer::forward() {
   const bool parallel = c_.strategy.ep > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
@@ -160,9 +165,7 @@ void MoeLayer::forward() {
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
   inner_forward();
-  linear_.full_forward(expert_down(c_, shape_), Side::row);
-
-  if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert");
+  outer_forward();
   if (c_.strategy.etp > 1) {
     exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert reduce-scatter");
     out_.join(Stream::tp);
@@ -177,14 +180,12 @@ void MoeLayer::forward() {
 
 void MoeLayer::shared_forward_again(const KeptMatmuls& keeps) {
   if (shape_.shared_ffn == 0) return;
-  bool gathers = true;  // the sequence, once for both
-  const auto again = [&](std::string_view name) {
-    if (keeps(name)) return;
-    linear_.column_forward({name, c_.hidden, shape_.shared_ffn, c_.model.bias}, gathers);
-    gathers = false;
-  };
-  if (c_.model.gated_mlp) again("shared expert gate");
-  again("shared expert up");
+  if (c_.model.gated_mlp) {  // one of the two is kept
+    const char* name = keeps("shared expert gate") ? "shared expert up" : "shared expert gate";
+    linear_.column_forward({name, c_.hidden, shape_.shared_ffn, c_.model.bias});
+  } else {
+    linear_.column_forward_again(shared_expert_up(c_, shape_), keeps("shared expert up"));
+  }
   const Chain activation = activation_forward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation", activation.launches);
 }
@@ -194,7 +195,6 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   const std::int64_t buffers = moe_exchange_bytes(c_);
   behind_.reset();
   router_forward(true);
-  shared_forward_again(keeps);
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
   if (copies_first() && !(sent && c_.strategy.compile)) move(shape_.copies, shape_.copies, "permute");
@@ -203,22 +203,33 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
     out_.join(Stream::ep);
   }
   inner_forward();
+  if (runs_down_again(c_)) outer_forward();
   out_.give(Category::workspace, buffers);
+  shared_forward_again(keeps);
 }
+
+bool runs_down_again(const Context& c) { return c.model.moe->shared_ffn > 0 && !c.strategy.compile; }
 
 KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
   const MoeShape shape(c);
-  const std::int64_t e = c.element;
+  const std::int64_t row = c.hidden * c.element, tokens = c.tokens * row, shard = c.shard_tokens * row;
   KeptOfExperts out;
   if (keeps_exchanged(c)) {
-    out.received = shape.received * c.hidden * shape.dispatch_element;
-    out.unread = shape.copies * c.hidden * shape.combine_element;
+    const bool once = c.strategy.moe_dispatcher == MoeDispatcher::deepep;  // a token for each rank, and one sum back
+    const double load = static_cast<double>(shape.received) / static_cast<double>(shape.copies);
+    const double visits = shape.ranks_visited * static_cast<double>(shape.tokens) * load;
+    out.read += (once ? rounded(visits) : shape.received) * row;
+    out.unread += once ? shard : shape.copies * row;
+  } else if (c.strategy.ep > 1) {
+    out.unread += shard;  // the reduce-scatter of what was gathered
   }
+  if (c.strategy.etp > 1) out.unread += shape.received * row;  // that of a rank's experts
   if (shape.shared_ffn == 0) return out;
-  if (c.model.gated_mlp && keeps("shared expert gate")) out.read += c.tokens * shape.shared_ffn * e;
-  if (keeps("shared expert up")) out.read += c.tokens * shape.shared_ffn * e;
-  if (keeps("shared expert down")) out.unread += c.tokens * c.hidden * e;
-  if (c.sp) out.unread += c.shard_tokens * c.hidden * e;
+  const std::int64_t inner = c.tokens * shape.shared_ffn * c.element;
+  if (c.model.gated_mlp && keeps("shared expert gate")) out.read += inner;
+  if (keeps("shared expert up")) out.read += inner;
+  if (keeps("shared expert down")) out.unread += tokens;
+  if (c.sp) out.unread += shard;
   return out;
 }
 

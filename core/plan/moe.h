@@ -26,13 +26,15 @@ Linear expert_down(const Context&, const MoeShape&);
 Linear shared_expert_up(const Context&, const MoeShape&);
 Linear shared_expert_down(const Context&, const MoeShape&);
 
-/// Bytes that selective_ops keeps of a layer of experts.
+/// Bytes that selective_ops keeps of a layer of experts: of what a layer without recomputation holds too (tokens that
+/// were received count as the same in the order of the experts), and what no backward reads.
 struct KeptOfExperts {
-  std::int64_t read = 0;      // of what a layer without recomputation holds too
-  std::int64_t received = 0;  // by the exchange of tokens, before they are brought in the order of the experts
-  std::int64_t unread = 0;    // by no backward
+  std::int64_t read = 0, unread = 0;
 };
 KeptOfExperts kept_of_experts(const Context&, const KeptMatmuls&);
+/// Whether selective_ops runs experts to their end again, though nothing reads what they make: shared ones come behind
+/// them in torchtitan's code (models/moe, 2025), and eager checkpoints go on to the last tensor that a backward reads.
+bool runs_down_again(const Context&);
 
 class MoeLayer {
  public:
@@ -50,9 +52,10 @@ class MoeLayer {
   void shared_forward_again(const KeptMatmuls&);
   void router_backward();
   void shared_backward();
-  bool copies_first() const;  // before tokens are sent, or behind that
+  bool copies_first() const;  // a copy for each expert is made before tokens are sent, not where they arrive
   bool sorts() const;         // what arrives is not in the order of the experts
   void inner_forward();       // from the rows that have arrived up to the inputs of the last matmuls
+  void outer_forward();       // these, and their rows in the order in which they arrived
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);

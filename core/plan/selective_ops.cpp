@@ -42,6 +42,13 @@ std::vector<CountedMatmul> counted_matmuls(const spec::Model& m, bool experts) {
   return out;
 }
 
+namespace {
+
+/// Whether attention leaves padded values: context-parallel kernels do without.
+bool cuts_output(const Context& c) { return c.model.mla && pads_values(c) && c.cp == 1; }
+
+}  // namespace
+
 bool KeptMatmuls::operator()(std::string_view name) const {
   const auto it =
       std::find_if(counted_.begin(), counted_.end(), [&](const CountedMatmul& one) { return one.name == name; });
@@ -68,12 +75,11 @@ BlockActivations kept_by_selective_ops(const Context& c, bool experts) {
   if (c.fused_attention()) {
     out.scores = c.tokens * c.heads * 4;
     out.qkv += kept_for_context_parallel(c);
-    out.context = c.tokens * (c.model.mla && pads_values(c) ? c.q_width : c.context_width) * e;
+    out.context = c.tokens * (cuts_output(c) ? c.q_width : c.context_width) * e;
   }
   if (experts) {
     const KeptOfExperts kept = kept_of_experts(c, keeps);
     out.experts = kept.read;
-    out.received = kept.received;
     unread += kept.unread;
   } else {
     if (c.model.gated_mlp && keeps("feed-forward gate")) out.feed_forward += c.tokens * c.ffn * e;
@@ -102,7 +108,7 @@ void Block::recompute_unkept(bool windowed) {
     attention_forward(windowed);
   } else {
     attention_inputs_forward();
-    if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
+    if (cuts_output(c_)) LatentAttention(c_, out_).cut_output("attention output cut");
   }
   if (!keeps("attention output")) {  // or what its reduction made
     linear.row_forward({"attention output", c_.context_width, c_.hidden, false}, !c_.sp && !c_.model.parallel_block);
@@ -115,10 +121,12 @@ void Block::recompute_unkept(bool windowed) {
   }
   if (own_norm) norm("feed-forward norm", false);
   if (experts()) return MoeLayer(c_, out_).forward_again(keeps);
-  if (c_.model.gated_mlp && !keeps("feed-forward gate")) {
-    linear.column_forward({"feed-forward gate", c_.hidden, c_.ffn, false}, own_norm);
+  if (c_.model.gated_mlp) {  // one of the two is kept
+    const char* name = keeps("feed-forward gate") ? "feed-forward up" : "feed-forward gate";
+    linear.column_forward({name, c_.hidden, c_.ffn, false}, own_norm);
+  } else {
+    linear.column_forward_again({"feed-forward up", c_.hidden, c_.ffn, false}, keeps("feed-forward up"), own_norm);
   }
-  if (!keeps("feed-forward up")) linear.column_forward({"feed-forward up", c_.hidden, c_.ffn, false}, own_norm);
   const Chain activation = activation_forward(c_, c_.tokens);
   out_.compute(activation.work, "activation", activation.launches);
 }

@@ -93,6 +93,14 @@ void TensorParallel::collective(CollectiveKind kind, std::int64_t elements, std:
   if (kind == CollectiveKind::all_gather) lay_out(kind, elements, name, element);
 }
 
+void TensorParallel::column_forward_again(const Linear& linear, bool kept, bool gathers) {
+  if (!kept) return column_forward(linear, gathers);
+  const bool whole = c_.tp_overlap == spec::TpOverlap::none || c_.tp_overlap == spec::TpOverlap::wgrad;
+  if (c_.sp && gathers && c_.job.framework.keeps_gathered && whole) {
+    collective(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "all-gather"));
+  }
+}
+
 void TensorParallel::column_forward(const Linear& linear, bool gathers) {
   const bool scattered = c_.sp && gathers;
   {

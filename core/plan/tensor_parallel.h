@@ -46,6 +46,8 @@ class TensorParallel {
 
   /// Forward of a column-parallel layer; gathers the sequence first when sequence parallel, if `gathers`.
   void column_forward(const Linear&, bool gathers = true);
+  /// What is left of it where its result may have been kept: the gathering, where the framework keeps gathered inputs.
+  void column_forward_again(const Linear&, bool kept, bool gathers = true);
   /// Forward of a row-parallel layer; reduces (or reduce-scatters) behind it, if `reduces`.
   void row_forward(const Linear&, bool reduces = true);
   /// Backward of a row-parallel layer; gathers the gradient first when sequence parallel, if `gathers`.

@@ -8,7 +8,8 @@ namespace {
 
 bool durations_are_prices(const spec::Job& job, const EngineInput& in) {
   const spec::Simulation& s = job.simulation;
-  return !job.cluster.mixed() && !s.any() && s.slow_ranks.empty() && in.sampled_jitter == 0 && !in.carrier && !in.plan->rolling;
+  return !job.cluster.mixed() && !s.any() && s.slow_ranks.empty() && in.sampled_jitter == 0 && !in.carrier &&
+         !in.plan->rolling;
 }
 
 }  // namespace

@@ -20,8 +20,8 @@
 namespace sim {
 
 /// How often each of the plan's works stands on the path. Nothing where something was stretched or waited for without
-/// being told, where durations are not the prices alone (mixed clusters, slow ranks and links, drawn times, collectives on
-/// the path that wait for the latest of their ranks), and in steps that follow one another without a barrier.
+/// being told, where durations are not the prices alone (mixed clusters, slow ranks and links, drawn times, collectives
+/// on the path that wait for the latest of their ranks), and in steps that follow one another without a barrier.
 std::optional<std::vector<std::int64_t>> path_counts(const spec::Job&, const EngineInput&,
                                                      const std::vector<PathPart>& path,
                                                      const std::vector<double>& prices);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/exchange_waits.h"
 
+#include <cmath>
 #include <cstddef>
+#include <utility>
 
+#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
 
 namespace sim {
@@ -13,14 +16,20 @@ PassTime& time_of(ChunkTimes& chunk, plan::Pass pass) {
   return pass == plan::Pass::weight_gradient ? chunk.weights : chunk.backward;
 }
 
+/// Collectives of other axes have waited in the passes.
+bool carries_exchanges(std::uint8_t stream) {
+  return stream == static_cast<std::uint8_t>(plan::Stream::dp) ||
+         stream == static_cast<std::uint8_t>(plan::Stream::replicate);
+}
+
 }  // namespace
 
-double wait_for_the_latest(const PipelineShape& shape, int stage, std::vector<ChunkTimes>& chunks, double jitter,
-                           int ranks) {
-  double squares = 0;  // of kernels since the latest exchange
+Squares wait_for_the_latest(const PipelineShape& shape, int stage, std::vector<ChunkTimes>& chunks, double jitter) {
+  Squares squares{};
   const auto wait = [&](Exchange& exchange) {
-    exchange.time += expected_lateness(jitter, ranks, squares);
-    squares = 0;
+    double& waiting = squares[static_cast<std::size_t>(exchange.stream)];
+    exchange.time += expected_lateness(jitter, exchange.ranks, waiting);
+    waiting = 0;
   };
   const auto at = static_cast<std::size_t>(stage);
   for (std::int32_t number = shape.first_of[at]; number < shape.first_of[at + 1]; ++number) {
@@ -29,7 +38,7 @@ double wait_for_the_latest(const PipelineShape& shape, int stage, std::vector<Ch
     const double whole = time_of(chunk, pass.pass).squares;
     double share = 0;  // of the pass whose kernels are counted
     const auto count_to = [&](double end) {
-      squares += (end - share) * whole;
+      for (double& waiting : squares) waiting += (end - share) * whole;
       share = end;
     };
     if (pass.first) {
@@ -47,6 +56,21 @@ double wait_for_the_latest(const PipelineShape& shape, int stage, std::vector<Ch
     count_to(1);
   }
   return squares;
+}
+
+void wait_for_the_latest(StageEnds& ends, Squares squares) {
+  std::array<bool, plan::kStreams> waited{};  // the plan's own squares are those of the others (StageEnds)
+  for (Step& step : ends.steps) {
+    double& waiting = squares[step.stream];
+    if ((step.resources & resource::kCompute) != 0) {
+      for (double& each : squares) each += std::pow(trace::seconds(step.duration), 2);
+    } else if (step.members > 1 && carries_exchanges(step.stream)) {
+      if (!std::exchange(waited[step.stream], true)) {
+        step.wait = to_ticks(base::Seconds(expected_lateness(ends.jitter, step.members, waiting)));
+      }
+      waiting = 0;
+    }
+  }
 }
 
 }  // namespace sim

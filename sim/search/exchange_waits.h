@@ -3,14 +3,23 @@
 // the one before, microbatch after microbatch. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "sim/search/pipeline_walk.h"
+#include "sim/search/step_end.h"
 
 namespace sim {
 
-/// Adds what they wait for the latest of `ranks` to the exchanges of one stage's chunks, in the order of its passes.
-/// Returns the squares of the kernels behind the last exchange, in seconds^2: those of all where there is none.
-double wait_for_the_latest(const PipelineShape&, int stage, std::vector<ChunkTimes>& chunks, double jitter, int ranks);
+/// By stream: of the kernels since its latest exchange, the sum of the squares of their times, in seconds^2.
+using Squares = std::array<double, plan::kStreams>;
+
+/// Adds what they wait for the latest of their ranks to the exchanges of one stage's chunks, in the order of its
+/// passes. Returns what is left behind the last.
+/// Leaves out: exchanges of a stage alone that are rehearsed with its passes, which wait as behind one microbatch.
+Squares wait_for_the_latest(const PipelineShape&, int stage, std::vector<ChunkTimes>& chunks, double jitter);
+
+/// Sets what the first exchanges of the step's end wait, behind passes that leave this.
+void wait_for_the_latest(StageEnds&, Squares);
 
 }  // namespace sim

@@ -22,6 +22,8 @@ namespace sim {
 struct Exchange {
   double share = 0;  // of the pass
   double time = 0;   // alone
+  int ranks = 1;
+  plan::Stream stream = plan::Stream::dp;  // dp or replicate
 };
 
 /// A pass alone, and how it and what communicates beside it slow one another.

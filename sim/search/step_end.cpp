@@ -2,12 +2,10 @@
 #include "sim/search/step_end.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "core/plan/step_ends.h"
 #include "sim/engine/flatten.h"
-#include "sim/engine/lateness.h"
 
 namespace sim {
 namespace {
@@ -112,17 +110,6 @@ StageEnds stage_ends(const plan::Context& c, const std::vector<plan::Chunk>& chu
     out.workspace = std::max(out.workspace, level += change.bytes);
   }
   return out;
-}
-
-void wait_for_the_latest(StageEnds& ends, double squares) {
-  for (Step& step : ends.steps) {
-    if ((step.resources & resource::kCompute) != 0) {
-      squares += std::pow(trace::seconds(step.duration), 2);
-    } else if (step.stream == static_cast<std::uint8_t>(plan::Stream::dp) && step.members > 1) {
-      step.wait = to_ticks(base::Seconds(expected_lateness(ends.jitter, step.members, squares)));
-      return;
-    }
-  }
 }
 
 double end_of_step(const std::vector<const StageEnds*>& ends, const std::vector<StageEnd>& from) {

@@ -17,7 +17,7 @@ namespace sim {
 
 /// One stage's operators before its first and behind its last pass.
 struct StageEnds {
-  std::vector<Step> steps;                 // of the end
+  std::vector<Step> steps;                 // of the end; the first exchanges as if no kernel came before it
   std::vector<plan::Channel::Kind> meets;  // of each: model, embedding; group: no other stage
   double begin = 0;                        // seconds: gradients zeroed
   double jitter = 0;                       // of kernels: EngineInput::kernel_jitter
@@ -26,10 +26,6 @@ struct StageEnds {
 };
 
 StageEnds stage_ends(const plan::Context&, const std::vector<plan::Chunk>& chunks, int stage, PriceList&);
-
-/// Sets what the first data-parallel collective of the end waits for the latest of its ranks, behind passes whose
-/// kernels' squares come to so many seconds^2.
-void wait_for_the_latest(StageEnds&, double squares);
 
 /// When the last operator of all stages ends.
 double end_of_step(const std::vector<const StageEnds*>&, const std::vector<StageEnd>&);

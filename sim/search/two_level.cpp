@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <variant>
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/states.h"
@@ -28,18 +29,6 @@ ShapeKey shape_of(const plan::Context& c) {
 const PassMemory& of_pass(const ChunkMemory& chunk, Pass pass) {
   if (pass == Pass::forward) return chunk.forward;
   return pass == Pass::weight_gradient ? chunk.weights : chunk.backward;
-}
-
-/// Time of the collectives that `write` writes, one behind the other.
-template <class Write>
-double time_of(PriceList& prices, Write write) {
-  plan::Plan plan;
-  plan::Pool pool(plan);
-  plan::SegmentBuilder pen(pool, "");
-  write(pen);
-  double time = 0;
-  for (const plan::Operator& op : pen.written()) time += prices.of(plan.works[op.work]).si();
-  return time;
 }
 
 /// The gradients' zeroing, a kernel.
@@ -267,6 +256,24 @@ bool Draft::meets_transfers(plan::Axis axis) const {
   return group.size > 1 && (c_.stage_transfer.crosses_domain ? group.domains > 1 : group.per_domain > 1);
 }
 
+Exchange Draft::exchange_of(const plan::Plan& plan, const plan::Operator& op, double share) {
+  const plan::Work& work = plan.works[op.work];
+  const auto* collective = std::get_if<plan::Collective>(&work);
+  return {share, prices_.of(work).si(), collective != nullptr ? collective->group.size : 1, op.stream};
+}
+
+/// Those that `write` writes.
+template <class Write>
+std::vector<Exchange> Draft::exchanges(Write write) {
+  plan::Plan plan;
+  plan::Pool pool(plan);
+  plan::SegmentBuilder pen(pool, "");
+  write(pen);
+  std::vector<Exchange> out;
+  for (const plan::Operator& op : pen.written()) out.push_back(exchange_of(plan, op, 0));
+  return out;
+}
+
 std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
   std::vector<Exchange> out;
   if (c_.strategy.zero == 0 || !c_.overlap_param_gather) return out;
@@ -278,7 +285,12 @@ std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed)
     if (first == 0 && chunk.first) held.dense += plan::embedding_parameters(c_);
     if (first + count == layers && chunk.last) held += plan::last_parameters(c_);
     const double share = layers == 0 ? 1 : static_cast<double>(first + count) / layers;
-    out.push_back({share, time_of(prices_, [&](auto& pen) { plan::gather_parameters(c_, pen, held, false); })});
+    Exchange gather{.share = share};
+    for (const Exchange& one : exchanges([&](auto& pen) { plan::gather_parameters(c_, pen, held, false); })) {
+      if (gather.time == 0) gather.ranks = one.ranks;  // the others find nobody late
+      gather.time += one.time;
+    }
+    out.push_back(gather);
   }
   return out;
 }
@@ -292,7 +304,7 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
   plan::GradientBuckets buckets(c_, pen, bucketed);
   const auto note = [&](double share) {  // what the buckets have sent by now
     for (std::size_t sent = out.size(); sent < pen.written().size(); ++sent) {
-      out.push_back({share, prices_.of(plan.works[pen.written()[sent].work]).si()});
+      out.push_back(exchange_of(plan, pen.written()[sent], share));
     }
   };
   if (chunk.last) buckets.add(plan::last_parameters(c_));
@@ -329,10 +341,9 @@ ChunkTimes Draft::times_of(const StageKind& kind, int index) {
 
 void Draft::wait_for_the_latest(StageKind& kind, std::vector<ChunkTimes>& chunks) {
   ends_of(kind);
-  const int ranks = c_.group(c_.shard_axis).size;
-  const double behind = sim::wait_for_the_latest(*shape_, kind.shown, chunks, kind.ends->jitter, ranks);
+  const Squares behind = sim::wait_for_the_latest(*shape_, kind.shown, chunks, kind.ends->jitter);
   const bool reduced = rehearses_exchanges() && (c_.scatters_gradients || c_.overlap_grad_reduce);
-  sim::wait_for_the_latest(*kind.ends, reduced ? 0 : behind);
+  sim::wait_for_the_latest(*kind.ends, reduced ? Squares{} : behind);
 }
 
 double Draft::step_time() {

@@ -74,6 +74,9 @@ class Draft {
   bool rehearses_exchanges() const;
   bool meets_transfers(plan::Axis) const;
   ChunkTimes times_of(const StageKind&, int chunk);
+  Exchange exchange_of(const plan::Plan&, const plan::Operator&, double share);
+  template <class Write>
+  std::vector<Exchange> exchanges(Write);
   std::vector<Exchange> gathers_of(const plan::Chunk&, bool bucketed);
   std::vector<Exchange> reductions_of(const plan::Chunk&, bool bucketed);
   void wait_for_the_latest(StageKind&, std::vector<ChunkTimes>&);

@@ -194,7 +194,7 @@ void unpermute(Task& task) {
 void unpermute_backward(Task& task) {
   if (gathers_tokens(task)) return unpermute_gathered_backward(task);
   const Tensor dy = branch_gradient(task);
-  const Tensor returned = task.read("returned"), weights = task.read("router weights");
+  const Tensor returned = returned_rows(task), weights = task.read("router weights");
   task.backend.unpermute_backward(permute_shape(task), task.read("router rows"), weights, returned, dy,
                                   make_rows(task, "d rows", Routing::sum(routing_of(task).by_expert)),
                                   task.make("d router weights", weights.count, kStatistic));
@@ -246,6 +246,8 @@ void find_received(Task& task) {
   task.alias("rows", "received rows");
   task.erase("received rows");
 }
+
+Tensor returned_rows(Task& task) { return task.read(task.has("returned") ? "returned" : "rows"); }
 
 Tensor make_rows(Task& task, std::string_view name, std::int64_t rows) {
   const Tensor out = task.make(name, rows * task.c.hidden);

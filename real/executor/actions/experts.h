@@ -21,6 +21,9 @@ void receive_counts(Task&);
 /// Where a pass that is made again goes on from what was kept of its exchange, that is "rows" now.
 void find_received(Task&);
 
+/// What experts made, in the order in which it came back: where that is made again, as it was left.
+Tensor returned_rows(Task&);
+
 /// Fresh, `rows` of the model's width; zeros where a capacity leaves rows that no token takes.
 Tensor make_rows(Task&, std::string_view name, std::int64_t rows);
 

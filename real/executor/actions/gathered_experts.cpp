@@ -166,7 +166,7 @@ void gather_output_gradients(Task& task) {
 
 void unpermute_gathered_backward(Task& task) {
   const kernels::Permute shape = gathered_shape(task);
-  const Tensor returned = task.read("returned"), weights = task.read("gathered weights");
+  const Tensor returned = returned_rows(task), weights = task.read("gathered weights");
   const Tensor d = make_rows(task, "d rows", routing_of(task).rows_received());
   task.backend.unpermute_backward(shape, task.read("gathered rows"), weights, returned, task.read("d gathered sums"), d,
                                   task.make("d gathered weights", weights.count, kStatistic));

@@ -27,8 +27,8 @@ bool reduces(const Task& task, const Linear& l) {
   return l.side == Side::row && !of_parallel_block(task, l, "attention output") && !kept;
 }
 
-/// Recomputation by operators keeps all but the keys of q, k and v and one half of a gated feed-forward: where the part
-/// of `width` begins that it makes again; -1: the whole output is made.
+/// Where recomputation by operators makes a part of an output again, the keys of q, k and v or one half of a gated
+/// feed-forward, and keeps the rest: where that part, `width` wide, begins; -1: the whole output is made.
 std::int64_t part_made_again(const Task& task, const Linear& l, std::int64_t width) {
   if (!task.again() || !by_operators(task)) return -1;
   if (l.name == "keys") return task.c.q_width;

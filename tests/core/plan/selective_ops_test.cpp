@@ -78,6 +78,45 @@ TEST(SelectiveOps, OfLatentAttentionKeepProjectionsDownAndComputeThoseUpAgain) {
   EXPECT_EQ(kept(j), 128 * ((256 + 48 + 40 + 256 + 1024 + 320) * 2 + 8 * 4));
 }
 
+TEST(SelectiveOps, OfLatentAttentionKeepWhatTheKernelMade) {
+  // Values of 16 beside queries of 24: flash2 pads them, and its output is cut again; over ranks of cp nothing is.
+  for (const int cp : {1, 2}) {
+    spec::Job j = llama({.attention = spec::AttentionKernel::flash2}, true);
+    latent(j);
+    j.model.mla->value_head_dim = 16;
+    j.strategy.cp = cp;
+    j.cluster = toy::cluster(cp);
+    const plan::Context c(j);
+    const plan::BlockActivations keeps = plan::kept_activations(c, Kind::selective_ops);
+    EXPECT_EQ(keeps.context, c.tokens * 8 * (cp == 1 ? 24 : 16) * 2);
+    walk::Pen pen;
+    plan::Block(c, pen.out).backward(Kind::selective_ops, false);
+    int cuts = 0;
+    for (const plan::Operator& op : pen.out.finish().operators) cuts += pen.name(op) == "attention output cut";
+    EXPECT_EQ(cuts, cp == 1 ? 1 : 0);
+  }
+}
+
+TEST(SelectiveOps, GatherAgainWhatTheFrameworkKeepsGathered) {
+  // Of whole queries and the projections up from narrow vectors, kept both, torchtitan has gathered the inputs.
+  for (const bool keeps : {false, true}) {
+    spec::Job j = llama({.tp = 2, .sp = true, .recompute = {Kind::selective_ops}});
+    latent(j);
+    j.model.mla->q_lora_rank = 0;
+    j.framework.keeps_gathered = keeps;
+    const plan::Context c(j);
+    walk::Pen pen;
+    plan::Block(c, pen.out).backward(Kind::selective_ops, false);
+    int queries = 0, heads = 0;
+    for (const plan::Operator& op : pen.out.finish().operators) {
+      queries += op.phase == plan::Phase::recompute && pen.name(op) == "query all-gather";
+      heads += op.phase == plan::Phase::recompute && pen.name(op) == "key and value up all-gather";
+    }
+    EXPECT_EQ(queries, keeps ? 1 : 0);
+    EXPECT_EQ(heads, keeps ? 1 : 0);
+  }
+}
+
 TEST(SelectiveOps, WithWholeQueriesTheCountIsThatOfALlama) {
   // Query (kept), key and value down, up (kept), output, gate (kept), up, down (kept, unread).
   spec::Job j = llama({});
@@ -99,27 +138,51 @@ std::int64_t kept_with_experts(const spec::Job& j) {
 }
 
 TEST(SelectiveOps, ComputeTheRouterAndTheExpertsAgain) {
-  // Keys 64 and output 256 wide, the shared expert's up 128; router 8; two experts' gate and up, 2 x 1024.
-  const spec::Job j = experts(1);
-  const plan::Context c(j);
-  walk::Pen pen;
-  pen.out.layer = 0;
-  plan::Block(c, pen.out).backward(Kind::selective_ops, false);
-  const double flops = 2.0 * 128 * 256 * (64 + 256 + 128 + 8 + 2 * 1024);
-  EXPECT_EQ(walk::flops(pen.plan, pen.out.finish(), plan::Phase::recompute), flops);
-  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * flops);
+  // Keys 64 and output 256 wide, the shared expert's up 128; router 8; two experts' gate and up, 2 x 1024, and down, 2
+  // x 512, in front of the shared one: a compiler leaves that out, for nothing reads it.
+  for (const bool compiled : {false, true}) {
+    const spec::Job j = experts(1, compiled);
+    const plan::Context c(j);
+    walk::Pen pen;
+    pen.out.layer = 0;
+    plan::Block(c, pen.out).backward(Kind::selective_ops, false);
+    const double flops = 2.0 * 128 * 256 * (64 + 256 + 128 + 8 + 2 * (compiled ? 1024 : 1536));
+    EXPECT_EQ(walk::flops(pen.plan, pen.out.finish(), plan::Phase::recompute), flops);
+    EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4 * flops);
+  }
 }
 
-TEST(SelectiveOps, KeepWhatAllToAllsBroughtAndGatherAgain) {
+TEST(SelectiveOps, KeepWhatExchangesBroughtButForGathers) {
   // As of a Llama, but for the shared expert's gate 128 wide. On one rank nothing is exchanged; on two 256 copies come
-  // to the experts, in another order than they are multiplied in, and as many back, which no backward reads.
-  const std::int64_t alone = 128 * ((256 + 256 + 64 + 256 + 128) * 2 + 8 * 4);
+  // to the experts and, of no use to a backward, as many back.
+  const std::int64_t alone = 128 * ((256 + 256 + 64 + 256 + 128) * 2 + 8 * 4), token = 256 * 2, shared = 128 * token;
   EXPECT_EQ(kept_with_experts(experts(1, true)), alone);
-  EXPECT_EQ(kept_with_experts(experts(2, true)), alone + 256 * 256 * 2);
-  EXPECT_EQ(kept_with_experts(experts(2)), alone + 128 * 256 * 2 + 2 * 256 * 256 * 2);
-  spec::Job gathered = experts(2, true);
-  gathered.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
-  EXPECT_EQ(kept_with_experts(gathered), alone);
+  EXPECT_EQ(kept_with_experts(experts(1)), alone + shared);
+  EXPECT_EQ(kept_with_experts(experts(2, true)), alone + 256 * token);
+  EXPECT_EQ(kept_with_experts(experts(2)), alone + 256 * token + 256 * token + shared);
+  const auto by = [](spec::MoeDispatcher way, bool compiled) {
+    spec::Job j = experts(2, compiled);
+    j.strategy.moe_dispatcher = way;
+    return kept_with_experts(j);
+  };
+  // Gathered tokens are gathered again; their sums came by a reduce-scatter, which is kept.
+  EXPECT_EQ(by(spec::MoeDispatcher::allgather, true), alone);
+  EXPECT_EQ(by(spec::MoeDispatcher::allgather, false), alone + 128 * token + shared);
+  // Two of eight experts, four a rank: a token visits a rank with 1 - 4/8 x 3/7 = 11/14, in all 11/7 x 128 = 201 rows;
+  // one sum of each token comes back.
+  EXPECT_EQ(by(spec::MoeDispatcher::deepep, true), alone + 201 * token);
+  EXPECT_EQ(by(spec::MoeDispatcher::deepep, false), alone + 201 * token + 128 * token + shared);
+}
+
+TEST(SelectiveOps, KeepTheSumsOfExpertsThatRanksShare) {
+  // etp 2 on two ranks: 256 copies' sums, which only an eager framework keeps.
+  for (const bool compiled : {false, true}) {
+    spec::Job j = experts(1, compiled), cut = j;
+    cut.strategy.dp = 2;
+    cut.cluster = toy::cluster(2);
+    cut.strategy.etp = 2;
+    EXPECT_EQ(kept_with_experts(cut) - kept_with_experts(j), compiled ? 0 : 256 * 256 * 2);
+  }
 }
 
 TEST(SelectiveOps, ExchangeTokensOnceAndCountThemOnce) {
@@ -144,6 +207,15 @@ TEST(SelectiveOps, KeepLessThanEverythingAndMoreThanTheInput) {
     const plan::Context c(j);
     EXPECT_LE(kept(j), plan::kept_activations(c, Kind::none).total()) << walk::told(j);
     EXPECT_GT(kept(j), plan::kept_activations(c, Kind::full).total()) << walk::told(j);
+  }
+  for (const auto way : {spec::MoeDispatcher::alltoall, spec::MoeDispatcher::allgather, spec::MoeDispatcher::deepep}) {
+    for (const int ep : {1, 2, 8}) {
+      spec::Job j = experts(ep);
+      j.strategy.moe_dispatcher = way;
+      const plan::Context c(j);
+      const plan::BlockActivations keeps = plan::kept_activations(c, Kind::selective_ops, true);
+      EXPECT_LT(keeps.total() - keeps.unread, plan::kept_activations(c, Kind::none, true).total()) << ep;
+    }
   }
 }
 

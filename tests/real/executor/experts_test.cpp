@@ -99,10 +99,15 @@ spec::Model latent_experts(int query_rank) {
 
 TEST(Experts, BehindLatentAttentionAreComputedAgainByOperators) {
   const auto operators = recompute(Kind::selective_ops);
+  const auto kept = tiny::overlap_tp(spec::TpOverlap::none, true);
+  const auto chunked = tiny::overlap_tp(spec::TpOverlap::chunked, true);
   expect_the_same({tiny::latent(), tiny::latent(0), tiny::moe(), latent_experts(12), latent_experts(0)},
                   {{"one rank", {}, operators},
                    {"unfused", {}, tiny::unfused(Kind::selective_ops)},
                    {"sequence parallel", {.tp = 2, .sp = true}, operators},
+                   {"gathered inputs kept", {.tp = 2, .sp = true}, both(operators, kept)},
+                   {"chunked", {.tp = 2, .sp = true}, both(operators, chunked)},
+                   {"compiled", {}, both(operators, [](spec::Job& j) { j.strategy.compile = true; })},
                    {"zero 3", {.dp = 2, .zero = 3}, operators}});
   expect_the_same({tiny::latent(), tiny::latent(0)}, {{"tp", {.tp = 2}, operators}});
 }
