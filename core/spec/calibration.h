@@ -48,6 +48,7 @@ struct AttentionCurve {
   double diagonal = 0;                       // tokens of keys more, when causal: blocks that the mask cuts
   double causal = 1;                         // pace under a causal mask over that without (uneven blocks)
   double head_dim_64 = 1, head_dim_256 = 1;  // pace over that at head_dim 128, linear between
+  double unequal_heads = 0;                  // the same where values are narrower than keys; 0: as heads between
   double low_precision = 1;                  // fraction of `forward` and `backward` reached against the peak of fp8
   double dropout = 1;                        // time with dropout over time without
   base::Seconds overhead;                    // launch and tail of one pass

@@ -154,6 +154,7 @@ class Walk {
     figure(of, "causal", c.causal);
     figure(of, "head_dim_64", c.head_dim_64);
     figure(of, "head_dim_256", c.head_dim_256);
+    if (c.unequal_heads > 0) figure(of, "unequal_heads", c.unequal_heads);
     figure(of, "low_precision", c.low_precision);
     figure(of, "dropout", c.dropout, 1);
     figure(of, "overhead", c.overhead);

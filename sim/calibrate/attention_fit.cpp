@@ -17,19 +17,21 @@ const AttentionRow& shape_of(const config::MeasuredKernel& row) { return std::ge
 
 /// What the rows differ in, and so what they can tell.
 struct Told {
-  bool backward = false, both = false, framework = false, narrow = false, wide = false;
+  bool backward = false, both = false, framework = false, narrow = false, wide = false, unequal = false;
   std::set<std::int64_t> lengths;
   std::set<bool> masks;
 
-  explicit Told(const MeasuredRows& rows) {
+  Told(const MeasuredRows& rows, spec::AttentionKernel kernel) {
+    const bool pads = kernel == spec::AttentionKernel::flash1 || kernel == spec::AttentionKernel::flash2;
     for (const config::MeasuredKernel* row : rows) {
       const AttentionRow& s = shape_of(*row);
       backward |= s.passes == AttentionRow::Passes::backward;
       both |= s.passes == AttentionRow::Passes::both;
       framework |= !s.kernel;
-      const int width = (s.head_dim + s.value_head_dim) / 2;
-      narrow |= width < 128;
-      wide |= width > 128;
+      const bool equal = pads || s.head_dim == s.value_head_dim;
+      narrow |= equal && s.head_dim < 128;
+      wide |= equal && s.head_dim > 128;
+      unequal |= !equal;
       lengths.insert(s.kv_len);
       masks.insert(s.causal);
     }
@@ -56,6 +58,8 @@ std::vector<Knob> knobs_of(const Told& told, bool ratio_kept) {
     out.push_back({{"head_dim_64", 0.85, 0.3, 1.2}, [](AttentionCurve& c, double v) { c.head_dim_64 = v; }});
   if (told.wide)
     out.push_back({{"head_dim_256", 0.95, 0.1, 1.3}, [](AttentionCurve& c, double v) { c.head_dim_256 = v; }});
+  if (told.unequal)
+    out.push_back({{"unequal_heads", 0.95, 0.1, 1.3}, [](AttentionCurve& c, double v) { c.unequal_heads = v; }});
   return out;
 }
 
@@ -89,7 +93,7 @@ base::Seconds fit_attention(Device& device, spec::AttentionKernel kernel, const 
     fit_low_precision(device, curve, rows);
     return {};
   }
-  const Told told(rows);
+  const Told told(rows, kernel);
   const bool ratio_kept = !curve.backward_measured && curve.forward > 0;
   const double ratio = ratio_kept ? curve.backward / curve.forward : 0;
   const std::vector<Knob> knobs = knobs_of(told, ratio_kept);

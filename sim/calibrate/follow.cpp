@@ -23,7 +23,7 @@ bool alike(const MatmulCurve& a, const MatmulCurve& b) {
 }
 bool alike(const AttentionCurve& a, const AttentionCurve& b) {
   return a.forward > 0 && a.ramp == b.ramp && a.diagonal == b.diagonal && a.causal == b.causal &&
-         a.head_dim_256 == b.head_dim_256 && a.overhead == b.overhead;
+         a.head_dim_256 == b.head_dim_256 && a.unequal_heads == b.unequal_heads && a.overhead == b.overhead;
 }
 bool alike(const MemoryCurve& a, const MemoryCurve& b) {
   return a.efficiency > 0 && a.efficiency == b.efficiency && a.overhead == b.overhead;
@@ -55,6 +55,7 @@ void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurv
   own.causal = now.causal;
   if (own.head_dim_64 == before.head_dim_64) own.head_dim_64 = now.head_dim_64;
   own.head_dim_256 = now.head_dim_256;
+  own.unequal_heads = now.unequal_heads;
   if (own.low_precision == before.low_precision) own.low_precision = now.low_precision;
 }
 void take(MemoryCurve& own, const MemoryCurve&, const MemoryCurve& now) {

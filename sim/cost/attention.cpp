@@ -13,8 +13,12 @@ namespace {
 
 constexpr double kQueryBlock = 128;  // query rows of one thread block, as in the kernels of docs/prices.md
 
-/// FlashAttention 1 has kernels for 64 and 128 and none in between.
-double head_dim_factor(const spec::AttentionCurve& curve, spec::AttentionKernel kernel, double head_dim) {
+/// Keys and values of so many numbers a head, as the kernel computes them. FlashAttention 1 has kernels for 64 and 128
+/// and none in between.
+double head_dim_factor(const spec::AttentionCurve& curve, const plan::Attention& w, double keys, double values) {
+  const spec::AttentionKernel kernel = w.kernel;
+  if (values < keys && !w.values_in_keys && curve.unequal_heads > 0) return curve.unequal_heads;
+  const double head_dim = (keys + values) / 2;
   if (head_dim <= 64) return curve.head_dim_64 * head_dim / 64;
   if (head_dim <= 128 && kernel == spec::AttentionKernel::flash1) return head_dim / 128;
   if (head_dim <= 128) return curve.head_dim_64 + (1 - curve.head_dim_64) * (head_dim - 64) / 64;
@@ -58,7 +62,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
 
   const double pairs = flops.si() / lanes + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
   const double rate = sustained_pace(device) * (w.backward ? curve.backward : curve.forward) * peak.si() *
-                      head_dim_factor(curve, w.kernel, (keys + values) / 2) * (w.causal ? curve.causal : 1) *
+                      head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) *
                       (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + curve.ramp);
