@@ -16,6 +16,7 @@
 #include "cli/html.h"
 #include "cli/interruption.h"
 #include "cli/job_flags.h"
+#include "cli/launchable.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
@@ -83,13 +84,16 @@ std::optional<result::Search> searched(const Arguments& args) {
                              {}}});
   }
   const config::Catalogue catalogue = config::Catalogue::find();
-  const config::OpenJob open = open_job(job_tree(args, catalogue, 0), args, catalogue);
+  const config::Value tree = job_tree(args, catalogue, 0);
+  const config::OpenJob open = open_job(tree, args, catalogue);
   ProgressBar bar("steps of the search");
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
   const Interruption interruption;
   options.stop = interruption.asked();
   std::optional<result::Search> found = search_together(open, options);
-  if (found) found->by = kObjectives[static_cast<std::size_t>(options.by)];
+  if (!found) return found;
+  found->by = kObjectives[static_cast<std::size_t>(options.by)];
+  tell_unlaunchable(tree, catalogue, open.job.framework.launcher, *found);
   return found;
 }
 

@@ -19,7 +19,8 @@ spec::Packing read_packing(const Value& value, const std::string& path, Faults& 
   spec::Packing packing;
   MapReader map(value, path, faults);
   std::vector<int> lengths;
-  const bool listed = map.read("lengths", lengths, 1, kMostTokens);
+  const bool listed = map.has("lengths");  // well written or not
+  map.read("lengths", lengths, 1, kMostTokens);
   packing.lengths.assign(lengths.begin(), lengths.end());
   if (!listed) map.require("mean", packing.mean, 1, kMostTokens);
   if (map.read("deviation", packing.deviation, 0, kMostTokens) && listed) {

@@ -97,7 +97,7 @@ struct Framework {
   base::Seconds module_launch_of_fp8_gpus;  // module_launch instead, on GPUs with fp8
   std::optional<MoeDispatcher>
       dispatcher_across_nodes;              // where the Job says none, on GPUs with fp8; see fill_dispatcher
-  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, on NVLink-joined GPUs with fp8: see fill_overlap
+  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, where offers_userbuffers()
   std::string source;                       // of the figures above
 };
 

@@ -74,6 +74,9 @@ Job resolve(Job job);
 
 /// The fastest attention kernel that runs for this GPU, precision and head dimension in this framework.
 AttentionKernel best_attention(const Job&);
+/// Whether Transformer Engine's userbuffers are on offer: sequence parallel, NVLink, no experts between the linears,
+/// NVIDIA's GPUs with fp8 and operands of 8 bits and more.
+bool offers_userbuffers(const Job&);
 /// Whether such a kernel exists for the job's GPU, precision and head dimension.
 bool attention_runs(AttentionKernel, const Job&);
 

@@ -126,17 +126,23 @@ void fill_dropout(Job& job, Filler& of_framework) {
   of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
 }
 
-/// Transformer Engine's userbuffers ask for sequence parallel, NVLink, no experts between the linears and operands of 8
-/// bits and more.
+}  // namespace
+
+bool offers_userbuffers(const Job& job) {
+  const Node& node = job.cluster.node;
+  return job.strategy.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
+         node.gpu.generation != Generation::cdna3 && node.nvlink.via != Switch::none &&
+         job.strategy.tp <= node.nvlink.domain && job.training.precision != Dtype::nvfp4;
+}
+
+namespace {
+
 void fill_tp_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.overlap.tp) return;
-  const Node& node = job.cluster.node;
-  const bool offered = s.sp && !job.model.moe && !job.model.is_list() && node.gpu.peak_of(Dtype::fp8).si() > 0 &&
-                       node.gpu.generation != Generation::cdna3 && node.nvlink.via != Switch::none &&
-                       s.tp <= node.nvlink.domain && job.training.precision != Dtype::nvfp4;
-  s.overlap.tp = offered && job.framework.tp_of_fp8_gpus ? *job.framework.tp_of_fp8_gpus
-                                                         : job.framework.overlap.tp.value_or(TpOverlap::none);
+  s.overlap.tp = offers_userbuffers(job) && job.framework.tp_of_fp8_gpus
+                     ? *job.framework.tp_of_fp8_gpus
+                     : job.framework.overlap.tp.value_or(TpOverlap::none);
   if (s.tp > 1) of_framework.tell("overlap.tp", std::string(name(*s.overlap.tp)), "default of " + job.framework.name);
 }
 

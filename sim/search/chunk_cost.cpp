@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plan/data_parallel.h"
+#include "core/plan/unit_cut.h"
 #include "sim/search/chunk_passes.h"
 
 namespace sim {
@@ -85,7 +86,7 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
     add(key, c.group(axis));
   if (!c.scatters_gradients) return key;
   key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather, s.fsdp.reshard,
-                         s.fsdp.sync_each_microbatch, c.microbatches > 1});
+                         s.fsdp.sync_each_microbatch, c.microbatches > 1, plan::keeps_over_step(c)});
   for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
   return key;
 }

@@ -54,11 +54,8 @@ Values kernels(const spec::Job& job) {
 Values tp_overlaps(const spec::Job& job) {
   Values out = codes(spec::TpOverlap::none);
   if (job.strategy.tp == 1) return out;
-  const spec::Node& node = job.cluster.node;
-  const bool rings = job.strategy.sp && !job.model.moe && node.gpu.peak_of(spec::Dtype::fp8).si() > 0 &&
-                     node.nvlink.via != spec::Switch::none && job.strategy.tp <= node.nvlink.domain;
   const spec::Framework& framework = job.framework;
-  if (rings && framework.tp_of_fp8_gpus) out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
+  if (spec::offers_userbuffers(job) && framework.tp_of_fp8_gpus) out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
   if (framework.overlap.tp) out.push_back(static_cast<SearchValue>(*framework.overlap.tp));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

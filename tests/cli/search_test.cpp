@@ -47,6 +47,17 @@ TEST(SearchCommand, TheBestComesFirstAndIsAPrediction) {
   EXPECT_EQ(best["memory"]["peak_bytes"], alone["memory"]["peak_bytes"]);
 }
 
+TEST(SearchCommand, WhatTheFrameworkCannotSayIsTold) {
+  // torchtitan shards all of the state or nothing; its own zero 3 is told nothing of.
+  const std::string titan = kSmall + "--framework torchtitan --fix tp=2 --fix pp=1 --top 1 --json - --fix zero=";
+  const json other = json::parse(forerun(titan + "1").out), own = json::parse(forerun(titan + "3").out);
+  ASSERT_EQ(other["results"].size() + own["results"].size(), 2u);
+  EXPECT_TRUE(contains(other["results"][0]["warnings"].dump(), "strategy.zero: torchtitan cannot say '1'"));
+  EXPECT_TRUE(contains(other["notes"].dump(), "torchtitan cannot say 1 of the 1 strategies shown"));
+  EXPECT_FALSE(contains(own["results"][0]["warnings"].dump(), "cannot say"));
+  EXPECT_TRUE(own["notes"].empty()) << own["notes"].dump();
+}
+
 TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
   const json fixed = json::parse(forerun(kSmall + "--tp 2 --zero 1 --json -").out);
   EXPECT_TRUE(fixed["space"]["tp"]["given"]);

@@ -81,6 +81,26 @@ TEST(Attention, FlashAttentionOneRunsHeadsBetween64And128AsThoseOf128) {
   EXPECT_NEAR(us_of(w, d), 2560 / 2 / 1.5, 1e-6);
 }
 
+TEST(Attention, HeadsWhoseValuesAreNarrowerThanKeysHaveAPaceOfTheirOwn) {
+  // Heads of 192 and 128 take 160/128 of the time at the pace of 128: 3200 us without curves, of two matmuls of 192 and
+  // 128. Half of that pace doubles it, whatever heads of 256 do; without a pace of their own they are between 128 and
+  // 256 as those of 160: 1 + (0.2 - 1) x 32 / 128 = 0.8. A kernel that pads values has heads of 192.
+  constexpr auto kCudnn = static_cast<std::size_t>(spec::AttentionKernel::cudnn);
+  plan::Attention w = shape();
+  w.kernel = spec::AttentionKernel::cudnn;
+  w.head_dim = 192;
+  w.value_head_dim = 128;
+  sim::Device d = toy_device();
+  spec::AttentionCurve& curve = d.calibration.attention[kCudnn];
+  curve.forward = curve.backward = 1;
+  curve.head_dim_256 = 0.2;
+  EXPECT_NEAR(us_of(w, d), 3200 / 0.8, 1e-6);
+  curve.unequal_heads = 0.5;
+  EXPECT_NEAR(us_of(w, d), 3200 / 0.5, 1e-6);
+  d.calibration.attention[kFlash2] = curve;
+  w.kernel = spec::AttentionKernel::flash2;
+  EXPECT_NEAR(us_of(w, d), 2560 * 1.5 / 0.6, 1e-6);  // 1 + (0.2 - 1) x 64 / 128
+}
 TEST(Attention, OneHeadCannotFillTheGpu) {
   // 128 queries of one head: one block on one of 100 SMs, so 100 times the share of the whole GPU.
   const plan::Attention w{
