@@ -1,5 +1,5 @@
 // core/trace/trace.h -- what happened, or is predicted to happen, in one step: spans on streams and memory over time.
-// The simulator and the GPUs tell the same Trace; reports and analyses read nothing else.
+// The simulator and the GPUs tell the same Trace: timelines are drawn of it, analyses read it beside the engine's input.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
