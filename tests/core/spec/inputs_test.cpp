@@ -21,7 +21,7 @@ spec::Job full_job() {
     curve.ceiling = 0.8;
     curve.grouped_from.source = curve.gradient_from.source = "x";
   }
-  for (auto& curve : c.attention) curve.forward = curve.backward = 0.5;
+  for (auto& curve : c.attention) curve.forward = curve.backward = curve.unequal_heads = 0.5;
   for (auto& curve : c.memory) curve.efficiency = 0.8;
   for (spec::NetworkCalibration* path : {&job.cluster.node.links, &job.cluster.fabric.calibration}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
