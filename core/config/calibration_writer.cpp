@@ -48,8 +48,8 @@ std::string attention(std::string_view name, const spec::AttentionCurve& c) {
       "{}, "
       "{}}}\n",
       name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp, c.diagonal, c.causal,
-      c.head_dim_64, c.head_dim_256,
-      c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "", c.low_precision, c.dropout, us(c.overhead), rows_of(c.from));
+      c.head_dim_64, c.head_dim_256, c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "",
+      c.low_precision, c.dropout, us(c.overhead), rows_of(c.from));
 }
 
 std::string memory(std::string_view name, const spec::MemoryCurve& c) {

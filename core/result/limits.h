@@ -14,10 +14,10 @@ namespace result {
 
 /// One size of the job, all others as they are.
 struct Limit {
-  std::string size;                     // sequence context micro_batch layers width
-  std::string unit;                     // "tokens"
-  std::int64_t given = 0;               // the job's own
-  std::optional<std::int64_t> reached;  // the largest that fits; none: no value does
+  std::string size;                                           // sequence context micro_batch layers width
+  std::string unit;                                           // "tokens"
+  std::int64_t given = 0;                                     // the job's own
+  std::optional<std::int64_t> reached;                        // the largest that fits; none: no value does
   std::vector<std::pair<std::string, std::string>> settings;  // of the reached one, for --set
   std::int64_t parameters = 0;                                // of the reached one's model
   Prediction prediction;                                      // of the reached one

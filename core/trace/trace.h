@@ -1,6 +1,6 @@
 // core/trace/trace.h -- what happened, or is predicted to happen, in one step: spans on streams and memory over time.
-// The simulator and the GPUs tell the same Trace: timelines are drawn of it, analyses read it beside the engine's input.
-// SPDX-License-Identifier: Apache-2.0
+// The simulator and the GPUs tell the same Trace: timelines are drawn of it, analyses read it beside the engine's
+// input. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

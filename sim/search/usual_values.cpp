@@ -55,7 +55,8 @@ Values tp_overlaps(const spec::Job& job) {
   Values out = codes(spec::TpOverlap::none);
   if (job.strategy.tp == 1) return out;
   const spec::Framework& framework = job.framework;
-  if (spec::offers_userbuffers(job) && framework.tp_of_fp8_gpus) out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
+  if (spec::offers_userbuffers(job) && framework.tp_of_fp8_gpus)
+    out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
   if (framework.overlap.tp) out.push_back(static_cast<SearchValue>(*framework.overlap.tp));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
