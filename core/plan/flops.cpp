@@ -45,14 +45,19 @@ double feed_forward_weights(const spec::Model& model, bool of_experts) {
   return h * (matrices * visited + moe.experts);
 }
 
+/// Modules of multi-token prediction not counted.
+double layers_of_experts(const spec::Model& model) {
+  double out = 0;
+  for (int i = 0; model.moe && i < model.layers; ++i) out += model.moe->in_layer(i) ? 1 : 0;
+  return out;
+}
+
 /// The same averaged over the layers with and without experts.
 double feed_forward_weights(const spec::Model& model) {
   const double dense = feed_forward_weights(model, false);
   if (!model.moe) return dense;
-  const spec::Moe& moe = *model.moe;
   const double experts = feed_forward_weights(model, true);
-  double layers = 0;
-  for (int layer = 0; layer < model.layers; ++layer) layers += moe.in_layer(layer) ? 1 : 0;
+  const double layers = layers_of_experts(model);
   return (layers * experts + (model.layers - layers) * dense) / model.layers;
 }
 
@@ -77,6 +82,7 @@ double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
 /// attention that writes its scores. `attention`: of a layer.
 double again_by_selective_ops(const spec::Job& job, double attention) {
   const spec::Model& m = job.model;
+  const Context c(job);
   const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(m.hidden);
   const auto of_layer = [&](bool experts) {
     double weights = 0;
@@ -84,15 +90,15 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
     if (!experts || m.moe->shared_ffn > 0) counted.pop_back();
     for (const CountedMatmul& one : counted) weights += one.kept ? 0 : static_cast<double>(one.in * one.out);
     if (experts) {
-      const double matrices = (m.gated_mlp ? 2.0 : 1.0) + (runs_down_again(Context(job)) ? 1.0 : 0.0);
+      const double matrices = (m.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0);
       weights += h * (m.moe->experts + matrices * static_cast<double>(m.moe->top_k * m.moe->ffn));
     }
     return 2 * s * weights;
   };
-  double out = m.mtp * of_layer(m.moe.has_value());
-  if (!Context(job).fused_attention()) out += (m.layers + m.mtp) * attention;
-  for (int i = 0; i < m.layers; ++i) out += of_layer(m.moe && m.moe->in_layer(i));
-  return out;
+  const double layers = m.layers + m.mtp, of_experts = layers_of_experts(m) + (m.moe ? m.mtp : 0);
+  double out = (layers - of_experts) * of_layer(false);
+  if (of_experts > 0) out += of_experts * of_layer(true);
+  return c.fused_attention() ? out : out + layers * attention;
 }
 
 }  // namespace
@@ -165,8 +171,7 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
   const spec::RecomputeModules& m = job.strategy.recompute.modules;
   const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
   const double layers = model.layers + model.mtp;
-  double of_experts = model.moe ? model.mtp : 0;
-  for (int i = 0; model.moe && i < model.layers; ++i) of_experts += model.moe->in_layer(i) ? 1 : 0;
+  const double of_experts = layers_of_experts(model) + (model.moe ? model.mtp : 0);
   double flops = m.core_attn ? layers * layer.attention : 0;
   if (m.mla_up_proj) {
     const spec::Mla& mla = *model.mla;

@@ -76,6 +76,12 @@ void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int6
   behind_ = stream;
 }
 
+void MoeLayer::exchange_over_etp(CollectiveKind kind, std::string_view name) {
+  if (c_.strategy.etp == 1) return;
+  exchange(kind, Axis::etp, Stream::tp, shape_.rows, c_.element, name);
+  out_.join(Stream::tp);
+}
+
 void MoeLayer::send_to_experts(std::string_view name, std::int64_t element) {
   if (c_.strategy.ep == 1) return;
   if (c_.strategy.moe_dispatcher == MoeDispatcher::allgather) {
@@ -138,10 +144,7 @@ bool MoeLayer::sorts() const {
 
 void MoeLayer::inner_forward() {
   if (!copies_first()) move(shape_.received, shape_.received, "permute");
-  if (c_.strategy.etp > 1) {
-    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert all-gather");
-    out_.join(Stream::tp);
-  }
+  exchange_over_etp(CollectiveKind::all_gather, "expert all-gather");
   if (sorts()) move(shape_.rows, shape_.rows, "sort by expert");
   linear_.full_forward(expert_up(c_, shape_), Side::column);
   const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
@@ -166,10 +169,7 @@ void MoeLayer::forward() {
   if (parallel) out_.join(Stream::ep);
   inner_forward();
   outer_forward();
-  if (c_.strategy.etp > 1) {
-    exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert reduce-scatter");
-    out_.join(Stream::tp);
-  }
+  exchange_over_etp(CollectiveKind::reduce_scatter, "expert reduce-scatter");
   if (!copies_first()) move(shape_.received, shape_.tokens, "unpermute");
   send_back("expert combine", shape_.combine_element);
   if (parallel) out_.join(Stream::ep);
@@ -235,7 +235,7 @@ KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
 
 void MoeLayer::backward() {
   behind_.reset();
-  const bool parallel = c_.strategy.ep > 1, tensor = c_.strategy.etp > 1;
+  const bool parallel = c_.strategy.ep > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
   out_.take(Category::workspace, buffers);
   if (copies_first()) move(shape_.tokens, shape_.copies, "unpermute gradient");
@@ -243,10 +243,7 @@ void MoeLayer::backward() {
   if (c_.overlap_shared_expert) shared_backward();
   if (parallel) out_.join(Stream::ep);
   if (!copies_first()) move(shape_.received, shape_.received, "unpermute gradient");
-  if (tensor) {
-    exchange(CollectiveKind::all_gather, Axis::etp, Stream::tp, shape_.rows, c_.element, "expert gradient all-gather");
-    out_.join(Stream::tp);
-  }
+  exchange_over_etp(CollectiveKind::all_gather, "expert gradient all-gather");
   if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert gradient");
 
   linear_.full_backward(expert_down(c_, shape_), Side::row);
@@ -255,11 +252,7 @@ void MoeLayer::backward() {
   linear_.full_backward(expert_up(c_, shape_), Side::column);
 
   if (sorts()) move(shape_.rows, shape_.rows, "sort by expert gradient");
-  if (tensor) {
-    exchange(CollectiveKind::reduce_scatter, Axis::etp, Stream::tp, shape_.rows, c_.element,
-             "expert gradient reduce-scatter");
-    out_.join(Stream::tp);
-  }
+  exchange_over_etp(CollectiveKind::reduce_scatter, "expert gradient reduce-scatter");
   if (!copies_first()) move(shape_.received, shape_.received, "permute gradient");
   send_back("expert dispatch gradient", shape_.combine_element);
   if (!c_.overlap_shared_expert) shared_backward();

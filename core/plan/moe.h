@@ -59,6 +59,7 @@ class MoeLayer {
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
+  void exchange_over_etp(CollectiveKind, std::string_view name);
   void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name);
 
   const Context& c_;

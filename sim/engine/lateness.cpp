@@ -12,7 +12,6 @@
 namespace sim {
 namespace {
 
-bool is_kernel(const Step& step) { return (step.resources & resource::kCompute) != 0; }
 bool is_collective(const Step& step) { return !is_kernel(step) && step.members > 1; }
 
 /// What one segment does to the squares that wait on one stream.

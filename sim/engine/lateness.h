@@ -6,6 +6,8 @@
 
 namespace sim {
 
+inline bool is_kernel(const Step& step) { return (step.resources & resource::kCompute) != 0; }
+
 /// What a collective of n ranks waits, in the unit of kernels' durations d whose squares add up to `squares`:
 ///   jitter E(n) sqrt(sum of d^2)
 /// d: of the kernels launched since the latest collective of its stream; E(n): expected maximum of n standard normals.

@@ -62,7 +62,7 @@ void wait_for_the_latest(StageEnds& ends, Squares squares) {
   std::array<bool, plan::kStreams> waited{};  // the plan's own squares are those of the others (StageEnds)
   for (Step& step : ends.steps) {
     double& waiting = squares[step.stream];
-    if ((step.resources & resource::kCompute) != 0) {
+    if (is_kernel(step)) {
       for (double& each : squares) each += std::pow(trace::seconds(step.duration), 2);
     } else if (step.members > 1 && carries_exchanges(step.stream)) {
       if (!std::exchange(waited[step.stream], true)) {

@@ -10,6 +10,7 @@
 
 #include "sim/engine/chains.h"
 #include "sim/engine/flatten.h"
+#include "sim/engine/lateness.h"
 
 namespace sim {
 namespace {
@@ -85,7 +86,7 @@ std::vector<double> squares_of(const EngineInput& in) {
     double squares = 0;
     for (std::int32_t at = in.segment_begin[segment]; at < in.segment_begin[segment + 1]; ++at) {
       const Step& step = in.steps[static_cast<std::size_t>(at)];
-      if ((step.resources & resource::kCompute) != 0) squares += std::pow(trace::seconds(step.duration), 2);
+      if (is_kernel(step)) squares += std::pow(trace::seconds(step.duration), 2);
     }
     out.push_back(squares);
   }

@@ -14,7 +14,7 @@ namespace {
 using kernels::Direction;
 
 /// By operators some of what no backward reads is kept, and the rest made again beside it.
-bool keeps_unread(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
+bool keeps_unread(const Task& task) { return by_operators(task); }
 
 /// Turns the query and key heads of packed [tokens, queries keys values].
 void rotate(Task& task, Direction direction, const std::string& from, const std::string& to) {

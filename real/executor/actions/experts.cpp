@@ -9,6 +9,7 @@
 
 #include "core/plan/moe_shape.h"
 #include "real/executor/actions/gathered_experts.h"
+#include "real/executor/actions/linear.h"
 #include "real/executor/gradients.h"
 
 namespace real {
@@ -67,9 +68,6 @@ void read_counts(Task& task) {
   routing.gathered = {routing.by_expert};
 }
 
-/// Recomputation by operators keeps what an all-to-all has brought.
-bool keeps_received(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
-
 const char* rows_name(const Task& task) { return task.op.phase == plan::Phase::backward ? "d rows" : "rows"; }
 
 std::vector<Counts> by_member(const Routing& routing, int members) {
@@ -104,7 +102,8 @@ void dispatch(Task& task) {
   const std::vector<Counts> sent = by_member(routing, task.c.strategy.ep);
   if (task.op.phase != plan::Phase::backward) receive_counts(task);
   trade(task, elements(task, sent), task.read(rows), elements(task, routing.received), rows);
-  if (task.forward() && keeps_received(task)) task.alias("received rows", rows);
+  // Recomputation by operators keeps what an all-to-all has brought.
+  if (task.forward() && by_operators(task)) task.alias("received rows", rows);
 }
 
 void combine(Task& task) {

@@ -19,8 +19,6 @@ bool of_parallel_block(const Task& task, const Linear& l, std::string_view name)
 /// The second of two layers that share a gathered input.
 bool finds_gathered(const Task& task, const Linear& l) { return shares_input(task, l) && l.name == "feed-forward up"; }
 
-bool by_operators(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
-
 /// The branches of a parallel block are added in front of one reduction, that of the feed-forward.
 bool reduces(const Task& task, const Linear& l) {
   const bool kept = task.again() && by_operators(task) && task.c.sp;
@@ -147,6 +145,8 @@ void gather_input(Task& task, const Linear& l) {
 }
 
 }  // namespace
+
+bool by_operators(const Task& task) { return task.c.strategy.recompute.kind == spec::Recompute::Kind::selective_ops; }
 
 std::string Linear::layer() const {
   if (name == "keys") return "qkv";

@@ -53,6 +53,8 @@ Tensor reduced(Task&, const Tensor& partial, std::string_view name, bool scatter
 
 /// Whether what flows from layer to layer takes in this layer's output as it is left.
 bool ends_branch(const Task&, const Linear&);
+/// Whether a layer is computed again by operators (Recompute::Kind::selective_ops).
+bool by_operators(const Task&);
 /// A pass that is made again by operators finds what attention's output made where that was kept.
 void find_kept_output(Task&);
 /// Of a layer's output, whatever brings it.
