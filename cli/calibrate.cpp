@@ -171,7 +171,7 @@ int from_data(const Arguments& args) {
   return kAnswered;
 }
 
-int run(const Arguments& args) {
+int run_calibrate(const Arguments& args) {
   if (args.has("--from-data")) {
     for (const char* option : {"--minutes", "--gpus", "--node", "--fabric", "--resume"}) {
       if (args.has(option)) throw base::InputError({{option, "belongs to timing GPUs", "leave --from-data out", {}}});
@@ -219,7 +219,7 @@ const Command calibrate{
     .examples = {{"forerun calibrate --minutes 5", "curves of this machine's GPU", "a GPU"},
                  {"forerun calibrate --from-data kernels.jsonl.gz kernels_gemm.csv.gz collectives.jsonl --out curves",
                   "curves of kernels and collectives", "tables of measurements"}},
-    .run = run,
+    .run = run_calibrate,
 };
 
 }  // namespace cli

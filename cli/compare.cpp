@@ -88,7 +88,7 @@ std::vector<sim::Candidate> candidates(const Arguments& args, const config::Cata
   return out;
 }
 
-int run(const Arguments& args) {
+int run_compare(const Arguments& args) {
   // Several outputs may be asked for at once, and one of them may have stdout.
   const struct {
     const char* flag;
@@ -148,7 +148,7 @@ const Command compare{
     .examples = {{"forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4",
                   "all nine combinations, the best first"},
                  {"forerun compare llama3-8b-32xh200 llama3-70b-64xh100 --csv -", "two jobs, as a table"}},
-    .run = run,
+    .run = run_compare,
 };
 
 }  // namespace cli

@@ -21,7 +21,7 @@ struct Shell {
 constexpr std::array kShells{Shell{"bash", bash_completion}, Shell{"zsh", zsh_completion},
                              Shell{"fish", fish_completion}};
 
-int run(const Arguments& args) {
+int run_completion(const Arguments& args) {
   if (args.operands().empty()) {
     throw base::InputError({{"SHELL", "is missing", "write forerun completion bash, zsh or fish", {}}});
   }
@@ -65,7 +65,7 @@ const Command completion{
     .examples = {{"forerun completion bash > forerun.bash", "source it in ~/.bashrc"},
                  {"forerun completion zsh > _forerun", "put it into a folder of $fpath"},
                  {"forerun completion fish > forerun.fish", "put it into ~/.config/fish/completions"}},
-    .run = run,
+    .run = run_completion,
 };
 
 }  // namespace cli

@@ -52,7 +52,7 @@ std::string options_of(const Command& command) {
 }
 
 /// 'one' 'two'
-std::string quoted(const std::string& words) {
+std::string bash_quoted(const std::string& words) {
   std::string out = "'";
   for (const char c : words) out += c == ' ' ? std::string("' '") : std::string(1, c);
   return out + '\'';
@@ -75,7 +75,7 @@ std::string values(const std::vector<const Command*>& commands) {
   std::string out;
   for (const auto& [offers, names] : patterns) {
     out += fmt::format("    {})\n{}      return\n      ;;\n", fmt::join(names, " | "),
-                       offers.empty() ? "" : "      _forerun_offer \"$current\" " + quoted(offers) + '\n');
+                       offers.empty() ? "" : "      _forerun_offer \"$current\" " + bash_quoted(offers) + '\n');
   }
   return out;
 }
@@ -85,7 +85,7 @@ std::string operands(const Command& command) {
   return fmt::format(
       "    {})\n      if [[ $current == -* ]]; then\n        _forerun_offer \"$current\" {}\n      else\n        "
       "{}\n      fi\n      ;;\n",
-      command.name, options_of(command), offers.empty() ? ":" : "_forerun_offer \"$current\" " + quoted(offers));
+      command.name, options_of(command), offers.empty() ? ":" : "_forerun_offer \"$current\" " + bash_quoted(offers));
 }
 
 }  // namespace

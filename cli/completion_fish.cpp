@@ -8,7 +8,7 @@
 namespace cli {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string fish_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + '\'';
@@ -29,18 +29,18 @@ std::string offered(const std::string& offers) {
       words += (words.empty() ? "" : " ") + word;
     }
   }
-  return (files ? " -F" : " -f") + (words.empty() ? "" : " -a " + quoted(words));
+  return (files ? " -F" : " -f") + (words.empty() ? "" : " -a " + fish_quoted(words));
 }
 
 std::string command_lines(const Command& command) {
   const std::string seen = fmt::format("complete -c forerun -n '__fish_seen_subcommand_from {}'", command.name);
   std::string out = fmt::format("\ncomplete -c forerun -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                                quoted(command.summary));
+                                fish_quoted(command.summary));
   const std::string operands = offers_of(command.operands);
   if (!operands.empty()) out += seen + offered(operands) + '\n';
   for (const Option& option : command.options) {
     out += fmt::format("{} -l {}{} -d {}\n", seen, option.name.substr(2),
-                       option.value.empty() ? "" : " -r" + offered(offers_of(option)), quoted(option.help));
+                       option.value.empty() ? "" : " -r" + offered(offers_of(option)), fish_quoted(option.help));
   }
   return out;
 }

@@ -34,7 +34,7 @@ _forerun "$@"
 )sh";
 
 /// Within single quotes of the shell.
-std::string quoted(const std::string& text) {
+std::string zsh_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + '\'';
@@ -62,7 +62,7 @@ std::string option_line(const Option& option) {
   std::string out = option.repeatable ? "*" : "";
   out += option.name + (option.value.empty() ? "" : "=") + '[' + escaped(option.help) + ']';
   if (!option.value.empty()) out += ':' + escaped(option.value) + ':' + action(offers_of(option));
-  return "        " + quoted(out) + " \\\n";
+  return "        " + zsh_quoted(out) + " \\\n";
 }
 
 std::string command_lines(const Command& command) {
@@ -70,8 +70,8 @@ std::string command_lines(const Command& command) {
   for (const Option& option : command.options) out += option_line(option);
   const std::string offers = offers_of(command.operands);
   if (!offers.empty())
-    out += "        " + quoted("*:" + command.operands.front().name + ':' + action(offers)) + " \\\n";
-  return out + "        " + quoted("--help[" + escaped("shows options and examples") + ']') + "\n      ;;\n";
+    out += "        " + zsh_quoted("*:" + command.operands.front().name + ':' + action(offers)) + " \\\n";
+  return out + "        " + zsh_quoted("--help[" + escaped("shows options and examples") + ']') + "\n      ;;\n";
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::string command_lines(const Command& command) {
 std::string zsh_completion(const std::vector<const Command*>& commands) {
   std::string described, names, each;
   for (const Command* command : commands) {
-    described += "    " + quoted(command->name + ':' + escaped(command->summary)) + '\n';
+    described += "    " + zsh_quoted(command->name + ':' + escaped(command->summary)) + '\n';
     names += command->name + ' ';
     each += command_lines(*command);
   }

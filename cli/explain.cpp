@@ -83,7 +83,7 @@ int run_what_if(const spec::Job& job, const Arguments& args) {
   return answer.after.back().prediction.fits ? kAnswered : kDoesNotFit;
 }
 
-int run(const Arguments& args) {
+int run_explain(const Arguments& args) {
   refuse_what_excludes(args);
   on_stdout(args, kFiles);
   check_html(args);
@@ -126,7 +126,7 @@ const Command explain{
                   "peaks of all dtypes, in proportion"},
                  {"forerun explain job.yaml --against t.json",
                   "a step of `forerun measure job.yaml --trace t.json`, operator by operator", "a recorded step"}},
-    .run = run,
+    .run = run_explain,
 };
 
 }  // namespace cli

@@ -40,7 +40,7 @@ std::string joined(const std::vector<config::launch::File>& files) {
   return out;
 }
 
-int run(const Arguments& args) {
+int run_export(const Arguments& args) {
   if (!args.has("--to")) {
     throw base::InputError(
         {{"--to", "is missing", "name a framework: --to megatron; `forerun export --help` shows all", {}}});
@@ -79,7 +79,7 @@ const Command export_job{
         "slurm is a batch script around the framework of the Job's own profile.\n",
     .examples = {{"forerun export llama3-70b-64xh100 --to megatron -o launch", "a script with Megatron-LM's flags"},
                  {"forerun export llama3-70b-64xh100 --to slurm", "the same as a batch job"}},
-    .run = run,
+    .run = run_export,
 };
 
 }  // namespace cli

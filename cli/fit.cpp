@@ -87,7 +87,7 @@ std::vector<sim::Size> asked(std::vector<sim::Size> all, const Arguments& args) 
                            {}}});
 }
 
-int run(const Arguments& args) {
+int run_fit(const Arguments& args) {
   const config::Catalogue catalogue = config::Catalogue::find();
   const config::Value tree = job_tree(args, catalogue, 0);
   const spec::Job job = job_of(tree, args, catalogue);
@@ -117,7 +117,7 @@ const Command fit{
              "\nexit codes: 0 at least one size can be made to fit, 1 none can, 2 the input is wrong\n",
     .examples = {{"forerun fit llama3-8b-32xh200 --set strategy.recompute=full", "every size"},
                  {"forerun fit llama3-8b-32xh200 --size sequence", "only the longest sequence"}},
-    .run = run,
+    .run = run_fit,
 };
 
 }  // namespace cli

@@ -14,7 +14,7 @@
 namespace cli {
 namespace {
 
-int run(const Arguments& args) {
+int run_import(const Arguments& args) {
   const std::vector<std::string>& words = args.operands();
   if (!words.empty() && words[0] == "nccl-tests") return import_network(args);
   if (!words.empty() && words[0] == "kineto") return import_kineto(args);
@@ -65,7 +65,7 @@ const Command import_logs{
                   "curves for `links:` of a node", "logs of nccl-tests"},
                  {"forerun import kineto rank0.pt.trace.json.gz -o recorded.json",
                   "a step for `forerun explain JOB --against recorded.json`", "a profile"}},
-    .run = run,
+    .run = run_import,
 };
 
 }  // namespace cli

@@ -24,7 +24,7 @@ std::vector<KindName> asked_for(const Arguments& args) {
       {{"KIND", "there is no kind '" + word + "'", near ? "did you mean " + *near + "?" : "write one of " + all, {}}});
 }
 
-int run(const Arguments& args) {
+int run_list(const Arguments& args) {
   const auto catalogue = config::Catalogue::find();
   const std::vector<KindName> kinds = asked_for(args);
   nlohmann::ordered_json json{{"schema", 1}};
@@ -53,7 +53,7 @@ const Command list{
     .notes = "",
     .examples = {{"forerun list models", "the models of the catalogue"},
                  {"forerun list --json -", "all names, for programs"}},
-    .run = run,
+    .run = run_list,
 };
 
 }  // namespace cli

@@ -13,13 +13,13 @@
 namespace cli {
 namespace {
 
-constexpr int kMostRanks = 1024;  // of one machine
+constexpr int kMostGpus = 1024;  // of one machine
 
 /// 0: not given.
 int gpus_of(const Arguments& arguments) {
   if (!arguments.has("--gpus")) return 0;
   const std::string text = arguments.get("--gpus");
-  if (const auto gpus = number_in(text, 1, kMostRanks)) return *gpus;
+  if (const auto gpus = number_in(text, 1, kMostGpus)) return *gpus;
   throw base::InputError({{"--gpus", "'" + text + "' is no number of GPUs", "give a whole number, 1 or more", {}}});
 }
 
@@ -64,7 +64,7 @@ void refuse_stdout_for_pages(const Arguments& arguments) {
   }
 }
 
-int run(const Arguments& arguments) {
+int run_measure(const Arguments& arguments) {
   check_html(arguments);
   if (on_cpu(arguments)) return measure_on_cpu(arguments);
   const int gpus = gpus_of(arguments);
@@ -105,7 +105,7 @@ const Command measure{
                   "a job of a tiny model"},
                  {"forerun measure tiny.yaml --backend cpu --steps 20 --html step.html",
                   "the same as a page: losses, timeline, operators, memory", "a job of a tiny model"}},
-    .run = run,
+    .run = run_measure,
 };
 
 }  // namespace cli

@@ -153,7 +153,7 @@ std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search
   };
 }
 
-int run(const Arguments& args) {
+int run_plan(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
   check_html(args);
   sim::PurchaseOptions options;
@@ -205,7 +205,7 @@ const Command purchase{
           "days, cost and risk of two clusters"},
          {"forerun plan --model llama3-70b --tokens 1T --deadline 60d --candidates dgx-h100:32,64 dgx-b200:16,32",
           "which of four clusters, and what would change that", "some minutes"}},
-    .run = run,
+    .run = run_plan,
 };
 
 }  // namespace cli

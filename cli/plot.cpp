@@ -114,7 +114,7 @@ std::string drawn(const html::Chart& chart, const html::Look& look, Format forma
   return output_of(rsvg(), {"--format=png", fmt::format("--zoom={}", scale)}, text, "-o");
 }
 
-int run(const Arguments& args) {
+int run_plot(const Arguments& args) {
   if (args.operands().empty()) {
     throw base::InputError({{"CHART", "is missing", "name a chart; `forerun plot --help` shows all", {}}});
   }
@@ -164,7 +164,7 @@ const Command plot{
                   "time against memory of three strategies", "nodejs"},
                  {"forerun plot accuracy validation/published/*.yaml -o accuracy.svg",
                   "predicted against measured steps", "the source tree and nodejs"}},
-    .run = run,
+    .run = run_plot,
 };
 
 }  // namespace cli

@@ -32,7 +32,7 @@ void write_page_of(const spec::Job& job, const sim::Outcome& outcome, std::ostre
   reports::write_html(report, out);
 }
 
-int run(const Arguments& args) {
+int run_predict(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--trace", "--html"});
   check_html(args);
   const spec::Job job = job_from(args, config::Catalogue::find());
@@ -64,7 +64,7 @@ const Command predict{
                  {"forerun predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 128 --zero 1",
                   "a job of flags alone"},
                  {"forerun predict llama3-8b-32xh200 --quiet --trace step.json", "a timeline for ui.perfetto.dev"}},
-    .run = run,
+    .run = run_predict,
 };
 
 }  // namespace cli

@@ -154,7 +154,7 @@ result::ScalingCurve curve_of(const Base& base, ScalingKind kind, const std::vec
   return sim::scaling_curve(kind, std::move(points), threshold);
 }
 
-int run(const Arguments& args) {
+int run_scale(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv"});
   if (!args.has(kGpus)) throw base::InputError({{kGpus, "is missing", "write --gpus 8..16384", {}}});
   const std::vector<int> counts = gpu_counts(args.get(kGpus), kGpus);
@@ -197,7 +197,7 @@ const Command scale{
     .examples = {{"forerun scale llama3-70b-64xh100 --gpus 64..1024 --kind weak", "the batch grows with the GPUs"},
                  {"forerun scale llama3-8b-32xh200 --gpus 8,16 --search --fix pp=1 --fix tp=1",
                   "each point with its own best strategy"}},
-    .run = run,
+    .run = run_scale,
 };
 
 }  // namespace cli

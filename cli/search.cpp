@@ -48,7 +48,7 @@ sim::Objective objective_of(const Arguments& args) {
         {}}});
 }
 
-int run(const Arguments& args) {
+int run_search(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
   check_html(args);
   std::optional<result::Search> found = searched(args);
@@ -122,7 +122,7 @@ const Command search{
                   "the best strategies without a pipeline and context parallelism"},
                  {"forerun search llama3-70b-64xh100 --free recompute,micro_batch --allow zero=1,3 --top 3",
                   "three keys of a file are set free, one of them within limits"}},
-    .run = run,
+    .run = run_search,
 };
 
 }  // namespace cli

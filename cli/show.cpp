@@ -60,7 +60,7 @@ std::vector<Option> options() {
   return all;
 }
 
-int run(const Arguments& args) {
+int run_show(const Arguments& args) {
   if (args.operands().empty()) {
     throw base::InputError({{"NAME", "is missing", "name what to show; `forerun list` shows all names", {}}});
   }
@@ -91,7 +91,7 @@ const Command show{
                  {"forerun show collective all_reduce --node dgx-h100 --nodes 4",
                   "time and bus bandwidth by size, with the algorithm and the source of the figures"},
                  {"forerun show schedule llama3-70b-64xh100 --to 2s", "the first two seconds of the pipeline's step"}},
-    .run = run,
+    .run = run_show,
 };
 
 }  // namespace cli

@@ -211,7 +211,7 @@ std::string text_of(const Answer& answer, const Arguments& args) {
   return text;
 }
 
-int run(const Arguments& args) {
+int run_validate(const Arguments& args) {
   if (args.has("--measured")) return validate_measured(args);
   const std::string taken = on_stdout(args, {"--json", "--html"});
   check_html(args);
@@ -269,7 +269,7 @@ const Command validate{
                   "one source's complete cases, for programs", "the source tree"},
                  {"forerun validate --holdout source validation/published/*.yaml",
                   "the same with each source left out of what steps decided", "the source tree and a minute"}},
-    .run = run,
+    .run = run_validate,
 };
 
 }  // namespace cli

@@ -7,7 +7,7 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = kBlock / kWarp, kPart = 8, kMostDims = kPart * kWarp;
+constexpr int kPart = 8, kMostDims = kPart * kWarp;
 
 /// A row of a head, shared out over the lanes of a warp: lane l holds elements l, l + 32, ...; zeros beyond the end.
 struct Row {

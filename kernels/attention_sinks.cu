@@ -6,13 +6,11 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = kBlock / kWarp;
-
 /// Query `query` of a head of a sequence: where its numbers begin, and its statistic.
-struct Row {
+struct RowOfStatistics {
   std::int64_t begin, statistic;
 
-  __device__ Row(const Attention& a, std::int64_t batch, std::int64_t head, std::int64_t query)
+  __device__ RowOfStatistics(const Attention& a, std::int64_t batch, std::int64_t head, std::int64_t query)
       : begin(((batch * a.queries + query) * a.heads + head) * a.value_dim),
         statistic((batch * a.heads + head) * a.queries + query) {}
 };
@@ -23,7 +21,7 @@ __global__ void forward(Attention a, const T* sinks, T* out, float* lse) {
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; i < a.batch * a.heads * a.queries;
        i += static_cast<std::int64_t>(gridDim.x) * kWarps) {
     const std::int64_t head = i / a.queries % a.heads;
-    const Row row(a, i / a.queries / a.heads, head, i % a.queries);
+    const RowOfStatistics row(a, i / a.queries / a.heads, head, i % a.queries);
     const float sink = to_float(sinks[head]), before = lse[row.statistic], high = fmaxf(before, sink);
     const float both = high + logf(__expf(before - high) + __expf(sink - high)), kept = __expf(before - both);
     for (std::int64_t d = row.begin + lane; d < row.begin + a.value_dim; d += kWarp) {
@@ -42,7 +40,7 @@ __global__ void backward(Attention a, const T* sinks, const T* out, const float*
   const float sink = to_float(sinks[head]);
   float sum = 0;
   for (std::int64_t i = warp; i < a.batch * a.queries; i += kWarps) {
-    const Row row(a, i / a.queries, head, i % a.queries);
+    const RowOfStatistics row(a, i / a.queries, head, i % a.queries);
     float along = 0;
     for (std::int64_t d = row.begin + lane; d < row.begin + a.value_dim; d += kWarp) {
       along += to_float(dout[d]) * to_float(out[d]);

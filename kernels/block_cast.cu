@@ -9,7 +9,6 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = kBlock / kWarp;
 constexpr int kSide = static_cast<int>(kScaleBlock);
 
 /// The least power of two that takes `magnitude` to at most 448, as power_scale().

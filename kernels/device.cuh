@@ -13,7 +13,7 @@
 
 namespace kernels::gpu {
 
-inline constexpr int kWarp = 32, kBlock = 256;
+inline constexpr int kWarp = 32, kBlock = 256, kWarps = kBlock / kWarp;
 inline constexpr unsigned kAll = 0xffffffffu;  // every lane of a warp
 
 __device__ inline float to_float(float x) { return x; }

@@ -6,8 +6,6 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = kBlock / kWarp;
-
 /// Block e counts the choices of expert e.
 __global__ void count(std::int64_t choices, const std::int32_t* experts, std::int32_t* counts) {
   int total = 0;

@@ -6,8 +6,6 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = kBlock / kWarp;
-
 __device__ std::int64_t first_token() { return static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp; }
 __device__ std::int64_t token_stride() { return static_cast<std::int64_t>(gridDim.x) * kWarps; }
 

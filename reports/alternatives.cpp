@@ -22,8 +22,6 @@ using result::Alternative;
 using result::Alternatives;
 using result::Prediction;
 
-std::string seconds(double value) { return base::human(base::Seconds(value)); }
-
 struct Row {
   std::string name;
   const Prediction* step;
@@ -68,11 +66,6 @@ std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
                memory(p)});
   }
   return '\n' + table.text(style);
-}
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
 }
 
 /// One column for each share that any of the rows has.

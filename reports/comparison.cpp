@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/row_names.h"
 #include "reports/table.h"
 
@@ -20,8 +21,6 @@ using result::Comparison;
 using result::ComparisonRow;
 using result::Prediction;
 using Status = ComparisonRow::Status;
-
-std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 
 class View {
  public:

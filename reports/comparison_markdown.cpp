@@ -40,7 +40,7 @@ std::string moved(const Prediction& p) {
   return out.empty() ? "nothing" : out;
 }
 
-std::string cell(std::string text) {
+std::string escaped(std::string text) {
   for (std::size_t at = text.find('|'); at != text.npos; at = text.find('|', at + 2)) text.insert(at, "\\");
   return text;
 }
@@ -53,11 +53,11 @@ std::string markdown(const Comparison& c) {
                     "|---|---|---|---|---|---|---|---|\n";
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused) {
-      out += fmt::format("| {} | refused: {} | | | | | | |\n", cell(name_of(c, row)), cell(row.refusal));
+      out += fmt::format("| {} | refused: {} | | | | | | |\n", escaped(name_of(c, row)), escaped(row.refusal));
       continue;
     }
     const Prediction& p = row.prediction;
-    out += fmt::format("| {} | {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", cell(name_of(c, row)),
+    out += fmt::format("| {} | {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", escaped(name_of(c, row)),
                        base::human(base::Seconds(p.step_time_s)), result::slowdown(c, row),
                        base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
                        100 * result::exposed_s(p) / p.step_time_s, 100 * p.bubble_fraction,

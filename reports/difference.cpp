@@ -25,8 +25,8 @@ constexpr double kWorthTelling = 0.01;  // of the step
 constexpr std::size_t kMostSentences = 8, kMostParts = 15, kMostGaps = 6;
 constexpr int kKernelColumns = 46;
 
-std::string seconds(std::int64_t ps) { return base::human(base::Seconds(static_cast<double>(ps) / 1e12)); }
-std::string signed_seconds(std::int64_t ps) { return (ps > 0 ? "+" : ps < 0 ? "-" : "") + seconds(std::abs(ps)); }
+std::string seconds_of_ps(std::int64_t ps) { return base::human(base::Seconds(static_cast<double>(ps) / 1e12)); }
+std::string signed_seconds(std::int64_t ps) { return (ps > 0 ? "+" : ps < 0 ? "-" : "") + seconds_of_ps(std::abs(ps)); }
 
 /// 0: one of the two has none.
 double ratio(const DifferencePart& part) {
@@ -61,11 +61,11 @@ std::string head(const StepDifference& d, const Style& style) {
       static_cast<double>(d.difference_ps()) / static_cast<double>(std::max<std::int64_t>(1, d.predicted_ps));
   const std::string off = fmt::format("{} ({:+.1f} %)", signed_seconds(d.difference_ps()), share * 100);
   return out + '\n' +
-         paragraph(
-             "",
-             fmt::format("Step time {} predicted, {} measured: {}", seconds(d.predicted_ps), seconds(d.measured_ps),
-                         inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style)),
-             style.columns);
+         paragraph("",
+                   fmt::format("Step time {} predicted, {} measured: {}", seconds_of_ps(d.predicted_ps),
+                               seconds_of_ps(d.measured_ps),
+                               inked(off, d.difference_ps() > 0 ? Ink::red : Ink::green, style)),
+                   style.columns);
 }
 
 std::string sentences(const StepDifference& d, const Style& style) {
@@ -85,7 +85,7 @@ std::string count_text(const DifferencePart& part) {
 }
 
 std::string time_or_nothing(const OperatorTime& time, std::int64_t OperatorTime::*what) {
-  return time.count == 0 ? "" : seconds(time.*what);
+  return time.count == 0 ? "" : seconds_of_ps(time.*what);
 }
 
 std::string families(const StepDifference& d, const Style& style) {
@@ -107,12 +107,12 @@ std::string families(const StepDifference& d, const Style& style) {
                time_or_nothing(part.predicted, &OperatorTime::in_step_ps),
                time_or_nothing(part.measured, &OperatorTime::in_step_ps), signed_seconds(part.difference_ps())});
   }
-  table.add(
-      {"step", "", "", "", "", seconds(d.predicted_ps), seconds(d.measured_ps), signed_seconds(d.difference_ps())});
+  table.add({"step", "", "", "", "", seconds_of_ps(d.predicted_ps), seconds_of_ps(d.measured_ps),
+             signed_seconds(d.difference_ps())});
   return '\n' + table.text(style);
 }
 
-std::string each(const OperatorTime& time) { return time.count == 0 ? "-" : seconds(time.busy_ps / time.count); }
+std::string each(const OperatorTime& time) { return time.count == 0 ? "-" : seconds_of_ps(time.busy_ps / time.count); }
 
 /// The first `most` of the parts that `shown` takes, as rows of `table`; nothing where there are none.
 template <class Shown, class Cells>
@@ -160,8 +160,8 @@ std::string gaps(const StepDifference& d, const Style& style) {
                 return std::vector<Cell>{(part.kind == Kind::idle ? "before " : "in ") + part.name,
                                          part.phase,
                                          "",
-                                         seconds(part.predicted.in_step_ps),
-                                         seconds(part.measured.in_step_ps),
+                                         seconds_of_ps(part.predicted.in_step_ps),
+                                         seconds_of_ps(part.measured.in_step_ps),
                                          "",
                                          signed_seconds(part.difference_ps())};
               });
@@ -178,7 +178,7 @@ std::string kernels(const StepDifference& d, const Style& style) {
       table, d.kernels, kMostParts, style, [](const DifferencePart&) { return true; },
       [](const DifferencePart& part) {
         return std::vector<Cell>{part.family, base::with_commas(part.measured.count), each(part.measured),
-                                 seconds(part.measured.busy_ps), shortened(part.name)};
+                                 seconds_of_ps(part.measured.busy_ps), shortened(part.name)};
       });
 }
 

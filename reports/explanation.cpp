@@ -11,6 +11,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -24,13 +25,6 @@ constexpr std::size_t kMostOperators = 15;
 constexpr std::size_t kMostStages = 8;
 constexpr double kLeastSaved = 0.0005;     // of the step: less shows as 0.0 %
 constexpr int kBarAt = 49, kMostBar = 40;  // columns
-
-std::string seconds(double value) { return base::human(base::Seconds(value)); }
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
 
 /// Yellow: time in which nothing is worked out.
 Ink ink_of(const std::string& category) {

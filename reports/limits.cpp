@@ -7,6 +7,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -18,9 +19,7 @@ using result::Limit;
 using result::Limits;
 using result::Prediction;
 
-std::string bytes(std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); }
-
-std::string memory(const Prediction& p) { return bytes(p.peak_bytes) + " of " + bytes(p.capacity_bytes); }
+std::string of_capacity(const Prediction& p) { return bytes(p.peak_bytes) + " of " + bytes(p.capacity_bytes); }
 
 std::string billions(std::int64_t parameters) {
   return parameters == 0 ? "-" : fmt::format("{:.1f}e9", static_cast<double>(parameters) / 1e9);
@@ -39,7 +38,7 @@ void add(const Limit& limit, Table& table, const Style& style) {
   if (!limit.reached) return table.add({limit.size, given, "-", "", "", "", "", {"no value fits", Ink::red}});
   const Prediction& p = limit.prediction;
   table.add({limit.size, given, base::with_commas(*limit.reached), limit.unit, billions(limit.parameters),
-             base::human(base::Seconds(p.step_time_s)), percent(p.mfu), memory(p)});
+             base::human(base::Seconds(p.step_time_s)), percent(p.mfu), of_capacity(p)});
   table.add_lines(paragraph(std::string(kIndent, ' '), beyond(limit), style.columns));
 }
 
@@ -81,11 +80,12 @@ Json limit_json(const Limit& limit) {
 
 std::string text(const Limits& all, const Style& style) {
   std::string out = paragraph("", all.given.job, style.columns);
-  out += paragraph("",
-                   fmt::format("The job as given {}: {}.",
-                               all.given.fits ? "fits" : inked("does not fit", Ink::red, style), memory(all.given)),
-                   style.columns) +
-         '\n';
+  out +=
+      paragraph("",
+                fmt::format("The job as given {}: {}.",
+                            all.given.fits ? "fits" : inked("does not fit", Ink::red, style), of_capacity(all.given)),
+                style.columns) +
+      '\n';
   using enum Column::Kind;
   Table table(2, {{"", text, 12},
                   {"given", number, 11},

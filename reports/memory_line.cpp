@@ -8,7 +8,7 @@
 namespace reports {
 namespace {
 
-constexpr std::array<std::string_view, 9> kEighths{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<std::string_view, 9> kHeights{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::string memory_line(const std::vector<std::int64_t>& bytes, std::int64_t cap
     if (held > capacity) {
       out += inked("!", Ink::red, style);
     } else {
-      out += kEighths[static_cast<std::size_t>((held * 8 + capacity - 1) / capacity)];
+      out += kHeights[static_cast<std::size_t>((held * 8 + capacity - 1) / capacity)];
     }
   }
   return out;

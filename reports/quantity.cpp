@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 
 namespace reports {
@@ -14,6 +16,14 @@ std::string human(double si, std::string_view unit) {
   if (unit == "FLOP/s") return base::human(base::FlopRate(si));
   if (unit == "W") return base::human(base::Watts(si));
   return fmt::format("{:.4g}", si);
+}
+
+std::string seconds(double value) { return base::human(base::Seconds(value)); }
+std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
 }
 
 }  // namespace reports

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,5 +10,10 @@ namespace reports {
 
 /// "12.3 ms" for 0.0123 and "s"; without a unit four digits. `unit`: s B B/s FLOP/s W, or empty.
 std::string human(double si, std::string_view unit);
+std::string seconds(double);
+std::string bytes(std::int64_t);
+
+/// "exposed_tp" as "exposed tp"
+std::string spaced(std::string name);
 
 }  // namespace reports

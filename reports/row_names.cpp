@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "reports/quantity.h"
 
 namespace reports {
 
@@ -13,8 +14,6 @@ using result::ComparisonRow;
 using result::Prediction;
 
 namespace {
-
-std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 
 std::string last_key(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/strategy_words.h"
 #include "reports/table.h"
 
@@ -19,7 +20,6 @@ using result::SearchRow;
 
 constexpr double kWorthShowing = 0.85;  // of the memory of the one above: the front has many that are hardly smaller
 
-std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
 std::string results_text(const Search& s, const Style& style) {

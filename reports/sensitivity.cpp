@@ -30,7 +30,6 @@ bool shows(const Sensitivity& s, const InputEffect& e) {
   return std::max(std::abs(saved(s, e)), std::abs(e.elasticity) / 10) >= kLeastShown;
 }
 
-std::string seconds(double value) { return base::human(base::Seconds(value)); }
 std::string signed_seconds(double value) { return (value < 0 ? "-" : "") + seconds(std::abs(value)); }
 
 std::string origin(const InputEffect& e) { return e.kind == "datasheet" ? "data sheet" : e.kind; }

@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -23,14 +24,6 @@ constexpr int kGauge = 10;               // cells
 constexpr int kLargestAt = 43;           // column in which a stage's largest categories begin
 constexpr int kLargest = kColumns - kLargestAt;
 constexpr int kBarAt = 40, kMostBar = 40;  // columns
-
-std::string seconds(double value) { return base::human(base::Seconds(value)); }
-std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
 
 /// All times of the step in its own unit and with equal decimals, so that a reader can add them up.
 std::string of_step(const Prediction& p, double value) {

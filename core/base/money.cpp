@@ -11,8 +11,6 @@ namespace {
 
 constexpr const char* kShell = " (in single quotes on a command line)";
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 /// Takes the ending away when it is there.
 bool drop_ending(std::string_view& text, std::string_view ending) {
   if (!text.ends_with(ending)) return false;

@@ -56,8 +56,6 @@ const Unit* find(std::span<const Unit> units, std::string_view name) {
   return it == units.end() ? nullptr : &*it;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 /// `example` and `kind` word the mend: "write a time with its unit, such as 1.5us".
 template <class Q>
 Parsed<Q> parse(std::string_view text, std::span<const Unit> units, const char* kind, const char* example) {
@@ -98,6 +96,8 @@ std::string scaled(double value, std::span<const Unit> units) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 Parsed<Seconds> parse_seconds(std::string_view text) { return parse<Seconds>(text, kTime, "a time", "1.5us or 60d"); }
 

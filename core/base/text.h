@@ -39,6 +39,8 @@ std::string human(ByteRate);
 std::string human(FlopRate);
 std::string human(Watts);
 std::string human(Hertz);
+/// 'text', as faults name what was written.
+std::string quoted(std::string_view text);
 /// 70553706496 as "70,553,706,496".
 std::string with_commas(long long);
 

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "core/config/quoted.h"
+#include "core/config/yaml_quoted.h"
 
 namespace config {
 namespace {
@@ -15,7 +15,7 @@ std::string us(base::Seconds time) { return fmt::format("{:.6g}us", time.si() * 
 const char* kind(bool measured) { return measured ? "measured" : "assumed"; }
 
 std::string rows_of(const spec::Provenance& from) {
-  return fmt::format("rows: {}, residual: {:.4g}, source: {}", from.rows, from.residual, quoted(from.source));
+  return fmt::format("rows: {}, residual: {:.4g}, source: {}", from.rows, from.residual, yaml_quoted(from.source));
 }
 
 /// A part of a curve with its own source, below the curve and as far to the right as its first key.
@@ -62,13 +62,13 @@ std::string power(const spec::PowerState& p) {
       "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  jitter: {:.6g}\n  limit: {:.6g}W\n{}  "
       "source: {}\n",
       p.sustained, p.exponent, p.spread, p.jitter, p.power.si(),
-      p.residual > 0 ? fmt::format("  residual: {:.6g}\n", p.residual) : "", quoted(p.source));
+      p.residual > 0 ? fmt::format("  residual: {:.6g}\n", p.residual) : "", yaml_quoted(p.source));
 }
 
 std::string fitted_to(const spec::Calibration& c) {
   if (c.gpu.empty()) return "";
   std::string names;
-  for (const std::string& one : c.measured_as) names += (names.empty() ? "" : ", ") + quoted(one);
+  for (const std::string& one : c.measured_as) names += (names.empty() ? "" : ", ") + yaml_quoted(one);
   return fmt::format("fitted_to: {{gpu: {}, names: [{}]}}\n", c.gpu, names);
 }
 
@@ -76,13 +76,13 @@ std::string interference(const spec::Calibration& c) {
   std::string out;
   if (c.accumulation > 0 || !c.accumulation_source.empty())
     out += fmt::format("accumulation: {:.6g}\n", c.accumulation);
-  if (!c.accumulation_source.empty()) out += "accumulation_source: " + quoted(c.accumulation_source) + '\n';
+  if (!c.accumulation_source.empty()) out += "accumulation_source: " + yaml_quoted(c.accumulation_source) + '\n';
   if (!c.unaligned_source.empty()) {
     out += fmt::format("unaligned_batches: {}\n", c.unaligned_on_cuda_cores ? "cuda_cores" : "tensor_cores");
-    out += "unaligned_batches_source: " + quoted(c.unaligned_source) + '\n';
+    out += "unaligned_batches_source: " + yaml_quoted(c.unaligned_source) + '\n';
   }
   out += fmt::format("compute_slowdown: {:.6g}\ncomm_slowdown: {:.6g}\n", c.compute_slowdown, c.comm_slowdown);
-  if (!c.interference_source.empty()) out += "interference_source: " + quoted(c.interference_source) + '\n';
+  if (!c.interference_source.empty()) out += "interference_source: " + yaml_quoted(c.interference_source) + '\n';
   return out;
 }
 
@@ -109,7 +109,7 @@ std::string calibration_yaml(const spec::Calibration& c, const std::string& comm
       "memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);
   out += interference(c);
   if (!c.sources.empty()) out += "sources:\n";
-  for (const std::string& source : c.sources) out += "  - " + quoted(source) + '\n';
+  for (const std::string& source : c.sources) out += "  - " + yaml_quoted(source) + '\n';
   return out;
 }
 

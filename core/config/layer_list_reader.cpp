@@ -12,7 +12,7 @@ using T = spec::Layer::Type;
 constexpr std::int64_t kMostChannels = 1'000'000, kMostSize = 100'000, kMostRows = 100'000'000'000;
 constexpr std::size_t kMostOperators = 10'000;
 constexpr double kMostElements = 1e11;
-constexpr std::int64_t kMostParameters = 10'000'000'000'000;
+constexpr std::int64_t kMostOfALayer = 10'000'000'000'000;
 
 void read_shape(Layer& layer, MapReader& map) {
   switch (layer.type) {
@@ -80,7 +80,7 @@ void check_layer(const Layer& layer, const std::vector<Layer>& before, MapReader
       static_cast<double>(layer.out) * size * size > kMostElements) {
     return map.fault("size", "one sample's tensor would have more than 1e11 elements", "check it for a digit too many");
   }
-  if (layer.parameters() > kMostParameters) {
+  if (layer.parameters() > kMostOfALayer) {
     return map.fault("type", "it would have more than 1e13 parameters", "check its shape for a digit too many");
   }
   if (layer.reads < 0 || !one_input(layer)) return;

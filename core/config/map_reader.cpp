@@ -10,7 +10,7 @@
 namespace config {
 namespace {
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
+using base::quoted;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;

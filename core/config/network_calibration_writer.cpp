@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "core/config/quoted.h"
+#include "core/config/yaml_quoted.h"
 
 namespace config {
 namespace {
@@ -31,7 +31,8 @@ std::string curve(const char* key, const spec::PathCurve& c) {
              "{}:\n  {{efficiency: {:.6g}, latency: {}, hop: {}, ramp: {:.6g}kB, local: {:.6g}, decay: {:.6g},\n", key,
              c.efficiency, us(c.latency), us(c.hop), c.ramp.si() / 1e3, c.local, c.decay) +
          protocol("low_latency", c.low_latency) + protocol("ll128", c.ll128) + covered(c.covered) +
-         fmt::format("   residual: {:.3g}, measured: {}, source: {}}}\n", c.residual, c.measured, quoted(c.source));
+         fmt::format("   residual: {:.3g}, measured: {}, source: {}}}\n", c.residual, c.measured,
+                     yaml_quoted(c.source));
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::string network_calibration_yaml(const spec::NetworkCalibration& calibration
     if (one.required || c.offered()) out += curve(one.key, c);
   }
   out += "sources:\n";
-  for (const std::string& source : calibration.sources) out += "  - " + quoted(source) + '\n';
+  for (const std::string& source : calibration.sources) out += "  - " + yaml_quoted(source) + '\n';
   return out;
 }
 

@@ -17,7 +17,7 @@ using trace::Recorded;
 using trace::Span;
 using trace::Ticks;
 
-constexpr const char* kMend = "record it again: forerun measure JOB --trace FILE";
+constexpr const char* kMendTrace = "record it again: forerun measure JOB --trace FILE";
 
 constexpr Ticks kLongest = 24ll * 3600 * 1'000'000'000'000;  // a day, so that sums stay within 64 bits
 
@@ -66,10 +66,10 @@ class Reader {
     if (const std::string* period = find(head, "otherData.period_ps")) {
       const auto ticks = number_of<Ticks>(*period);
       if (!ticks || *ticks < 0 || *ticks > kLongest)
-        refuse("otherData.period_ps", "'" + *period + "' is no time", kMend);
+        refuse("otherData.period_ps", "'" + *period + "' is no time", kMendTrace);
       measured_.recorded.period = *ticks;
     }
-    if (measured_.spans.empty()) refuse("traceEvents", "has no measured operator", kMend);
+    if (measured_.spans.empty()) refuse("traceEvents", "has no measured operator", kMendTrace);
     RecordedFile out;
     if (!predicted_.spans.empty()) {
       predicted_.recorded.source = "simulator";
@@ -90,7 +90,7 @@ class Reader {
     throw base::InputError({{field, what, mend, {file_, 1, 1}}});
   }
   [[noreturn]] void refuse(const ChromeEvent& event, const std::string& key, const std::string& what) const {
-    refuse("traceEvents[" + std::to_string(event.number) + "]." + key, what, kMend);
+    refuse("traceEvents[" + std::to_string(event.number) + "]." + key, what, kMendTrace);
   }
 
   /// "measured: stage 0, rank 3"
@@ -191,7 +191,7 @@ class Reader {
         refuse("traceEvents",
                "'" + trace.names[spans[i].name] + "' begins on stream '" + stream + "' before '" +
                    trace.names[spans[i - 1].name] + "' has ended",
-               kMend);
+               kMendTrace);
       }
       spans[i].ready = std::max(spans[i].ready, spans[i - 1].end);
     }

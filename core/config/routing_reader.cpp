@@ -8,7 +8,8 @@ namespace config {
 namespace {
 
 constexpr double kMostTokens = 1e15;
-constexpr const char* kMend = "write tokens by expert, such as [812, 790, 805, 689], or the path of a file with them";
+constexpr const char* kMendCounts =
+    "write tokens by expert, such as [812, 790, 805, 689], or the path of a file with them";
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -37,7 +38,7 @@ void read_routing(MapReader& map, std::string_view key, std::vector<double>& out
     try {
       file = load(value->text);
     } catch (const base::InputError& error) {
-      return map.fault(key, "cannot be read: " + std::string(error.what()), kMend);
+      return map.fault(key, "cannot be read: " + std::string(error.what()), kMendCounts);
     }
     value = &file;
   }
@@ -47,11 +48,11 @@ void read_routing(MapReader& map, std::string_view key, std::vector<double>& out
   } else if (value->kind == Value::Kind::scalar) {
     words = words_of(value->text);
   }
-  if (words.empty()) return map.fault(key, "holds no counts", kMend);
+  if (words.empty()) return map.fault(key, "holds no counts", kMendCounts);
   std::vector<double> counts;
   for (const std::string& word : words) {
     double count = 0;
-    if (!read_count(word, count)) return map.fault(key, "'" + word + "' is no count of tokens", kMend);
+    if (!read_count(word, count)) return map.fault(key, "'" + word + "' is no count of tokens", kMendCounts);
     counts.push_back(count);
   }
   out = std::move(counts);

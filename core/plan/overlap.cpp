@@ -15,7 +15,7 @@ namespace {
 
 constexpr EventId kFirstFree = 20;  // events from here on are this file's
 
-struct Placed {
+struct InHalf {
   const Segment* half;
   std::int32_t index;  // in its half
 };
@@ -46,14 +46,14 @@ std::vector<std::array<std::int32_t, kMaxWaits>> sources(const Segment& half) {
   return out;
 }
 
-std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
+std::vector<InHalf> merged(const Segment& forward, const Segment& backward) {
   const std::array<const Segment*, 2> halves{&backward, &forward};
   const std::array waits{sources(backward), sources(forward)};
   const bool experts =
       std::ranges::any_of(halves, [](const Segment* half) { return std::ranges::any_of(half->operators, exchange); });
   const auto travels = experts ? exchange : collective;
   std::array<std::int32_t, 2> next{};
-  std::vector<Placed> out;
+  std::vector<InHalf> out;
   const std::size_t total = forward.operators.size() + backward.operators.size();
   out.reserve(total);
   for (int turn = 0; out.size() < total; turn = 1 - turn) {
@@ -72,7 +72,7 @@ std::vector<Placed> merged(const Segment& forward, const Segment& backward) {
 /// Gives every operator of a half that is waited for across turns an event that the other half does not record.
 class Renamer {
  public:
-  Renamer(const std::vector<Placed>& order, std::vector<Operator>& ops, const Segment& half)
+  Renamer(const std::vector<InHalf>& order, std::vector<Operator>& ops, const Segment& half)
       : ops_(ops), place_(half.operators.size()), last_use_(half.operators.size(), -1) {
     for (std::size_t at = 0; at < order.size(); ++at) {
       if (order[at].half == &half) place_[order[at].index] = static_cast<std::int32_t>(at);
@@ -113,7 +113,7 @@ class Renamer {
 
 /// A communicator's collectives follow one another on every rank as they are issued. Within a half the waits see to it;
 /// here one waits for the latest of the other half that another stream carries (zero 3 gathers beside reductions).
-void order_channels(const std::vector<Placed>& order, std::vector<Operator>& ops) {
+void order_channels(const std::vector<InHalf>& order, std::vector<Operator>& ops) {
   std::map<std::int16_t, std::size_t> latest;  // of each channel
   for (std::size_t at = 0; at < ops.size(); ++at) {
     Operator& op = ops[at];
@@ -134,10 +134,10 @@ void order_channels(const std::vector<Placed>& order, std::vector<Operator>& ops
 }  // namespace
 
 Segment overlap(const Segment& forward, const Segment& backward) {
-  const std::vector<Placed> order = merged(forward, backward);
+  const std::vector<InHalf> order = merged(forward, backward);
   Segment out;
   out.name = backward.name + " beside " + forward.name;
-  for (const Placed& p : order) out.operators.push_back(p.half->operators[p.index]);
+  for (const InHalf& p : order) out.operators.push_back(p.half->operators[p.index]);
   // Places grow within a half, but the halves are renamed one after the other: each has events of its own.
   std::array<std::int32_t, kEvents> until;
   for (const bool second : {false, true}) {

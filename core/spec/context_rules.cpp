@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/spec/rules.h"
+
 namespace spec {
 namespace {
-
-std::string text(std::int64_t value) { return std::to_string(value); }
 
 void check_ulysses(const Job& job, std::vector<base::Fault>& faults) {
   const Model& m = job.model;

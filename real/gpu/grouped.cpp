@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "real/gpu/gpu_backend.h"
+#include "real/gpu/number.h"
 #include "real/measure/element.h"
 
 namespace real {
 
 namespace vendor = kernels::vendor;
-
-namespace {
-
-vendor::Number number(const Tensor& t) {
-  return element_of(t.meaning) == kernels::Element::f32 ? vendor::Number::f32 : vendor::Number::bf16;
-}
-
-}  // namespace
 
 bool GpuBackend::run_grouped(const std::vector<kernels::ExpertMatmul>& experts, const vendor::MatmulTypes& types,
                              const Tensor& a, const Tensor& b, const Tensor& c) {

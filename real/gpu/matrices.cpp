@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include "real/gpu/gpu_backend.h"
+#include "real/gpu/number.h"
 #include "real/measure/attention_shape.h"
 #include "real/measure/element.h"
 
 namespace real {
 
 using kernels::vendor::Pass;
-
-namespace {
-
-kernels::vendor::Number number(const Tensor& t) {
-  const bool exact = element_of(t.meaning) == kernels::Element::f32;
-  return exact ? kernels::vendor::Number::f32 : kernels::vendor::Number::bf16;
-}
-
-}  // namespace
 
 /// One for each stream, since runs of one library share its workspace.
 kernels::vendor::MatmulLibrary& GpuBackend::matmuls() {

@@ -10,7 +10,7 @@
 namespace real {
 namespace {
 
-constexpr base::Seconds kLastWords = base::s(1);
+constexpr base::Seconds kToRead = base::s(1);
 
 }  // namespace
 
@@ -26,7 +26,7 @@ StoreServer::~StoreServer() {
 void StoreServer::serve() {
   while (!stopping_) turn();
   turn();  // what came just before the end
-  const Deadline end = Deadline::in(kLastWords);
+  const Deadline end = Deadline::in(kToRead);
   for (Client& client : clients_) client.connection.flush(end);
 }
 

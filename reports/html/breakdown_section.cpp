@@ -5,7 +5,6 @@
 #include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/prediction_sections.h"
-#include "reports/html/words.h"
 #include "reports/quantity.h"
 
 namespace reports::html {

@@ -20,7 +20,7 @@ using result::OperatorTime;
 using result::StepDifference;
 using Kind = DifferencePart::Kind;
 
-constexpr std::size_t kMostBars = 12;
+constexpr std::size_t kMostParts = 12;
 
 double seconds(std::int64_t ps) { return static_cast<double>(ps) / 1e12; }
 double share_of(std::int64_t ps, std::int64_t step) {
@@ -73,7 +73,7 @@ std::string bars(const StepDifference& d, bool times) {
   };
   for (const DifferencePart& part : d.families) {
     if (part.predicted.in_step_ps == 0 && part.measured.in_step_ps == 0) continue;
-    if (told++ == kMostBars) break;
+    if (told++ == kMostParts) break;
     add(part, "predicted", part.predicted.in_step_ps, d.predicted_ps);
     add(part, "measured", part.measured.in_step_ps, d.measured_ps);
   }

@@ -19,7 +19,6 @@ using result::MeasuredRun;
 using result::MeasuredTime;
 using result::StepDifference;
 
-std::string seconds(double value) { return human(value, "s"); }
 double predicted_s(const StepDifference& d) { return static_cast<double>(d.predicted_ps) / 1e12; }
 double measured_s(const StepDifference& d) { return static_cast<double>(d.measured_ps) / 1e12; }
 

@@ -10,7 +10,6 @@
 #include "reports/html/chart.h"
 #include "reports/html/measured_sections.h"
 #include "reports/html/page.h"
-#include "reports/html/words.h"
 #include "reports/quantity.h"
 
 namespace reports::html {

@@ -17,8 +17,6 @@ namespace {
 
 using result::Prediction;
 
-std::string seconds(double value) { return human(value, "s"); }
-std::string bytes(std::int64_t value) { return human(static_cast<double>(value), "B"); }
 std::string thousands(double value) { return base::with_commas(std::llround(value)); }
 
 /// "One step takes 15.6 s, 80 % interval 14.2 s to 19.1 s, on 64 GPUs: 67,352 tokens/s at 47.8 % MFU."

@@ -10,7 +10,6 @@
 #include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/html/trade_off.h"
-#include "reports/html/words.h"
 #include "reports/quantity.h"
 #include "reports/strategy_words.h"
 
@@ -30,7 +29,7 @@ std::string answer(const Search& s) {
                        base::with_commas(s.evaluated));
   const Prediction& best = s.results.front().prediction;
   const auto tied = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
-  std::string out = fmt::format("Best by {}: {}. A step takes {} (80 % interval {} to {})", html::spaced(s.by),
+  std::string out = fmt::format("Best by {}: {}. A step takes {} (80 % interval {} to {})", spaced(s.by),
                                 strategy_words(s.results.front().strategy), human(best.step_time_s, "s"),
                                 human(best.step_time_low_s, "s"), human(best.step_time_high_s, "s"));
   out += tied > 0               ? fmt::format("; {} more are within the error of it.", tied)

@@ -31,12 +31,12 @@ std::string name_of(const plan::Transfer& w, const spec::Cluster& cluster) {
   return name(plan::CollectiveKind::shift, w.crosses_domain ? cluster.fabric.calibration : cluster.node.links);
 }
 
-bool outside(const plan::Matmul& w) { return std::min({w.m, w.n, w.k}) < kLeastSide; }
-bool outside(const plan::Attention& w) {
+bool outside_fit(const plan::Matmul& w) { return std::min({w.m, w.n, w.k}) < kLeastSide; }
+bool outside_fit(const plan::Attention& w) {
   return w.q_len < kFewestTokens || w.kv_len > kMostTokens || w.head_dim > kWidestHead;
 }
-bool outside(const plan::Convolution&) { return true; }
-bool outside(const plan::MemoryBound&) { return false; }
+bool outside_fit(const plan::Convolution&) { return true; }
+bool outside_fit(const plan::MemoryBound&) { return false; }
 
 template <class W>
 Family of_network(const W& w, const NetworkPrice& cost, const spec::Cluster& cluster, const spec::Uncertainty& u) {
@@ -62,7 +62,7 @@ Family family_of(const plan::Work& work, const spec::Cluster& cluster, const Dev
           return of_network(w, price(w, cluster), cluster, uncertainty);
         } else {
           const Price cost = price(w, device);
-          return {name_of(w), cost.time, cost.residual * (outside(w) ? uncertainty.outside_fit : 1)};
+          return {name_of(w), cost.time, cost.residual * (outside_fit(w) ? uncertainty.outside_fit : 1)};
         }
       },
       work);

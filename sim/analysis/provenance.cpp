@@ -90,7 +90,7 @@ class Collector {
     const spec::PathCurve& curve = curve_of(path, kind);
     const std::string what = name(kind, path);
     note(of(what, curve.measured, curve.source));
-    if (outside(curve, bytes)) beyond_.emplace(what, curve.covered);
+    if (sim::outside(curve, bytes)) beyond_.emplace(what, curve.covered);
   }
 
   const spec::Node& node_;

@@ -13,18 +13,18 @@ namespace {
 using config::AttentionRow;
 using spec::AttentionCurve;
 
-const AttentionRow& shape_of(const config::MeasuredKernel& row) { return std::get<AttentionRow>(row.shape); }
+const AttentionRow& attention_of(const config::MeasuredKernel& row) { return std::get<AttentionRow>(row.shape); }
 
 /// What the rows differ in, and so what they can tell.
-struct Told {
+struct ToldByAttention {
   bool backward = false, both = false, framework = false, narrow = false, wide = false, unequal = false;
   std::set<std::int64_t> lengths;
   std::set<bool> masks;
 
-  Told(const MeasuredRows& rows, spec::AttentionKernel kernel) {
+  ToldByAttention(const MeasuredRows& rows, spec::AttentionKernel kernel) {
     const bool pads = kernel == spec::AttentionKernel::flash1 || kernel == spec::AttentionKernel::flash2;
     for (const config::MeasuredKernel* row : rows) {
-      const AttentionRow& s = shape_of(*row);
+      const AttentionRow& s = attention_of(*row);
       backward |= s.passes == AttentionRow::Passes::backward;
       both |= s.passes == AttentionRow::Passes::both;
       framework |= !s.kernel;
@@ -39,13 +39,13 @@ struct Told {
 };
 
 /// One unknown and where it goes.
-struct Knob {
+struct AttentionKnob {
   Unknown unknown;
   void (*set)(AttentionCurve&, double);
 };
 
-std::vector<Knob> knobs_of(const Told& told, bool ratio_kept) {
-  std::vector<Knob> out{{{"forward", 0.5, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.forward = v; }}};
+std::vector<AttentionKnob> knobs_of(const ToldByAttention& told, bool ratio_kept) {
+  std::vector<AttentionKnob> out{{{"forward", 0.5, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.forward = v; }}};
   if (!ratio_kept) out.push_back({{"backward", 0.4, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.backward = v; }});
   if (told.lengths.size() > 2) {
     out.push_back({{"ramp", 150, 1, 2000}, [](AttentionCurve& c, double v) { c.ramp = v; }});
@@ -64,7 +64,7 @@ std::vector<Knob> knobs_of(const Told& told, bool ratio_kept) {
 }
 
 double passes_of(const config::MeasuredKernel& row) {
-  return shape_of(row).passes == AttentionRow::Passes::both ? 2 : 1;
+  return attention_of(row).passes == AttentionRow::Passes::both ? 2 : 1;
 }
 
 /// The errors of rows that hold `host` in each pass.
@@ -89,16 +89,16 @@ void fit_low_precision(Device& device, AttentionCurve& curve, const MeasuredRows
 
 base::Seconds fit_attention(Device& device, spec::AttentionKernel kernel, const MeasuredRows& rows) {
   AttentionCurve& curve = device.calibration.attention[static_cast<int>(kernel)];
-  if (spec::bytes_of(shape_of(*rows.front()).dtype) < 2) {
+  if (spec::bytes_of(attention_of(*rows.front()).dtype) < 2) {
     fit_low_precision(device, curve, rows);
     return {};
   }
-  const Told told(rows, kernel);
+  const ToldByAttention told(rows, kernel);
   const bool ratio_kept = !curve.backward_measured && curve.forward > 0;
   const double ratio = ratio_kept ? curve.backward / curve.forward : 0;
-  const std::vector<Knob> knobs = knobs_of(told, ratio_kept);
+  const std::vector<AttentionKnob> knobs = knobs_of(told, ratio_kept);
   LeastSquares problem;
-  for (const Knob& knob : knobs) problem.unknowns.push_back(knob.unknown);
+  for (const AttentionKnob& knob : knobs) problem.unknowns.push_back(knob.unknown);
   if (told.framework) problem.unknowns.push_back({"host", 2e-5, 1e-7, 5e-4});
   const auto apply = [&](const std::vector<double>& x) {
     for (std::size_t i = 0; i < knobs.size(); ++i) knobs[i].set(curve, x[i]);

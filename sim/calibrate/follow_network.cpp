@@ -24,19 +24,19 @@ bool same_pace(const PathCurve& a, const PathCurve& b) {
          a.ll128.efficiency == b.ll128.efficiency;
 }
 
-double scaled(double own, double before, double now) {
+double share_scaled(double own, double before, double now) {
   return before == now || before <= 0 ? own : std::min(1.0, rounded(own * now / before));
 }
 
 void take(PathCurve& own, const PathCurve& before, const PathCurve& now) {
-  own.efficiency = scaled(own.efficiency, before.efficiency, now.efficiency);
+  own.efficiency = share_scaled(own.efficiency, before.efficiency, now.efficiency);
   own.latency = now.latency;
   own.hop = now.hop;
   own.ramp = now.ramp;
   own.local = now.local;
   if (own.decay == before.decay) own.decay = now.decay;
   const auto protocol = [](spec::LowLatency& mine, const spec::LowLatency& was, const spec::LowLatency& is) {
-    mine = {scaled(mine.efficiency, was.efficiency, is.efficiency), is.latency, is.hop};
+    mine = {share_scaled(mine.efficiency, was.efficiency, is.efficiency), is.latency, is.hop};
   };
   protocol(own.low_latency, before.low_latency, now.low_latency);
   protocol(own.ll128, before.ll128, now.ll128);

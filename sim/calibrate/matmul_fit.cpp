@@ -12,7 +12,7 @@ constexpr std::size_t kSweep = 1000;  // rows from which all constants can be to
 constexpr std::size_t kSeveral = 40;  // rows from which ramp and waves can be told
 constexpr std::size_t kFirstLook = 1500;  // rows that a search begins with; all of them end it
 
-const config::MatmulRow& shape_of(const config::MeasuredKernel& row) { return std::get<config::MatmulRow>(row.shape); }
+const config::MatmulRow& matmul_of(const config::MeasuredKernel& row) { return std::get<config::MatmulRow>(row.shape); }
 
 /// Every so many rows that at most `most` are left: tables are ordered by shape, so all shapes stay.
 MeasuredRows thinned(const MeasuredRows& rows, std::size_t most) {
@@ -103,14 +103,14 @@ bool draw(Device& device, spec::Dtype dtype, const MeasuredRows& rows, bool with
 std::vector<double> matmul_weights(const MeasuredRows& rows) {
   std::vector<double> out;
   for (const config::MeasuredKernel* row : rows) {
-    const config::MatmulRow& s = shape_of(*row);
+    const config::MatmulRow& s = matmul_of(*row);
     out.push_back(std::min({s.m, s.n, s.k}) >= 1024 ? 2 : 0.7);
   }
   return out;
 }
 
 void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
-  const bool cast = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return shape_of(*row).holds_cast; });
+  const bool cast = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return matmul_of(*row).holds_cast; });
   if (!draw(device, dtype, rows, cast)) draw(device, dtype, rows, false);
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kMostPoints = 60;
 
-std::vector<std::string> shape_of(const config::MatmulRow& r) {
+std::vector<std::string> shape_words(const config::MatmulRow& r) {
   return {fmt::to_string(r.batch), fmt::to_string(r.m), fmt::to_string(r.n), fmt::to_string(r.k),
           r.accumulates ? "yes" : "no"};
 }
 
-std::vector<std::string> shape_of(const config::AttentionRow& r) {
+std::vector<std::string> shape_words(const config::AttentionRow& r) {
   const char* passes[] = {"forward", "backward", "both"};
   return {passes[static_cast<int>(r.passes)],
           fmt::to_string(r.batch),
@@ -30,7 +30,7 @@ std::vector<std::string> shape_of(const config::AttentionRow& r) {
           r.causal ? "yes" : "no"};
 }
 
-std::vector<std::string> shape_of(const config::MemoryRow& r) { return {fmt::to_string(r.bytes)}; }
+std::vector<std::string> shape_words(const config::MemoryRow& r) { return {fmt::to_string(r.bytes)}; }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void Residuals::add(const result::CurveFit& fit, const MeasuredRows& rows, const
   for (std::size_t i = 0; i < rows.size(); i += step) {
     const config::MeasuredKernel& row = *rows[i];
     const base::Seconds predicted = time_of(row, cool, device);
-    std::vector<std::string> point = std::visit([](const auto& shape) { return shape_of(shape); }, row.shape);
+    std::vector<std::string> point = std::visit([](const auto& shape) { return shape_words(shape); }, row.shape);
     point.insert(point.begin(), {fit.calibration, fit.family.substr(fit.family.find(' ') + 1)});
     const bool fitted = fit.verdict == result::CurveFit::Verdict::replaced;
     point.insert(point.end(), {fmt::format("{:.5g}", row.time.si() * 1e6), fmt::format("{:.5g}", predicted.si() * 1e6),

@@ -40,7 +40,7 @@ std::vector<double> times_at_drawn_pace(const RunModel& model, base::Seconds wor
 }
 
 /// Between the two nearest ranks.
-double quantile(const std::vector<double>& sorted, double share) {
+double quantile_of_sorted(const std::vector<double>& sorted, double share) {
   const double rank = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
@@ -95,8 +95,8 @@ Completion completion(const RunModel& model, base::Seconds work, const result::P
   Completion out;
   out.mean = base::s(work.si() / goodput.goodput);
   out.times = times_at_drawn_pace(model, work, step, runs);
-  out.low = base::s(quantile(out.times, 0.1));
-  out.high = base::s(quantile(out.times, 0.9));
+  out.low = base::s(quantile_of_sorted(out.times, 0.1));
+  out.high = base::s(quantile_of_sorted(out.times, 0.9));
   return out;
 }
 

@@ -9,12 +9,11 @@
 namespace sim {
 namespace {
 
-constexpr auto kComputeStream = static_cast<std::uint8_t>(plan::Stream::compute);
 /// A chain's kernels leave the launch queue together, so that a host which waits for room goes on later by up to a
 /// chain and, in each stretch that it cannot keep up with, has launched as much less ahead.
 constexpr int kLongest = kLaunchQueue / 32;
 
-bool is_kernel(const Step& step) {
+bool may_chain(const Step& step) {
   return step.stream == kComputeStream && step.resources == resource::kCompute && step.channel < 0 &&
          !step.synchronizes;
 }
@@ -39,7 +38,7 @@ class Chainer {
     in_.lead.push_back(0);
     in_.first_operator.push_back(op);
     in_.steps.push_back(step);
-    if (is_kernel(step)) {
+    if (may_chain(step)) {
       chain_ = in_.steps.size() - 1;
       phase_ = phase;
       behind_ = 0;
@@ -53,7 +52,7 @@ class Chainer {
 
  private:
   bool joins(const Step& step, plan::Phase phase) const {
-    return open_ && is_kernel(step) && !waits(step) && phase == phase_ &&
+    return open_ && may_chain(step) && !waits(step) && phase == phase_ &&
            behind_ + step.host <= in_.steps[chain_].duration && in_.steps[chain_].operators < kLongest;
   }
 

@@ -20,8 +20,6 @@ namespace {
 
 using namespace machine;
 
-constexpr int kComputeStream = static_cast<int>(plan::Stream::compute);
-
 // The functions marked inline below are called several times for each operator and from few places: a tenth of the
 // whole.
 class Run final : private Rider {

@@ -24,6 +24,7 @@ inline constexpr Ticks kHorizon = Ticks{1} << 59;
 
 /// Operators that a host may be ahead of its device: the depth of CUDA's launch queue.
 inline constexpr int kLaunchQueue = 1024;
+inline constexpr int kComputeStream = static_cast<int>(plan::Stream::compute);
 
 /// What an operator occupies while it runs. Kernels and communication slow one another; operators on the same link and
 /// direction share it evenly.

@@ -15,9 +15,6 @@ namespace {
 using plan::CollectiveKind;
 using Curve = spec::PathCurve spec::NetworkCalibration::*;
 
-// Curves that are taken from another kind of link state this spread (topologies/calibrations/network).
-constexpr double kSpreadOfGuess = 0.3;
-
 [[noreturn]] void refuse(const config::NcclLog& log, std::string what, std::string mend) {
   throw base::InputError({{"", std::move(what), std::move(mend), {log.file, 1, 1}}});
 }

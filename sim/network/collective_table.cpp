@@ -18,9 +18,6 @@ constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce,     CollectiveK
                                      CollectiveKind::broadcast,      CollectiveKind::shift};
 
 constexpr double kEightyPercent = 1.2816;  // standard deviations to either side that hold 80 % of a normal distribution
-// A size beyond the measured ones is as good as a curve of another kind of link: the spread that such curves state in
-// topologies/calibrations/network (measured: false).
-constexpr double kSpreadOfGuess = 0.3;
 
 }  // namespace
 

@@ -32,6 +32,9 @@ std::string curve_name(const spec::PathCurve*, const spec::Cluster&);
 /// Whether a size lies outside of what the curve was fitted to, by more than one doubling, the step between two sizes
 /// of a sweep; never where that is not told.
 bool outside(const spec::PathCurve&, std::int64_t bytes);
+/// Spread of a curve that was taken from another kind of link, as such curves state it in
+/// topologies/calibrations/network (measured: false); a size beyond the measured ones is as good as that.
+inline constexpr double kSpreadOfGuess = 0.3;
 
 result::CollectiveTable collective_table(plan::CollectiveKind, const spec::Cluster&, int gpus,
                                          const std::vector<std::int64_t>& sizes,

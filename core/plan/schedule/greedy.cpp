@@ -7,14 +7,14 @@
 namespace plan {
 namespace {
 
-constexpr int kUnknown = std::numeric_limits<int>::max();
+constexpr int kNotPlaced = std::numeric_limits<int>::max();
 
 /// When each microbatch has passed each place forward and backward.
 class Passed {
  public:
   Passed(const Pipeline& p, const Placement& places)
       : microbatches_(p.microbatches),
-        forward_(static_cast<std::size_t>(places.places()) * p.microbatches, kUnknown),
+        forward_(static_cast<std::size_t>(places.places()) * p.microbatches, kNotPlaced),
         backward_(forward_) {}
   int& forward(int place, int m) { return forward_[static_cast<std::size_t>(place) * microbatches_ + m]; }
   int& backward(int place, int m) { return backward_[static_cast<std::size_t>(place) * microbatches_ + m]; }
@@ -24,7 +24,7 @@ class Passed {
   std::vector<int> forward_, backward_;
 };
 
-/// From when on a pass can run; kUnknown while what it needs has not been run.
+/// From when on a pass can run; kNotPlaced while what it needs has not been run.
 int ready(Passed& passed, const Placement& places, int stage, const Slot& slot) {
   const int place = places.place(stage, slot.chunk);
   switch (slot.pass) {

@@ -18,7 +18,7 @@ using Pass = GroupedMatmul::Pass;
 
 namespace {
 
-struct Linear {
+struct ExpertProjection {
   std::string name, input;  // and what it reads
   bool first;               // of the two: reads rows, the other one leaves them
   std::string weight() const { return name + ".weight"; }
@@ -27,7 +27,7 @@ struct Linear {
 
 /// Calls body(rows, of_y, of_bias) for each expert that has rows, with its part of y and of its bias.
 template <class Body>
-void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor& bias, Body body) {
+void for_each_expert(Task& task, const ExpertProjection& l, const Tensor& y, const Tensor& bias, Body body) {
   const GroupedMatmul g = grouped(task, l.weight(), Pass::forward);
   std::int64_t begin = 0, number = 0;
   for (const std::int64_t rows : g.rows) {
@@ -38,13 +38,13 @@ void for_each_expert(Task& task, const Linear& l, const Tensor& y, const Tensor&
 }
 
 /// Below 16 bits the operands are cast already.
-void multiply(Task& task, const Linear& l, const GroupedMatmul& g, const Tensor& a, const Tensor& b,
+void multiply(Task& task, const ExpertProjection& l, const GroupedMatmul& g, const Tensor& a, const Tensor& b,
               const Tensor& result) {
   if (plan::narrow(task.c, task.op.layer)) return narrow_grouped_matmul(task, l.name, g, result);
   task.backend.grouped_matmul(g, a, b, result);
 }
 
-Tensor input_of(Task& task, const Linear& l) {
+Tensor input_of(Task& task, const ExpertProjection& l) {
   if (l.first && task.op.phase != plan::Phase::backward) {
     find_received(task);
     task.alias(l.input, "rows");
@@ -52,7 +52,7 @@ Tensor input_of(Task& task, const Linear& l) {
   return task.read(l.input);
 }
 
-void forward(Task& task, const Linear& l) {
+void forward(Task& task, const ExpertProjection& l) {
   const Tensor x = input_of(task, l), w = task.weight(l.weight()), bias = task.weight(l.bias());
   const GroupedMatmul g = grouped(task, l.weight(), Pass::forward);
   const Tensor y = task.make(l.name, routing_of(task).rows_gathered() * g.out);
@@ -65,24 +65,24 @@ void forward(Task& task, const Linear& l) {
   if (!l.first) task.alias("rows", l.name);
 }
 
-Tensor output_gradient(Task& task, const Linear& l) {
+Tensor output_gradient(Task& task, const ExpertProjection& l) {
   const std::string name = "d " + l.name;
   if (!l.first && !task.has(name)) task.alias(name, "d rows");
   return task.read(name);
 }
 
-void input_gradient(Task& task, const Linear& l) {
+void input_gradient(Task& task, const ExpertProjection& l) {
   const Tensor dy = output_gradient(task, l), w = task.weight(l.weight()), x = task.read(l.input);
   const Tensor dx = task.make(l.first ? "d rows" : gradient_name(l.input, l.name), x.count);
   multiply(task, l, grouped(task, l.weight(), Pass::input_gradient), dy, w, dx);
 }
 
-bool added_apart(const Task& task, const Linear& l) {
+bool added_apart(const Task& task, const ExpertProjection& l) {
   const auto& names = task.rank.plan.names;
   return std::find(names.begin(), names.end(), l.name + " gradient accumulation") != names.end();
 }
 
-void weight_gradient(Task& task, const Linear& l) {
+void weight_gradient(Task& task, const ExpertProjection& l) {
   const Tensor dy = output_gradient(task, l), x = task.read(l.input);
   const bool apart = added_apart(task, l);
   Parameter& weight = task.parameter(l.weight());
@@ -92,11 +92,11 @@ void weight_gradient(Task& task, const Linear& l) {
   multiply(task, l, g, dy, x, dw);
 }
 
-void accumulate_gradient(Task& task, const Linear& l) {
+void accumulate_gradient(Task& task, const ExpertProjection& l) {
   task.backend.add(task.read(l.name + " weight gradient"), task.gradient(l.weight()));
 }
 
-void bias_gradient(Task& task, const Linear& l) {
+void bias_gradient(Task& task, const ExpertProjection& l) {
   const Tensor dy = output_gradient(task, l), db = task.gradient(l.bias());
   for_each_expert(task, l, dy, db, [&](std::int64_t rows, const Tensor& of_dy, const Tensor& of_db) {
     task.backend.sum_rows(rows, of_dy, of_db);
@@ -125,15 +125,15 @@ GroupedMatmul grouped(Task& task, const std::string& parameter, Pass pass) {
 }
 
 void add_expert_linear_actions(Actions& actions) {
-  const std::array<Linear, 2> linears{
+  const std::array<ExpertProjection, 2> linears{
       {{"expert up", "expert rows", true}, {"expert down", "expert activation", false}}};
-  for (const Linear& l : linears) {
+  for (const ExpertProjection& l : linears) {
     actions[l.name] = [l](Task& t) { forward(t, l); };
     actions[l.name + " input gradient"] = [l](Task& t) { input_gradient(t, l); };
     actions[l.name + " weight gradient"] = [l](Task& t) { weight_gradient(t, l); };
     actions[l.name + " gradient accumulation"] = [l](Task& t) { accumulate_gradient(t, l); };
     actions[l.name + " bias gradient"] = [l](Task& t) { bias_gradient(t, l); };
-    const auto cast = [&](const char* what, Operand operand, Tensor (*of)(Task&, const Linear&)) {
+    const auto cast = [&](const char* what, Operand operand, Tensor (*of)(Task&, const ExpertProjection&)) {
       actions[l.name + ' ' + what] = [=](Task& t) {
         cast_of_experts(t, l.name, grouped(t, l.weight(), Pass::forward), operand, of(t, l));
       };

@@ -8,7 +8,7 @@
 namespace config::testing {
 namespace {
 
-const std::string kJob =
+const std::string kCachedJob =
     "{model: small, cluster: {node: box-8}, training: {sequence: 128, global_batch: 16}, strategy: {tp: 2}}";
 
 TEST(FileCache, ReadsAFileOnce) {
@@ -34,8 +34,8 @@ TEST(FileCache, ARememberingCatalogueReadsWhatAForgetfulOneDoes) {
   const SmallCatalogue small;
   const Catalogue remembering = small.catalogue().remembering();
   for (int i = 0; i < 2; ++i) {
-    const spec::Job job = read_job(parse(kJob, "job.yaml"), remembering);
-    EXPECT_EQ(job.framework.launch, small.read(kJob).framework.launch);
+    const spec::Job job = read_job(parse(kCachedJob, "job.yaml"), remembering);
+    EXPECT_EQ(job.framework.launch, small.read(kCachedJob).framework.launch);
     EXPECT_EQ(job.cluster.node.gpu.memory, base::GB(80));
   }
 }
@@ -44,8 +44,8 @@ TEST(FileCache, WhatIsLaidOverDoesNotStayInTheFilesOfOthers) {
   const SmallCatalogue small;
   const Catalogue remembering = small.catalogue().remembering();
   const Catalogue changed = remembering.with(parse("{frameworks: {megatron: {step: 7ms}}}", "overlay.yaml"));
-  EXPECT_EQ(read_job(parse(kJob, "job.yaml"), changed).framework.step, base::ms(7));
-  EXPECT_EQ(read_job(parse(kJob, "job.yaml"), remembering).framework.step, base::ms(1));
+  EXPECT_EQ(read_job(parse(kCachedJob, "job.yaml"), changed).framework.step, base::ms(7));
+  EXPECT_EQ(read_job(parse(kCachedJob, "job.yaml"), remembering).framework.step, base::ms(1));
 }
 
 }  // namespace

@@ -14,23 +14,23 @@ using kernels::vendor::Number;
 using test::Array;
 using test::Device;
 using test::Values;
-using Pass = GroupedMatmul::Pass;
+using GroupedPass = GroupedMatmul::Pass;
 
 constexpr std::int64_t kIn = 96, kOut = 64;
 const std::vector<std::int64_t> kRows{40, 0, 8, 160};
 
-std::size_t elements_a(Pass pass) { return 208 * (pass == Pass::forward ? kIn : kOut); }
-std::size_t elements_b(Pass pass) { return pass == Pass::weight_gradient ? 208 * kIn : 4 * kOut * kIn; }
-std::size_t elements_c(Pass pass) {
-  if (pass == Pass::weight_gradient) return 4 * kOut * kIn;
-  return 208 * (pass == Pass::forward ? kOut : kIn);
+std::size_t elements_a(GroupedPass pass) { return 208 * (pass == GroupedPass::forward ? kIn : kOut); }
+std::size_t elements_b(GroupedPass pass) { return pass == GroupedPass::weight_gradient ? 208 * kIn : 4 * kOut * kIn; }
+std::size_t elements_c(GroupedPass pass) {
+  if (pass == GroupedPass::weight_gradient) return 4 * kOut * kIn;
+  return 208 * (pass == GroupedPass::forward ? kOut : kIn);
 }
 
 TEST(GroupedMatmulOnGpu, EveryPassAgreesByOneKernelAndOneByOne) {
   MatmulLibrary single;
   GroupedMatmulLibrary library;
   const Device<char> workspace(GroupedMatmulLibrary::kWorkspace);
-  for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
+  for (const GroupedPass pass : {GroupedPass::forward, GroupedPass::input_gradient, GroupedPass::weight_gradient}) {
     const GroupedMatmul shape{pass, kIn, kOut, kRows};
     const Values a = test::random_elements(Element::bf16, elements_a(pass), 1),
                  b = test::random_elements(Element::bf16, elements_b(pass), 2);
@@ -55,7 +55,7 @@ TEST(GroupedMatmulOnGpu, EveryPassAgreesByOneKernelAndOneByOne) {
 
 TEST(GroupedMatmulOnGpu, WeightGradientsAreAddedInFp32OneByOne) {
   MatmulLibrary single;
-  const GroupedMatmul shape{Pass::weight_gradient, kIn, kOut, kRows, true};
+  const GroupedMatmul shape{GroupedPass::weight_gradient, kIn, kOut, kRows, true};
   const Values a = test::random_elements(Element::bf16, elements_a(shape.pass), 1),
                b = test::random_elements(Element::bf16, elements_b(shape.pass), 2);
   Values expected = test::random_elements(Element::f32, elements_c(shape.pass), 3);

@@ -41,7 +41,7 @@ StepDifference difference(const std::string& source) {
 }
 
 /// Two ranks; the fullest took 3 GB where the Plan counts 2.5.
-MeasuredRun run(const std::string& backend) {
+MeasuredRun recorded(const std::string& backend) {
   MeasuredRun r;
   r.job = "tiny on 2 ranks";
   r.backend = backend;
@@ -56,7 +56,7 @@ MeasuredRun run(const std::string& backend) {
 }
 
 MeasuredRun of_gpus() {
-  MeasuredRun r = run("gpu");
+  MeasuredRun r = recorded("gpu");
   r.time = {{0.078, 0.08, 0.09}, 0.08, 0.078, 0.09, 3, 1000, 400, 0.4, false};
   r.memory.reserved_bytes = 4'000'000'000;
   r.cards = {{"NVIDIA H100", 1.755e9, 2.6e9, 650, 61, {"power limit"}}, {"NVIDIA H100", 1.98e9, 2.6e9, 600, 55, {}}};
@@ -94,7 +94,7 @@ TEST(HtmlMeasured, AStepOfGpusIsHeldAgainstThePrediction) {
 }
 
 TEST(HtmlMeasured, TimesOfACpuAreNeverComparedWithThoseOfAGpu) {
-  const MeasuredRun run = ::run("cpu");
+  const MeasuredRun run = recorded("cpu");
   const StepDifference d = difference("cpu");
   const std::string page = main_of(&run, &d);
   EXPECT_TRUE(has(page,

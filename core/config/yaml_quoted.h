@@ -1,4 +1,4 @@
-// core/config/quoted.h -- text as a double-quoted YAML scalar.
+// core/config/yaml_quoted.h -- text as a double-quoted YAML scalar.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace config {
 
 /// Control characters become spaces.
-inline std::string quoted(const std::string& text) {
+inline std::string yaml_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';

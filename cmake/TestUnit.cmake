@@ -1,0 +1,20 @@
+# Writes a file that includes tests, each in a namespace of its own, since each has its own `sample()` and `job()`. What they include
+# comes first, so that nothing is declared in there. A test that opens a namespace of the house goes on in it.
+# REQUIRES: OUT, FILES (with commas). SPDX-License-Identifier: Apache-2.0
+string(REPLACE "," ";" files "${FILES}")
+set(includes "")
+set(tests "")
+foreach(file IN LISTS files)
+  file(STRINGS ${file} found REGEX "^#include ")
+  list(APPEND includes ${found})
+  file(STRINGS ${file} opened REGEX "^namespace [a-z:_]+ {")
+  get_filename_component(name ${file} NAME_WE)
+  if(opened)
+    string(APPEND tests "#include \"${file}\"\n")
+  else()
+    string(APPEND tests "namespace in_${name} {\n#include \"${file}\"\n}  // namespace in_${name}\n")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES includes)
+list(JOIN includes "\n" includes)
+file(WRITE ${OUT} "${includes}\n${tests}")
