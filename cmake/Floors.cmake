@@ -10,10 +10,9 @@ function(forerun_sources out folder)
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# Headers that nearly every file reads are parsed once for all floors. Not under the sanitizers and the fuzzer: those builds prove that each
-# file includes what it needs.
+# Headers that nearly every file reads are parsed once for all floors. Not in the fuzzer's build, whose compiler is another.
 function(forerun_common_headers target)
-  if(FORERUN_SANITIZE OR FORERUN_FUZZ)
+  if(FORERUN_FUZZ)
     return()
   elseif(target STREQUAL core_base)
     target_precompile_headers(core_base PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <set> <string>
