@@ -113,4 +113,19 @@ TEST(Docs, EveryFileThatAdditionsTouchIsThere) {
   EXPECT_GT(files, 40);
 }
 
+TEST(Docs, EveryKeyOfAFrameworkProfileHasARow) {
+  const std::string page = text_of(kRoot / "docs/profiles.md");
+  std::set<std::string> keys;
+  for (const auto& profile : fs::directory_iterator(kRoot / "workloads/frameworks")) {
+    std::istringstream lines(text_of(profile.path()));
+    for (std::string line; std::getline(lines, line);) {
+      for (std::string& key : found(line, "^([a-z_0-9]+):")) keys.insert(std::move(key));
+    }
+  }
+  ASSERT_GT(keys.size(), 60u);
+  for (const std::string& key : keys) {
+    EXPECT_TRUE(key == "name" || page.find("`" + key) != std::string::npos) << key << " is not in docs/profiles.md";
+  }
+}
+
 }  // namespace

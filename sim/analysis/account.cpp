@@ -40,18 +40,17 @@ std::vector<std::pair<std::string, double>> exact_shares(const Breakdown& shares
   return out;
 }
 
-/// The stage whose ranks wait least, the one that the others wait for: its first track and where its time went.
+/// The rank that waits least, the one that the others wait for: its first track and where its time went.
 struct Shown {
   std::size_t first = 0;
-  Breakdown shares{};
+  WaitsAndShares time;
 };
 
 Shown slowest(const trace::Trace& trace, const EngineInput& in) {
-  constexpr int bubble = static_cast<int>(Share::bubble);
   Shown best;
   for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
-    const Breakdown shares = breakdown(trace, in, first);
-    if (first == 0 || shares[bubble] < best.shares[bubble]) best = {first, shares};
+    const WaitsAndShares time = waits_and_shares(trace, in, first);
+    if (first == 0 || time.waits < best.time.waits) best = {first, time};
   }
   return best;
 }
@@ -188,7 +187,8 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.hfu = out.hardware_tflops_per_gpu * 1e12 / bf16.si();
   out.mfu_of_precision = out.model_tflops_per_gpu * 1e12 / precise.si();
 
-  const auto [first, shares] = slowest(trace, in);
+  const auto [first, time] = slowest(trace, in);
+  const Breakdown& shares = time.shares;
   out.breakdown_stage = trace.tracks[first].stage;
   out.breakdown_s = exact_shares(shares, out.step_time_s);
   out.bubble_fraction =

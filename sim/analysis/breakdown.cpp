@@ -26,6 +26,12 @@ Share share_of_stream(const std::string& name) {
   return Share::compute;
 }
 
+/// Whether its groups are of ranks of one stage.
+bool within_a_stage(Share share) {
+  return share == Share::exposed_tp || share == Share::exposed_cp || share == Share::exposed_ep ||
+         share == Share::exposed_dp;
+}
+
 using Issues = std::vector<std::vector<Issue>>;
 
 class Accountant {
@@ -35,7 +41,7 @@ class Accountant {
     for (const std::string& name : trace.channels) shares_.push_back(share_of_channel(name));
   }
 
-  Breakdown run() {
+  WaitsAndShares run() {
     Ticks at = 0;
     const std::vector<Span>& spans = track(0).spans;
     for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -46,7 +52,7 @@ class Accountant {
       at = std::max(at, span.end);
     }
     finish(at);
-    return out_;
+    return {out_, waits_};
   }
 
  private:
@@ -69,10 +75,17 @@ class Accountant {
     if (to > from) out_[static_cast<int>(share)] += to - from;
   }
 
+  /// Charges [from, to) with the wait for another rank: of the own stage, to the group's share; of another, as a
+  /// bubble.
+  void wait(Share group, Ticks from, Ticks to) {
+    add(within_a_stage(group) ? group : Share::bubble, from, to);
+    waits_ += std::max<Ticks>(0, to - from);
+  }
+
   /// Why [from, to) passed before `span`, the `index`-th of the compute stream, which became ready or started at `to`.
   void explain(Ticks from, Ticks to, const Span& span, std::size_t index) {
     const Ticks ready = std::clamp(span.ready, from, to);
-    add(Share::bubble, ready, to);  // it was ready and had to wait for others
+    wait(share(span, 0), ready, to);  // it was ready and had to wait for others
     if (ready == from) return;
     if (span.waited_for > 0) return blame(from, ready, span.waited_for);
     const Held held = host_since(from, ready, 0, index);  // issued only now
@@ -105,14 +118,14 @@ class Accountant {
       const std::vector<Span>& spans = track(stream).spans;
       // Operators without duration may wait for one another at one instant: each is looked at once.
       const std::ptrdiff_t at = std::min(ended(stream, to), seen_[stream]) - 1;
-      if (at < 0 || spans[at].end <= from) return add(Share::bubble, from, to);
+      if (at < 0 || spans[at].end <= from) return wait(Share::bubble, from, to);
       seen_[stream] = at;
       const Span& span = spans[at];
-      add(Share::bubble, span.end, to);
+      wait(Share::bubble, span.end, to);
       const Ticks begun = std::max(from, span.start);
       add(share(span, stream), begun, span.end);
       const Ticks ready = std::clamp(span.ready, from, begun);
-      add(Share::bubble, ready, begun);  // its other members had not arrived
+      wait(share(span, stream), ready, begun);  // its other members had not arrived
       if (ready == from) return;
       to = ready;
       if (span.waited_for == -2) {
@@ -121,7 +134,7 @@ class Accountant {
         stream = held.stream;
         to = held.at;
       } else if (span.waited_for == 0) {
-        return add(Share::bubble, from, ready);
+        return wait(Share::bubble, from, ready);
       } else if (span.waited_for > 0) {
         stream = span.waited_for;  // otherwise: behind its predecessor on the same stream
       }
@@ -142,11 +155,13 @@ class Accountant {
         }
       }
       if (next == nullptr) break;
-      add(Share::bubble, at, next->start);
+      const Ticks ready = std::clamp(next->ready, at, std::max(at, next->start));
+      wait(Share::bubble, at, ready);
+      wait(share(*next, on), ready, next->start);
       add(share(*next, on), std::max(at, next->start), next->end);
       at = next->end;
     }
-    add(Share::bubble, at, trace_.length);
+    wait(Share::bubble, at, trace_.length);
   }
 
   const trace::Trace& trace_;
@@ -156,6 +171,7 @@ class Accountant {
   std::array<std::ptrdiff_t, kMaxStreams> ended_{};  // of each stream: the last answer of ended()
   std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to
   Breakdown out_{};
+  Ticks waits_ = 0;
 };
 
 }  // namespace
@@ -171,12 +187,14 @@ Share share_of_channel(std::string_view name) {
   return Share::exposed_pp;
 }
 
-Breakdown breakdown(const trace::Trace& trace, std::size_t first) { return Accountant(trace, first, {}).run(); }
+WaitsAndShares waits_and_shares(const trace::Trace& trace, std::size_t first) {
+  return Accountant(trace, first, {}).run();
+}
 
-Breakdown breakdown(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
+WaitsAndShares waits_and_shares(const trace::Trace& trace, const EngineInput& in, std::size_t first) {
   constexpr Ticks kWorthAReplay = 256;  // part of the step
-  const Breakdown plain = breakdown(trace, first);
-  if (plain[static_cast<int>(Share::host)] < trace.length / kWorthAReplay) return plain;
+  const WaitsAndShares plain = waits_and_shares(trace, first);
+  if (plain.shares[static_cast<int>(Share::host)] < trace.length / kWorthAReplay) return plain;
   return Accountant(trace, first, replay_host(trace, in, first)).run();
 }
 

@@ -90,7 +90,12 @@ const Framework& framework_of(std::string_view to, const spec::Framework& profil
 /// The Job as the framework would run it.
 Value under_profile(const Value& tree, const spec::Job& job, const Framework& framework, const Correspondence& table,
                     std::vector<std::string>& notes) {
-  if (job.strategy.framework == table.profile || job.framework.launcher == framework.name) return tree;
+  if (job.strategy.framework == table.profile) return tree;
+  if (job.framework.launcher == framework.name) {
+    notes.push_back("whose models and loss are trained is the script's affair: forerun import takes framework: " +
+                    table.profile + " unless told --framework " + job.strategy.framework);
+    return tree;
+  }
   Value out = tree;
   set_path(out, "strategy.framework", table.profile, "--to");
   notes.push_back("defaults are those of framework: " + table.profile + ", not of " + job.strategy.framework +

@@ -91,13 +91,32 @@ TEST(Breakdown, CommunicationBesideKernelsIsHidden) {
   expect_shares(s.trace, {{Share::compute, 14}, {Share::exposed_dp, 6}});
 }
 
-TEST(Breakdown, WaitingForTheOtherMembersIsBubble) {
+TEST(Breakdown, WaitingForAnotherStageIsBubble) {
   // Posted at 0, the sender arrives at 30, the transfer takes 5.
   Sheet s;
   s.span(Stream::compute, 0, 0, 10, -1)
       .span(Stream::recv_prev, 0, 30, 35, -1, kPp)
       .span(Stream::compute, 35, 35, 40, kOnReceive);
   expect_shares(s.trace, {{Share::compute, 15}, {Share::bubble, 20}, {Share::exposed_pp, 5}});
+}
+
+TEST(Breakdown, WaitingForARankOfTheOwnStageIsTheirGroups) {
+  // Posted at 10, the last tensor-parallel rank arrives at 14, 3 are the collective's own. No pipeline waits.
+  Sheet s;
+  s.span(Stream::compute, 0, 0, 10, -1).span(Stream::tp, 10, 14, 17, 0, kTp).span(Stream::compute, 17, 17, 20, kOnTp);
+  expect_shares(s.trace, {{Share::compute, 13}, {Share::exposed_tp, 7}});
+}
+
+TEST(Breakdown, TheRankThatOthersWaitForIsTheOneShown) {
+  // Both ranks' shares are the same but for the wait: of 20 the second waits 4 for the first.
+  Sheet s;
+  s.span(Stream::compute, 0, 0, 14, -1).span(Stream::tp, 14, 14, 17, 0, kTp).span(Stream::compute, 17, 17, 20, kOnTp);
+  EXPECT_EQ(sim::waits_and_shares(s.trace, 0).waits, 0);
+  Sheet early;
+  early.span(Stream::compute, 0, 0, 10, -1)
+      .span(Stream::tp, 10, 14, 17, 0, kTp)
+      .span(Stream::compute, 17, 17, 20, kOnTp);
+  EXPECT_EQ(sim::waits_and_shares(early.trace, 0).waits, 4);
 }
 
 TEST(Breakdown, AChainOfCommunicationIsChargedLinkByLink) {
@@ -119,7 +138,7 @@ TEST(Breakdown, AfterTheLastKernelCommunicationAndThenTheOthersAreWaitedFor) {
   Sheet s;
   s.span(Stream::compute, 0, 0, 10, -1).span(Stream::dp, 10, 11, 15, 0, kDp);
   s.trace.length = 18;  // another rank ends later
-  expect_shares(s.trace, {{Share::compute, 10}, {Share::bubble, 1 + 3}, {Share::exposed_dp, 4}});
+  expect_shares(s.trace, {{Share::compute, 10}, {Share::exposed_dp, 1 + 4}, {Share::bubble, 3}});
 }
 
 TEST(Breakdown, TheGradientNormBelongsToTheOptimizer) {
@@ -151,7 +170,7 @@ TEST(Breakdown, AFullLaunchQueueIsWhatFillsIt) {
   trace.channels = {"tp"};
   for (trace::Span& span : trace.tracks[static_cast<int>(Stream::tp)].spans) span.channel = kTp;
   const auto of = [](const Breakdown& shares, Share share) { return shares[static_cast<int>(share)]; };
-  const Breakdown plain = sim::breakdown(trace, 0), replayed = sim::breakdown(trace, p.in, 0);
+  const Breakdown plain = sim::breakdown(trace, 0), replayed = sim::waits_and_shares(trace, p.in, 0).shares;
   EXPECT_EQ(of(plain, Share::host), 4772);
   EXPECT_EQ(of(replayed, Share::host), 2);  // before the first transfer, too
   EXPECT_EQ(of(replayed, Share::exposed_tp), 4770 + (15001 - 4777));

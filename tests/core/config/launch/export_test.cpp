@@ -85,6 +85,8 @@ TEST(ExportedJob, AProfileIsStartedAsTheOneThatItIsBasedOn) {
   const Launch launch = export_job(job("zero: 3, framework: {base: transformers, launch: 30us}"), catalogue(), "slurm");
   EXPECT_EQ(launch.files.back().name, "fsdp.yaml");
   EXPECT_EQ(text_of(launch).find("defaults are those of framework"), std::string::npos) << text_of(launch);
+  EXPECT_NE(text_of(launch).find("takes framework: torch unless told --framework transformers"), std::string::npos)
+      << text_of(launch);
   EXPECT_NE(refusal(job("zero: 3, framework: {base: torch, launcher: axolotl}"), "slurm")
                 .find("there is no framework 'axolotl' to launch with"),
             std::string::npos);
