@@ -304,6 +304,31 @@ Value merged(const Value& base, const Value& over) {
   return out;
 }
 
+namespace {
+
+/// Of "candidates[1]" the brackets, from which one entry of a list is named; npos: none.
+std::size_t brackets_of(std::string_view key) {
+  const std::size_t open = key.find('[');
+  const bool whole = open != key.npos && key.size() > open + 2 && key.back() == ']' &&
+                     key.find_first_not_of("0123456789", open + 1) == key.size() - 1;
+  return whole && key.size() < open + 10 ? open : key.npos;
+}
+
+/// The entry that `key`, in which brackets begin at `open`, names in a map.
+Value& entry_of(Value& map, std::string_view key, std::size_t open, std::string_view path, const base::Where& where) {
+  Value* list = map.find(key.substr(0, open));
+  const std::size_t entries = list && list->kind == Value::Kind::list ? list->items.size() : 0;
+  const std::size_t number = std::stoul(std::string(key.substr(open + 1)));
+  if (number >= entries) {
+    const std::string name(key.substr(0, open));
+    fail(where, std::string(path), "has no entry " + std::to_string(number),
+         entries == 0 ? "write the list first" : "the last one is " + name + '[' + std::to_string(entries - 1) + ']');
+  }
+  return list->items[number];
+}
+
+}  // namespace
+
 void set_path(Value& root, std::string_view path, std::string_view yaml, const std::string& origin) {
   const base::Where where{origin, 0, 0};
   Value* at = &root;
@@ -316,7 +341,8 @@ void set_path(Value& root, std::string_view path, std::string_view yaml, const s
     }
     if (at->kind == Value::Kind::list) {
       const std::string list(path.substr(0, path.size() - rest.size() - 1));
-      fail(where, std::string(path), "leads into a list", "set the whole list: " + list + "=[...]");
+      fail(where, std::string(path), "leads into a list",
+           "set the whole list, " + list + "=[...], or an entry of it, " + list + "[0]");
     }
     if (at->kind == Value::Kind::scalar) {  // a catalogue name becomes the base of an inline map
       Value map;
@@ -324,6 +350,21 @@ void set_path(Value& root, std::string_view path, std::string_view yaml, const s
       map.where = map.key_where = where;
       map.set("base", *at);
       *at = std::move(map);
+    }
+    if (const std::size_t open = brackets_of(key); open != key.npos) {
+      Value& entry = entry_of(*at, key, open, path, where);
+      if (dot == std::string_view::npos) {
+        entry = parse_flag(path, yaml, where);
+        return;
+      }
+      if (entry.kind == Value::Kind::scalar) {
+        const std::string whole(path.substr(0, path.size() - rest.size() + dot));
+        fail(where, std::string(path), "leads into '" + entry.text + "', which is no map",
+             "set the whole entry, " + whole + "={...}");
+      }
+      at = &entry;
+      rest.remove_prefix(dot + 1);
+      continue;
     }
     if (dot == std::string_view::npos) return at->set(key, parse_flag(path, yaml, where));
     if (!at->find(key)) {

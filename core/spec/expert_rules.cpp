@@ -69,7 +69,8 @@ class Experts : Rules {
     // Above the tokens that there are an imbalance would be no imbalance.
     if (s_.moe_imbalance > s_.ep && s_.moe_imbalance > 1) {
       fault("strategy.moe_imbalance", "the hottest of ep " + text(s_.ep) + " ranks cannot have more than all tokens",
-            "write a number from 1 to " + text(s_.ep));
+            s_.ep == 1 ? "write 1, or leave it out: one rank has all experts"
+                       : "write a number from 1 to " + text(s_.ep));
     }
   }
 

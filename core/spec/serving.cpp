@@ -76,7 +76,8 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(s.schedule != Schedule::one_f_one_b, "schedule");
   idle(s.offload_given, "offload");
   const std::int64_t most = job.model.max_positions;
-  if (most > 0 && t.sequence <= most && t.cached() > most) {
+  // A prefill ends with its first token, which takes no position yet.
+  if (most > 0 && t.mode == Mode::decode && t.sequence <= most && t.cached() > most) {
     out.push_back("prompt and output reach " + std::to_string(t.cached()) + " tokens, beyond the model's maximum of " +
                   std::to_string(most));
   }

@@ -234,6 +234,25 @@ Settings parse_megatron(const std::string& path) {
   return options_of(shell_words(text, path));
 }
 
+namespace {
+
+/// Attention and router in graphs, experts not: a Job that says nothing of graphs is so on a slow host.
+void read_graphs(Import& i) {
+  const Value* scope = i.options.find("cuda-graph-scope");
+  if (!scope || !i.keys.has("model.moe.experts")) return;
+  const auto has = [&](std::string_view word) {
+    return scope->text == word ||
+           std::any_of(scope->items.begin(), scope->items.end(), [&](const Value& item) { return item.text == word; });
+  };
+  if (!has("attn") || has("moe")) return;
+  i.options.take("cuda-graph-scope");
+  i.keys.erase("strategy.cuda_graphs");
+  i.notes.emplace_back(
+      "experts run outside of CUDA graphs: predicted so on nodes with a slow host (Grace), elsewhere without graphs");
+}
+
+}  // namespace
+
 void read_megatron(Import& i) {
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
@@ -245,6 +264,7 @@ void read_megatron(Import& i) {
   read_narrow_layers(i);
   read_shards(i);
   read_keys(i);
+  read_graphs(i);
 }
 
 }  // namespace config::launch

@@ -156,6 +156,18 @@ TEST(SetPath, ANameOnTheWayBecomesTheBase) {
   EXPECT_EQ(root.find("cluster")->find("node")->find("gpus")->text, "4");
 }
 
+TEST(SetPath, AnEntryOfAListIsCountedFromNought) {
+  Value root = parse("candidates: [{rent: $1/h}, {rent: $2/h, node: box-8}]\nsizes: [4, 5]\n", "f.yaml");
+  set_path(root, "candidates[1].rent", "$3/h", "--set");
+  set_path(root, "candidates[1].node.gpus", "4", "--set");
+  set_path(root, "sizes[0]", "7", "--set");
+  EXPECT_EQ(root.find("candidates")->items[0].find("rent")->text, "$1/h");
+  EXPECT_EQ(root.find("candidates")->items[1].find("rent")->text, "$3/h");
+  EXPECT_EQ(root.find("candidates")->items[1].find("node")->find("base")->text, "box-8");
+  EXPECT_EQ(root.find("sizes")->items[0].text, "7");
+  EXPECT_EQ(root.find("sizes")->items[1].text, "5");
+}
+
 TEST(SetPath, AnEmptyValueTakesTheFieldBack) {
   Value root = parse("strategy: {dp: 4}\n", "f.yaml");
   set_path(root, "strategy.dp", "", "--set strategy.dp=");
@@ -175,7 +187,12 @@ TEST(SetPath, ABadPathOrValueIsAFaultOfTheFlag) {
   EXPECT_EQ(
       told("b..c", "1"),
       "--set X: error: b..c: is no path to a field\n  mend: write the keys with a dot between, such as strategy.tp=8");
-  EXPECT_EQ(told("a.b", "1"), "--set X: error: a.b: leads into a list\n  mend: set the whole list: a=[...]");
+  EXPECT_EQ(told("a.b", "1"),
+            "--set X: error: a.b: leads into a list\n  mend: set the whole list, a=[...], or an entry of it, a[0]");
+  EXPECT_EQ(told("a[1]", "1"), "--set X: error: a[1]: has no entry 1\n  mend: the last one is a[0]");
+  EXPECT_EQ(told("b[0]", "1"), "--set X: error: b[0]: has no entry 0\n  mend: write the list first");
+  EXPECT_EQ(told("a[0].b", "1"),
+            "--set X: error: a[0].b: leads into '1', which is no map\n  mend: set the whole entry, a[0]={...}");
   EXPECT_EQ(told("b", "{c: 1"),
             "--set X: error: b: a bracket is not closed, or a list or a map stands where a key belongs\n"
             "  mend: close every bracket, and write a word before each colon");

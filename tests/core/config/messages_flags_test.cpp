@@ -21,7 +21,7 @@ TEST_F(FlagsMessages, APathThroughANumber) {
 TEST_F(FlagsMessages, APathIntoAList) {
   EXPECT_EQ(of_set("strategy.stage_layers.0", "4"),
             "--set strategy.stage_layers.0=4: error: strategy.stage_layers.0: leads into a list\n"
-            "  mend: set the whole list: strategy.stage_layers=[...]");
+            "  mend: set the whole list, strategy.stage_layers=[...], or an entry of it, strategy.stage_layers[0]");
 }
 
 TEST_F(FlagsMessages, APathWithAnEmptyPart) {

@@ -92,6 +92,13 @@ TEST(ExportedJob, AProfileIsStartedAsTheOneThatItIsBasedOn) {
             std::string::npos);
 }
 
+TEST(ExportedJob, GraphsThatAJobHasUnaskedBesideItsExpertsAreAskedFor) {
+  const config::Value tree = config::load(FORERUN_SOURCE_DIR "/workloads/jobs/qwen3-235b-256xgb200.yaml");
+  const std::string script = text_of(export_job(tree, catalogue(), "megatron"));
+  EXPECT_NE(script.find("--cuda-graph-impl transformer_engine"), std::string::npos) << script;
+  EXPECT_NE(script.find("--cuda-graph-scope attn moe_router moe_preprocess"), std::string::npos) << script;
+}
+
 TEST(ExportedJob, ABatchScriptStartsTheLauncherOfTheProfile) {
   const auto script = [](const std::string& framework) {
     return export_job(job("zero: 1, framework: " + framework), catalogue(), "slurm").files.front().text;

@@ -151,6 +151,17 @@ TEST_F(ImportedJob, ExpertsWithoutGraphsStaySoOnASlowHost) {
       has(read("megatron", "a.sh", text, "{cluster: {node: gb200-nvl72, nodes: 2}}"), "strategy.cuda_graphs=false\n"));
 }
 
+TEST_F(ImportedJob, GraphsBesideExpertsAreWhatAJobHasUnaskedOnASlowHost) {
+  const std::string text =
+      std::string(kGpt) +
+      "--padded-vocab-size 128256 --max-position-embeddings 8192 --num-experts 8 "
+      "--moe-ffn-hidden-size 1024 --moe-token-dispatcher-type alltoall --use-distributed-optimizer "
+      "--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router moe_preprocess";
+  const std::string job = read("megatron", "a.sh", text, "{cluster: {node: gb200-nvl72, nodes: 2}}");
+  EXPECT_FALSE(has(job, "cuda_graphs")) << job;
+  EXPECT_TRUE(has(job, "experts run outside of CUDA graphs")) << job;
+}
+
 TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
   const std::string text = std::string(kGpt) +
                            "\\\n  --padded-vocab-size 128256 --max-position-embeddings 8192 --openai-gelu \\\n  "
