@@ -67,4 +67,4 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 set(CMAKE_CUDA_EXTENSIONS OFF)
 
-include(cmake/CudaLibraries.cmake)
+include(cmake/NvidiaLibraries.cmake)

@@ -1,6 +1,7 @@
 # Finds NCCL, CUPTI, cuDNN, cuBLAS and cuBLASLt, for which CMake 3.25 has no targets or looks in too few places: the CUDA toolkit, the system,
 # and the `nvidia` folder of a Python environment, whose wheels have a prefix each and only versioned file names. Makes nvidia::nccl,
-# nvidia::cupti, nvidia::cudnn, nvidia::cublas, nvidia::cublasLt; FORERUN_NVIDIA_MISSING lists those not found.
+# nvidia::cupti, nvidia::cudnn, nvidia::cublas, nvidia::cublasLt; FORERUN_NVIDIA_MISSING lists those not found. Sets
+# FORERUN_HAVE_CUDA_LIBRARIES where those of matmuls and attention are there, which is all that kernels/ needs.
 # SPDX-License-Identifier: Apache-2.0
 
 set(FORERUN_NVIDIA_SITE "" CACHE PATH "the folder `nvidia` of a Python site-packages; searched first when set")
@@ -55,3 +56,11 @@ nvidia_library(cupti cupti.h cupti libcupti.so.13 libcupti.so.12)
 nvidia_library(cudnn cudnn.h cudnn libcudnn.so.9)
 nvidia_library(cublas cublas_v2.h cublas libcublas.so.13 libcublas.so.12)
 nvidia_library(cublasLt cublasLt.h cublasLt libcublasLt.so.13 libcublasLt.so.12)
+
+set(FORERUN_HAVE_CUDA_LIBRARIES ON)
+foreach(name cublas cublasLt cudnn)
+  if(name IN_LIST FORERUN_NVIDIA_MISSING)
+    message(STATUS "CUDA: ${name} not found, matmul and attention by NVIDIA's libraries are left out")
+    set(FORERUN_HAVE_CUDA_LIBRARIES OFF)
+  endif()
+endforeach()
