@@ -18,6 +18,7 @@
 #include "core/config/calibration_writer.h"
 #include "core/config/catalogue.h"
 #include "core/config/network_calibration_writer.h"
+#include "core/spec/ranges.h"
 #include "real/calibrate/figures.h"
 #include "real/calibrate/machine_like.h"
 #include "real/calibrate/tables.h"
@@ -31,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Catalogue;
 
-constexpr int kUsualMinutes = 5, kMostMinutes = 600, kMostGpus = 1024;
+constexpr int kUsualMinutes = 5, kMostMinutes = 600;
 
 struct Wanted {
   int minutes = kUsualMinutes, gpus = 1;
@@ -45,7 +46,7 @@ Wanted wanted(const Arguments& args) {
     if (args.has(option)) throw base::InputError({{option, "belongs to --from-data", "leave it out", {}}});
   }
   Wanted out{.minutes = number_of(args, "--minutes", kUsualMinutes, 0, kMostMinutes),
-             .gpus = number_of(args, "--gpus", 1, 1, kMostGpus),
+             .gpus = number_of<int>(args, "--gpus", 1, 1, spec::kMostGpusOfANode),
              .resumes = args.has("--resume"),
              .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))};
   if (out.minutes == 0 && !out.resumes) {

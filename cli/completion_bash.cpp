@@ -41,7 +41,7 @@ _forerun() {
   fi
 )sh";
 
-constexpr char kEnd[] = R"sh(
+constexpr char kBashEnd[] = R"sh(
 complete -F _forerun forerun
 )sh";
 
@@ -102,7 +102,7 @@ std::string bash_completion(const std::vector<const Command*>& commands) {
              "fi\n  case $command:$before in\n{}  esac\n  case $command in\n    help)\n      _forerun_offer "
              "\"$current\" --man {}\n      ;;\n{}  esac\n}}\n",
              names, values(commands), names, each) +
-         kEnd;
+         kBashEnd;
 }
 
 }  // namespace cli

@@ -32,7 +32,7 @@ std::string offered(const std::string& offers) {
   return (files ? " -F" : " -f") + (words.empty() ? "" : " -a " + fish_quoted(words));
 }
 
-std::string command_lines(const Command& command) {
+std::string fish_lines(const Command& command) {
   const std::string seen = fmt::format("complete -c forerun -n '__fish_seen_subcommand_from {}'", command.name);
   std::string out = fmt::format("\ncomplete -c forerun -n __fish_use_subcommand -a {} -d {}\n", command.name,
                                 fish_quoted(command.summary));
@@ -53,7 +53,7 @@ std::string fish_completion(const std::vector<const Command*>& commands) {
       "complete -c forerun -f\n"
       "complete -c forerun -l help -d 'shows options and examples'\n"
       "complete -c forerun -n __fish_use_subcommand -l version -d 'shows the version'\n";
-  for (const Command* command : commands) out += command_lines(*command);
+  for (const Command* command : commands) out += fish_lines(*command);
   return out;
 }
 

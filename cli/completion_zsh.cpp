@@ -27,7 +27,7 @@ _forerun() {
   local -a commands
 )sh";
 
-constexpr char kEnd[] = R"sh(  esac
+constexpr char kZshEnd[] = R"sh(  esac
 }
 
 _forerun "$@"
@@ -41,7 +41,7 @@ std::string zsh_quoted(const std::string& text) {
 }
 
 /// Where [] and : end a part.
-std::string escaped(const std::string& text) {
+std::string zsh_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == ':' || c == '[' || c == ']' || c == '\\') out += '\\';
@@ -60,18 +60,18 @@ std::string action(const std::string& offers) {
 
 std::string option_line(const Option& option) {
   std::string out = option.repeatable ? "*" : "";
-  out += option.name + (option.value.empty() ? "" : "=") + '[' + escaped(option.help) + ']';
-  if (!option.value.empty()) out += ':' + escaped(option.value) + ':' + action(offers_of(option));
+  out += option.name + (option.value.empty() ? "" : "=") + '[' + zsh_escaped(option.help) + ']';
+  if (!option.value.empty()) out += ':' + zsh_escaped(option.value) + ':' + action(offers_of(option));
   return "        " + zsh_quoted(out) + " \\\n";
 }
 
-std::string command_lines(const Command& command) {
+std::string zsh_lines(const Command& command) {
   std::string out = fmt::format("    {})\n      _arguments \\\n", command.name);
   for (const Option& option : command.options) out += option_line(option);
   const std::string offers = offers_of(command.operands);
   if (!offers.empty())
     out += "        " + zsh_quoted("*:" + command.operands.front().name + ':' + action(offers)) + " \\\n";
-  return out + "        " + zsh_quoted("--help[" + escaped("shows options and examples") + ']') + "\n      ;;\n";
+  return out + "        " + zsh_quoted("--help[" + zsh_escaped("shows options and examples") + ']') + "\n      ;;\n";
 }
 
 }  // namespace
@@ -79,16 +79,16 @@ std::string command_lines(const Command& command) {
 std::string zsh_completion(const std::vector<const Command*>& commands) {
   std::string described, names, each;
   for (const Command* command : commands) {
-    described += "    " + zsh_quoted(command->name + ':' + escaped(command->summary)) + '\n';
+    described += "    " + zsh_quoted(command->name + ':' + zsh_escaped(command->summary)) + '\n';
     names += command->name + ' ';
-    each += command_lines(*command);
+    each += zsh_lines(*command);
   }
   return std::string(kBegin) +
          fmt::format(
              "  commands=(\n{}  )\n  if ((CURRENT == 2)); then\n    _describe subcommand commands\n    return\n  "
              "fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n    help) compadd -- {}--man ;;\n{}",
              described, names, each) +
-         kEnd;
+         kZshEnd;
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/launch/framework.h"
 #include "reports/layout.h"
 
@@ -40,6 +41,8 @@ std::string joined(const std::vector<config::launch::File>& files) {
   return out;
 }
 
+std::string targets() { return base::joined(config::launch::framework_names(), " ") + " slurm"; }
+
 int run_export(const Arguments& args) {
   if (!args.has("--to")) {
     throw base::InputError(
@@ -69,10 +72,8 @@ const Command export_job{
     .name = "export",
     .summary = "Writes a Job as the flags or files of a training framework.",
     .operands = {job_operand()},
-    .options = with_job_flags(
-        {{"--to", "FRAMEWORK", "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm", false,
-          "megatron megatron-bridge torchtitan deepspeed accelerate-fsdp nemo slurm"},
-         {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"}}),
+    .options = with_job_flags({{"--to", "FRAMEWORK", targets(), false, targets()},
+                               {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"}}),
     .notes =
         job_notes() +
         "What the framework cannot express is refused by the key of the Job, with the reason (docs/frameworks.md).\n"

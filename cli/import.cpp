@@ -14,6 +14,8 @@
 namespace cli {
 namespace {
 
+std::string formats() { return base::joined(job_formats(), " ") + " nccl-tests kineto"; }
+
 int run_import(const Arguments& args) {
   const std::vector<std::string>& words = args.operands();
   if (!words.empty() && words[0] == "nccl-tests") return import_network(args);
@@ -24,11 +26,11 @@ int run_import(const Arguments& args) {
                            "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, forerun import kineto "
                            "TRACE -o FILE.json, or a "
                            "configuration of " +
-                               job_formats(),
+                               base::joined(job_formats()),
                            {}}});
 }
 
-std::vector<Option> options() {
+std::vector<Option> import_options() {
   std::vector<Option> all = cluster_options();
   for (Option& option : with_job_flags({})) {
     const auto same = [&](const Option& other) { return other.name == option.name; };
@@ -48,13 +50,12 @@ const Command import_logs{
         "Makes Jobs from frameworks' configurations, calibration files from measurements, recorded steps from "
         "profiles.",
     .operands =
-        {{"FORMAT", "megatron torchtitan deepspeed accelerate-fsdp huggingface, nccl-tests, kineto", false,
-          "megatron torchtitan deepspeed accelerate-fsdp huggingface nccl-tests kineto"},
+        {{"FORMAT", formats(), false, formats()},
          {"FILE",
           "the configuration; or logs of nccl-tests, one test or more a file, the JSON of -J too; or a trace of "
           "PyTorch's profiler",
           true, "<files>"}},
-    .options = options(),
+    .options = import_options(),
     .notes =
         "Job flags give what a configuration lacks and override what it says; options that are not understood are told "
         "by name (docs/frameworks.md). Ranks and hosts of logs are taken from them where they tell them "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 
@@ -14,7 +15,7 @@ int import_network(const Arguments&);
 /// A framework's configuration, or a model's: a Job.
 int import_job(const Arguments&);
 /// "megatron, torchtitan, ...": the formats of import_job.
-std::string job_formats();
+std::vector<std::string> job_formats();
 bool is_job_format(const std::string&);
 
 }  // namespace cli

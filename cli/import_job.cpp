@@ -9,6 +9,7 @@
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/tree.h"
+#include "core/base/text.h"
 #include "core/config/launch/framework.h"
 
 namespace cli {
@@ -41,12 +42,10 @@ config::launch::Imported read(const Arguments& args, const config::Catalogue& ca
 
 }  // namespace
 
-std::string job_formats() {
-  std::string out;
-  for (const config::launch::Framework* one : config::launch::frameworks()) {
-    if (one->read) out += std::string(one->name) + ", ";
-  }
-  return out + kModel;
+std::vector<std::string> job_formats() {
+  std::vector<std::string> out = config::launch::framework_names(true);
+  out.emplace_back(kModel);
+  return out;
 }
 
 bool is_job_format(const std::string& format) {

@@ -44,7 +44,7 @@ constexpr std::array kJobFlags{
     PathFlag{"--recompute", "strategy.recompute", "KIND",
              "none selective full selective_ops, or {kind: full, layers: N}", joined_names<spec::Recompute::Kind>()},
     choice<spec::AttentionKernel>("--attention-kernel", "strategy.attention_kernel", "NAME"),
-    PathFlag{"--framework", "strategy.framework", "NAME", "megatron deepspeed torch torchtitan transformers none",
+    PathFlag{"--framework", "strategy.framework", "NAME", "whose software: one of `forerun list frameworks`",
              "<frameworks>"},
     PathFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };

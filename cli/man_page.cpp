@@ -52,7 +52,7 @@ colour where stdout is no terminal, too
 )";
 
 /// A line of text for groff: nothing in it is a request, and a dash is one that can be copied.
-std::string escaped(const std::string& text) {
+std::string roff_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\') {
@@ -69,7 +69,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::string entry(const std::string& term, const std::string& text) {
-  return fmt::format(".TP\n.B {}\n{}\n", escaped(term), escaped(text));
+  return fmt::format(".TP\n.B {}\n{}\n", roff_escaped(term), roff_escaped(text));
 }
 
 bool same(const Option& a, const Option& b) { return a.name == b.name && a.help == b.help; }
@@ -94,12 +94,12 @@ std::vector<Option> shared(const std::vector<const Command*>& commands) {
 std::string notes(const std::string& text) {
   std::string out = ".PP\n";
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : escaped(line) + '\n';
+  for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : roff_escaped(line) + '\n';
   return out;
 }
 
 std::string section(const Command& command, const std::vector<Option>& common) {
-  std::string out = fmt::format(".SS \"{}\"\n{}\n", escaped(usage_of(command)), escaped(command.summary));
+  std::string out = fmt::format(".SS \"{}\"\n{}\n", roff_escaped(usage_of(command)), roff_escaped(command.summary));
   for (const Operand& operand : command.operands) out += entry(operand.name, operand.help);
   bool shares = false;
   for (const Option& option : command.options) {
@@ -131,7 +131,7 @@ std::string man_page(const std::vector<const Command*>& commands, const std::str
       ".TH FORERUN 1 \"\" \"forerun {}\" \"User Commands\"\n.ad l\n.nh\n.SH NAME\nforerun \\- know the training step "
       "before you run "
       "it\n.SH SYNOPSIS\n.B forerun\n.I SUBCOMMAND\n[OPTIONS]\n.SH DESCRIPTION\n{}\n.SH SUBCOMMANDS\n",
-      version, escaped(kDescription));
+      version, roff_escaped(kDescription));
   for (const Command* command : commands) out += section(*command, common);
   out += ".SH OPTIONS OF A JOB\n";
   for (const Option& option : common) out += entry(written(option), option.help);

@@ -9,17 +9,16 @@
 #include "cli/number.h"
 #include "cli/worker.h"
 #include "core/base/fault.h"
+#include "core/spec/ranges.h"
 
 namespace cli {
 namespace {
-
-constexpr int kMostGpus = 1024;  // of one machine
 
 /// 0: not given.
 int gpus_of(const Arguments& arguments) {
   if (!arguments.has("--gpus")) return 0;
   const std::string text = arguments.get("--gpus");
-  if (const auto gpus = number_in(text, 1, kMostGpus)) return *gpus;
+  if (const auto gpus = number_in<int>(text, 1, spec::kMostGpusOfANode)) return *gpus;
   throw base::InputError({{"--gpus", "'" + text + "' is no number of GPUs", "give a whole number, 1 or more", {}}});
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& option, const std::string& target, const std::string& why) {
+[[noreturn]] void cannot_write(const std::string& option, const std::string& target, const std::string& why) {
   throw base::InputError({{option, "cannot write " + target + ": " + why, "name a place that can be written", {}}});
 }
 
@@ -27,7 +27,7 @@ void write_stream(std::ostream& out, const std::string& option, const std::strin
   errno = 0;
   write(out);
   out.flush();
-  if (!out) fail(option, target, last_error());
+  if (!out) cannot_write(option, target, last_error());
 }
 
 /// Answers are never YAML: `--json cases.yaml` before the files to read has taken the first of them for its own.
@@ -74,7 +74,7 @@ void write_to(const std::string& target, const std::string& option, const std::f
   std::error_code error;
   fs::path path = target;
   if (const fs::path followed = fs::canonical(path, error); !error) path = followed;  // a link stays a link
-  if (fs::is_directory(path, error)) fail(option, target, "it is a folder");
+  if (fs::is_directory(path, error)) cannot_write(option, target, "it is a folder");
   refuse_input_file(option, path);
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {  // a device or a pipe cannot be renamed over
     std::ofstream out(path, std::ios::binary);
@@ -84,12 +84,12 @@ void write_to(const std::string& target, const std::string& option, const std::f
   try {
     errno = 0;
     std::ofstream out(beside, std::ios::binary);
-    if (!out) fail(option, target, last_error());
+    if (!out) cannot_write(option, target, last_error());
     write_stream(out, option, target, write);
     out.close();
-    if (!out) fail(option, target, last_error());
+    if (!out) cannot_write(option, target, last_error());
     fs::rename(beside, path, error);
-    if (error) fail(option, target, error.message());
+    if (error) cannot_write(option, target, error.message());
   } catch (...) {
     fs::remove(beside, error);
     throw;

@@ -45,7 +45,7 @@ std::vector<Option> own_options() {
           {"--transparent", "", "no background"}};
 }
 
-std::vector<Option> options() {
+std::vector<Option> plot_options() {
   std::vector<Option> out = own_options();
   out.push_back(vary_option());
   for (Option& option : search_options()) out.push_back(std::move(option));
@@ -61,7 +61,7 @@ bool among(const std::vector<Option>& options, const std::string& name) {
 void refuse_what_it_does_not_take(const Plot& plot, const Arguments& args) {
   const Command& command = command_of(plot);
   std::vector<base::Fault> faults;
-  for (const Option& option : options()) {
+  for (const Option& option : plot_options()) {
     if (!args.has(option.name) || among(own_options(), option.name) || among(command.options, option.name)) continue;
     faults.push_back({option.name, "does not go with a chart of `forerun " + plot.of + "`", "leave it out", {}});
   }
@@ -155,7 +155,7 @@ const Command plot{
     .name = "plot",
     .summary = "Draws one chart of the HTML pages as SVG or PNG, for papers and slides.",
     .operands = {{"CHART", "one of the charts below, then a JOB, JOBs or validation FILEs", true, names()}},
-    .options = options(),
+    .options = plot_options(),
     .notes = notes(),
     .examples = {{"forerun plot step llama3-70b-64xh100 -o step.svg", "where the time of a step goes", "nodejs"},
                  {"forerun plot memory-time llama3-70b-64xh100 --recompute full --theme dark -o memory.png",

@@ -44,7 +44,7 @@ void refuse_options_of_others(const Arguments& args, const Form* form) {
 }
 
 /// Each option once, with the forms that take it.
-std::vector<Option> options() {
+std::vector<Option> show_options() {
   std::vector<Option> all{{"--json", "FILE", "write what is shown as JSON; - prints only it"}};
   for (const Form& form : forms()) {
     for (Option option : form.options) {
@@ -84,7 +84,7 @@ const Command show{
           "`collective` and all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send; or `schedule` and a "
           "JOB",
           true, "collective schedule <models> <nodes> <gpus> <fabrics> <frameworks> <jobs> <calibrations> <files>"}},
-    .options = options(),
+    .options = show_options(),
     .notes = "",
     .examples = {{"forerun show llama3-70b", "a model's values, and its parameters by part"},
                  {"forerun show dgx-h100 --json -", "a node with its GPU's values, for programs"},

@@ -62,10 +62,11 @@ Entry unknown(const Catalogue& catalogue, const std::string& name) {
   for (const KindName& kind : kKinds) {
     for (const std::string& entry : catalogue.names(kind.kind)) known.push_back(entry);
   }
-  const auto near = base::nearest(name.substr(name.find('/') + 1), known);  // behind a kind, if there is one
+  const std::string near =
+      base::did_you_mean(name.substr(name.find('/') + 1), known);  // behind a kind, if there is one
   throw base::InputError({{"NAME",
                            "there is no entry and no file '" + name + "'",
-                           (near ? "did you mean " + *near + "? " : "") + "`forerun list` shows all names",
+                           (near.empty() ? "" : near + ' ') + "`forerun list` shows all names",
                            {}}});
 }
 

@@ -29,7 +29,7 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-[[noreturn]] void fail(const std::string& option, const std::string& what, const std::string& mend) {
+[[noreturn]] void cannot_run(const std::string& option, const std::string& what, const std::string& mend) {
   throw base::InputError({{option, what, mend, {}}});
 }
 
@@ -37,7 +37,8 @@ bool on_path(const std::string& program) {
 File scratch_file(const std::string& option) {
   File file(std::tmpfile(), std::fclose);
   if (!file)
-    fail(option, std::string("cannot make a temporary file: ") + std::strerror(errno), "set TMPDIR, or free some room");
+    cannot_run(option, std::string("cannot make a temporary file: ") + std::strerror(errno),
+               "set TMPDIR, or free some room");
   return file;
 }
 
@@ -78,8 +79,8 @@ std::string last_of(const std::string& text) {
 
 void require(const Tool& tool, const std::string& option) {
   if (on_path(tool.program)) return;
-  fail(option, "needs the program " + tool.program + ", which " + tool.does + "; it is not on the PATH",
-       "install Debian's " + tool.package + " (apt-get install " + tool.package + ")");
+  cannot_run(option, "needs the program " + tool.program + ", which " + tool.does + "; it is not on the PATH",
+             "install Debian's " + tool.package + " (apt-get install " + tool.package + ")");
 }
 
 std::string output_of(const Tool& tool, const std::vector<std::string>& arguments, const std::string& input,
@@ -90,8 +91,8 @@ std::string output_of(const Tool& tool, const std::vector<std::string>& argument
   std::rewind(in.get());
   const int status = run(tool, arguments, in.get(), out.get(), err.get());
   if (status == 0) return content_of(out.get());
-  fail(option, tool.program + " failed: " + last_of(content_of(err.get())),
-       "it may be too old; this was written for that of Debian 12's " + tool.package);
+  cannot_run(option, tool.program + " failed: " + last_of(content_of(err.get())),
+             "it may be too old; this was written for that of Debian 12's " + tool.package);
 }
 
 }  // namespace cli

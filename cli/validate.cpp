@@ -46,12 +46,6 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
-  return out;
-}
-
 std::vector<std::string> keys_of(const char* option, const Arguments& args, std::vector<base::Fault>& faults) {
   const std::vector<std::string> known = sim::grouping_keys();
   const std::vector<std::string> keys = split(args.get(option), ',');
@@ -61,12 +55,12 @@ std::vector<std::string> keys_of(const char* option, const Arguments& args, std:
       const auto near = base::nearest(part, known);
       faults.push_back({option,
                         "there is no key '" + part + "'",
-                        near ? "did you mean " + *near + "?" : "known keys: " + joined(known),
+                        near ? "did you mean " + *near + "?" : "known keys: " + base::joined(known, ","),
                         {}});
     }
   }
   if (args.has(option) && keys.empty()) {
-    faults.push_back({option, "names no key", "known keys: " + joined(known), {}});
+    faults.push_back({option, "names no key", "known keys: " + base::joined(known, ","), {}});
   }
   return keys;
 }
@@ -245,7 +239,7 @@ const Command validate{
                   true, "<files>"}},
     .options =
         {tier_option(),
-         {"--group-by", "KEYS", "errors by each key as well: " + joined(sim::grouping_keys())},
+         {"--group-by", "KEYS", "errors by each key as well: " + base::joined(sim::grouping_keys(), ",")},
          {"--collectives", "", "the files hold collectives, such as validation/collectives/*.yaml"},
          {"--json", "FILE", "write every case and figure (docs/validation.md); - prints only it"},
          html_option(),

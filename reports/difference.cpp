@@ -42,7 +42,7 @@ std::string ratio_text(const DifferencePart& part) {
 }
 
 /// A kernel's name may be a page of template arguments.
-std::string shortened(const std::string& kernel) {
+std::string short_kernel(const std::string& kernel) {
   return columns(kernel) <= kKernelColumns ? kernel : kernel.substr(0, kKernelColumns - 2) + "..";
 }
 
@@ -178,7 +178,7 @@ std::string kernels(const StepDifference& d, const Style& style) {
       table, d.kernels, kMostParts, style, [](const DifferencePart&) { return true; },
       [](const DifferencePart& part) {
         return std::vector<Cell>{part.family, base::with_commas(part.measured.count), each(part.measured),
-                                 seconds_of_ps(part.measured.busy_ps), shortened(part.name)};
+                                 seconds_of_ps(part.measured.busy_ps), short_kernel(part.name)};
       });
 }
 

@@ -22,9 +22,9 @@ using result::PathOperator;
 using result::PathShare;
 
 constexpr std::size_t kMostOperators = 15;
-constexpr std::size_t kMostStages = 8;
-constexpr double kLeastSaved = 0.0005;     // of the step: less shows as 0.0 %
-constexpr int kBarAt = 49, kMostBar = 40;  // columns
+constexpr std::size_t kMostPathStages = 8;
+constexpr double kLeastSaved = 0.0005;             // of the step: less shows as 0.0 %
+constexpr int kPathBarAt = 49, kMostPathBar = 40;  // columns
 
 /// Yellow: time in which nothing is worked out.
 Ink ink_of(const std::string& category) {
@@ -36,18 +36,18 @@ std::string shares(const Explanation& e, const Style& style) {
   std::string out = "\nThe critical path, by what it spends its time on\n";
   for (const PathShare& part : e.categories) {
     const double share = part.time_s / e.step_time_s;
-    const std::string length = bar(share, std::min(kMostBar, style.columns - kBarAt));
+    const std::string length = bar(share, std::min(kMostPathBar, style.columns - kPathBarAt));
     out += fmt::format("  {:<14}{:>10}{:>9}{:>12}{}{}\n", spaced(part.name), seconds(part.time_s), percent(share),
                        base::with_commas(part.count) + " x", length.empty() ? "" : "  ",
                        inked(length, ink_of(part.name), style));
   }
   if (e.stages.size() < 2) return out;
   std::string stages;
-  for (std::size_t i = 0; i < std::min(kMostStages, e.stages.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostPathStages, e.stages.size()); ++i) {
     stages +=
         fmt::format("{}stage {} {}", i ? ", " : "", e.stages[i].name, percent(e.stages[i].time_s / e.step_time_s));
   }
-  if (e.stages.size() > kMostStages) stages += fmt::format(", and {} more", e.stages.size() - kMostStages);
+  if (e.stages.size() > kMostPathStages) stages += fmt::format(", and {} more", e.stages.size() - kMostPathStages);
   return out + paragraph("  runs through ", stages, style.columns);
 }
 

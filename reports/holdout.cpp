@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -14,8 +15,6 @@ namespace {
 using result::Holdout;
 using result::HoldoutChoice;
 using result::HoldoutGroup;
-
-std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 
 /// Alternatives may be less than a tenth of a percent apart.
 std::string fine(double share) { return fmt::format("{:.2f} %", share * 100); }
@@ -29,8 +28,8 @@ std::vector<Cell> cells(const std::string& name, const std::string& rows, const 
           percent(row.in_sample.median_abs_error),
           percent(row.held_out.median_abs_error),
           fmt::format("{:+.1f} %", row.held_out.mean_signed_error * 100),
-          share(row.inside_with),
-          share(row.inside_without)};
+          percent(row.inside_with),
+          percent(row.inside_without)};
 }
 
 std::string changes(const Holdout& holdout, const HoldoutGroup& group, const Style& style) {

@@ -17,7 +17,7 @@ Json figures(const result::HoldoutFigures& f) {
 
 /// A group or the mean of all.
 template <class Row>
-void add_figures(Json& out, const Row& row) {
+void add_of_choices(Json& out, const Row& row) {
   out["catalogue"] = figures(row.present);
   out["in_sample"] = figures(row.in_sample);
   out["held_out"] = figures(row.held_out);
@@ -27,7 +27,7 @@ void add_figures(Json& out, const Row& row) {
 
 Json group_json(const Holdout& holdout, const result::HoldoutGroup& group) {
   Json out{{"group", group.name}, {"rows", group.rows}};
-  add_figures(out, group);
+  add_of_choices(out, group);
   out["changes"] = Json::object();
   for (const result::HoldoutChange& change : group.changes) {
     const HoldoutChoice& choice = holdout.choices[change.choice];
@@ -53,7 +53,7 @@ Json choice_json(const HoldoutChoice& choice) {
 
 Json holdout_json(const Holdout& holdout) {
   Json out{{"key", holdout.key}, {"ratio", holdout.ratio}};
-  add_figures(out, holdout);
+  add_of_choices(out, holdout);
   out["groups"] = Json::array();
   for (const result::HoldoutGroup& group : holdout.groups) out["groups"].push_back(group_json(holdout, group));
   out["choices"] = Json::array();

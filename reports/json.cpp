@@ -8,7 +8,7 @@ namespace {
 
 using result::Prediction;
 
-Json memory(const Prediction& p) {
+Json memory_json(const Prediction& p) {
   Json stages = Json::array();
   for (const result::StageMemory& stage : p.stages) {
     Json entry{{"stage", stage.stage}, {"peak_bytes", stage.peak_bytes}};
@@ -77,7 +77,7 @@ std::string json(const Prediction& p) {
   out["fits"] = p.fits;
   out["attack"] = p.attack;
   out["mends"] = p.mends;
-  out["memory"] = memory(p);
+  out["memory"] = memory_json(p);
   out["communication"] = communication(p);
   out["operators"] = p.operators;
   out["provenance"] = provenance(p);

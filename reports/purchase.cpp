@@ -8,6 +8,7 @@
 #include "core/base/money.h"
 #include "core/base/text.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
 #include "reports/strategy_words.h"
 #include "reports/table.h"
 
@@ -18,8 +19,6 @@ using result::Goodput;
 using result::Purchase;
 using result::PurchaseRow;
 
-bool known(const PurchaseRow& row) { return row.fits && row.refused.empty(); }
-std::string money(double dollars) { return base::human(base::usd(dollars)); }
 std::string span(double seconds) { return base::human(base::s(seconds)); }
 
 std::string tokens_text(double tokens) {
@@ -95,7 +94,7 @@ std::string strategies(const Purchase& p, const Style& style) {
   std::string out = "\nBest strategies\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
-    if (!known(row)) continue;
+    if (!row.known()) continue;
     const result::Prediction& s = row.prediction;
     out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width),
                      fmt::format("step {} ({} to {}), MFU {}: {}", span(s.step_time_s), span(s.step_time_low_s),
@@ -124,7 +123,7 @@ std::string failures(const Purchase& p, const Style& style) {
   std::string out = "\nFailures\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
-    if (known(row))
+    if (row.known())
       out += paragraph(fmt::format("   {:<{}}  ", row.candidate, width), goodput_text(row), style.columns);
   }
   return out;

@@ -21,8 +21,6 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-bool known(const PurchaseRow& row) { return row.fits && row.refused.empty(); }
-
 Json goodput_json(const Goodput& g) {
   return {{"goodput", g.goodput},
           {"closed_form", or_null(g.closed_form)},
@@ -47,7 +45,7 @@ Json row_json(const PurchaseRow& row) {
   Json out{{"candidate", row.candidate}, {"terms", row.bought ? "buy" : "rent"},
            {"nodes", row.nodes},         {"gpus", row.gpus},
            {"fits", row.fits},           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
-  if (!known(row)) return out;
+  if (!row.known()) return out;
   const result::Prediction& p = row.prediction;
   out.update({{"spares", row.spares},
               {"strategy", strategy_json(row.strategy)},
@@ -147,7 +145,7 @@ std::string csv(const Purchase& p) {
     const PurchaseRow& row = p.rows[i];
     out +=
         cell(row.candidate) + fmt::format(",{},{},{},{}", row.bought ? "buy" : "rent", row.nodes, row.spares, row.gpus);
-    if (known(row)) {
+    if (row.known()) {
       out +=
           fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.time_s / base::kDay,
                       row.time_low_s / base::kDay, row.time_high_s / base::kDay, row.cost, row.cost_low, row.cost_high,

@@ -7,6 +7,7 @@
 #include "core/base/money.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
+#include "reports/quantity.h"
 
 namespace reports {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 using result::Flip;
 using result::Purchase;
 using result::PurchaseRow;
-
-std::string money(double dollars) { return base::human(base::usd(dollars)); }
 
 /// "40.8 to 56.6 days": the unit once where both have it.
 std::string days_range(double low, double high) {

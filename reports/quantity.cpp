@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "core/base/money.h"
 #include "core/base/text.h"
+#include "reports/layout.h"
 
 namespace reports {
 
@@ -20,6 +22,8 @@ std::string human(double si, std::string_view unit) {
 
 std::string seconds(double value) { return base::human(base::Seconds(value)); }
 std::string bytes(std::int64_t value) { return base::human(base::Bytes(static_cast<double>(value))); }
+std::string money(double dollars) { return base::human(base::usd(dollars)); }
+std::string percent(const std::optional<double>& share) { return share ? percent(*share) : "-"; }
 
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');

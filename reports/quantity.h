@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ namespace reports {
 std::string human(double si, std::string_view unit);
 std::string seconds(double);
 std::string bytes(std::int64_t);
+std::string money(double dollars);
+/// "7.2 %", or a dash.
+std::string percent(const std::optional<double>& share);
 
 /// "exposed_tp" as "exposed tp"
 std::string spaced(std::string name);

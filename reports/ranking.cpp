@@ -4,17 +4,12 @@
 #include <fmt/format.h>
 
 #include "reports/layout.h"
+#include "reports/row_names.h"
 
 namespace reports {
 namespace {
 
 constexpr double kGoodChoice = 0.03;
-
-std::string stem(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string name = slash == path.npos ? path : path.substr(slash + 1);
-  return name.substr(0, name.rfind('.'));
-}
 
 }  // namespace
 

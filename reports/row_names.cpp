@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/base/text.h"
 #include "reports/quantity.h"
@@ -24,6 +25,8 @@ std::string short_name(const std::string& path, const ComparisonRow& row) {
                                    [&](const auto& other) { return last_key(other.first) == last_key(path); });
   return alike > 1 ? path : last_key(path);
 }
+
+std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 std::string what_differs(const ComparisonRow& row, bool several_jobs) {
   std::string out;

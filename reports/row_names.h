@@ -11,6 +11,9 @@ namespace reports {
 /// "tp" for "strategy.tp", but the whole path where another varied one ends alike.
 std::string short_name(const std::string& path, const result::ComparisonRow&);
 
+/// "zero-bubble" of "validation/published/zero-bubble.yaml"
+std::string stem(const std::string& path);
+
 /// "a.yaml: tp 4, pp 2"
 std::string what_differs(const result::ComparisonRow&, bool several_jobs);
 

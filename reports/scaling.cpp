@@ -23,7 +23,7 @@ using result::ScalingCurve;
 using result::ScalingPoint;
 using Status = ComparisonRow::Status;
 
-constexpr int kGauge = 20;  // cells
+constexpr int kScalingGauge = 20;  // cells
 
 Table points(const std::string& counted) {
   using enum Column::Kind;
@@ -34,7 +34,7 @@ Table points(const std::string& counted) {
            {counted + "/s", number, 14},
            {"MFU", number, 9},
            {"efficiency", number, 10},
-           {"", drawing, kGauge},
+           {"", drawing, kScalingGauge},
            {"", text, 0, 2}}};
 }
 
@@ -50,7 +50,7 @@ void add(const ScalingPoint& point, Table& table, const Style& style) {
              base::with_commas(std::llround(p.tokens_per_s)),
              percent(p.mfu),
              percent(point.efficiency),
-             {gauge(point.efficiency, kGauge), Ink::green},
+             {gauge(point.efficiency, kScalingGauge), Ink::green},
              {point.row.status == Status::does_not_fit ? "too large" : "", Ink::red}});
   std::string strategy;
   for (const auto& [key, value] : point.row.varied) strategy += (strategy.empty() ? "" : " ") + key + "=" + value;

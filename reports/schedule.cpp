@@ -34,7 +34,7 @@ constexpr std::array<Look, result::kPassKinds> kLooks{{{'F', "░", 46, "forward
                                                        {'V', "▚", 45, "vocabulary"},
                                                        {'O', "█", 47, "ends of the step, with the optimizer"}}};
 constexpr int kBrighter = 60;  // bright backgrounds are 100 to 107
-constexpr std::string_view kIdle = "·";
+constexpr std::string_view kIdleMark = "·";
 constexpr int kFewestCells = 20;
 
 const Look& look_of(PassKind kind) { return kLooks[static_cast<std::size_t>(kind)]; }
@@ -68,7 +68,7 @@ std::string line(const std::vector<const SchedulePass*>& cells, const Style& sty
     std::size_t end = at + 1;
     while (end < cells.size() && cells[end] == cells[at]) ++end;
     const int length = static_cast<int>(end - at);
-    out += cells[at] ? block(*cells[at], length, style) : inked(repeated(kIdle, length), Ink::dim, style);
+    out += cells[at] ? block(*cells[at], length, style) : inked(repeated(kIdleMark, length), Ink::dim, style);
     at = end;
   }
   return out + '\n';
@@ -111,7 +111,7 @@ std::string letters(const Schedule& s) {
   for (std::size_t kind = 0; kind < there.size(); ++kind) {
     if (there[kind]) out += fmt::format("{} {}, ", kLooks[kind].letter, kLooks[kind].meaning);
   }
-  return out + fmt::format("{} idle; numbers are microbatches", kIdle);
+  return out + fmt::format("{} idle; numbers are microbatches", kIdleMark);
 }
 
 std::string chunks(const Schedule& s) {

@@ -22,7 +22,7 @@ using result::Sensitivity;
 
 constexpr double kLeastShown = 0.0005;  // of the step, at 10 % more: less shows as 0.0 %
 constexpr double kLeastBend = 0.01;
-constexpr std::size_t kMostSentences = 3;
+constexpr std::size_t kMostAnswers = 3;
 
 double saved_s(const Sensitivity& s, const InputEffect& e) { return s.step_time_s - e.step_with_more_s; }
 double saved(const Sensitivity& s, const InputEffect& e) { return saved_s(s, e) / s.step_time_s; }
@@ -43,7 +43,7 @@ char mark(const InputEffect& e) {
 
 std::string sentences(const Sensitivity& s) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(kMostSentences, s.effects.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostAnswers, s.effects.size()); ++i) {
     const InputEffect& e = s.effects[i];
     const double part = saved(s, e);
     out += fmt::format("  {:.3g} % more {} {} {:.1f} % ({})\n", e.more * 100, e.input, part < 0 ? "costs" : "buys",

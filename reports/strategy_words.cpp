@@ -10,7 +10,7 @@ using Choices = std::vector<std::pair<std::string, std::string>>;
 namespace {
 
 /// "[3, 4, 4, 2]" as "3+2x4+2".
-std::string shortened(const std::string& list) {
+std::string short_list(const std::string& list) {
   std::string out;
   for (std::size_t at = 1, end, times; at < list.size(); at = end) {
     std::string entry;
@@ -40,7 +40,7 @@ std::string strategy_words(const Choices& c) {
     out += ", pp " + value_of(c, "pp") + (value_of(c, "vpp") != "1" ? " x " + value_of(c, "vpp") : "") + " " +
            value_of(c, "schedule");
     if (value_of(c, "embedding_in_split") == "true") out += " ends counted";
-    if (const std::string layers = value_of(c, "stage_layers"); !layers.empty()) out += " layers " + shortened(layers);
+    if (const std::string layers = value_of(c, "stage_layers"); !layers.empty()) out += " layers " + short_list(layers);
   }
   out += ", dp " + value_of(c, "dp") + ", zero " + value_of(c, "zero");
   for (const char* key : {"shard", "ep", "etp", "offload"}) {

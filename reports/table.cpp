@@ -8,7 +8,7 @@
 namespace reports {
 namespace {
 
-using Kind = Column::Kind;
+using ColumnKind = Column::Kind;
 
 constexpr int kLeastText = 16;   // columns to which a text is broken before anything stands below
 constexpr int kBelowIndent = 4;  // of a row's further lines
@@ -24,7 +24,7 @@ class Shaper {
   Shaper(const std::vector<Column>& columns, std::vector<int> contents, int indent, int most)
       : columns_(columns), contents_(std::move(contents)), indent_(indent), most_(most) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const int wished = columns_[i].kind == Kind::number ? columns_[i].width : gap(i) + columns_[i].width;
+      const int wished = columns_[i].kind == ColumnKind::number ? columns_[i].width : gap(i) + columns_[i].width;
       shape_.widths.push_back(std::max(wished, needed(i)));
     }
   }
@@ -41,7 +41,7 @@ class Shaper {
   int gap(std::size_t i) const { return i == 0 ? 0 : columns_[i].gap; }
   int needed(std::size_t i) const { return gap(i) + contents_[i]; }
   int least(std::size_t i) const {
-    return gap(i) + (columns_[i].kind == Kind::text ? std::min(contents_[i], kLeastText) : contents_[i]);
+    return gap(i) + (columns_[i].kind == ColumnKind::text ? std::min(contents_[i], kLeastText) : contents_[i]);
   }
   int room(std::size_t line) const { return most_ - indent_ - (line == 0 ? 0 : kBelowIndent); }
   int total(std::size_t from, std::size_t to) const {
@@ -65,7 +65,7 @@ class Shaper {
 
   void drop_drawings() {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].kind == Kind::drawing) shape_.widths[i] = 0;
+      if (columns_[i].kind == ColumnKind::drawing) shape_.widths[i] = 0;
     }
   }
 
@@ -86,7 +86,7 @@ class Shaper {
     const std::size_t to = line + 1 < shape_.begins.size() ? shape_.begins[line + 1] : columns_.size();
     for (std::size_t i = from; i < to; ++i) {
       const int left = room(line) - total(from, to);
-      if (columns_[i].kind == Kind::text)
+      if (columns_[i].kind == ColumnKind::text)
         shape_.widths[i] += std::clamp(needed(i) - shape_.widths[i], 0, std::max(0, left));
     }
   }
@@ -107,7 +107,7 @@ class RowWriter {
     std::vector<std::vector<std::string>> parts;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const int width = shape_.widths[i] - (i == 0 ? 0 : columns_[i].gap);
-      const bool broken = columns_[i].kind == Kind::text && reports::columns(cells[i].text) > width;
+      const bool broken = columns_[i].kind == ColumnKind::text && reports::columns(cells[i].text) > width;
       parts.push_back(broken ? wrapped(cells[i].text, width) : std::vector{cells[i].text});
     }
     std::string out;
@@ -135,7 +135,9 @@ class RowWriter {
     for (std::size_t i = from; i < to; ++i) {
       const std::string text = shape_.widths[i] > 0 && part < parts[i].size() ? parts[i][part] : "";
       const int left = shape_.widths[i] - reports::columns(text);
-      const int before = columns_[i].kind == Kind::number ? left : i == from ? 0 : std::min(left, columns_[i].gap);
+      const int before = columns_[i].kind == ColumnKind::number ? left
+                         : i == from                            ? 0
+                                                                : std::min(left, columns_[i].gap);
       if (text.empty()) {
         owed += shape_.widths[i];
         continue;

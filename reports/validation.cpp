@@ -11,6 +11,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/layout.h"
+#include "reports/quantity.h"
+#include "reports/row_names.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -24,12 +26,9 @@ using result::ValidationSummary;
 
 constexpr std::size_t kMostReasons = 10, kFarthest = 5;
 
-std::string share(const std::optional<double>& value) { return value ? percent(*value) : "-"; }
 std::string with_sign(const std::optional<double>& value) {
   return value ? fmt::format("{:+.1f} %", *value * 100) : "-";
 }
-
-std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
 Table figures_by(const std::string& title) {
   using enum Column::Kind;
@@ -48,8 +47,8 @@ Table figures_by(const std::string& title) {
 
 void add(Table& table, const std::string& name, const std::string& rows, const std::string& refused,
          const ValidationFigures& f) {
-  table.add({name, rows, refused, share(f.median_abs_error), with_sign(f.mean_signed_error), share(f.p90_abs_error),
-             share(f.mape), share(f.coverage_80), share(f.memory_mape), share(f.fits_right)});
+  table.add({name, rows, refused, percent(f.median_abs_error), with_sign(f.mean_signed_error), percent(f.p90_abs_error),
+             percent(f.mape), percent(f.coverage_80), percent(f.memory_mape), percent(f.fits_right)});
 }
 
 void add(Table& table, const std::string& name, const ValidationSummary& s) {
@@ -146,9 +145,9 @@ std::string markdown_source(const ValidationFile& file) {
 
 std::string markdown_line(const std::string& name, const std::string& source, const std::string& rows,
                           const ValidationFigures& f) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, source, rows, share(f.median_abs_error),
-                     with_sign(f.mean_signed_error), share(f.p90_abs_error), share(f.coverage_80),
-                     share(f.memory_mape));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, source, rows, percent(f.median_abs_error),
+                     with_sign(f.mean_signed_error), percent(f.p90_abs_error), percent(f.coverage_80),
+                     percent(f.memory_mape));
 }
 
 std::string ran(const ValidationSummary& s) {

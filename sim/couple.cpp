@@ -65,7 +65,7 @@ class Coupler {
   }
 
   int add(const std::vector<Flow>& flows, double busiest) {
-    const int island = island_gpus(cluster_.node);
+    const int island = cluster_.node.island();
     const std::size_t before = piping_.fluid.flows();
     for (const Flow& flow : flows) {
       if (flow.source / island == flow.target / island) continue;

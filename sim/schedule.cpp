@@ -46,7 +46,7 @@ result::Schedule schedule_of(const spec::Job& job, bool memory) {
   out.beside = std::any_of(plan.roles.begin(), plan.roles.end(), [&](const plan::Role& role) {
     return std::any_of(role.calls.begin(), role.calls.end(), overlapped);
   });
-  out.two_way = job.strategy.schedule == spec::Schedule::dualpipe;
+  out.two_way = job.strategy.traits().two_copies();
   out.rolling = plan.rolling;
   out.capacity_bytes = prediction.capacity_bytes;
   out.stages = passes(plan, trace);

@@ -64,7 +64,7 @@ void join(const char* what, int tier, int each, double oversubscription, result:
 
 void join_nodes(const spec::Cluster& cluster, result::Topology& out) {
   const spec::Fabric& fabric = cluster.fabric;
-  const int domain = cluster.node.nvlink.domain / std::max(1, cluster.node.gpus);
+  const int domain = cluster.node.nvlinked() / std::max(1, cluster.node.gpus);
   int tier = 0, widest = 1;
   if (domain > 1) join("NVLink domain", tier++, domain, 1, out);
   if (cluster.nodes < 2 || !cluster.hosts.empty()) return;

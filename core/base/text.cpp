@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <span>
 
 namespace base {
@@ -97,6 +102,10 @@ std::string scaled(double value, std::span<const Unit> units) {
 
 }  // namespace
 
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  return fmt::format("{}", fmt::join(words, between));
+}
+
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 Parsed<Seconds> parse_seconds(std::string_view text) { return parse<Seconds>(text, kTime, "a time", "1.5us or 60d"); }
@@ -173,6 +182,25 @@ std::string with_commas(long long value) {
 
 namespace {
 
+/// Words of a name that hold a digit, in small letters: {"gb200", "nvl72"} of "GB200-NVL72".
+std::set<std::string> numbered_words(std::string_view name) {
+  std::set<std::string> out;
+  std::string word;
+  bool digit = false;
+  for (const char c : std::string(name) + '-') {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      word += static_cast<char>(std::tolower(letter));
+      digit |= std::isdigit(letter) != 0;
+      continue;
+    }
+    if (digit) out.insert(word);
+    word.clear();
+    digit = false;
+  }
+  return out;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -209,6 +237,31 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const std::set<std::string> wanted = numbered_words(name);
+  std::vector<std::string> meant;
+  std::size_t most = 1;
+  for (const std::string& candidate : known) {
+    std::size_t shared = 0;
+    for (const std::string& word : numbered_words(candidate)) shared += wanted.contains(word) ? word.size() : 0;
+    if (shared > most) meant.clear();
+    if (shared >= most && shared > 1) meant.push_back(candidate);
+    most = std::max(most, shared);
+  }
+  if (meant.empty()) {
+    const auto near = nearest(name, known);
+    return near ? "did you mean " + *near + "?" : "";
+  }
+  constexpr std::size_t kMost = 4;
+  const auto distance = [&](const std::string& candidate) { return edit_distance(name, candidate); };
+  std::ranges::stable_sort(meant, {}, distance);
+  const std::size_t far = 2 * std::max<std::size_t>(1, distance(meant.front()));
+  while (meant.size() > kMost || (meant.size() > 1 && distance(meant.back()) >= far)) meant.pop_back();
+  const std::string last = std::move(meant.back());
+  meant.pop_back();
+  return "did you mean " + (meant.empty() ? last : joined(meant) + " or " + last) + "?";
 }
 
 }  // namespace base

@@ -6,7 +6,7 @@ namespace config {
 namespace {
 
 constexpr double kMost = 2;  // a fraction or factor; a little above 1 is possible, more than this is a slip
-constexpr double kMostTokens = 1e6;
+constexpr double kMostExtent = 1e6;
 
 void read_provenance(MapReader& map, spec::Provenance& from) {
   map.require("kind", from.measured, {{"measured", true}, {"assumed", false}});
@@ -22,7 +22,7 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
   map.require("tile_n", curve.tile_n, 0, 4096);
   map.require("half_tile", curve.half_tile, 1e-3, kMost);
   map.require("quarter_tile", curve.quarter_tile, 1e-3, kMost);
-  map.require("k_half", curve.k_half, 0, kMostTokens);
+  map.require("k_half", curve.k_half, 0, kMostExtent);
   map.require("wave_share", curve.wave_share, 0, 1);
   map.require("memory", curve.memory, 1e-3, kMost);
   map.require("overhead", curve.overhead);
@@ -47,8 +47,8 @@ void read_attention(const Value& value, const std::string& path, spec::Attention
   MapReader map(value, path, faults);
   map.require("forward", curve.forward, 1e-3, kMost);
   map.require("backward", curve.backward, 1e-3, kMost);
-  map.require("ramp", curve.ramp, 0, kMostTokens);
-  map.require("diagonal", curve.diagonal, 0, kMostTokens);
+  map.require("ramp", curve.ramp, 0, kMostExtent);
+  map.require("diagonal", curve.diagonal, 0, kMostExtent);
   map.require("causal", curve.causal, 1e-3, kMost);
   map.require("head_dim_64", curve.head_dim_64, 1e-3, kMost);
   map.require("head_dim_256", curve.head_dim_256, 1e-3, kMost);

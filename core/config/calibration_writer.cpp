@@ -10,8 +10,6 @@
 namespace config {
 namespace {
 
-std::string us(base::Seconds time) { return fmt::format("{:.6g}us", time.si() * 1e6); }
-
 const char* kind(bool measured) { return measured ? "measured" : "assumed"; }
 
 std::string rows_of(const spec::Provenance& from) {
@@ -30,9 +28,9 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
       "  {}: {{kind: {}, ceiling: {:.6g}, tile_m: {:.6g}, tile_n: {:.6g}, half_tile: {:.6g}, quarter_tile: {:.6g}, "
       "k_half: {:.6g}, wave_share: {:.6g}, memory: {:.6g}, overhead: {}, {}",
       name, kind(c.from.measured), c.ceiling, c.tile_m, c.tile_n, c.half_tile, c.quarter_tile, c.k_half, c.wave_share,
-      c.memory, us(c.overhead), rows_of(c.from));
+      c.memory, yaml_us(c.overhead), rows_of(c.from));
   if (!c.grouped_from.source.empty()) {
-    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, us(c.grouped_each)),
+    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, yaml_us(c.grouped_each)),
                 c.grouped_from);
   }
   if (!c.gradient_from.source.empty()) {
@@ -49,12 +47,12 @@ std::string attention(std::string_view name, const spec::AttentionCurve& c) {
       "{}}}\n",
       name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp, c.diagonal, c.causal,
       c.head_dim_64, c.head_dim_256, c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "",
-      c.low_precision, c.dropout, us(c.overhead), rows_of(c.from));
+      c.low_precision, c.dropout, yaml_us(c.overhead), rows_of(c.from));
 }
 
 std::string memory(std::string_view name, const spec::MemoryCurve& c) {
   return fmt::format("  {}: {{kind: {}, efficiency: {:.6g}, overhead: {}, {}}}\n", name, kind(c.from.measured),
-                     c.efficiency, us(c.overhead), rows_of(c.from));
+                     c.efficiency, yaml_us(c.overhead), rows_of(c.from));
 }
 
 std::string power(const spec::PowerState& p) {

@@ -9,6 +9,7 @@
 #include "core/base/repeated.h"
 #include "core/config/figure_reader.h"
 #include "core/config/search_reader.h"
+#include "core/spec/ranges.h"
 
 namespace config {
 namespace {
@@ -28,21 +29,19 @@ struct Entry {
   std::optional<int> spares;
 };
 
-constexpr int kMostNodes = 1'000'000;
-
 void read_counts(MapReader& map, Entry& entry) {
   const Value* value = map.child("nodes");
   if (value == nullptr) {
     map.fault("nodes", "is missing", "add `nodes:` with a count, or several: [32, 64]");
   } else if (value->kind == Value::Kind::list) {
-    map.read("nodes", entry.nodes, 1, kMostNodes);
+    map.read("nodes", entry.nodes, 1, spec::kMostNodes);
     if (value->items.empty()) map.fault("nodes", "is an empty list", "write counts, such as [32, 64]");
     for (const std::size_t i : base::repeated(entry.nodes)) {
       map.fault("nodes", std::to_string(entry.nodes[i]) + " is there twice", "write each count once");
     }
   } else {
     int count = 0;
-    if (map.read("nodes", count, 1, kMostNodes)) entry.nodes = {count};
+    if (map.read("nodes", count, 1, spec::kMostNodes)) entry.nodes = {count};
   }
 }
 
@@ -50,7 +49,7 @@ void read_spares(MapReader& map, Entry& entry) {
   const Value* value = map.child("spares");
   if (value == nullptr || (value->kind == Value::Kind::scalar && value->text == "auto")) return;
   int spares = 0;
-  if (map.read("spares", spares, 0, kMostNodes)) entry.spares = spares;
+  if (map.read("spares", spares, 0, spec::kMostNodes)) entry.spares = spares;
 }
 
 Entry read_entry(const Value& value, std::string path, Faults& faults) {

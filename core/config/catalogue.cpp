@@ -71,10 +71,12 @@ bool looks_like_path(const std::string& text) {
 
 base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
                     const std::vector<std::string>& known, base::Where where) {
-  const auto near = base::nearest(name, known);
-  const std::string list = std::string("`forerun list ") + shelf.many + "` shows all";
+  constexpr std::size_t kFew = 8;
+  const std::string near = base::did_you_mean(name, known);
+  const std::string list = known.size() <= kFew ? "known: " + base::joined(known)
+                                                : std::string("`forerun list ") + shelf.many + "` shows all";
   return {std::move(field), std::string("there is no ") + shelf.one + " '" + name + "'",
-          (near ? "did you mean " + *near + "? " : "write a known name or a path; ") + list, std::move(where)};
+          (near.empty() ? "write a known name or a path; " : near + ' ') + list, std::move(where)};
 }
 
 /// The file at `text`, from here or from the folder of the file that names it; empty when there is none.
@@ -86,9 +88,14 @@ std::string file_at(const std::string& text, const base::Where& from) {
   return {};
 }
 
-base::Fault no_file(std::string field, const std::string& text, base::Where where) {
+base::Fault no_file(std::string field, const std::string& text, const std::vector<std::string>& known,
+                    base::Where where) {
+  // A name of Hugging Face ("Qwen/Qwen2.5-7B") looks like a path; its model may be in the catalogue.
+  const std::string near = base::did_you_mean(fs::path(text).filename().string(), known);
   return {std::move(field), "there is no file '" + text + "'",
-          "write the path from here or from the file that names it, or a catalogue name", std::move(where)};
+          "write the path from here or from the file that names it, or a catalogue name" +
+              (near.empty() ? "" : "; " + near),
+          std::move(where)};
 }
 
 bool has_data(const fs::path& root) {
@@ -178,7 +185,7 @@ class Expander {
       return file;
     }
     const std::string file = file_at(at.text, at.where);
-    if (file.empty()) faults_.push_back(no_file(field_, at.text, at.where));
+    if (file.empty()) faults_.push_back(no_file(field_, at.text, catalogue_.names(kind_), at.where));
     return file;
   }
 
@@ -339,7 +346,7 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
   const std::string file = is_path ? file_at(name, from) : path(Kind::calibration, name);
   if (file.empty()) {
     faults.push_back(
-        is_path ? no_file("calibration", name, std::move(from))
+        is_path ? no_file("calibration", name, names(Kind::calibration), std::move(from))
                 : unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
     return {};
   }
@@ -356,7 +363,7 @@ spec::NetworkCalibration Catalogue::network_calibration(const std::string& name,
   const bool path = looks_like_path(name);
   const std::string file = path ? file_at(name, from) : network_path(name);
   if (file.empty()) {
-    faults.push_back(path ? no_file("calibration", name, std::move(from))
+    faults.push_back(path ? no_file("calibration", name, network_names(), std::move(from))
                           : unknown("calibration", name, shelf(Kind::calibration), network_names(), std::move(from)));
     return {};
   }

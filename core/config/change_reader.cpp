@@ -92,9 +92,9 @@ std::string trimmed(std::string_view text) {
   return first == text.npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
 }
 
-class Reader {
+class ChangeReader {
  public:
-  Reader(const spec::Job& job, std::string_view option) : job_(job), option_(option) {}
+  ChangeReader(const spec::Job& job, std::string_view option) : job_(job), option_(option) {}
 
   std::vector<spec::Change> run(std::string_view text) {
     while (true) {
@@ -169,7 +169,7 @@ class Reader {
 }  // namespace
 
 std::vector<spec::Change> read_changes(std::string_view text, const spec::Job& job, std::string_view option) {
-  return Reader(job, option).run(text);
+  return ChangeReader(job, option).run(text);
 }
 
 }  // namespace config

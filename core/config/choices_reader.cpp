@@ -13,17 +13,11 @@ using Kind = Catalogue::Kind;
 
 const std::vector<std::string> kShelves{"frameworks", "calibrations", "networks", "job"};
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 void unknown(const std::string& path, const std::string& what, const std::string& name,
              const std::vector<std::string>& known, const base::Where& where, Faults& faults) {
   const auto near = base::nearest(name, known);
   faults.push_back({path, "there is no " + what + " '" + name + "'",
-                    near ? "did you mean " + *near + "?" : "known: " + joined(known), where});
+                    near ? "did you mean " + *near + "?" : "known: " + base::joined(known), where});
 }
 
 std::vector<std::string> entry_names(const std::string& shelf, const Catalogue& catalogue) {

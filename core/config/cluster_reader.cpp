@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "core/spec/mixed_cluster.h"
+#include "core/spec/ranges.h"
 
 namespace config {
 namespace {
-
-constexpr std::int64_t kMostNodesOfACluster = 1'000'000;
 
 /// Groups of nodes of different kinds. Returns the map of the first, whose own fabric joins them when none is named.
 Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& cluster, Faults& faults) {
@@ -20,7 +19,7 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
     const std::string path = "cluster.node[" + std::to_string(g) + "]";
     MapReader map(list.items[g], path, faults);
     spec::NodeGroup group;
-    map.read("nodes", group.nodes, 1, kMostNodesOfACluster);
+    map.read("nodes", group.nodes, 1, spec::kMostNodes);
     if (const Value* node = map.child("node")) {
       Value tree = catalogue.expanded(Catalogue::Kind::node, *node, path + ".node", faults);
       if (tree.kind != Value::Kind::null) group.node = catalogue.node(tree, path + ".node", faults);
@@ -52,7 +51,7 @@ spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Fault
   if (mixed && map.has("nodes")) {
     map.fault("nodes", "is counted by the groups of a mixed cluster", "write nodes: inside each group of cluster.node");
   } else {
-    map.read("nodes", cluster.nodes, 1, kMostNodesOfACluster);
+    map.read("nodes", cluster.nodes, 1, spec::kMostNodes);
   }
   Value tree;
   if (mixed) {
@@ -74,7 +73,7 @@ spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Fault
     map.fault("fabric", "is missing, and the node has no fabric of its own",
               "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
   }
-  map.read("hosts", cluster.hosts, 0, kMostNodesOfACluster);
+  map.read("hosts", cluster.hosts, 0, spec::kMostNodes);
   spec::plug_in(cluster);
   map.finish();
   return cluster;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/config/map_reader.h"
+#include "core/spec/ranges.h"
 
 namespace config {
 namespace {
@@ -52,7 +53,7 @@ CollectiveSweep read_sweep(const Value& value, const std::string& path, const Ca
 
 spec::Cluster read_measured_cluster(MapReader& map, const Catalogue& catalogue, Faults& faults) {
   spec::Cluster cluster;
-  map.read("nodes", cluster.nodes, 1, 1'000'000);
+  map.read("nodes", cluster.nodes, 1, spec::kMostNodes);
   const Value* fabric = map.child("fabric");
   const Value* node = map.child("node");
   if (!node) {

@@ -60,9 +60,11 @@ spec::Algorithm algorithm_of(const std::string& told) {
   return spec::Algorithm::automatic;
 }
 
-class Reader {
+class CollectiveRowReader {
  public:
-  Reader(const TextLines& lines, const Json& row) : lines_(lines), row_(row) { refuse_unknown(lines, row, kKeys); }
+  CollectiveRowReader(const TextLines& lines, const Json& row) : lines_(lines), row_(row) {
+    refuse_unknown(lines, row, kKeys);
+  }
 
   std::string text(const char* key) const {
     const auto at = row_.find(key);
@@ -116,7 +118,7 @@ class Reader {
 }  // namespace
 
 void read_collective(const TextLines& lines, const Json& row, KernelTables& tables) {
-  const Reader in(lines, row);
+  const CollectiveRowReader in(lines, row);
   const std::string told = in.text("op");
   const auto* op = std::find_if(std::begin(kOps), std::end(kOps), [&](const auto& one) { return one.first == told; });
   const std::string source = source_of(lines, row);

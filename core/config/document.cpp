@@ -194,25 +194,6 @@ bool leaves_a_quote_open(std::string_view text, const std::string& name) {
   return false;
 }
 
-void move_to(Value& value, const base::Where& where) {
-  value.where = value.key_where = where;
-  for (Value& item : value.items) move_to(item, where);
-  for (auto& [key, entry] : value.entries) move_to(entry, where);
-}
-
-Value parse_flag(std::string_view path, std::string_view yaml, const base::Where& where) {
-  Value value;
-  if (yaml.find_first_not_of(" \t\n") != std::string_view::npos) {
-    try {
-      value = parse(yaml, where.file);
-    } catch (const base::InputError& error) {
-      fail(where, std::string(path), error.faults.front().what, error.faults.front().mend);
-    }
-  }
-  move_to(value, where);
-  return value;
-}
-
 /// The text of line `line`, counted from 0.
 std::string_view line_of(std::string_view text, int line) {
   for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
@@ -302,80 +283,6 @@ Value merged(const Value& base, const Value& over) {
     out.set(key, below ? merged(*below, entry) : entry);
   }
   return out;
-}
-
-namespace {
-
-/// Of "candidates[1]" the brackets, from which one entry of a list is named; npos: none.
-std::size_t brackets_of(std::string_view key) {
-  const std::size_t open = key.find('[');
-  const bool whole = open != key.npos && key.size() > open + 2 && key.back() == ']' &&
-                     key.find_first_not_of("0123456789", open + 1) == key.size() - 1;
-  return whole && key.size() < open + 10 ? open : key.npos;
-}
-
-/// The entry that `key`, in which brackets begin at `open`, names in a map.
-Value& entry_of(Value& map, std::string_view key, std::size_t open, std::string_view path, const base::Where& where) {
-  Value* list = map.find(key.substr(0, open));
-  const std::size_t entries = list && list->kind == Value::Kind::list ? list->items.size() : 0;
-  const std::size_t number = std::stoul(std::string(key.substr(open + 1)));
-  if (number >= entries) {
-    const std::string name(key.substr(0, open));
-    fail(where, std::string(path), "has no entry " + std::to_string(number),
-         entries == 0 ? "write the list first" : "the last one is " + name + '[' + std::to_string(entries - 1) + ']');
-  }
-  return list->items[number];
-}
-
-}  // namespace
-
-void set_path(Value& root, std::string_view path, std::string_view yaml, const std::string& origin) {
-  const base::Where where{origin, 0, 0};
-  Value* at = &root;
-  for (std::string_view rest = path;;) {
-    const std::size_t dot = rest.find('.');
-    const std::string_view key = rest.substr(0, dot);
-    if (key.empty()) {
-      fail(where, std::string(path), "is no path to a field",
-           "write the keys with a dot between, such as strategy.tp=8");
-    }
-    if (at->kind == Value::Kind::list) {
-      const std::string list(path.substr(0, path.size() - rest.size() - 1));
-      fail(where, std::string(path), "leads into a list",
-           "set the whole list, " + list + "=[...], or an entry of it, " + list + "[0]");
-    }
-    if (at->kind == Value::Kind::scalar) {  // a catalogue name becomes the base of an inline map
-      Value map;
-      map.kind = Value::Kind::map;
-      map.where = map.key_where = where;
-      map.set("base", *at);
-      *at = std::move(map);
-    }
-    if (const std::size_t open = brackets_of(key); open != key.npos) {
-      Value& entry = entry_of(*at, key, open, path, where);
-      if (dot == std::string_view::npos) {
-        entry = parse_flag(path, yaml, where);
-        return;
-      }
-      if (entry.kind == Value::Kind::scalar) {
-        const std::string whole(path.substr(0, path.size() - rest.size() + dot));
-        fail(where, std::string(path), "leads into '" + entry.text + "', which is no map",
-             "set the whole entry, " + whole + "={...}");
-      }
-      at = &entry;
-      rest.remove_prefix(dot + 1);
-      continue;
-    }
-    if (dot == std::string_view::npos) return at->set(key, parse_flag(path, yaml, where));
-    if (!at->find(key)) {
-      Value map;
-      map.kind = Value::Kind::map;
-      map.where = map.key_where = where;
-      at->set(key, std::move(map));
-    }
-    at = at->find(key);
-    rest.remove_prefix(dot + 1);
-  }
 }
 
 }  // namespace config

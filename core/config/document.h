@@ -41,8 +41,8 @@ Value parse(std::string_view text, const std::string& name);
 /// written.
 Value merged(const Value& base, const Value& over);
 
-/// Sets `path` ("strategy.tp", "candidates[1].rent", counted from 0) to a value written as YAML ("8", "[1, 2]", "{kind: full}"). The
-/// place of the new value is `origin` (a command-line flag as the user wrote it).
+/// Sets `path` ("strategy.tp", "candidates[1].rent", counted from 0) to a value written as YAML ("8", "[1, 2]",
+/// "{kind: full}"). The place of the new value is `origin` (a command-line flag as the user wrote it).
 void set_path(Value& root, std::string_view path, std::string_view yaml, const std::string& origin);
 
 }  // namespace config

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/fabric_reader.h"
 
+#include "core/spec/ranges.h"
+
 namespace config {
 namespace {
 
-using Kind = spec::Fabric::Kind;
+using FabricKind = spec::Fabric::Kind;
 
 spec::Tier read_tier(const Value& value, const std::string& path, Faults& faults) {
   spec::Tier tier;
   MapReader map(value, path, faults);
-  map.require("nodes", tier.nodes, 1, 1'000'000);
+  map.require("nodes", tier.nodes, 1, spec::kMostNodes);
   map.require("oversubscription", tier.oversubscription, 1, 1000);
   map.finish();
   return tier;
@@ -73,22 +75,22 @@ spec::Fabric read_fabric(const Value& value, const std::string& path, Faults& fa
   MapReader map(value, path, faults);
   map.read("name", fabric.name);
   map.require("kind", fabric.kind);
-  if (fabric.kind != Kind::torus) {
+  if (fabric.kind != FabricKind::torus) {
     map.read("oversubscription", fabric.oversubscription, 1, 1000);
-    map.read("leaf_nodes", fabric.leaf_nodes, 0, 1'000'000);
-    map.read("nodes", fabric.nodes, 1, 1'000'000);
+    map.read("leaf_nodes", fabric.leaf_nodes, 0, spec::kMostNodes);
+    map.read("nodes", fabric.nodes, 1, spec::kMostNodes);
   }
   switch (fabric.kind) {
-    case Kind::single_switch: break;
-    case Kind::rail_optimized:
-    case Kind::fat_tree:
-    case Kind::nvl_rack:
+    case FabricKind::single_switch: break;
+    case FabricKind::rail_optimized:
+    case FabricKind::fat_tree:
+    case FabricKind::nvl_rack:
       read_upper_tiers(map, path, fabric, faults);
       map.read("routing", fabric.routing,
                {{"spray", spec::Fabric::Routing::spray}, {"ecmp", spec::Fabric::Routing::ecmp}});
       break;
-    case Kind::dragonfly: read_dragonfly(map, path, fabric, faults); break;
-    case Kind::torus: read_torus(map, fabric); break;
+    case FabricKind::dragonfly: read_dragonfly(map, path, fabric, faults); break;
+    case FabricKind::torus: read_torus(map, fabric); break;
   }
   map.require("hop_latency", fabric.hop_latency);
   map.read("nic_kind", fabric.nic_kind);

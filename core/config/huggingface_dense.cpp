@@ -24,7 +24,7 @@ namespace {
 /// Qwen's window is in the layers from max_window_layers on, and only when it is switched on.
 void read_qwen_window(Model& model, Config& config) {
   if (!config.flag("use_sliding_window", false)) return;
-  const std::int64_t full_layers = config.whole("max_window_layers", 28, kMostLayers);
+  const std::int64_t full_layers = config.whole("max_window_layers", 28, spec::kMostLayers);
   if (full_layers >= model.layers) return;
   if (full_layers == 0) return read_window(model, config, 4096);
   config.map.fault("max_window_layers", "a window in the last layers alone is not known",
@@ -90,7 +90,7 @@ void opt(Model& model, Config& config) {
   const std::string mend = "only OPT models with norms in front of each part are known, which all but opt-350m have";
   if (!config.flag("do_layer_norm_before", true)) config.map.fault("do_layer_norm_before", "is false", mend);
   const bool projected = config.map.has("word_embed_proj_dim");
-  if (projected && config.whole("word_embed_proj_dim", model.hidden, kMostHidden) != model.hidden) {
+  if (projected && config.whole("word_embed_proj_dim", model.hidden, spec::kMostHidden) != model.hidden) {
     config.map.fault("word_embed_proj_dim", "differs from hidden_size", mend);
   }
 }
@@ -160,7 +160,7 @@ void gemma3_text(Model& model, Config& config) {
   read_window(model, config, 4096);
   model.full_every = config.map.has("layer_types")
                          ? every_nth(config, "layer_types", "full_attention")
-                         : static_cast<int>(config.whole("sliding_window_pattern", 6, kMostLayers));
+                         : static_cast<int>(config.whole("sliding_window_pattern", 6, spec::kMostLayers));
   model.qk_norm = true;
   model.post_norms = true;
 }
@@ -202,7 +202,7 @@ void mpt(Model& model, Config& config) {
   if (const Value* attention = config.map.child("attn_config")) {
     MapReader map(*attention, config.map.path_of("attn_config"), config.faults);
     map.read("alibi", alibi);
-    map.read("kv_n_heads", model.kv_heads, 1, kMostHeads);
+    map.read("kv_n_heads", model.kv_heads, 1, spec::kMostHeads);
     for (const auto& [key, entry] : attention->entries) map.ignore(key);
     map.finish();
   }

@@ -15,8 +15,8 @@ void mixtral(Model& model, Config& config) {
       {.vocab = 32000, .hidden = 4096, .ffn = 14336, .layers = 32, .heads = 32, .kv_heads = 8, .positions = 131072});
   read_window(model, config, 0);
   spec::Moe moe{.experts = 8, .top_k = 2, .ffn = model.ffn};
-  config.map.read("num_local_experts", moe.experts, 1, kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, kMostExperts);
+  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
   check_experts(moe, config.map, "num_experts_per_tok");
   model.moe = moe;
 }
@@ -26,7 +26,7 @@ namespace {
 /// mlp_only_layers names layers without experts; those that open the model are first_dense, others are not known.
 void read_dense_layers(spec::Moe& moe, Config& config) {
   std::vector<int> dense;
-  config.map.read("mlp_only_layers", dense, 0, kMostLayers);
+  config.map.read("mlp_only_layers", dense, 0, spec::kMostLayers);
   std::sort(dense.begin(), dense.end());
   for (const int layer : dense) {
     if (layer == moe.first_dense) {
@@ -50,10 +50,10 @@ void qwen3_moe(Model& model, Config& config) {
   if (config.flag("use_sliding_window", false)) read_window(model, config, 4096);  // in every layer
   spec::Moe moe{.experts = 128, .top_k = 8, .ffn = 768};
   const bool renamed = config.map.has("num_local_experts");  // by later versions of the library
-  config.map.read(renamed ? "num_local_experts" : "num_experts", moe.experts, 1, kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, kMostExperts);
-  config.map.read("moe_intermediate_size", moe.ffn, 1, kMostFfn);
-  config.map.read("decoder_sparse_step", moe.every, 1, kMostLayers);
+  config.map.read(renamed ? "num_local_experts" : "num_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
+  config.map.read("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
+  config.map.read("decoder_sparse_step", moe.every, 1, spec::kMostLayers);
   read_dense_layers(moe, config);
   check_experts(moe, config.map, "num_experts_per_tok");
   model.moe = moe;
@@ -66,8 +66,8 @@ void read_groups(spec::Moe& moe, Config& config, bool always) {
   std::string method = always ? "group_limited" : "greedy";
   config.map.read("topk_method", method);
   const bool limited = always || method == "group_limited_greedy";
-  const int groups = static_cast<int>(config.whole("n_group", always ? 8 : 1, kMostExperts));
-  const int top = static_cast<int>(config.whole("topk_group", always ? 4 : 1, kMostExperts));
+  const int groups = static_cast<int>(config.whole("n_group", always ? 8 : 1, spec::kMostExperts));
+  const int top = static_cast<int>(config.whole("topk_group", always ? 4 : 1, spec::kMostExperts));
   if (!limited || groups <= 1 || groups == top) return;
   moe.groups = groups;
   moe.top_groups = top;
@@ -78,22 +78,22 @@ void read_groups(spec::Moe& moe, Config& config, bool always) {
 /// (num_nextn_predict_layers) are left out, as the library leaves them.
 void read_deepseek(Model& model, Config& config, bool balancing_bias) {
   spec::Mla mla;
-  mla.q_lora_rank = static_cast<int>(config.whole("q_lora_rank", 1536, kMostHidden));
-  config.map.require("kv_lora_rank", mla.kv_lora_rank, 1, kMostHidden);
-  config.map.require("qk_rope_head_dim", mla.rope_head_dim, 1, kMostHeadDim);
-  config.map.require("qk_nope_head_dim", mla.nope_head_dim, 1, kMostHeadDim);
-  config.map.require("v_head_dim", mla.value_head_dim, 1, kMostHeadDim);
+  mla.q_lora_rank = static_cast<int>(config.whole("q_lora_rank", 1536, spec::kMostHidden));
+  config.map.require("kv_lora_rank", mla.kv_lora_rank, 1, spec::kMostHidden);
+  config.map.require("qk_rope_head_dim", mla.rope_head_dim, 1, spec::kMostHeadDim);
+  config.map.require("qk_nope_head_dim", mla.nope_head_dim, 1, spec::kMostHeadDim);
+  config.map.require("v_head_dim", mla.value_head_dim, 1, spec::kMostHeadDim);
   model.mla = mla;
   read_gated(model, config, {});
   model.head_dim = mla.nope_head_dim + mla.rope_head_dim;  // a head_dim in the file is the rotary part's
   spec::Moe moe{.router_bias = balancing_bias};
-  config.map.require("n_routed_experts", moe.experts, 1, kMostExperts);
-  config.map.require("num_experts_per_tok", moe.top_k, 1, kMostExperts);
-  config.map.require("moe_intermediate_size", moe.ffn, 1, kMostFfn);
-  config.map.require("first_k_dense_replace", moe.first_dense, 0, kMostLayers);
-  moe.shared_experts = static_cast<int>(config.whole("n_shared_experts", 0, kMostExperts));
+  config.map.require("n_routed_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.require("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
+  config.map.require("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
+  config.map.require("first_k_dense_replace", moe.first_dense, 0, spec::kMostLayers);
+  moe.shared_experts = static_cast<int>(config.whole("n_shared_experts", 0, spec::kMostExperts));
   moe.shared_ffn = moe.shared_experts * moe.ffn;
-  if (config.whole("moe_layer_freq", 1, kMostLayers) != 1) {
+  if (config.whole("moe_layer_freq", 1, spec::kMostLayers) != 1) {
     config.map.fault("moe_layer_freq", "dense layers between those with experts are not known", "write 1");
   }
   check_experts(moe, config.map, "num_experts_per_tok");
@@ -122,8 +122,8 @@ void gpt_oss(Model& model, Config& config) {
   read_window(model, config, 128);
   model.window_every = 2;
   spec::Moe moe{.experts = 128, .top_k = 4, .ffn = model.ffn, .router_bias = true};
-  config.map.read("num_local_experts", moe.experts, 1, kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, kMostExperts);
+  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
   check_experts(moe, config.map, "num_experts_per_tok");
   model.moe = moe;
 }
@@ -133,7 +133,7 @@ namespace {
 /// The library lists the layers with experts, or counts from one to the next: both must say the same here.
 void check_expert_layers(const Model& model, Config& config) {
   std::vector<int> listed, counted;
-  if (!config.map.read("moe_layers", listed, 0, kMostLayers)) return;
+  if (!config.map.read("moe_layers", listed, 0, spec::kMostLayers)) return;
   for (int layer = 0; layer < model.layers; ++layer) {
     if (model.moe->in_layer(layer)) counted.push_back(layer);
   }
@@ -159,18 +159,18 @@ void llama4_text(Model& model, Config& config) {
   model.qk_norm = config.flag("use_qk_norm", true);
   if (model.qk_norm) model.qk_scale = spec::QkScale::none;
   model.nope_every = read_nope_every(config);
-  model.attention_chunk = config.whole("attention_chunk_size", 8192, kMostPositions);
+  model.attention_chunk = config.whole("attention_chunk_size", 8192, spec::kMostPositions);
   model.full_every =
       config.map.has("layer_types") ? every_nth(config, "layer_types", "full_attention") : model.nope_every;
   spec::Moe moe{.experts = 16, .top_k = 1, .ffn = model.ffn, .shared_experts = 1, .shared_ffn = model.ffn};
-  config.map.read("num_local_experts", moe.experts, 1, kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, kMostExperts);
-  config.map.read("interleave_moe_layer_step", moe.every, 1, kMostLayers);
+  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
+  config.map.read("interleave_moe_layer_step", moe.every, 1, spec::kMostLayers);
   check_experts(moe, config.map, "num_experts_per_tok");
   model.moe = moe;
   check_expert_layers(model, config);
   model.ffn = 16384;
-  config.map.read("intermediate_size_mlp", model.ffn, 1, kMostFfn);
+  config.map.read("intermediate_size_mlp", model.ffn, 1, spec::kMostFfn);
 }
 
 void llama4(Model& model, Config& config) { read_text_part(model, config, llama4_text); }
@@ -183,11 +183,11 @@ void glm4_moe(Model& model, Config& config) {
   model.proj_bias = false;
   model.qk_norm = config.flag("use_qk_norm", false);
   spec::Moe moe{.experts = 128, .top_k = 8, .ffn = 1408, .shared_experts = 1, .first_dense = 1, .router_bias = true};
-  config.map.read("n_routed_experts", moe.experts, 1, kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, kMostExperts);
-  config.map.read("moe_intermediate_size", moe.ffn, 1, kMostFfn);
-  config.map.read("n_shared_experts", moe.shared_experts, 0, kMostExperts);
-  config.map.read("first_k_dense_replace", moe.first_dense, 0, kMostLayers);
+  config.map.read("n_routed_experts", moe.experts, 1, spec::kMostExperts);
+  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
+  config.map.read("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
+  config.map.read("n_shared_experts", moe.shared_experts, 0, spec::kMostExperts);
+  config.map.read("first_k_dense_replace", moe.first_dense, 0, spec::kMostLayers);
   moe.shared_ffn = moe.shared_experts * moe.ffn;
   check_experts(moe, config.map, "num_experts_per_tok");
   model.moe = moe;
@@ -203,15 +203,15 @@ void dbrx(Model& model, Config& config) {
   spec::Moe moe{.experts = 4, .top_k = 1, .ffn = 3584};
   if (const Value* attention = config.map.child("attn_config")) {
     MapReader map(*attention, config.map.path_of("attn_config"), config.faults);
-    map.read("kv_n_heads", model.kv_heads, 1, kMostHeads);
+    map.read("kv_n_heads", model.kv_heads, 1, spec::kMostHeads);
     for (const auto& [key, entry] : attention->entries) map.ignore(key);
     map.finish();
   }
   if (const Value* feed_forward = config.map.child("ffn_config")) {
     MapReader map(*feed_forward, config.map.path_of("ffn_config"), config.faults);
-    map.read("moe_num_experts", moe.experts, 1, kMostExperts);
-    map.read("moe_top_k", moe.top_k, 1, kMostExperts);
-    map.read("ffn_hidden_size", moe.ffn, 1, kMostFfn);
+    map.read("moe_num_experts", moe.experts, 1, spec::kMostExperts);
+    map.read("moe_top_k", moe.top_k, 1, spec::kMostExperts);
+    map.read("ffn_hidden_size", moe.ffn, 1, spec::kMostFfn);
     if (const Value* function = map.child("ffn_act_fn")) {
       MapReader inner(*function, map.path_of("ffn_act_fn"), config.faults);
       Config activation{*function, inner, config.faults};

@@ -45,7 +45,7 @@ int every_nth(Config& config, std::string_view key, std::string_view special) {
 int read_nope_every(Config& config) {
   const Value* list = config.value.find("no_rope_layers");
   if (list && !list->items.empty()) return every_nth(config, "no_rope_layers", "0");
-  return static_cast<int>(config.whole("no_rope_layer_interval", 4, kMostLayers));
+  return static_cast<int>(config.whole("no_rope_layer_interval", 4, spec::kMostLayers));
 }
 
 void read_text_part(Model& model, Config& config, void (*read)(Model&, Config&)) {

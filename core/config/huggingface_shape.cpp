@@ -67,15 +67,15 @@ std::int64_t HuggingFaceConfig::whole(std::string_view key, std::int64_t absent,
 
 void read_shape(spec::Model& model, HuggingFaceConfig& config, const HuggingFaceDefaults& absent) {
   const std::size_t before = config.faults.size();
-  read_count(config, kLayers, model.layers, absent.layers, kMostLayers);
-  read_count(config, kHidden, model.hidden, absent.hidden, kMostHidden);
-  read_count(config, kHeads, model.heads, absent.heads, kMostHeads);
+  read_count(config, kLayers, model.layers, absent.layers, spec::kMostLayers);
+  read_count(config, kHidden, model.hidden, absent.hidden, spec::kMostHidden);
+  read_count(config, kHeads, model.heads, absent.heads, spec::kMostHeads);
   constexpr std::array<std::string_view, 1> vocab{"vocab_size"}, head_dim{"head_dim"};
-  read_count(config, vocab, model.vocab, absent.vocab, kMostVocab);
-  read_derived(config, kKvHeads, model.kv_heads, absent.kv_heads, model.heads, kMostHeads);
-  read_derived(config, kFfn, model.ffn, absent.ffn, 4 * model.hidden, kMostFfn);
-  read_derived(config, kPositions, model.max_positions, absent.positions, std::int64_t{0}, kMostPositions);
-  read_derived(config, head_dim, model.head_dim, absent.head_dim, 0, kMostHeadDim);
+  read_count(config, vocab, model.vocab, absent.vocab, spec::kMostVocab);
+  read_derived(config, kKvHeads, model.kv_heads, absent.kv_heads, model.heads, spec::kMostHeads);
+  read_derived(config, kFfn, model.ffn, absent.ffn, 4 * model.hidden, spec::kMostFfn);
+  read_derived(config, kPositions, model.max_positions, absent.positions, std::int64_t{0}, spec::kMostPositions);
+  read_derived(config, head_dim, model.head_dim, absent.head_dim, 0, spec::kMostHeadDim);
   model.tied_embeddings = config.flag("tie_word_embeddings", absent.tied);
   if (config.faults.size() == before && model.head_dim == 0) {
     const ShapeKeys keys{.layers = written(config, kLayers),
@@ -104,7 +104,7 @@ void read_activation(spec::Model& model, HuggingFaceConfig& config, std::string_
 }
 
 void read_window(spec::Model& model, HuggingFaceConfig& config, std::int64_t absent) {
-  model.window = config.whole("sliding_window", absent, kMostPositions);
+  model.window = config.whole("sliding_window", absent, spec::kMostPositions);
 }
 
 }  // namespace config

@@ -15,10 +15,10 @@ Value load_job(const std::string& job, const Catalogue& catalogue) {
   if (is_path) return load(job);
   const auto kind = Catalogue::Kind::job;
   if (const std::string path = catalogue.path(kind, job); !path.empty()) return load(path);
-  const auto near = base::nearest(job, catalogue.names(kind));
+  const std::string near = base::did_you_mean(job, catalogue.names(kind));
   throw base::InputError({{"JOB",
                            "there is no file and no catalogue job '" + job + "'",
-                           (near ? "did you mean " + *near + "? " : "") + "`forerun list jobs` shows all",
+                           (near.empty() ? "" : near + ' ') + "`forerun list jobs` shows all",
                            {}}});
 }
 

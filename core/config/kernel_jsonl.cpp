@@ -101,9 +101,9 @@ int memory_kind(std::string_view name) {
 }
 
 /// One line's object; every look-up that fails is a fault of that line.
-class Reader {
+class KernelRowReader {
  public:
-  Reader(const TextLines& lines, const Json& row, KernelTables& out) : lines_(lines), row_(row), out_(out) {
+  KernelRowReader(const TextLines& lines, const Json& row, KernelTables& out) : lines_(lines), row_(row), out_(out) {
     refuse_unknown(lines_, row_, kRowKeys);
     kind_ = text(row_, "kind");
     if (!row_.contains("shape") || !row_["shape"].is_object()) fail("shape", "is missing", "write shape: {...}");
@@ -335,7 +335,7 @@ void read_kernel_jsonl(const std::string& path, KernelTables& tables) {
     if (row.contains("op") && !row.contains("kind")) {
       read_collective(lines, row, tables);
     } else {
-      Reader(lines, row, tables).read();
+      KernelRowReader(lines, row, tables).read();
     }
   }
 }

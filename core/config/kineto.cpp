@@ -42,9 +42,9 @@ std::int64_t number_of(const std::string* text, std::int64_t otherwise) {
   return value;
 }
 
-class Reader {
+class ProfileReader {
  public:
-  Reader(const std::string& file, std::optional<int> step) : file_(file), wanted_(step) {}
+  ProfileReader(const std::string& file, std::optional<int> step) : file_(file), wanted_(step) {}
 
   void take(const ChromeEvent& event) {
     if (event.phase != "X" || !event.start_ps) return;
@@ -240,13 +240,13 @@ class Reader {
 }  // namespace
 
 KinetoTrace read_kineto(std::istream& in, const std::string& name, std::optional<int> step) {
-  Reader reader(name, step);
+  ProfileReader reader(name, step);
   const TextEntries head = read_chrome_events(in, name, [&](const ChromeEvent& event) { reader.take(event); });
   return reader.result(head);
 }
 
 KinetoTrace read_kineto(const std::string& path, std::optional<int> step) {
-  Reader reader(path, step);
+  ProfileReader reader(path, step);
   const TextEntries head = read_chrome_events(path, [&](const ChromeEvent& event) { reader.take(event); });
   return reader.result(head);
 }

@@ -10,14 +10,6 @@
 namespace config {
 namespace {
 
-using base::quoted;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 const char* kind_name(const Value& value) { return value.kind == Value::Kind::list ? "a list" : "a map"; }
 
 bool whole_number(const Value& value, std::int64_t& out, bool& overflow) {
@@ -45,9 +37,9 @@ bool read_whole(const Value& value, const std::string& path, std::int64_t& out, 
   } else if (value.kind != Value::Kind::scalar) {
     faults.push_back({path, std::string(kind_name(value)) + " is not a whole number", mend, value.where});
   } else if (const bool ok = whole_number(value, number, overflow); !ok && !overflow) {
-    faults.push_back({path,
-                      quoted(value.text) + (value.quoted ? " is in quotes, so it is text" : " is not a whole number"),
-                      mend, value.where});
+    faults.push_back(
+        {path, base::quoted(value.text) + (value.quoted ? " is in quotes, so it is text" : " is not a whole number"),
+         mend, value.where});
   } else if (overflow || number < min || number > max) {
     faults.push_back({path, value.text + " is out of range", mend, value.where});
   } else {
@@ -62,7 +54,7 @@ bool take(const Value* value, std::string path, base::Parsed<Q> (*parse)(std::st
   if (!value) return false;
   base::Parsed<Q> parsed = parse(value->text);
   if (parsed.value && !(parsed.value->si() < 1e18)) {
-    parsed = {{}, quoted(value->text) + " is out of range", "write a quantity that a real machine can have"};
+    parsed = {{}, base::quoted(value->text) + " is out of range", "write a quantity that a real machine can have"};
   }
   if (!parsed.value) {
     faults.push_back({std::move(path), std::move(parsed.problem), std::move(parsed.mend), value->where});
@@ -79,7 +71,7 @@ MapReader::MapReader(const Value& value, std::string path, Faults& faults)
       path_(std::move(path)),
       faults_(faults) {
   if (value_) return;
-  const std::string what = value.kind == Value::Kind::list ? "a list" : quoted(value.text);
+  const std::string what = value.kind == Value::Kind::list ? "a list" : base::quoted(value.text);
   faults_.push_back({path_, what + " is not a map", "write `key: value` entries", value.where});
 }
 
@@ -134,7 +126,7 @@ void MapReader::finish() {
     if (key == "source" || std::binary_search(known_.begin(), known_.end(), key)) continue;  // where a number is from
     const auto near = base::nearest(key, known_);
     faults_.push_back({path_of(key), "unknown key",
-                       near ? "did you mean " + *near + "?" : "known keys: " + joined(known_), entry.key_where});
+                       near ? "did you mean " + *near + "?" : "known keys: " + base::joined(known_), entry.key_where});
   }
 }
 
@@ -144,8 +136,8 @@ int MapReader::read_name(std::string_view key, const std::vector<std::string>& k
   const auto it = std::find(known.begin(), known.end(), value->text);
   if (it != known.end()) return static_cast<int>(it - known.begin());
   const auto near = base::nearest(value->text, known);
-  fault(key, quoted(value->text) + " is not known",
-        (near ? "did you mean " + *near + "? known: " : "known: ") + joined(known));
+  fault(key, base::quoted(value->text) + " is not known",
+        (near ? "did you mean " + *near + "? known: " : "known: ") + base::joined(known));
   return -1;
 }
 
@@ -168,7 +160,7 @@ bool MapReader::read(std::string_view key, bool& out) {
   const bool yes = text == "true" || text == "True" || text == "TRUE";
   const bool no = text == "false" || text == "False" || text == "FALSE";
   if (value->quoted || !(yes || no)) {
-    fault(key, quoted(text) + " is neither true nor false", "write true or false, without quotes");
+    fault(key, base::quoted(text) + " is neither true nor false", "write true or false, without quotes");
     return false;
   }
   out = yes;
@@ -202,7 +194,7 @@ bool MapReader::read(std::string_view key, double& out, double min, double max) 
   const std::string& text = value->text;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (value->quoted || error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    fault(key, quoted(text) + " is not a number", mend);
+    fault(key, base::quoted(text) + " is not a number", mend);
     return false;
   }
   if (number < min || number > max) {
@@ -217,7 +209,7 @@ bool MapReader::read(std::string_view key, std::vector<int>& out, std::int64_t m
   const Value* value = child(key);
   if (!value) return false;
   if (value->kind != Value::Kind::list) {
-    fault(key, value->kind == Value::Kind::map ? "a map is not a list" : quoted(value->text) + " is not a list",
+    fault(key, value->kind == Value::Kind::map ? "a map is not a list" : base::quoted(value->text) + " is not a list",
           "write whole numbers in brackets, such as [1, 2]");
     return false;
   }

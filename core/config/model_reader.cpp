@@ -18,15 +18,15 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
   Moe moe;
   const std::size_t before = faults.size();
   MapReader reader(map, path, faults);
-  reader.require("experts", moe.experts, 1, kMostExperts);
-  reader.require("top_k", moe.top_k, 1, kMostExperts);
-  reader.require("ffn", moe.ffn, 1, kMostFfn);
-  reader.read("shared_experts", moe.shared_experts, 0, kMostExperts);
-  const bool width_given = reader.read("shared_ffn", moe.shared_ffn, 0, kMostFfn);
-  reader.read("first_dense", moe.first_dense, 0, kMostLayers);
-  reader.read("every", moe.every, 1, kMostLayers);
-  reader.read("groups", moe.groups, 1, kMostExperts);
-  reader.read("top_groups", moe.top_groups, 1, kMostExperts);
+  reader.require("experts", moe.experts, 1, spec::kMostExperts);
+  reader.require("top_k", moe.top_k, 1, spec::kMostExperts);
+  reader.require("ffn", moe.ffn, 1, spec::kMostFfn);
+  reader.read("shared_experts", moe.shared_experts, 0, spec::kMostExperts);
+  const bool width_given = reader.read("shared_ffn", moe.shared_ffn, 0, spec::kMostFfn);
+  reader.read("first_dense", moe.first_dense, 0, spec::kMostLayers);
+  reader.read("every", moe.every, 1, spec::kMostLayers);
+  reader.read("groups", moe.groups, 1, spec::kMostExperts);
+  reader.read("top_groups", moe.top_groups, 1, spec::kMostExperts);
   reader.read("router_bias", moe.router_bias);
   if (faults.size() == before) {
     check_experts(moe, reader, "top_k");
@@ -40,11 +40,11 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
 std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& faults) {
   Mla mla;
   MapReader reader(map, path, faults);
-  reader.read("q_lora_rank", mla.q_lora_rank, 0, kMostHidden);
-  reader.require("kv_lora_rank", mla.kv_lora_rank, 1, kMostHidden);
-  reader.require("rope_head_dim", mla.rope_head_dim, 1, kMostHeadDim);
-  reader.require("nope_head_dim", mla.nope_head_dim, 1, kMostHeadDim);
-  reader.require("value_head_dim", mla.value_head_dim, 1, kMostHeadDim);
+  reader.read("q_lora_rank", mla.q_lora_rank, 0, spec::kMostHidden);
+  reader.require("kv_lora_rank", mla.kv_lora_rank, 1, spec::kMostHidden);
+  reader.require("rope_head_dim", mla.rope_head_dim, 1, spec::kMostHeadDim);
+  reader.require("nope_head_dim", mla.nope_head_dim, 1, spec::kMostHeadDim);
+  reader.require("value_head_dim", mla.value_head_dim, 1, spec::kMostHeadDim);
   reader.finish();
   return mla;
 }
@@ -53,8 +53,8 @@ std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& f
 void read_ffn(Model& model, MapReader& map) {
   const bool all_experts = model.moe && model.moe->first_dense == 0 && model.moe->every == 1;
   if (!all_experts) {
-    map.require("ffn", model.ffn, 1, kMostFfn);
-  } else if (!map.read("ffn", model.ffn, 1, kMostFfn)) {
+    map.require("ffn", model.ffn, 1, spec::kMostFfn);
+  } else if (!map.read("ffn", model.ffn, 1, spec::kMostFfn)) {
     model.ffn = model.moe->ffn;
   }
 }
@@ -87,17 +87,17 @@ void read_qk_norm(Model& model, MapReader& map) {
 
 void read_attention(Model& model, MapReader& map) {
   model.kv_heads = model.heads;
-  map.read("kv_heads", model.kv_heads, 1, kMostHeads);
+  map.read("kv_heads", model.kv_heads, 1, spec::kMostHeads);
   map.read("causal", model.causal);
   read_qk_norm(model, map);
-  map.read("window", model.window, 0, kMostPositions);
-  map.read("window_every", model.window_every, 1, kMostLayers);
-  map.read("attention_chunk", model.attention_chunk, 0, kMostPositions);
-  map.read("full_every", model.full_every, 0, kMostLayers);
-  map.read("nope_every", model.nope_every, 0, kMostLayers);
+  map.read("window", model.window, 0, spec::kMostPositions);
+  map.read("window_every", model.window_every, 1, spec::kMostLayers);
+  map.read("attention_chunk", model.attention_chunk, 0, spec::kMostPositions);
+  map.read("full_every", model.full_every, 0, spec::kMostLayers);
+  map.read("nope_every", model.nope_every, 0, spec::kMostLayers);
   map.read("attention_sinks", model.attention_sinks);
   map.read("position", model.position);
-  map.read("max_positions", model.max_positions, 0, kMostPositions);
+  map.read("max_positions", model.max_positions, 0, spec::kMostPositions);
 }
 
 void read_norms_and_biases(Model& model, MapReader& map) {
@@ -116,10 +116,10 @@ void read_norms_and_biases(Model& model, MapReader& map) {
 
 void read_transformer(Model& model, MapReader& map, Faults& faults) {
   const std::size_t before = faults.size();
-  map.require("layers", model.layers, 1, kMostLayers);
-  map.require("hidden", model.hidden, 1, kMostHidden);
-  map.require("heads", model.heads, 1, kMostHeads);
-  map.require("vocab", model.vocab, 1, kMostVocab);
+  map.require("layers", model.layers, 1, spec::kMostLayers);
+  map.require("hidden", model.hidden, 1, spec::kMostHidden);
+  map.require("heads", model.heads, 1, spec::kMostHeads);
+  map.require("vocab", model.vocab, 1, spec::kMostVocab);
   map.read("tied_embeddings", model.tied_embeddings);
   map.read("gated_mlp", model.gated_mlp);
   map.read("mtp", model.mtp, 0, 100);
@@ -129,7 +129,7 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   read_activation(model, map);
   read_attention(model, map);
   read_norms_and_biases(model, map);
-  const bool head_dim = map.read("head_dim", model.head_dim, 1, kMostHeadDim);
+  const bool head_dim = map.read("head_dim", model.head_dim, 1, spec::kMostHeadDim);
   if (faults.size() != before) return;  // what follows is derived from what could not be read
   if (!head_dim) default_head_dim(model, map);
   if (faults.size() == before) check_shape(model, map);
@@ -162,9 +162,9 @@ void default_head_dim(Model& model, MapReader& map, const ShapeKeys& keys) {
     map.fault(keys.heads,
               std::to_string(model.heads) + " heads do not divide a hidden size of " + std::to_string(model.hidden),
               "add " + std::string(keys.head_dim) + ", or mend one of the two");
-  } else if (model.hidden / model.heads > kMostHeadDim) {
+  } else if (model.hidden / model.heads > spec::kMostHeadDim) {
     map.fault(keys.heads, "a head would be " + std::to_string(model.hidden / model.heads) + " wide",
-              "use more heads: a head is at most " + std::to_string(kMostHeadDim) + " wide");
+              "use more heads: a head is at most " + std::to_string(spec::kMostHeadDim) + " wide");
   } else {
     model.head_dim = static_cast<int>(model.hidden / model.heads);
   }
@@ -201,7 +201,7 @@ void check_shape(const Model& model, MapReader& map, const ShapeKeys& keys) {
               std::to_string(model.kv_heads) + " do not divide " + std::to_string(model.heads) + " heads",
               "write a divisor of the heads: each key and value serves as many queries");
   }
-  if (const double size = rough_parameters(model); size > kMostParameters) {
+  if (const double size = rough_parameters(model); size > spec::kMostParameters) {
     char text[64];
     std::snprintf(text, sizeof text, "the model would have about %.1e parameters", size);
     map.fault(keys.layers, text, "check layers and widths for a digit too many: at most 1e15 parameters are read");

@@ -8,18 +8,13 @@
 #include "core/config/document.h"
 #include "core/config/map_reader.h"
 #include "core/spec/model.h"
+#include "core/spec/ranges.h"
 
 namespace config {
 
 /// Reads a model whose `base:` has been followed. `path` is the map's own ("model" inside a Job, empty for a catalogue
 /// file). A `kind: layers` model is its list of operators.
 spec::Model read_model(const Value& map, const std::string& path, Faults&);
-
-/// Largest values that are read; products of several are held by check_shape().
-inline constexpr std::int64_t kMostLayers = 10'000, kMostHeads = 10'000, kMostHeadDim = 10'000, kMostExperts = 100'000;
-inline constexpr std::int64_t kMostHidden = 1'000'000, kMostFfn = 10'000'000, kMostVocab = 100'000'000;
-inline constexpr std::int64_t kMostPositions = 1'000'000'000;
-inline constexpr double kMostParameters = 1e15;
 
 /// The keys that a format writes a shape with, for messages.
 struct ShapeKeys {
@@ -35,7 +30,7 @@ void check_experts(const spec::Moe&, MapReader& map, std::string_view top_k_key)
 /// Adds a fault where its groups of experts cannot be.
 void check_groups(const spec::Moe&, MapReader& map, std::string_view groups_key, std::string_view top_groups_key);
 
-/// Rules of a shape alone, which every format shares: kv_heads divide heads, not more than kMostParameters.
+/// Rules of a shape alone, which every format shares: kv_heads divide heads, not more than spec::kMostParameters.
 /// REQUIRES: all fields could be read.
 void check_shape(const spec::Model&, MapReader&, const ShapeKeys& = {});
 

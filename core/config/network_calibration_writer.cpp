@@ -10,12 +10,10 @@
 namespace config {
 namespace {
 
-std::string us(base::Seconds time) { return fmt::format("{:.6g}us", time.si() * 1e6); }
-
 std::string protocol(const char* key, const spec::LowLatency& p) {
   if (p.efficiency <= 0) return "";
-  return fmt::format("   {}: {{efficiency: {:.6g}, latency: {}, hop: {}}},\n", key, p.efficiency, us(p.latency),
-                     us(p.hop));
+  return fmt::format("   {}: {{efficiency: {:.6g}, latency: {}, hop: {}}},\n", key, p.efficiency, yaml_us(p.latency),
+                     yaml_us(p.hop));
 }
 
 std::string covered(const spec::Covered& c) {
@@ -29,7 +27,7 @@ std::string covered(const spec::Covered& c) {
 std::string curve(const char* key, const spec::PathCurve& c) {
   return fmt::format(
              "{}:\n  {{efficiency: {:.6g}, latency: {}, hop: {}, ramp: {:.6g}kB, local: {:.6g}, decay: {:.6g},\n", key,
-             c.efficiency, us(c.latency), us(c.hop), c.ramp.si() / 1e3, c.local, c.decay) +
+             c.efficiency, yaml_us(c.latency), yaml_us(c.hop), c.ramp.si() / 1e3, c.local, c.decay) +
          protocol("low_latency", c.low_latency) + protocol("ll128", c.ll128) + covered(c.covered) +
          fmt::format("   residual: {:.3g}, measured: {}, source: {}}}\n", c.residual, c.measured,
                      yaml_quoted(c.source));

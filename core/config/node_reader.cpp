@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "core/spec/ranges.h"
+
 namespace config {
 namespace {
 
@@ -49,7 +51,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
   spec::Node node;
   MapReader map(value, path, faults);
   map.read("name", node.name);
-  map.require("gpus", node.gpus, 1, 1024);
+  map.require("gpus", node.gpus, 1, spec::kMostGpusOfANode);
   for (const char* key : {"gpu", "links", "fabric"}) map.ignore(key);
   if (const Value* nvlink = map.child("nvlink")) read_nvlink(*nvlink, map.path_of("nvlink"), node.nvlink, faults);
   if (const Value* nic = map.child("nic")) {

@@ -7,7 +7,7 @@
 namespace config {
 namespace {
 
-constexpr double kMostTokens = 1e15;
+constexpr double kMostCounted = 1e15;
 constexpr const char* kMendCounts =
     "write tokens by expert, such as [812, 790, 805, 689], or the path of a file with them";
 
@@ -25,7 +25,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 bool read_count(std::string_view word, double& out) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= kMostTokens;
+  return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= kMostCounted;
 }
 
 }  // namespace

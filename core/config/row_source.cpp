@@ -9,7 +9,7 @@
 namespace config {
 namespace {
 
-const std::vector<std::string> kKeys{"repo", "path", "commit", "table", "digitised", "key", "line", "url"};
+const std::vector<std::string> kSourceKeys{"repo", "path", "commit", "table", "digitised", "key", "line", "url"};
 
 std::string text(const nlohmann::json& map, const char* key) {
   const auto at = map.find(key);
@@ -23,7 +23,7 @@ std::string source_of(const TextLines& lines, const nlohmann::json& row) {
   if (at == row.end() || !at->is_object()) {
     lines.fault(1, "source", "is missing", "write source: {repo, path, commit}");
   }
-  refuse_unknown(lines, *at, kKeys, "source.");
+  refuse_unknown(lines, *at, kSourceKeys, "source.");
   std::string name = text(*at, "repo");
   if (name.empty()) name = text(*at, "url");
   const std::string path = text(*at, "path"), commit = text(*at, "commit");

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/config/job_reader.h"
 #include "core/config/strategy_reader.h"
+#include "core/spec/ranges.h"
 
 namespace config {
 namespace {
@@ -76,7 +77,7 @@ spec::SearchValue read_value(SearchKey key, const std::string& text, const std::
   Faults faults;
   if (key == SearchKey::micro_batch) {
     MapReader map(*tree.find("training"), "training", faults);
-    map.read("micro_batch", job.training.micro_batch, 1, 10'000'000);
+    map.read("micro_batch", job.training.micro_batch, 1, spec::kMostSequences);
   } else {
     Value* strategy = tree.find("strategy");
     if (key == SearchKey::offload && text == "none") strategy->entries.clear();

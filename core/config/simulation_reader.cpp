@@ -10,7 +10,7 @@
 namespace config {
 namespace {
 
-constexpr std::int64_t kMost = 2'000'000'000;
+constexpr std::int64_t kMostNumber = 2'000'000'000;
 constexpr double kSlowest = 1'000'000;
 
 /// Calls read(item, out) for each entry of the list of maps; `example` is one of them.
@@ -39,15 +39,15 @@ void read_place(MapReader& item, spec::LinkFault& link, int usual_count) {
     item.fault("node", named == 0 ? "is missing, and no other place is named" : "stands beside another place",
                "name one place: node (with card), leaf (with rail), tier with switch, or groups");
   }
-  if (item.read("node", link.node, 0, kMost)) item.read("card", link.card, 0, kMost);
-  if (item.read("leaf", link.at, 0, kMost)) link.tier = 0;
-  if (item.read("tier", link.tier, 1, 1000)) item.require("switch", link.at, 0, kMost);
+  if (item.read("node", link.node, 0, kMostNumber)) item.read("card", link.card, 0, kMostNumber);
+  if (item.read("leaf", link.at, 0, kMostNumber)) link.tier = 0;
+  if (item.read("tier", link.tier, 1, 1000)) item.require("switch", link.at, 0, kMostNumber);
   if (link.tier >= 0) {
-    item.read("rail", link.rail, 0, kMost);
+    item.read("rail", link.rail, 0, kMostNumber);
     link.count = usual_count;
-    item.read("uplinks", link.count, 1, kMost);
+    item.read("uplinks", link.count, 1, kMostNumber);
   }
-  if (std::vector<int> groups; item.read("groups", groups, 0, kMost)) {
+  if (std::vector<int> groups; item.read("groups", groups, 0, kMostNumber)) {
     if (groups.size() == 2) {
       link.from = groups[0], link.to = groups[1];
     } else {
@@ -66,7 +66,7 @@ void read_simulation(const Value& value, spec::Simulation& sim, Faults& faults) 
   if (map.read("seed", seed, 0, INT64_MAX)) sim.seed = static_cast<std::uint64_t>(seed);
   read_list(map, "slow_ranks", "{rank: 0, factor: 1.2}", sim.slow_ranks, faults,
             [](MapReader& item, spec::SlowRank& slow) {
-              item.require("rank", slow.rank, 0, kMost);
+              item.require("rank", slow.rank, 0, kMostNumber);
               item.require("factor", slow.factor, 1, kSlowest);
             });
   read_list(map, "slow_links", "{node: 0, factor: 1.2}", sim.slow_links, faults,
@@ -80,8 +80,8 @@ void read_simulation(const Value& value, spec::Simulation& sim, Faults& faults) 
               link.factor = std::numeric_limits<double>::infinity();
             });
   read_list(map, "lost_nics", "{node: 0, count: 1}", sim.lost_nics, faults, [](MapReader& item, spec::LostNics& lost) {
-    item.require("node", lost.node, 0, kMost);
-    item.read("count", lost.count, 1, kMost);
+    item.require("node", lost.node, 0, kMostNumber);
+    item.read("count", lost.count, 1, kMostNumber);
   });
   map.finish();
 }

@@ -6,25 +6,24 @@
 
 #include "core/config/framework_reader.h"
 #include "core/config/routing_reader.h"
+#include "core/spec/ranges.h"
 #include "core/spec/recompute_modules.h"
 
 namespace config {
 namespace {
 
-constexpr std::int64_t kDegree = 1'000'000;
-
 void read_degrees(MapReader& map, spec::Strategy& s) {
-  map.read("tp", s.tp, 1, kDegree);
+  map.read("tp", s.tp, 1, spec::kMostDegree);
   map.read("sp", s.sp);
-  map.read("cp", s.cp, 1, kDegree);
+  map.read("cp", s.cp, 1, spec::kMostDegree);
   map.read("cp_kind", s.cp_kind);
   map.read("cp_balance", s.cp_balance);
   int dp = 0;
-  if (map.read("dp", dp, 1, 1024 * kDegree)) s.dp = dp;
+  if (map.read("dp", dp, 1, spec::kMostReplicas)) s.dp = dp;
   map.read("zero", s.zero, 0, 3);
-  map.read("shard", s.shard, 0, kDegree);
-  map.read("ep", s.ep, 1, kDegree);
-  s.etp_given = map.read("etp", s.etp, 1, kDegree);
+  map.read("shard", s.shard, 0, spec::kMostDegree);
+  map.read("ep", s.ep, 1, spec::kMostDegree);
+  s.etp_given = map.read("etp", s.etp, 1, spec::kMostDegree);
   double capacity = 0;
   if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
@@ -34,10 +33,10 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
 }
 
 void read_pipeline(MapReader& map, spec::Strategy& s) {
-  map.read("pp", s.pp, 1, kDegree);
+  map.read("pp", s.pp, 1, spec::kMostDegree);
   map.read("schedule", s.schedule);
-  map.read("vpp", s.vpp, 1, kDegree);
-  map.read("stage_layers", s.stage_layers, 0, kDegree);
+  map.read("vpp", s.vpp, 1, spec::kMostDegree);
+  map.read("stage_layers", s.stage_layers, 0, spec::kMostDegree);
   map.read("embedding_in_split", s.embedding_in_split);
   map.read("vocab_parallel", s.vocab_parallel);
   map.read("vocab_barriers", s.vocab_barriers, 1, 2);
@@ -78,7 +77,7 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
   }
   MapReader part(*value, map.path_of("recompute"), faults);
   part.require("kind", recompute.kind);
-  if (part.read("layers", recompute.layers, 1, kDegree) && recompute.kind != K::full) {
+  if (part.read("layers", recompute.layers, 1, spec::kMostLayers) && recompute.kind != K::full) {
     part.fault("layers", "belongs to kind: full alone", "write kind: full, or leave layers out");
   }
   read_modules(part, recompute, faults);
@@ -106,7 +105,7 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
     } else if (unit->text.find_first_not_of("0123456789") != std::string::npos) {
       part.fault("unit", "'" + unit->text + "' is no unit of parameters", "write block, model, or a number of blocks");
     } else {
-      part.read("unit", s.fsdp.unit, 1, kDegree);
+      part.read("unit", s.fsdp.unit, 1, spec::kMostDegree);
     }
   }
   part.read("prefetch", s.fsdp.prefetch, 0, 8);

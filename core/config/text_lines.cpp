@@ -10,11 +10,11 @@
 namespace config {
 namespace {
 
-gzFile handle(void* file) { return static_cast<gzFile>(file); }
+gzFile gz_handle(void* file) { return static_cast<gzFile>(file); }
 
 }  // namespace
 
-void TextLines::Close::operator()(void* file) const { gzclose(handle(file)); }
+void TextLines::Close::operator()(void* file) const { gzclose(gz_handle(file)); }
 
 TextLines::TextLines(std::string path) : path_(std::move(path)) {
   std::error_code error;
@@ -28,7 +28,7 @@ bool TextLines::next(std::string& line) {
   line.clear();
   std::array<char, 4096> part;
   ++number_;
-  while (gzgets(handle(file_.get()), part.data(), static_cast<int>(part.size())) != nullptr) {
+  while (gzgets(gz_handle(file_.get()), part.data(), static_cast<int>(part.size())) != nullptr) {
     line += part.data();
     if (!line.empty() && line.back() == '\n') {
       line.pop_back();
@@ -37,7 +37,7 @@ bool TextLines::next(std::string& line) {
     }
   }
   int code = Z_OK;
-  gzerror(handle(file_.get()), &code);
+  gzerror(gz_handle(file_.get()), &code);
   if (code != Z_OK) fault(1, "PATH", "the packed file is broken or ends early", "fetch or write it again");
   return !line.empty();
 }

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/spec/ranges.h"
+
 namespace config {
 namespace {
 
 using spec::Dtype;
-
-constexpr std::int64_t kMostTokens = 100'000'000, kMostSequences = 10'000'000;
 
 /// {mean: 2048, deviation: 1024} or {lengths: [4096, 1024]}, in tokens
 spec::Packing read_packing(const Value& value, const std::string& path, Faults& faults) {
@@ -20,10 +20,10 @@ spec::Packing read_packing(const Value& value, const std::string& path, Faults& 
   MapReader map(value, path, faults);
   std::vector<int> lengths;
   const bool listed = map.has("lengths");  // well written or not
-  map.read("lengths", lengths, 1, kMostTokens);
+  map.read("lengths", lengths, 1, spec::kMostTokens);
   packing.lengths.assign(lengths.begin(), lengths.end());
-  if (!listed) map.require("mean", packing.mean, 1, kMostTokens);
-  if (map.read("deviation", packing.deviation, 0, kMostTokens) && listed) {
+  if (!listed) map.require("mean", packing.mean, 1, spec::kMostTokens);
+  if (map.read("deviation", packing.deviation, 0, spec::kMostTokens) && listed) {
     map.fault("deviation", "belongs to mean", "leave it out, or write mean in place of lengths");
   }
   map.finish();
@@ -67,12 +67,12 @@ spec::WideLayers read_wide_layers(const Value& value, const std::string& path, F
 void read_batch(MapReader& map, bool has_tokens, spec::Training& t) {
   map.read("mode", t.mode);
   if (has_tokens) {
-    map.require("sequence", t.sequence, 1, kMostTokens);
+    map.require("sequence", t.sequence, 1, spec::kMostTokens);
   } else {
-    map.read("sequence", t.sequence, 1, kMostTokens);
+    map.read("sequence", t.sequence, 1, spec::kMostTokens);
   }
-  map.require("global_batch", t.global_batch, 1, kMostSequences);
-  map.read("micro_batch", t.micro_batch, 1, kMostSequences);
+  map.require("global_batch", t.global_batch, 1, spec::kMostSequences);
+  map.read("micro_batch", t.micro_batch, 1, spec::kMostSequences);
 }
 
 /// Formats of what is multiplied and of what is kept.
@@ -99,9 +99,9 @@ void read_dropout(MapReader& map, spec::Training& t) {
 
 /// Prefill and decode.
 void read_serving(MapReader& map, spec::Training& t) {
-  map.read("output_tokens", t.output_tokens, 1, kMostTokens);
+  map.read("output_tokens", t.output_tokens, 1, spec::kMostTokens);
   std::int64_t context = 0;
-  if (map.read("context", context, 1, kMostTokens)) t.context = context;
+  if (map.read("context", context, 1, spec::kMostTokens)) t.context = context;
   map.read("kv_cache_dtype", t.kv_cache_dtype,
            {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}});
 }

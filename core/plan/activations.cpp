@@ -10,7 +10,7 @@
 
 namespace plan {
 
-using Kind = spec::Recompute::Kind;
+using RecomputeKind = spec::Recompute::Kind;
 
 namespace {
 
@@ -35,15 +35,15 @@ void keep_narrow(const Context& c, BlockActivations& out) {
 
 }  // namespace
 
-BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
+BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool experts) {
   BlockActivations out;
   const std::int64_t e = c.element;
   const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
-  if (kind == Kind::full) {
+  if (kind == RecomputeKind::full) {
     out.norm_inputs = shard * e;  // the block's input alone
     return out;
   }
-  if (kind == Kind::selective_ops) return kept_by_selective_ops(c, experts);
+  if (kind == RecomputeKind::selective_ops) return kept_by_selective_ops(c, experts);
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
   const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
   const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
@@ -77,12 +77,13 @@ BlockActivations kept_activations(const Context& c, Kind kind, bool experts) {
   } else {
     keep_narrow(c, out);
   }
-  return kind == Kind::selective ? without_modules(c, experts, out) : out;
+  return kind == RecomputeKind::selective ? without_modules(c, experts, out) : out;
 }
 
-Kind recompute_of(const Context& c, int index_in_stage) {
+RecomputeKind recompute_of(const Context& c, int index_in_stage) {
   const spec::Recompute& recompute = c.strategy.recompute;
-  if (recompute.kind == Kind::full && recompute.layers > 0 && index_in_stage >= recompute.layers) return Kind::none;
+  if (recompute.kind == RecomputeKind::full && recompute.layers > 0 && index_in_stage >= recompute.layers)
+    return RecomputeKind::none;
   return recompute.kind;
 }
 

@@ -15,7 +15,7 @@
 namespace plan {
 namespace {
 
-using Kind = spec::Recompute::Kind;
+using RecomputeKind = spec::Recompute::Kind;
 
 }  // namespace
 
@@ -203,14 +203,14 @@ void Block::forward_operators(bool windowed) {
   out_.compute(residual.work, "residual add", residual.launches);
 }
 
-void Block::forward(Kind kind, bool windowed) {
+void Block::forward(RecomputeKind kind, bool windowed) {
   out_.phase = Phase::forward;
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
+  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, experts()).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
-  const std::int64_t passing = kind == Kind::full ? feed_forward_bytes() : whole - kept;
+  const std::int64_t passing = kind == RecomputeKind::full ? feed_forward_bytes() : whole - kept;
   out_.take(Category::workspace, passing);
   forward_operators(windowed);
   out_.give(Category::workspace, passing);
@@ -226,16 +226,16 @@ void Block::residual_gradient() {
   out_.compute(joined.work, "residual gradient", joined.launches);
 }
 
-void Block::branches_backward(Kind kind, bool windowed) {
+void Block::branches_backward(RecomputeKind kind, bool windowed) {
   if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
-  if (kind == Kind::selective) feed_forward_modules_again();
+  if (kind == RecomputeKind::selective) feed_forward_modules_again();
   mlp_backward(true, true);
   norm("feed-forward norm gradient", true);
   residual_gradient();
   if (c_.dropout) residual_dropout_gradient();
   if (c_.model.post_norms) norm("attention post norm gradient", true);
   TensorParallel(c_, out_).row_backward(proj_linear(c_));
-  if (kind == Kind::selective) attention_modules_again(windowed);
+  if (kind == RecomputeKind::selective) attention_modules_again(windowed);
   attention_backward(windowed);
   qkv_backward();
   norm("attention norm gradient", true);
@@ -243,12 +243,12 @@ void Block::branches_backward(Kind kind, bool windowed) {
 }
 
 /// With one norm the branches' gradients meet before they are reduced.
-void Block::parallel_branches_backward(Kind kind, bool windowed) {
+void Block::parallel_branches_backward(RecomputeKind kind, bool windowed) {
   TensorParallel linear(c_, out_);
   const bool two_norms = c_.model.norms_in_parallel > 1;
   mlp_backward(true, two_norms);
   linear.row_backward(proj_linear(c_), false);
-  if (kind == Kind::selective) attention_modules_again(windowed);
+  if (kind == RecomputeKind::selective) attention_modules_again(windowed);
   attention_backward(windowed);
   linear.column_backward(qkv_linear(c_), two_norms, true);
   if (two_norms) norm("feed-forward norm gradient", true);
@@ -257,15 +257,15 @@ void Block::parallel_branches_backward(Kind kind, bool windowed) {
   residual_gradient();
 }
 
-void Block::backward(Kind kind, bool windowed) {
+void Block::backward(RecomputeKind kind, bool windowed) {
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, Kind::none, experts()).total() + keeps.unread;
+  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, experts()).total() + keeps.unread;
   out_.take(Category::activations, whole - kept);
-  if (kind == Kind::full) {
+  if (kind == RecomputeKind::full) {
     out_.phase = Phase::recompute;
     forward_operators(windowed);
-  } else if (kind == Kind::selective_ops) {
+  } else if (kind == RecomputeKind::selective_ops) {
     out_.phase = Phase::recompute;
     recompute_unkept(windowed);
   }

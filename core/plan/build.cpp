@@ -206,7 +206,7 @@ Role StageBuilder::build() {
   if (!c_.rolling) begin_step(c_, begin, zeroed);
   role.calls.push_back({add(begin.finish()), -1, -1});
   run_slots(role);
-  if (c_.strategy.schedule == spec::Schedule::pipedream) hold_versions(role, held);
+  if (!c_.strategy.traits().flushes) hold_versions(role, held);
   SegmentBuilder end(pool_, "end");
   end_step(c_, end, chunks_, stage_);
   if (c_.rolling) {  // the next one begins; nothing but these waits is between it and weights that are on their way

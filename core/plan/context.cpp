@@ -12,11 +12,7 @@ std::int64_t bytes_per(spec::Dtype d) { return static_cast<std::int64_t>(spec::b
 
 }  // namespace
 
-Context::Context(const spec::Job& j)
-    : job(j),
-      model(j.model),
-      strategy(j.strategy),
-      placement(j.strategy.schedule, j.strategy.pp, j.strategy.chunks_a_stage()) {
+Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strategy), placement(j.strategy) {
   tp = strategy.tp;
   dp = strategy.data();
   pp = strategy.pp;
@@ -37,7 +33,7 @@ Context::Context(const spec::Job& j)
   hidden = model.hidden;
   heads = model.heads / tp;
   kv_heads = model.mla ? heads : std::max(1, model.kv_heads / tp);  // latent keys and values are of every head
-  const bool expands = j.framework.expands_kv && !serves && !(cp > 1 && strategy.cp_kind == spec::CpKind::ulysses);
+  const bool expands = j.framework.expands_kv && !serves && !strategy.trades_heads();
   attention_kv_heads = expands ? heads : kv_heads;
   head_dim = model.query_head_dim();
   document = spec::document_length(job.training);

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "core/plan/axes.h"
-#include "core/plan/schedule/placement.h"
 #include "core/plan/work.h"
 #include "core/spec/job.h"
+#include "core/spec/placement.h"
 
 namespace plan {
 
@@ -56,13 +56,13 @@ struct Context {
   std::int64_t context;     // tokens that the last query of a sequence attends to
   std::int64_t kv_element;  // bytes of a number in the KV cache
   GroupShape tp_group, dp_group, embedding_group;
-  GroupShape stages_group;  // a rank of every stage
-  GroupShape model_group;   // ranks whose gradient norms add up
-  Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank
-  Placement placement;      // of the model's chunks on stages
-  bool barrier;             // the optimizer of any stage waits for the gradients of all
-  bool rolling;             // no stage waits for the others between two steps
-  bool scatter_gather;      // a rank sends 1/tp of the activations, an all-gather behind restores them
+  GroupShape stages_group;    // a rank of every stage
+  GroupShape model_group;     // ranks whose gradient norms add up
+  Transfer stage_transfer;    // activations between neighbouring stages, from each tensor-parallel rank
+  spec::Placement placement;  // of the model's chunks on stages
+  bool barrier;               // the optimizer of any stage waits for the gradients of all
+  bool rolling;               // no stage waits for the others between two steps
+  bool scatter_gather;        // a rank sends 1/tp of the activations, an all-gather behind restores them
 
   Axis shard_axis;          // ranks that share one copy of the dense states: dp, or shard inside its groups
   Axis expert_shard_axis;   // the same of the experts' states
@@ -73,9 +73,7 @@ struct Context {
   bool experts_in(int layer) const { return model.moe && layer >= 0 && model.moe->in_layer(layer); }
   /// Whether any parameter of a stage has copies on other ranks.
   bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
-  bool fused_attention() const {
-    return attention != spec::AttentionKernel::unfused && attention != spec::AttentionKernel::fused_softmax;
-  }
+  bool fused_attention() const { return !writes_scores(attention); }
 };
 
 }  // namespace plan

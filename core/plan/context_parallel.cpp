@@ -12,7 +12,7 @@ namespace plan {
 namespace {
 
 /// The events of hops take turns: K and V are on their way while the ones before are attended to.
-EventId arrived(int hop) { return static_cast<EventId>(kHopped + hop % 2); }
+EventId hopped(int hop) { return static_cast<EventId>(kHopped + hop % 2); }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ TradedWidths traded_widths(const Context& c) {
 }
 
 std::int64_t kept_for_context_parallel(const Context& c) {
-  if (c.cp == 1 || c.strategy.cp_kind != spec::CpKind::ulysses) return 0;
+  if (!c.strategy.trades_heads()) return 0;
   const TradedWidths w = traded_widths(c);
   const std::int64_t copies = w.keys + w.values - c.kv_width - std::int64_t{c.kv_heads} * c.value_head_dim;
   return c.tokens * (w.queries - c.q_width + w.outputs + copies) * c.element;
@@ -79,7 +79,7 @@ void ContextParallel::communicate(CollectiveKind kind, std::int64_t elements, st
 /// It waits for the attention issued last, which read the buffer that it overwrites.
 void ContextParallel::hop(std::int64_t elements, int number, std::string_view name) {
   communicate(CollectiveKind::shift, elements, name);
-  out_.record(arrived(number));
+  out_.record(hopped(number));
 }
 
 /// An elementwise kernel; bytes are of one element.
@@ -103,7 +103,7 @@ void ContextParallel::ring_forward() {
   for (int i = 0; i < count; ++i) {
     if (i + 1 < count) hop(travelling, i + 1, "keys and values shift");
     if (steps[i].pairs == 0) continue;
-    if (i > 0) out_.join(arrived(i));
+    if (i > 0) out_.join(hopped(i));
     attention(steps[i], i == 0, false);
     if (i > 0) pass(c_.batch * steps[i].queries * c_.heads, 8, 4, "attention log-sum-exp correction");
   }
@@ -134,10 +134,10 @@ void ContextParallel::ring_backward() {
                  : "keys, values and gradients shift");
     }
     if (step.pairs == 0) continue;
-    if (!first) out_.join(arrived(i - 1));
+    if (!first) out_.join(hopped(i - 1));
     attention(step, last, true);
     if (first) continue;
-    out_.join(arrived(i));
+    out_.join(hopped(i));
     const std::int64_t added = c_.batch * step.keys * c_.attention_kv_heads * (c_.head_dim + c_.value_head_dim) +
                                c_.batch * step.queries * c_.q_width;
     pass(added, 2 * e, e, "attention gradients added");

@@ -7,13 +7,6 @@
 #include "core/plan/offload.h"
 
 namespace plan {
-namespace {
-
-/// NCCL's reduce-scatter and all-gather want equal shares: a bucket is padded to a multiple of the group's size.
-std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) / ranks * ranks; }
-
-}  // namespace
-
 std::int64_t bucket_elements(const Context& c, base::Bytes bytes, std::int64_t element) {
   const int ranks = c.job.framework.bucket_ranks;
   const double growth = ranks > 0 ? std::max(1.0, static_cast<double>(c.job.strategy.dp.value_or(1)) / ranks) : 1.0;

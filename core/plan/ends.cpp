@@ -31,12 +31,6 @@ std::int64_t separate_gradient(const Context& c) {
   return c.fused_loss && c.strategy.compile ? c.tokens * c.vocab * c.element : 0;
 }
 
-void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
-  const std::int64_t elements = c.shard_tokens * c.hidden;
-  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
-  out.compute(chain.work, name, chain.launches);
-}
-
 /// The three small reductions of a vocabulary-parallel loss carry one fp32 number a token.
 void reduce_tokens(const Context& c, SegmentBuilder& out, const char* name) {
   if (c.tp == 1) return;
@@ -58,6 +52,12 @@ std::int64_t kept_embedding(const Context& c) {
 
 }  // namespace
 
+void norm_kernel(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
+  out.compute(chain.work, name, chain.launches);
+}
+
 std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fused_loss ? c.element : 4); }
 
 void rows_forward(const Context& c, SegmentBuilder& out) {
@@ -74,24 +74,24 @@ void embedding_forward(const Context& c, SegmentBuilder& out) {
   if (!c.spread_vocab) rows_forward(c, out);
   out.phase = Phase::forward;
   out.layer = -1;
-  if (c.model.position == spec::Position::learned) {
+  if (c.model.has_position_table()) {
     const Chain add = residual_forward(c);
     out.compute(add.work, "position embedding", add.launches);
   }
   out.take(Category::activations, kept_embedding(c));
-  if (c.model.embedding_norm) norm(c, out, "embedding norm", false);
+  if (c.model.embedding_norm) norm_kernel(c, out, "embedding norm", false);
 }
 
 void embedding_backward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::backward;
   out.layer = -1;
   const std::int64_t elements = c.shard_tokens * c.hidden;
-  if (c.model.embedding_norm) norm(c, out, "embedding norm gradient", true);
-  if (c.model.position == spec::Position::learned && c.dropout) {
+  if (c.model.embedding_norm) norm_kernel(c, out, "embedding norm gradient", true);
+  if (c.model.has_position_table() && c.dropout) {
     const Chain dropout = dropout_backward(c, elements);
     out.compute(dropout.work, "embedding dropout gradient", dropout.launches);
   }
-  if (c.model.position == spec::Position::learned && c.spread_vocab) {  // else beside the table's
+  if (c.model.has_position_table() && c.spread_vocab) {  // else beside the table's
     const std::int64_t rows = elements * c.element, table = c.sequence * c.hidden * c.gradient_element;
     out.compute(MemoryBound{MemoryBound::Kind::embedding, rows + table, table, 1}, "position embedding gradient");
   }
@@ -121,7 +121,7 @@ void head_forward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::forward;
   out.layer = -1;
   out.take(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);  // inputs of norm and matmul
-  norm(c, out, "final norm", false);
+  norm_kernel(c, out, "final norm", false);
   if (!c.spread_vocab) logits_forward(c, out);
 }
 
@@ -147,7 +147,7 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::backward;
   out.layer = -1;
   if (!c.spread_vocab) logits_backward(c, out);
-  norm(c, out, "final norm gradient", true);
+  norm_kernel(c, out, "final norm gradient", true);
   out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
 }
 

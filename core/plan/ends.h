@@ -7,6 +7,9 @@
 
 namespace plan {
 
+/// A norm over the whole width of a rank's tokens, or its backward, as an operator of that name.
+void norm_kernel(const Context&, SegmentBuilder&, const char* name, bool backward);
+
 /// Of the whole model, or, where its vocabulary is spread over the stages, what is left beside vocabulary.h: positions,
 /// dropout and norms.
 void embedding_forward(const Context&, SegmentBuilder&);

@@ -12,12 +12,8 @@
 namespace plan {
 namespace {
 
-int island_of(const spec::Node& node) {
-  return node.nvlink.via == spec::Switch::none ? node.gpus : std::max(node.gpus, node.nvlink.domain);
-}
-
 // NVLink joins only parts of a node.
-bool bridged(const spec::Node& node) { return node.nvlink.via != spec::Switch::none && node.nvlink.domain < node.gpus; }
+bool bridged(const spec::Node& node) { return node.nvlink.via != spec::Switch::none && node.nvlinked() < node.gpus; }
 
 // How the worst group lies across equal parts of consecutive ranks.
 struct Spread {
@@ -71,7 +67,7 @@ GroupShape group_shape(int stride, int size, const spec::Cluster& cluster, int r
   if (size == 1) return {};
   const spec::Node& node = cluster.node;
   const Layout layout{stride, stride, stride * size, ranks_total};
-  const Spread islands = spread(stride, size, island_of(node), ranks_total);
+  const Spread islands = spread(stride, size, node.island(), ranks_total);
   if (islands.parts > 1) return {size, islands.fewest, islands.parts, islands.most_sharing, layout};
   if (bridged(node)) {
     const Spread pieces = spread(stride, size, node.nvlink.domain, ranks_total);
@@ -87,7 +83,7 @@ Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
     return std::min(part, ranks_total - stride) - std::max(0, part - stride);
   };
   const Layout layout{stride, ranks_total - stride, ranks_total, ranks_total};
-  if (const int out = leaving(island_of(node)); out > 0) return {0, true, out, layout};
+  if (const int out = leaving(node.island()); out > 0) return {0, true, out, layout};
   if (bridged(node) && leaving(node.nvlink.domain) > 0) return {0, true, 0, layout};
   return {0, false, 1, layout};
 }
@@ -118,7 +114,7 @@ Transfer stage_hop(int stride, int stages, const spec::Cluster& cluster, int ran
   if (block == ranks_total) return stage_hop(stride, cluster, ranks_total);
   const auto leaving = [&](int part) { return most_leaving(stride, block - stride, block, part, ranks_total); };
   const Layout layout{stride, block - stride, block, ranks_total};
-  if (const int out = leaving(island_of(cluster.node)); out > 0) return {0, true, out, layout};
+  if (const int out = leaving(cluster.node.island()); out > 0) return {0, true, out, layout};
   if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {0, true, 0, layout};
   return {0, false, 1, layout};
 }
@@ -128,7 +124,7 @@ GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int 
   if (block == ranks_total || size == 1) return group_shape(reach, size, cluster, ranks_total);
   const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total); };
   const Layout layout{reach, stride, block, ranks_total};
-  if (const int out = leaving(island_of(cluster.node)); out > 0) return {2, 1, 2, out, layout};
+  if (const int out = leaving(cluster.node.island()); out > 0) return {2, 1, 2, out, layout};
   if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
   return {2, 2, 1, 1, layout};
 }

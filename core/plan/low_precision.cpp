@@ -64,7 +64,7 @@ double narrow_bytes(const Context& c) {
 
 int weight_layouts(const Context& c) {
   if (c.serves) return 1;  // no gradient multiplies along another dimension
-  return one_scale(c) && c.job.cluster.node.gpu.generation == spec::Generation::blackwell ? 1 : 2;
+  return one_scale(c) && traits_of(c.job.cluster.node.gpu.generation).multiplies_any_layout ? 1 : 2;
 }
 
 int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layouts(c); }

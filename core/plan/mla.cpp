@@ -39,10 +39,7 @@ MemoryBound moves(const Context& c, Kind kind, std::int64_t read, std::int64_t w
 
 }  // namespace
 
-bool pads_values(const Context& c) {
-  const bool equal_only = c.attention == spec::AttentionKernel::flash1 || c.attention == spec::AttentionKernel::flash2;
-  return equal_only && c.value_head_dim < c.head_dim;
-}
+bool pads_values(const Context& c) { return wants_equal_heads(c.attention) && c.value_head_dim < c.head_dim; }
 
 void LatentAttention::norm(std::int64_t width, std::string_view name, bool backward) {
   const Chain chain = backward ? norm_backward(c_, c_.shard_tokens * width) : norm_forward(c_, c_.shard_tokens * width);
@@ -56,7 +53,7 @@ void LatentAttention::heads_forward() {
   const Widths w = widths(c_);
   const std::int64_t t = c_.tokens;
   const std::int64_t values = std::int64_t{c_.heads} * c_.value_head_dim;
-  const bool rotates = c_.model.position == spec::Position::rope;
+  const bool rotates = c_.model.ropes();
   if (rotates && c_.fused_rope) {
     out_.compute(moves(c_, Kind::elementwise, t * w.rotary, t * w.rotary, 1), "rotary embedding of queries");
     out_.compute(moves(c_, Kind::elementwise, t * (w.key_value + w.rope), t * (w.query + values), 1),
@@ -78,7 +75,7 @@ void LatentAttention::heads_backward() {
   const Widths w = widths(c_);
   const std::int64_t t = c_.tokens;
   const std::int64_t values = std::int64_t{c_.heads} * c_.value_head_dim;
-  const bool rotates = c_.model.position == spec::Position::rope;
+  const bool rotates = c_.model.ropes();
   if (pads_values(c_)) out_.compute(moves(c_, Kind::copy, t * values, t * values, 1), "value padding gradient");
   if (rotates && c_.fused_rope) {
     out_.compute(moves(c_, Kind::elementwise, t * (w.query + values), t * (w.key_value + w.rope), 1),
@@ -148,7 +145,7 @@ void LatentAttention::forward_again(const KeptMatmuls& keeps) {
 void LatentAttention::absorbed_queries() {
   const Widths w = widths(c_);
   const std::int64_t turned = c_.tokens * (w.rotary + w.rope);
-  if (c_.model.position == spec::Position::rope) {
+  if (c_.model.ropes()) {
     const int kernels = c_.fused_rope ? 1 : 10;  // as in heads_forward()
     out_.compute(c_.fused_rope ? moves(c_, Kind::elementwise, turned, turned, 1)
                                : moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, kernels),

@@ -12,12 +12,6 @@ namespace {
 
 Linear projection(const Context& c) { return {"multi-token projection", 2 * c.hidden, c.hidden / c.tp}; }
 
-void norm(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
-  const std::int64_t elements = c.shard_tokens * c.hidden;
-  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
-  out.compute(chain.work, name, chain.launches);
-}
-
 /// The embedding and the joined pair; the hidden state is kept by whoever made it.
 std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.element; }
 
@@ -60,8 +54,8 @@ void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_sta
     enter_module(out, k);
     embedding_forward(c, out);
     out.take(Category::activations, kept(c));
-    norm(c, out, "multi-token embedding norm", false);
-    norm(c, out, "multi-token hidden norm", false);
+    norm_kernel(c, out, "multi-token embedding norm", false);
+    norm_kernel(c, out, "multi-token hidden norm", false);
     const Chain join = copy_of(c, 2 * c.shard_tokens * c.hidden);
     out.compute(join.work, "multi-token join", join.launches);
     linear.column_forward(projection(c));
@@ -88,8 +82,8 @@ void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_st
     linear.column_backward(projection(c));
     const Chain split = copy_of(c, 2 * c.shard_tokens * c.hidden);
     out.compute(split.work, "multi-token join gradient", split.launches);
-    norm(c, out, "multi-token hidden norm gradient", true);
-    norm(c, out, "multi-token embedding norm gradient", true);
+    norm_kernel(c, out, "multi-token hidden norm gradient", true);
+    norm_kernel(c, out, "multi-token embedding norm gradient", true);
     const Chain sum = residual_backward(c);  // with the gradient of the model's own head, or of the module before
     out.compute(sum.work, "multi-token hidden gradient", sum.launches);
     out.give(Category::activations, kept(c));

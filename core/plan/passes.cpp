@@ -80,7 +80,7 @@ Segment Passes::forward(int index, ForwardKind kind) {
   const bool by_buckets = kind.gathers && !c_.fully_sharded;  // units bring theirs themselves
   if (by_buckets) gather_ahead(out, chunk);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
-  const bool ahead = c_.strategy.schedule == spec::Schedule::pipedream;
+  const bool ahead = !c_.strategy.traits().flushes;
   if (receives && ahead) out.join(Stream::recv_prev);
   if (receives && !ahead) edges_.receive(out, index, false);
   ForwardOffload activations(c_, out, chunk);

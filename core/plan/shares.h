@@ -29,6 +29,9 @@ struct Held {
   bool operator==(const Held&) const = default;
 };
 
+/// NCCL's reduce-scatter and all-gather want equal shares: as many elements as there are, up to a multiple of `ranks`.
+constexpr std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) / ranks * ranks; }
+
 /// One layer (of the model, from 0) on one tensor-parallel rank: matrices are cut, norms and biases behind a reduction
 /// are not.
 Held layer_parameters(const Context&, int layer);

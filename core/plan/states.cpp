@@ -54,7 +54,7 @@ std::int64_t shard_gradients(const Context& c, const Held& held) {
 
 bool has_placeholders(const Context& c) {
   return c.job.framework.placeholders_of_fp8_gpus && c.fused_accumulation && !c.scatters_gradients && !c.serves &&
-         !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.peak_of(spec::Dtype::fp8).si() > 0;
+         !c.strategy.lora && !c.model.is_list() && c.job.cluster.node.gpu.computes(spec::Dtype::fp8);
 }
 
 bool sums_whole(const Context& c) {

@@ -18,7 +18,7 @@ std::string_view module_of(const spec::Layer& layer) {
 
 bool keeps_over_step(const Context& c) {
   if (c.model.is_list()) return false;  // one microbatch behind the other, whatever the schedule
-  return c.pp > 1 || (c.strategy.schedule == spec::Schedule::gpipe && c.microbatches > 1);
+  return c.pp > 1 || (c.strategy.traits().forwards_first && c.microbatches > 1);
 }
 
 UnitCut::UnitCut(const Context& c, const Chunk& chunk) : c_(c), chunk_(chunk) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plan/offload.h"
+#include "core/plan/shares.h"
 
 namespace plan {
 namespace {
@@ -13,8 +14,6 @@ constexpr int kSlots = 10;  // units on their way at once: up to 8 ahead, the co
 constexpr int kRoot = kSlots - 1;
 constexpr EventId event_of_slot(int slot) { return static_cast<EventId>(kEvents - kSlots + slot); }
 int slot_of(int unit) { return unit % (kSlots - 1); }
-
-std::int64_t padded(std::int64_t count, int ranks) { return (count + ranks - 1) / ranks * ranks; }
 
 /// Bytes of a gather over `ranks`: parameters in storage, those of them in fp8 alone a byte each, frozen ones as they
 /// are kept. All travel at once, as bytes.

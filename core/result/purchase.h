@@ -45,6 +45,8 @@ struct PurchaseRow {
   bool on_front = false;                  // none is faster and cheaper
   std::string price_of;                   // "h100-sxm"
   double price = 0;                       // of a GPU for an hour; bought: of a node
+
+  bool known() const { return fits && refused.empty(); }  // it runs, and what it costs was worked out
 };
 
 /// A change of one figure that makes another candidate the recommended one.

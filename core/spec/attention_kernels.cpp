@@ -8,24 +8,27 @@ namespace {
 
 bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
   const bool half = bytes_of(storage(job.training.precision)) == 2;
-  const bool tensor_generation = g != Generation::volta && g != Generation::turing;
+  const GenerationTraits has = traits_of(g);
+  const std::int64_t head_dim = job.model.query_head_dim();
   switch (kernel) {
     case AttentionKernel::unfused: return true;
     case AttentionKernel::fused_softmax: return half;
-    case AttentionKernel::flash1: return half && g != Generation::volta && job.model.query_head_dim() <= 128;
-    case AttentionKernel::flash2: return half && tensor_generation && job.model.query_head_dim() <= 256;
-    case AttentionKernel::flash3: return half && g == Generation::hopper && job.model.query_head_dim() <= 256;
-    case AttentionKernel::cudnn:
-      return half && tensor_generation && g != Generation::cdna3 && job.model.query_head_dim() <= 256;
+    case AttentionKernel::flash1: return half && has.flash1 && head_dim <= 128;
+    case AttentionKernel::flash2: return half && has.flash2 && head_dim <= 256;
+    case AttentionKernel::flash3: return half && has.flash3 && head_dim <= 256;
+    case AttentionKernel::cudnn: return half && has.cudnn && head_dim <= 256;
   }
   return false;
 }
 
-bool any_is(Generation generation, const Job& job) {
+/// The first kind of node decides, unless another has a better one than FlashAttention 2.
+AttentionKernel first_choice(const Job& job) {
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
-    if (job.cluster.node_of(kind).gpu.generation == generation) return true;
+    const AttentionKernel best = traits_of(job.cluster.node_of(kind).gpu.generation).best_attention;
+    if (best != AttentionKernel::flash2) return best;
   }
-  return false;
+  const bool chosen = traits_of(job.cluster.node.gpu.generation).framework_chooses_attention;
+  return chosen ? job.framework.hopper_attention : AttentionKernel::flash2;
 }
 
 bool runs_on_all(AttentionKernel kernel, const Job& job) {
@@ -42,14 +45,9 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
 }
 
 AttentionKernel best_attention(const Job& job) {
-  const Generation g = job.cluster.node.gpu.generation;
-  // On Blackwell only cuDNN's kernels use the new tensor cores; on Hopper it is the framework's choice.
-  const AttentionKernel first = any_is(Generation::blackwell, job) ? AttentionKernel::cudnn
-                                : g == Generation::hopper          ? job.framework.hopper_attention
-                                                                   : AttentionKernel::flash2;
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
-       {first, AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
+       {first_choice(job), AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
     if (runs_on_all(kernel, job)) return kernel;
   }
   return AttentionKernel::unfused;

@@ -31,6 +31,10 @@ Cluster Cluster::of_kind(int kind) const {
   return out;
 }
 
+std::string gpus_text(const Cluster& cluster) {
+  return std::to_string(cluster.gpus()) + (cluster.gpus() == 1 ? " GPU" : " GPUs");
+}
+
 std::string nodes_text(const Cluster& cluster) {
   const auto text = [](int nodes, const Node& node) { return std::to_string(nodes) + " x " + node.name; };
   if (!cluster.mixed()) return text(cluster.nodes, cluster.node);

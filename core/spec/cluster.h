@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,11 @@ struct Node {
   Host host;
   Nvme nvme;
   base::Watts power;
+
+  /// GPUs that NVLink joins; 1 without it.
+  int nvlinked() const { return nvlink.via == Switch::none ? 1 : nvlink.domain; }
+  /// GPUs of an island: a node, or the NVLink domain where it spans several (NVL72). The fabric begins behind it.
+  int island() const { return std::max(gpus, nvlinked()); }
 };
 
 /// Switches above the leaves: `nodes` below one of them, downlink over uplink capacity.
@@ -125,6 +131,7 @@ struct Cluster {
 /// slower, and keeps what they are rated.
 void plug_in(Cluster&);
 
+std::string gpus_text(const Cluster&);   // "64 GPUs", "1 GPU"
 std::string nodes_text(const Cluster&);  // "8 x dgx-h100", "4 x dgx-h100 + 4 x dgx-a100-80gb"
 
 }  // namespace spec

@@ -87,7 +87,7 @@ std::vector<base::Fault> context_faults(const Job& job) {
                       "write cp_kind: ulysses, or a sequence of at most " + text(chunk)});
   }
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
-  if (kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax) {
+  if (writes_scores(kernel)) {
     faults.push_back({"strategy.attention_kernel",
                       "context parallelism needs a kernel that does not write the scores, and " +
                           std::string(name(kernel)) + " does",

@@ -23,12 +23,12 @@ class Degrees : Rules {
       const char* field = s_.tp == 1 && s_.pp > 1   ? "strategy.pp"
                           : s_.tp == 1 && s_.cp > 1 ? "strategy.cp"
                                                     : "strategy.tp";
-      fault(field, product + " = " + text(others) + " does not divide the cluster's " + text(ranks) + " GPUs",
+      fault(field, product + " = " + text(others) + " does not divide the cluster's " + gpus_text(cluster_),
             "choose degrees whose product divides " + text(ranks) + ", or change cluster.nodes");
     } else if (s_.dp && times(others, *s_.dp) != ranks) {
       fault("strategy.dp",
             product + " x dp " + text(*s_.dp) + " = " + text(times(others, *s_.dp)) + " ranks, but the cluster has " +
-                text(ranks) + " GPUs",
+                gpus_text(cluster_),
             "write dp: " + text(ranks / others) + ", or leave dp out");
     }
   }

@@ -29,9 +29,9 @@ class Experts : Rules {
   }
 
   void shape(const Moe& moe) {
-    range("model.moe.experts", moe.experts, 1, kDegree);
+    range("model.moe.experts", moe.experts, 1, kMostExperts);
     range("model.moe.top_k", moe.top_k, 1, moe.experts);
-    range("model.moe.ffn", moe.ffn, 1, kWidth);
+    range("model.moe.ffn", moe.ffn, 1, kMostFfn);
   }
 
   void degrees(const Moe& moe) {

@@ -7,13 +7,9 @@
 
 #include "core/base/units.h"
 #include "core/spec/dtype.h"
-#include "core/spec/names.h"
+#include "core/spec/generation.h"
 
 namespace spec {
-
-enum class Generation { volta, turing, ampere, ada, hopper, blackwell, cdna3 };
-template <>
-inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3");
 
 struct Gpu {
   std::string name;
@@ -28,6 +24,7 @@ struct Gpu {
   std::string calibration;  // name in topologies/calibrations; empty: data sheet only
 
   base::FlopRate peak_of(Dtype d) const { return peak[static_cast<int>(d)]; }
+  bool computes(Dtype d) const { return peak_of(d).si() > 0; }
 };
 
 }  // namespace spec

@@ -51,7 +51,7 @@ class Hardware : Rules {
     if (!(node.gpu.memory.si() > 0))
       fault("cluster.node.gpu.memory", "is zero", "write the GPU's memory, such as 80GB");
     if (!(node.gpu.hbm.si() > 0)) fault("cluster.node.gpu.hbm", "is zero", "write its bandwidth, such as 3.35TB/s");
-    if (!(node.gpu.peak_of(t_.precision).si() > 0)) {
+    if (!node.gpu.computes(t_.precision)) {
       std::string known;
       for (int d = 0; d < kDtypes; ++d) {
         if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kNamesOf<Dtype>[d]);
@@ -62,12 +62,12 @@ class Hardware : Rules {
     if (node.nvlink.via != Switch::none && !(node.nvlink.bandwidth.si() > 0)) {
       fault("cluster.node.nvlink.bandwidth", "is zero", "write its bandwidth, such as 450GB/s, or switch: none");
     }
-    const bool linked = node.nvlink.via != Switch::none && node.nvlink.domain >= std::min(node.gpus, cluster_.gpus());
+    const bool linked = node.nvlinked() >= std::min(node.gpus, cluster_.gpus());
     if (node.gpus > 1 && !linked && !(node.pcie.bandwidth.si() > 0)) {
       fault("cluster.node.pcie.bandwidth", "is zero, and the GPUs of a node are not all joined by NVLink",
             "write its bandwidth, such as 63GB/s");
     }
-    const bool one_domain = node.nvlink.via != Switch::none && node.nvlink.domain >= cluster_.gpus();
+    const bool one_domain = node.nvlinked() >= cluster_.gpus();
     if (cluster_.nodes > 1 && !one_domain && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0))) {
       fault("cluster.node.nic", "nodes without network cards cannot be joined",
             "write nic: {bandwidth: 400Gb/s, count: " + text(node.gpus) + ", kind: infiniband}, or cluster.nodes: 1");

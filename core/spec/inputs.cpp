@@ -165,7 +165,7 @@ class Walk {
       PathCurve& c = path.*name.curve;
       if (!c.offered()) continue;
       Origin of{prefix + name.key + '.', c.measured ? "measured" : "assumed", c.source, ""};
-      of.cause = std::string(collective_of(name.key)) + " over " + (path.name.empty() ? "unnamed links" : path.name);
+      of.cause = std::string(name.collective) + " over " + (path.name.empty() ? "unnamed links" : path.name);
       figure(of, "efficiency", c.efficiency);
       figure(of, "latency", c.latency);
       figure(of, "hop", c.hop);
@@ -183,12 +183,6 @@ class Walk {
     figure(of, "efficiency", c.efficiency);
     figure(of, "latency", c.latency);
     figure(of, "hop", c.hop);
-  }
-
-  /// What an algorithm's curve is for; the first five are named after it.
-  static std::string_view collective_of(std::string_view key) {
-    if (key == "tree" || key == "nvls" || key == "collnet") return "all_reduce";
-    return key == "pat" ? "all_gather" : key;
   }
 
   void fabric(Fabric& f) {

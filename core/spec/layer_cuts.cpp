@@ -5,19 +5,21 @@
 #include <limits>
 #include <numeric>
 
+#include "core/spec/placement.h"
+
 namespace spec {
 namespace {
 
-/// The entry of each chunk in model order; a list of pp entries with vpp chunks shares each entry evenly. Under zb-v
-/// the later half of the chunks goes back up the stages.
+/// The entry of each chunk in model order; a list of pp entries with vpp chunks shares each entry evenly.
 std::vector<int> listed(const Strategy& s) {
   const std::vector<int>& given = s.stage_layers;
   const std::size_t stages = s.pp, chunks = s.model_chunks();
   if (given.size() == chunks) return given;
   std::vector<int> counts;
   if (given.size() != stages) return counts;
+  const Placement placement(s);
   for (std::size_t at = 0; at < chunks; ++at) {
-    const std::size_t stage = s.schedule == Schedule::zb_v && at >= stages ? chunks - 1 - at : at % stages;
+    const int stage = placement.stage_of(static_cast<int>(at), 0);
     if (given[stage] % s.chunks_a_stage() != 0) return {};
     counts.push_back(given[stage] / s.chunks_a_stage());
   }

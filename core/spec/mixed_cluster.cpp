@@ -11,7 +11,7 @@ namespace {
 
 std::string field_of(std::size_t group) { return "cluster.node[" + std::to_string(group) + "]"; }
 
-bool is_amd(const Node& node) { return node.gpu.generation == Generation::cdna3; }
+bool is_amd(const Node& node) { return traits_of(node.gpu.generation).amd; }
 
 /// The faults of a cluster of that group alone that are about its nodes.
 void add_own(const Job& job, std::size_t group, std::vector<base::Fault>& faults) {
@@ -52,11 +52,10 @@ std::vector<base::Fault> mixed_cluster_faults(const Job& job) {
                             std::to_string(first.gpus) + " are not supported by this version",
                         "write gpus: " + std::to_string(std::min(node.gpus, first.gpus)) + " for both"});
     }
-    const auto joined = [](const Node& n) { return n.nvlink.via == Switch::none ? 1 : n.nvlink.domain; };
-    if (joined(node) != joined(first)) {
+    if (node.nvlinked() != first.nvlinked()) {
       faults.push_back({field_of(g),
-                        "NVLink domains of " + std::to_string(joined(node)) + " and of " +
-                            std::to_string(joined(first)) +
+                        "NVLink domains of " + std::to_string(node.nvlinked()) + " and of " +
+                            std::to_string(first.nvlinked()) +
                             " GPUs in one cluster are not supported by "
                             "this version",
                         "choose nodes whose NVLink joins as many GPUs"});

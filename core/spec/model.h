@@ -108,9 +108,9 @@ struct Model {
   /// Tokens that a query of this layer sees; 0: all.
   std::int64_t window_of(int layer) const { return limited_in(layer) ? window : 0; }
   std::int64_t chunk_of(int layer) const { return limited_in(layer) ? attention_chunk : 0; }
-  bool ropes_in(int layer) const {
-    return position == Position::rope && (nope_every == 0 || (layer + 1) % nope_every != 0);
-  }
+  bool ropes() const { return position == Position::rope; }
+  bool has_position_table() const { return position == Position::learned; }
+  bool ropes_in(int layer) const { return ropes() && (nope_every == 0 || (layer + 1) % nope_every != 0); }
 };
 
 }  // namespace spec

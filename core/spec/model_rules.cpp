@@ -18,10 +18,10 @@ class Transformer : Rules {
 
  private:
   void model() {
-    range("model.heads", model_.heads, 1, kDegree);
-    range("model.kv_heads", model_.kv_heads, 1, kDegree);
-    range("model.head_dim", model_.head_dim, 1, kDegree);
-    range("model.ffn", model_.ffn, 1, kWidth);
+    range("model.heads", model_.heads, 1, kMostHeads);
+    range("model.kv_heads", model_.kv_heads, 1, kMostHeads);
+    range("model.head_dim", model_.head_dim, 1, kMostHeadDim);
+    range("model.ffn", model_.ffn, 1, kMostFfn);
     if (model_.kv_heads >= 1 && model_.heads % model_.kv_heads != 0) {
       fault("model.kv_heads", text(model_.heads) + " heads do not divide by " + text(model_.kv_heads) + " kv_heads",
             "choose kv_heads that divide heads");
@@ -30,11 +30,11 @@ class Transformer : Rules {
 
   /// One way to limit what a token sees, and one to say in which layers.
   void reach() {
-    range("model.window", model_.window, 0, kSequence);
-    range("model.attention_chunk", model_.attention_chunk, 0, kSequence);
-    range("model.window_every", model_.window_every, 1, kDegree);
-    range("model.full_every", model_.full_every, 0, kDegree);
-    range("model.nope_every", model_.nope_every, 0, kDegree);
+    range("model.window", model_.window, 0, kMostPositions);
+    range("model.attention_chunk", model_.attention_chunk, 0, kMostPositions);
+    range("model.window_every", model_.window_every, 1, kMostLayers);
+    range("model.full_every", model_.full_every, 0, kMostLayers);
+    range("model.nope_every", model_.nope_every, 0, kMostLayers);
     if (model_.window > 0 && model_.attention_chunk > 0) {
       fault("model.attention_chunk", "a layer has a sliding window or chunks, not both",
             "write window: 0, or leave attention_chunk out");
@@ -48,11 +48,11 @@ class Transformer : Rules {
   /// Combinations that no model has and nothing here lowers.
   void latent() {
     if (!model_.mla) return;
-    range("model.mla.q_lora_rank", model_.mla->q_lora_rank, 0, kWidth);
-    range("model.mla.kv_lora_rank", model_.mla->kv_lora_rank, 1, kWidth);
-    range("model.mla.rope_head_dim", model_.mla->rope_head_dim, 1, kDegree);
-    range("model.mla.nope_head_dim", model_.mla->nope_head_dim, 1, kDegree);
-    range("model.mla.value_head_dim", model_.mla->value_head_dim, 1, kDegree);
+    range("model.mla.q_lora_rank", model_.mla->q_lora_rank, 0, kMostHidden);
+    range("model.mla.kv_lora_rank", model_.mla->kv_lora_rank, 1, kMostHidden);
+    range("model.mla.rope_head_dim", model_.mla->rope_head_dim, 1, kMostHeadDim);
+    range("model.mla.nope_head_dim", model_.mla->nope_head_dim, 1, kMostHeadDim);
+    range("model.mla.value_head_dim", model_.mla->value_head_dim, 1, kMostHeadDim);
     if (model_.parallel_block) {
       fault("model.parallel_block", "latent attention beside a parallel feed-forward is not supported",
             "write parallel_block: false, or leave mla out");
@@ -69,7 +69,7 @@ class Transformer : Rules {
   void packing() {
     if (!t_.packing) return;
     for (base::Fault& one : packing_faults(t_)) faults_.push_back(std::move(one));
-    if (s_.cp > 1 && s_.cp_kind == CpKind::ring && job_.framework.ring_gathers) {
+    if (s_.rings() && job_.framework.ring_gathers) {
       fault("training.packing", "the ring of " + job_.framework.name + " knows no documents",
             "write cp_kind: all_gather or ulysses, or leave packing out");
     }

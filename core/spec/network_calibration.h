@@ -63,23 +63,24 @@ struct NetworkCalibration {
   std::vector<std::string> sources;
 };
 
-/// Every curve by its key in a calibration file, in the file's order.
+/// Every curve by its key in a calibration file, in the file's order, with the collective that it is for.
 struct CurveName {
   const char* key;
+  const char* collective;
   PathCurve NetworkCalibration::*curve;
   bool required;
 };
 inline constexpr CurveName kCurveNames[] = {
-    {"all_reduce", &NetworkCalibration::all_reduce, true},
-    {"all_gather", &NetworkCalibration::all_gather, true},
-    {"reduce_scatter", &NetworkCalibration::reduce_scatter, true},
-    {"all_to_all", &NetworkCalibration::all_to_all, true},
-    {"send", &NetworkCalibration::send, true},
-    {"broadcast", &NetworkCalibration::broadcast, false},
-    {"tree", &NetworkCalibration::tree, false},
-    {"nvls", &NetworkCalibration::nvls, false},
-    {"collnet", &NetworkCalibration::collnet, false},
-    {"pat", &NetworkCalibration::pat, false},
+    {"all_reduce", "all_reduce", &NetworkCalibration::all_reduce, true},
+    {"all_gather", "all_gather", &NetworkCalibration::all_gather, true},
+    {"reduce_scatter", "reduce_scatter", &NetworkCalibration::reduce_scatter, true},
+    {"all_to_all", "all_to_all", &NetworkCalibration::all_to_all, true},
+    {"send", "send", &NetworkCalibration::send, true},
+    {"broadcast", "broadcast", &NetworkCalibration::broadcast, false},
+    {"tree", "all_reduce", &NetworkCalibration::tree, false},
+    {"nvls", "all_reduce", &NetworkCalibration::nvls, false},
+    {"collnet", "all_reduce", &NetworkCalibration::collnet, false},
+    {"pat", "all_gather", &NetworkCalibration::pat, false},
 };
 
 }  // namespace spec

@@ -32,7 +32,7 @@ std::vector<base::Fault> offload_faults(const Job& job) {
          o.fetches_parameters() ? optimizer : parameters,
          "the optimizer of " + framework.name + " updates its shards where they are, so both leave the GPU or none",
          "write offload: {optimizer: cpu, parameters: cpu}");
-  refuse(s.schedule == Schedule::dualpipe || s.schedule == Schedule::pipedream, "strategy.offload",
+  refuse(s.traits().two_copies() || !s.traits().flushes, "strategy.offload",
          "offloading in a schedule with two copies of the model or without a flush is not supported by this version",
          "write another schedule");
   refuse(o.updates_on_host() && job.training.optimizer == Optimizer::adamw8bit, optimizer,

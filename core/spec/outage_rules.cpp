@@ -61,7 +61,7 @@ class Outage : Rules {
         fault("cluster.hosts", "place " + text(host) + " is taken twice", "name each place once");
       }
     }
-    if (cluster_.node.nvlink.via != Switch::none && cluster_.node.nvlink.domain > cluster_.node.gpus) {
+    if (cluster_.node.nvlinked() > cluster_.node.gpus) {
       fault("cluster.hosts", "nodes of one NVLink domain of several cannot be moved apart",
             "leave hosts out, or name a node that is a domain of its own");
     }
@@ -144,8 +144,7 @@ class Outage : Rules {
 
   /// Dead links, all together, must leave each node and each switch a way out.
   void ways_round() {
-    const int island =
-        std::max(cluster_.node.gpus, cluster_.node.nvlink.via == Switch::none ? 1 : cluster_.node.nvlink.domain);
+    const int island = cluster_.node.island();
     std::set<int> nodes;
     for (const LostNics& lost : job_.simulation.lost_nics) nodes.insert(lost.node);
     for (const LinkFault& link : job_.simulation.dead_links) {

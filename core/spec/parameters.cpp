@@ -118,7 +118,7 @@ BlockParameters block_parameters(const Model& model) {
 Parameters parameters(const Model& model) {
   Parameters sum;
   sum.embedding = model.vocab * model.hidden;
-  sum.positions = model.position == Position::learned ? model.max_positions * model.hidden : 0;
+  sum.positions = model.has_position_table() ? model.max_positions * model.hidden : 0;
   sum.embedding_norm = model.embedding_norm ? norm_size(model, model.hidden) : 0;
   for (int layer = 0; layer < model.layers; ++layer) {
     add_block(sum, model, model.moe && model.moe->in_layer(layer));

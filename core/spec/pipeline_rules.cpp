@@ -1,5 +1,6 @@
 // core/spec/pipeline_rules.cpp -- schedules, chunks and layers of a pipeline (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/rules.h"
 
@@ -16,8 +17,7 @@ class Pipeline : Rules {
 
  private:
   void pipeline() {
-    const bool chunked = s_.schedule == Schedule::interleaved;
-    const bool own_chunks = s_.schedule == Schedule::zb_v || s_.schedule == Schedule::dualpipe;
+    const bool chunked = traits_.takes_vpp, own_chunks = traits_.shape != ChunkShape::ring;
     if (chunked && s_.pp == 1) {
       fault("strategy.schedule", "an interleaved schedule needs more than one stage",
             "write schedule: 1f1b and vpp: 1, or pp: 2 or more");
@@ -33,7 +33,7 @@ class Pipeline : Rules {
             text(count) + " microbatches do not divide by pp " + text(s_.pp) + ", as the interleaved schedule needs",
             "write a multiple of micro_batch x dp x pp = " + text(round) + ", or schedule: 1f1b");
     }
-    split_backward();
+    beyond_one_f_one_b();
     layers();
     if (s_.recompute.layers < 0 || (s_.recompute.layers > 0 && s_.recompute.layers > model_.layers)) {
       fault("strategy.recompute",
@@ -42,23 +42,25 @@ class Pipeline : Rules {
     }
   }
 
-  /// The schedules beyond 1F1B and interleaving.
-  void split_backward() {
-    const bool own_chunks = s_.schedule == Schedule::zb_v || s_.schedule == Schedule::dualpipe;
-    if (!s_.zero_bubble() && !own_chunks && s_.schedule != Schedule::pipedream) return;
+  /// The schedules beyond GPipe, 1F1B and interleaving.
+  void beyond_one_f_one_b() {
+    if (!traits_.sends_beside) return;
     if (s_.pp == 1) {
       fault("strategy.schedule", "this schedule needs more than one stage", "write schedule: 1f1b, or pp: 2 or more");
     }
-    if (own_chunks && s_.vpp > 2) {
+    if (traits_.shape != ChunkShape::ring && s_.vpp > 2) {
       fault("strategy.vpp", text(s_.vpp) + " chunks a stage, but this schedule has two", "leave vpp out");
     }
     if (s_.overlap.p2p && !*s_.overlap.p2p) {
       fault("strategy.overlap.p2p", "this schedule sends beside what it computes", "write p2p: true, or leave it out");
     }
-    if (s_.schedule == Schedule::pipedream && s_.optimizer_barrier.value_or(false)) {
+    if (!traits_.flushes && s_.optimizer_barrier.value_or(false)) {
       fault("strategy.optimizer_barrier", "an asynchronous pipeline has none", "leave optimizer_barrier out");
     }
-    if (s_.schedule != Schedule::dualpipe) return;
+    if (traits_.two_copies()) from_both_ends();
+  }
+
+  void from_both_ends() {
     if (s_.ep > 1 && !s_.overlap.expert.value_or(true)) {
       fault("strategy.overlap.expert", "dualpipe sends tokens to experts beside what it computes",
             "write expert: true, or leave it out");
@@ -96,8 +98,20 @@ class Pipeline : Rules {
     counted.embedding_in_split = true;
     const bool helps = chunks <= model_.layers + 2 && !split_layers(model_, counted).empty();
     fault(field, text(model_.layers) + " layers do not divide into " + split,
-          std::string("choose degrees that divide them, or write stage_layers") +
+          "choose degrees that divide them, or write stage_layers" + nearly_even(chunks) +
               (helps ? ", or embedding_in_split: true" : ""));
+  }
+
+  /// ": [3, 4, 4, 3]", fewer on the chunks with the head and the embedding; nothing where it would be too long to read.
+  std::string nearly_even(std::int64_t chunks) const {
+    constexpr std::int64_t kMostShown = 16;
+    if (chunks > kMostShown || chunks > model_.layers) return "";
+    const std::int64_t fewer = chunks - model_.layers % chunks, in_front = fewer / 2, behind = fewer - in_front;
+    std::vector<std::string> counts;
+    for (std::int64_t at = 0; at < chunks; ++at) {
+      counts.push_back(text(model_.layers / chunks + (at >= in_front && at < chunks - behind ? 1 : 0)));
+    }
+    return ": [" + base::joined(counts) + "]";
   }
 
   void listed_layers(std::int64_t chunks) {
@@ -123,6 +137,8 @@ class Pipeline : Rules {
             "write one layer or more for each chunk; only the first and the last may hold none");
     }
   }
+
+  const ScheduleTraits traits_ = s_.traits();
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ class Precision : Rules {
               "write master_weights: true, or fp8_parameters: false");
       }
     }
-    if (bytes_of(t_.precision) < 2 && !(cluster_.node.gpu.peak_of(storage(t_.precision)).si() > 0)) {
+    if (bytes_of(t_.precision) < 2 && !cluster_.node.gpu.computes(storage(t_.precision))) {
       fault("cluster.node.gpu.peak", "bf16 is missing, in which embedding, attention and head are computed",
             "state the GPU's peak in bf16");
     }

@@ -15,27 +15,27 @@ class Ranges : Rules {
 
  private:
   void ranges() {
-    range("model.layers", model_.layers, 1, kDegree);
+    range("model.layers", model_.layers, 1, kMostLayers);
     if (!model_.is_list()) {
-      range("model.hidden", model_.hidden, 1, kWidth);
-      range("model.vocab", model_.vocab, 1, kWidth);
-      range("training.sequence", t_.sequence, 1, kSequence);
+      range("model.hidden", model_.hidden, 1, kMostHidden);
+      range("model.vocab", model_.vocab, 1, kMostVocab);
+      range("training.sequence", t_.sequence, 1, kMostTokens);
     }
-    range("cluster.nodes", cluster_.nodes, 1, kDegree);
-    range("cluster.node.gpus", cluster_.node.gpus, 1, 1024);
-    range("training.global_batch", t_.global_batch, 1, kBatch);
-    range("training.micro_batch", t_.micro_batch, 1, kBatch);
+    range("cluster.nodes", cluster_.nodes, 1, kMostNodes);
+    range("cluster.node.gpus", cluster_.node.gpus, 1, kMostGpusOfANode);
+    range("training.global_batch", t_.global_batch, 1, kMostSequences);
+    range("training.micro_batch", t_.micro_batch, 1, kMostSequences);
     if (const double share = t_.dropout.value_or(0); !(share >= 0 && share < 1)) {
       fault("training.dropout", "the share of dropped activations is out of range", "write a number from 0 to below 1");
     }
-    range("strategy.tp", s_.tp, 1, kDegree);
-    range("strategy.cp", s_.cp, 1, kDegree);
-    range("strategy.pp", s_.pp, 1, kDegree);
-    range("strategy.vpp", s_.vpp, 1, kDegree);
-    range("strategy.ep", s_.ep, 1, kDegree);
-    range("strategy.etp", s_.etp, 1, kDegree);
+    range("strategy.tp", s_.tp, 1, kMostDegree);
+    range("strategy.cp", s_.cp, 1, kMostDegree);
+    range("strategy.pp", s_.pp, 1, kMostDegree);
+    range("strategy.vpp", s_.vpp, 1, kMostDegree);
+    range("strategy.ep", s_.ep, 1, kMostDegree);
+    range("strategy.etp", s_.etp, 1, kMostDegree);
     range("strategy.zero", s_.zero, 0, 3);
-    if (s_.dp) range("strategy.dp", *s_.dp, 1, 1024 * kDegree);
+    if (s_.dp) range("strategy.dp", *s_.dp, 1, kMostReplicas);
   }
 };
 

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "core/spec/job.h"
+#include "core/spec/ranges.h"
 
 namespace spec {
 
-inline constexpr std::int64_t kDegree = 1'000'000, kSequence = 100'000'000, kBatch = 10'000'000, kWidth = 100'000'000;
-
 inline std::string text(std::int64_t value) { return std::to_string(value); }
 
-/// a * b, stopping at 10^18: no cluster has so many ranks, and no product of the ranges above passes it by one step.
+/// a * b, stopping at 10^18: no cluster has so many ranks, and no product of two ranges passes it by one step.
 std::int64_t times(std::int64_t a, std::int64_t b);
 
 /// Base of the rules of one idea.

@@ -37,7 +37,7 @@ class Sizes : Rules {
             "write a larger micro_batch, more data parallelism or a smaller global_batch");
     }
     const AttentionKernel kernel = s_.attention_kernel.value_or(best_attention(job_));
-    const bool scores = kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
+    const bool scores = writes_scores(kernel);
     const double of_token =
         layers * (40 * hidden + 20 * width + 20 * up + (scores ? 10 * model_.heads * sequence : 0)) + 16 * vocab;
     if (of_token * sequence * static_cast<double>(t_.micro_batch) * std::max(microbatches, 1.0) / s_.cp > most_bytes) {

@@ -8,21 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/attention_kernel.h"
 #include "core/spec/names.h"
 #include "core/spec/offload.h"
+#include "core/spec/schedule.h"
 
 namespace spec {
-
-enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe, pipedream };
-template <>
-inline constexpr auto kNamesOf<Schedule> = spelt("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe",
-                                                 "pipedream");
-
-enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
-template <>
-inline constexpr auto kNamesOf<AttentionKernel> = spelt("unfused", "fused_softmax", "flash1", "flash2", "flash3",
-                                                        "cudnn");
-inline constexpr int kAttentionKernels = kNamesOf<AttentionKernel>.size();
 
 /// Who holds the rows of the embedding and of the output head: the tensor-parallel ranks of the first and the last
 /// stage, or those of every stage (core/plan/vocabulary.h).
@@ -143,24 +134,19 @@ struct Strategy {
   std::optional<Lora> lora;
 
   int data() const { return dp.value_or(1); }
-  /// Weight gradients are computed apart from the gradients of inputs.
-  bool zero_bubble() const {
-    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 || schedule == Schedule::zb_v;
-  }
+  /// Context-parallel ranks pass keys and values on, or trade their tokens for heads.
+  bool rings() const { return cp > 1 && cp_kind == CpKind::ring; }
+  bool trades_heads() const { return cp > 1 && cp_kind == CpKind::ulysses; }
+  ScheduleTraits traits() const { return traits_of(schedule); }
   /// Whether a forward and a backward that follow one another are merged, so that tokens travel to the experts of one
   /// while the other computes (Megatron-Core's overlap_moe_expert_parallel_comm). dualpipe always does.
-  bool pairs_passes() const {
-    return ep > 1 && overlap.expert.value_or(false) &&
-           (schedule == Schedule::one_f_one_b || schedule == Schedule::interleaved);
-  }
+  bool pairs_passes() const { return ep > 1 && overlap.expert.value_or(false) && traits().one_f_one_b; }
   /// Embedding and output head are cut over the pipeline's stages.
   bool spreads_vocab() const { return vocab_parallel == VocabParallel::pipeline && pp > 1; }
-  /// zb-v and dualpipe imply two.
-  int chunks_a_stage() const { return schedule == Schedule::zb_v || schedule == Schedule::dualpipe ? 2 : vpp; }
-  /// Of one copy of the model; dualpipe's two chunks a stage are of two copies.
-  std::int64_t model_chunks() const {
-    return schedule == Schedule::dualpipe ? pp : std::int64_t{pp} * chunks_a_stage();
-  }
+  /// A V and two copies imply two.
+  int chunks_a_stage() const { return traits().shape == ChunkShape::ring ? vpp : 2; }
+  /// Of one copy of the model.
+  std::int64_t model_chunks() const { return traits().two_copies() ? pp : std::int64_t{pp} * chunks_a_stage(); }
 };
 
 }  // namespace spec

@@ -11,6 +11,7 @@
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
+#include "core/spec/placement.h"
 #include "core/spec/rank_order.h"
 
 namespace spec {
@@ -51,6 +52,7 @@ class Cutter {
   Cutter(const Model& model, const Strategy& s, std::vector<double> paces)
       : s_(s),
         work_(model),
+        placement_(s),
         chunks_(s.model_chunks()),
         counts_(chunks_, (model.layers + chunks_ - 1) / chunks_),
         paces_(std::move(paces)) {}
@@ -101,7 +103,7 @@ class Cutter {
  private:
   static constexpr double kMore = 1 + 1e-9;
 
-  int stage_of(int at) const { return s_.schedule == Schedule::zb_v && at >= s_.pp ? chunks_ - 1 - at : at % s_.pp; }
+  int stage_of(int at) const { return placement_.stage_of(at, 0); }
 
   /// Its longest chunk, the last among equals; -1: none can do with less.
   int spare_of(int stage) const {
@@ -134,6 +136,7 @@ class Cutter {
 
   const Strategy& s_;
   const Work work_;
+  const Placement placement_;
   const int chunks_;
   std::vector<int> counts_;
   std::vector<double> paces_;

@@ -15,7 +15,7 @@ std::vector<base::Fault> vocabulary_faults(const Job& job) {
   const std::string other = ", or vocab_parallel: tensor";
   refuse(s.pp == 1, "strategy.vocab_parallel", "there is one stage to cut the vocabulary over",
          "write pp: 2 or more, or leave vocab_parallel out");
-  refuse(s.schedule != Schedule::one_f_one_b && s.schedule != Schedule::interleaved, "strategy.schedule",
+  refuse(!s.traits().one_f_one_b, "strategy.schedule",
          "a vocabulary cut over the stages is not supported by this version under this schedule",
          "write schedule: 1f1b or interleaved" + other);
   refuse(s.embedding_in_split, "strategy.embedding_in_split",

@@ -33,7 +33,7 @@ std::vector<std::string> idle_keys(const Job& job) {
     idle(s.moe_imbalance > 1, "moe_imbalance", where);
     idle(!s.moe_routing.empty(), "moe_routing", where);
     idle(s.moe_dispatcher != MoeDispatcher::alltoall, "moe_dispatcher", where);
-    idle(s.overlap.expert.value_or(false) && s.schedule != Schedule::dualpipe, "overlap.expert", where);
+    idle(s.overlap.expert.value_or(false) && !s.traits().pairs_passes, "overlap.expert", where);
     idle(s.overlap.shared_expert, "overlap.shared_expert", where);
   }
   if (job.model.is_list()) {
@@ -56,10 +56,8 @@ std::vector<std::string> warnings(const Job& job) {
   if (model.max_positions > 0 && job.training.sequence > model.max_positions) {
     out.push_back(sequence + text(model.max_positions));
   }
-  const bool nvlink = node.nvlink.via != Switch::none;
-  const int reach = std::max(node.gpus, nvlink ? node.nvlink.domain : 1);
-  if (job.strategy.tp > reach) {
-    out.push_back("tp " + text(job.strategy.tp) + " reaches across nodes of " + text(reach) + " GPUs");
+  if (job.strategy.tp > node.island()) {
+    out.push_back("tp " + text(job.strategy.tp) + " reaches across nodes of " + text(node.island()) + " GPUs");
   }
   if (node.calibration.name.empty() || node.calibration.name.starts_with("defaults-")) {
     out.push_back("no calibration was fitted to " + node.gpu.name +

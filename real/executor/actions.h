@@ -37,6 +37,8 @@ void add_parameter_offload_actions(Actions&);   // parameters that are kept on t
 void add_drive_actions(Actions&);               // what is kept on its drives
 void add_framework_copies(Actions&);            // of tensors that lie otherwise in a framework; behind all the others
 
+inline void nothing(Task&) {}  // where there is nothing to compute
+
 Actions all_actions();
 
 }  // namespace real

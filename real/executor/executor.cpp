@@ -118,7 +118,7 @@ void Executor::pass_on(const plan::Call& call) {
   const int stage = rank_.place.stage();
   const auto pass = [&](std::int16_t chunk, std::int32_t microbatch, bool backward) {
     if (microbatch < 0 || chunk < 0) return;
-    const plan::Placement& placement = rank_.c.placement;
+    const spec::Placement& placement = rank_.c.placement;
     const int from = backward ? placement.behind(stage, chunk) : placement.before(stage, chunk);
     if (from != stage) return;
     const char* name = backward ? "gradient stream" : "stream";

@@ -66,7 +66,7 @@ struct RankState {
         parameters(c, place, chunks) {}
   RankState(const RankState&) = delete;
 
-  bool has_flush() const { return c.strategy.schedule != spec::Schedule::pipedream; }
+  bool has_flush() const { return c.strategy.traits().flushes; }
   const plan::Role& role() const { return plan.roles[place.stage()]; }
   /// Whether a parameter is whole on the device only around its use: zero 3, of others or from the host.
   bool comes_and_goes(const Parameter& p) const {

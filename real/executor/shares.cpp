@@ -6,9 +6,7 @@
 namespace real {
 namespace {
 
-bool deals_documents(const Task& task) {
-  return packs(task) && task.c.cp > 1 && task.c.strategy.cp_kind == spec::CpKind::ring;
-}
+bool deals_documents(const Task& task) { return packs(task) && task.c.strategy.rings(); }
 
 }  // namespace
 

@@ -63,8 +63,7 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
        "write fp8_parameters: false"},
       {alone && fp8 && blocks, "training.fp8_parameters", "weights in fp8 alone with a scale for each block",
        "write fp8_parameters: false"},
-      {alone && (s.offload.updates_on_host() || s.lora || s.schedule == spec::Schedule::pipedream),
-       "training.fp8_parameters",
+      {alone && (s.offload.updates_on_host() || s.lora || !s.traits().flushes), "training.fp8_parameters",
        "weights in fp8 alone beside an optimizer on the host, adapters or a pipeline without a flush",
        "write fp8_parameters: false"},
       {shards && rows, "strategy.sp", "shards of the sequence whose columns have a scale of all ranks",
@@ -99,7 +98,7 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
 std::vector<Refusal> strategy_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const spec::Strategy& s = job.strategy;
-  const bool windowed_ring = s.cp > 1 && s.cp_kind == spec::CpKind::ring && m.window > 0;
+  const bool windowed_ring = s.rings() && m.window > 0;
   return {
       {windowed_ring && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
        "a ring that a window ends although its gradients go round", "write cp_kind: all_gather"},
@@ -110,9 +109,9 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
            skips_steps(job),
        "training.packing", "a ring that a window ends sooner in some documents than in others",
        "write cp_kind: all_gather"},
-      {s.schedule == spec::Schedule::pipedream && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp,
-       "strategy.schedule", "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
-      {s.cp > 1 && s.cp_kind == spec::CpKind::ulysses && !spec::ulysses_share(job).divides, "strategy.cp",
+      {!s.traits().flushes && s.tp > 1 && job.framework.scatter_gather_pipeline && !s.sp, "strategy.schedule",
+       "a pipeline without a flush whose activations travel in shares", "write schedule: 1f1b"},
+      {s.trades_heads() && !spec::ulysses_share(job).divides, "strategy.cp",
        "heads that context-parallel ranks share unevenly", "choose a cp that divides the heads of a rank"},
       {s.spreads_vocab() && s.vocab_barriers == 1 && s.tp > 1, "strategy.vocab_barriers",
        "one barrier over stages whose tensor-parallel ranks have parts of a state's gradient each",

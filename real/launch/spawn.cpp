@@ -29,7 +29,7 @@ namespace {
 
 constexpr base::Seconds kGrace = base::s(5);      // between asking a rank to end and ending it
 constexpr base::Seconds kLastWords = base::s(2);  // for the others to say why they end too, before they are asked to
-constexpr std::chrono::milliseconds kLook{2};
+constexpr std::chrono::milliseconds kNap{2};
 
 /// This process's environment with the rank's own variables instead of those it may have inherited.
 std::vector<std::string> environment_of(int rank, int ranks, int port) {
@@ -117,7 +117,7 @@ class Ranks {
     }
   }
   void wait_or_kill() {
-    for (const Deadline end = Deadline::in(kGrace); any() && !end.passed(); std::this_thread::sleep_for(kLook))
+    for (const Deadline end = Deadline::in(kGrace); any() && !end.passed(); std::this_thread::sleep_for(kNap))
       failures();
     tell(SIGKILL);
     for (const pid_t process : running_) {
@@ -140,7 +140,7 @@ std::vector<Ended> spawn(int ranks, const std::vector<std::string>& command) {
   for (int rank = 0; rank < ranks; ++rank) running.add(start(rank, ranks, port, command));
   std::vector<Ended> failed;
   // A rank may see that another is gone, and end, before the kernel tells us of the one that ended first.
-  for (std::optional<Deadline> end; running.any() && !(end && end->passed()); std::this_thread::sleep_for(kLook)) {
+  for (std::optional<Deadline> end; running.any() && !(end && end->passed()); std::this_thread::sleep_for(kNap)) {
     std::ranges::move(running.failures(), std::back_inserter(failed));
     if (!failed.empty() && !end) end = Deadline::in(kLastWords);
   }

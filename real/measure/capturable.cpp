@@ -38,7 +38,7 @@ std::vector<base::Fault> uncapturable(const spec::Job& job, const plan::Plan& pl
   };
   refuse(job.model.moe.has_value(), "counts of tokens by expert, which the host reads,");
   refuse(job.strategy.offload.any(), "work of the host on what is offloaded");
-  refuse(job.strategy.schedule == spec::Schedule::pipedream, "weights that lie elsewhere in each step");
+  refuse(!job.strategy.traits().flushes, "weights that lie elsewhere in each step");
   refuse(plan::lets_go_when_cast(plan::Context(job)), "weights in mxfp8 alone, gathered elsewhere in each step,");
   if (!faults.empty()) return faults;
   for (const std::string& name : host_waits(plan)) refuse(true, "'" + name + "', where one rank alone waits,");

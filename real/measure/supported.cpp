@@ -28,7 +28,7 @@ std::vector<base::Fault> unsupported_on_gpu(const spec::Job& job, const plan::Pl
   const std::optional<spec::Fp8Recipe> recipe = job.training.fp8_recipe;
   refuse(precision == spec::Dtype::fp8 &&
              (recipe == spec::Fp8Recipe::rowwise || recipe == spec::Fp8Recipe::blockwise) &&
-             job.cluster.node.gpu.generation != spec::Generation::hopper,
+             !traits_of(job.cluster.node.gpu.generation).row_and_block_scales,
          "training.fp8_recipe",
          fmt::format("matmuls with scales for rows or blocks of 128 are cuBLASLt's on Hopper alone, not on {}",
                      job.cluster.node.gpu.name),

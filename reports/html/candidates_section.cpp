@@ -10,6 +10,7 @@
 #include "reports/html/purchase_sections.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
+#include "reports/quantity.h"
 
 namespace reports::html {
 namespace {
@@ -19,8 +20,7 @@ using result::PurchaseRow;
 
 constexpr double kNear = 1.5;  // a limit further off than this many times the data would squash them
 
-std::string money_text(double dollars) { return base::human(base::usd(dollars)); }
-Cell money(double dollars) { return {money_text(dollars), dollars, {}}; }
+Cell money_cell(double dollars) { return {reports::money(dollars), dollars, {}}; }
 Cell millions(double value) { return {fmt::format("{:.3g}", value / 1e6), value, {}}; }
 Cell duration(double seconds) { return {days_text(seconds), seconds / base::kDay, {}}; }
 
@@ -42,7 +42,7 @@ std::string verdict(const Purchase& p, std::size_t i) {
 double drawn_limit(const Purchase& p, const std::optional<double>& limit, double PurchaseRow::*high) {
   double most = 0;
   for (const PurchaseRow& row : p.rows) {
-    if (is_known(row)) most = std::max(most, row.*high);
+    if (row.known()) most = std::max(most, row.*high);
   }
   return limit && *limit <= kNear * most ? *limit : 0;
 }
@@ -50,7 +50,7 @@ double drawn_limit(const Purchase& p, const std::optional<double>& limit, double
 Json front_of(const Purchase& p) {
   std::vector<const PurchaseRow*> front;
   for (const PurchaseRow& row : p.rows) {
-    if (is_known(row) && row.on_front) front.push_back(&row);
+    if (row.known() && row.on_front) front.push_back(&row);
   }
   std::sort(front.begin(), front.end(), [](const auto* a, const auto* b) { return a->time_s < b->time_s; });
   Json out = Json::array();
@@ -72,10 +72,10 @@ Table points(const Purchase& p) {
               {}};
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
-    if (!is_known(row)) continue;
+    if (!row.known()) continue;
     table.rows.push_back({text(row.candidate), text(verdict(p, i)), text(row.on_front ? "yes" : "no"),
-                          duration(row.time_s), duration(row.time_low_s), duration(row.time_high_s), money(row.cost),
-                          money(row.cost_low), money(row.cost_high)});
+                          duration(row.time_s), duration(row.time_low_s), duration(row.time_high_s),
+                          money_cell(row.cost), money_cell(row.cost_low), money_cell(row.cost_high)});
   }
   return table;
 }
@@ -89,10 +89,10 @@ std::vector<Cell> known_cells(const PurchaseRow& row) {
   Cell range{fmt::format("{:.1f} to {:.1f}", row.time_low_s / base::kDay, row.time_high_s / base::kDay),
              row.time_high_s / base::kDay,
              {}};
-  Cell cost_range{money_text(row.cost_low) + " to " + money_text(row.cost_high), row.cost_high, {}};
+  Cell cost_range{reports::money(row.cost_low) + " to " + reports::money(row.cost_high), row.cost_high, {}};
   return {decimal(row.time_s / base::kDay, 1),
           std::move(range),
-          money(row.cost),
+          money_cell(row.cost),
           std::move(cost_range),
           row.chance_in_time ? share(*row.chance_in_time) : none(),
           row.energy_j > 0 ? Cell{megawatt_hours(row.energy_j), row.energy_j / base::kKilowattHour / 1e3, {}} : none(),
@@ -137,8 +137,8 @@ std::string candidates_section(const Purchase& p) {
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
     std::vector<Cell> cells{text(row.candidate), verdict_cell(p, i), count(row.gpus),
-                            is_known(row) ? count(row.spares) : none()};
-    const std::vector<Cell> figures = is_known(row) ? known_cells(row) : std::vector<Cell>(9, none());
+                            row.known() ? count(row.spares) : none()};
+    const std::vector<Cell> figures = row.known() ? known_cells(row) : std::vector<Cell>(9, none());
     cells.insert(cells.end(), figures.begin(), figures.end());
     if (refusals) cells.push_back(text(row.refused));
     table.rows.push_back(std::move(cells));

@@ -20,7 +20,7 @@ using result::Goodput;
 using result::Purchase;
 using result::PurchaseRow;
 
-Cell duration(double seconds) { return {days_text(seconds), seconds, {}}; }
+Cell duration_cell(double seconds) { return {days_text(seconds), seconds, {}}; }
 
 std::string lost_time(const Purchase& p) {
   constexpr std::array<std::pair<const char*, double Goodput::*>, 4> kParts{{{"lost work", &Goodput::lost},
@@ -31,7 +31,7 @@ std::string lost_time(const Purchase& p) {
               {{"label", "Candidate"}, {"kind", "Spent on"}, {"value", "Share", true}},
               {}};
   for (const PurchaseRow& row : p.rows) {
-    if (!is_known(row)) continue;
+    if (!row.known()) continue;
     for (const auto& [name, part] : kParts) {
       if (row.goodput.*part > 0) table.rows.push_back({text(row.candidate), text(name), share(row.goodput.*part)});
     }
@@ -60,10 +60,10 @@ std::string failures_table(const Purchase& p) {
                {"goodput", "Goodput", true}},
               {}};
   for (const PurchaseRow& row : p.rows) {
-    if (!is_known(row)) continue;
+    if (!row.known()) continue;
     const Goodput& g = row.goodput;
-    table.rows.push_back({text(row.candidate), duration(g.mtbf_s), decimal(g.failures, 2),
-                          quantity(g.checkpoint_bytes, "B"), quantity(g.checkpoint_s, "s"), duration(g.interval_s),
+    table.rows.push_back({text(row.candidate), duration_cell(g.mtbf_s), decimal(g.failures, 2),
+                          quantity(g.checkpoint_bytes, "B"), quantity(g.checkpoint_s, "s"), duration_cell(g.interval_s),
                           share(g.lost), share(g.down), share(g.checkpoints), share(g.slow), share(g.goodput)});
   }
   return table.rows.empty() ? "" : html_of(table, true);
@@ -81,7 +81,7 @@ std::string strategies_section(const Purchase& p) {
                {"strategy", "Strategy"}},
               {}};
   for (const PurchaseRow& row : p.rows) {
-    if (!is_known(row)) continue;
+    if (!row.known()) continue;
     const result::Prediction& step = row.prediction;
     table.rows.push_back({text(row.candidate), quantity(step.step_time_s, "s"), quantity(step.step_time_low_s, "s"),
                           quantity(step.step_time_high_s, "s"), share(step.mfu), text(strategy_words(row.strategy))});
@@ -110,7 +110,7 @@ std::string assumptions_section(const Purchase& p) {
   std::vector<std::string> assumed = p.assumptions, warnings;
   assumed.push_back("nodes at their rated power throughout");
   for (const PurchaseRow& row : p.rows) {
-    if (!is_known(row)) continue;
+    if (!row.known()) continue;
     for (const std::string& warning : row.prediction.warnings) warnings.push_back(row.candidate + ": " + warning);
   }
   return list_of(assumed) + (warnings.empty() ? "" : "<h3>Warnings</h3>" + list_of(warnings));

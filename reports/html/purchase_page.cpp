@@ -9,14 +9,13 @@
 #include "reports/html/purchase_sections.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
+#include "reports/quantity.h"
 
 namespace reports {
 namespace {
 
 using result::Purchase;
 using result::PurchaseRow;
-
-std::string money(double dollars) { return base::human(base::usd(dollars)); }
 
 std::string answer(const Purchase& p) {
   return headline(p) + (p.complete ? "" : " The search was interrupted: this is the best of what was looked at.");

@@ -17,7 +17,4 @@ std::string failures_section(const result::Purchase&);
 std::string figures_section(const result::Purchase&);  // each with its date and who says so
 std::string assumptions_section(const result::Purchase&);
 
-/// Whether days and cost are known of it.
-inline bool is_known(const result::PurchaseRow& row) { return row.fits && row.refused.empty(); }
-
 }  // namespace reports::html

@@ -10,6 +10,7 @@
 #include "reports/html/charts.h"
 #include "reports/html/page.h"
 #include "reports/layout.h"
+#include "reports/row_names.h"
 
 namespace reports {
 namespace {
@@ -21,7 +22,6 @@ using result::ValidationCase;
 using result::ValidationFigures;
 using result::ValidationFile;
 
-std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 Cell maybe_share(const std::optional<double>& value) { return value ? html::share(*value) : html::none(); }
 Cell maybe_signed(const std::optional<double>& value) { return value ? html::signed_share(*value) : html::none(); }
 Cell maybe(const std::optional<double>& value, const char* unit) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/axes.h"
 #include "sim/analysis/host_replay.h"
 
 namespace sim {
@@ -174,14 +175,29 @@ class Accountant {
   Ticks waits_ = 0;
 };
 
+Share share_of(plan::Axis axis) {
+  using plan::Axis;
+  switch (axis) {
+    case Axis::tp:
+    case Axis::etp:
+    case Axis::kv_copies: return Share::exposed_tp;
+    case Axis::cp: return Share::exposed_cp;
+    case Axis::ep: return Share::exposed_ep;
+    case Axis::dp:
+    case Axis::shard:
+    case Axis::replicate:
+    case Axis::expert_dp:
+    case Axis::expert_shard:
+    case Axis::expert_replicate: return Share::exposed_dp;
+  }
+  return Share::exposed_dp;
+}
+
 }  // namespace
 
 Share share_of_channel(std::string_view name) {
-  if (name == "tp" || name == "etp" || name == "kv copies") return Share::exposed_tp;
-  if (name == "cp") return Share::exposed_cp;
-  if (name == "ep") return Share::exposed_ep;
-  for (const std::string_view data : {"dp", "shard", "replicate", "expert dp", "expert shard", "expert replicate"}) {
-    if (name == data) return Share::exposed_dp;
+  for (std::size_t axis = 0; axis < plan::kAxisNames.size(); ++axis) {
+    if (plan::kAxisNames[axis] == name) return share_of(static_cast<plan::Axis>(axis));
   }
   if (name == "model") return Share::optimizer;  // the gradient norm is part of the update
   return Share::exposed_pp;

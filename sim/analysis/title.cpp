@@ -10,8 +10,7 @@ std::string degree(const char* axis, int size) {
 
 /// Nothing for the usual one: 1F1B, interleaved where there are several chunks a stage.
 std::string schedule(const spec::Strategy& s) {
-  if (s.pp == 1) return "";
-  if (s.schedule == spec::Schedule::one_f_one_b || s.schedule == spec::Schedule::interleaved) return "";
+  if (s.pp == 1 || s.traits().one_f_one_b) return "";
   return ' ' + std::string(name(s.schedule));
 }
 
@@ -34,9 +33,8 @@ std::string title(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const spec::Cluster& cluster = job.cluster;
   std::string text = (job.model.name.empty() ? "model" : job.model.name) + " on " + spec::nodes_text(cluster) + " (" +
-                     std::to_string(cluster.gpus()) + " GPUs): tp " + std::to_string(s.tp) +
-                     (s.sp && s.tp > 1 ? " sp" : "") + degree("cp", s.cp) + ", pp " + std::to_string(s.pp) +
-                     schedule(s);
+                     spec::gpus_text(cluster) + "): tp " + std::to_string(s.tp) + (s.sp && s.tp > 1 ? " sp" : "") +
+                     degree("cp", s.cp) + ", pp " + std::to_string(s.pp) + schedule(s);
   if (s.vpp > 1) text += " x " + std::to_string(s.vpp) + " chunks";
   if (s.spreads_vocab()) text += ", vocabulary over pp";
   text += degree("ep", s.ep) + degree("etp", s.etp) + ", dp " + std::to_string(s.data());

@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-const char kHost[] = "host";
+const char kHostName[] = "host";
 
 /// Of the operators of all segments, one behind the other: the engine's steps of each variant.
 std::vector<std::string> categories_of(const EngineInput& in, const std::vector<std::string>& channels) {
@@ -25,9 +25,9 @@ std::vector<std::string> categories_of(const EngineInput& in, const std::vector<
 }
 
 Ticks length_without(EngineInput in, const std::vector<std::string>& categories, const std::string& free) {
-  if (free == kHost) in.host_start = 0;
+  if (free == kHostName) in.host_start = 0;
   for (std::size_t i = 0; i < in.steps.size(); ++i) {
-    if (free == kHost) in.steps[i].host = 0;
+    if (free == kHostName) in.steps[i].host = 0;
     if (categories[i % categories.size()] != free) continue;
     in.steps[i].duration = in.steps[i].wait = 0;
     in.steps[i].members = 1;
@@ -48,14 +48,14 @@ std::string category_of(const plan::Work& work, const std::string& channel) {
   if (std::holds_alternative<plan::Attention>(work)) return "attention";
   if (std::holds_alternative<plan::Convolution>(work)) return "convolution";
   if (std::holds_alternative<plan::RatedCopy>(work)) return "copy";
-  if (std::holds_alternative<plan::HostSync>(work)) return kHost;
+  if (std::holds_alternative<plan::HostSync>(work)) return kHostName;
   return "memory_bound";
 }
 
 std::vector<FreeStep> what_if_free(const EngineInput& in, const std::vector<std::string>& channels) {
   const std::vector<std::string> categories = categories_of(in, channels);
   std::set<std::string> names(categories.begin(), categories.end());
-  names.insert(kHost);
+  names.insert(kHostName);
   std::vector<FreeStep> out;
   for (const std::string& name : names) out.push_back({name, 0});
   base::parallel_for(out.size(), [&](std::size_t i) { out[i].length = length_without(in, categories, out[i].free); });

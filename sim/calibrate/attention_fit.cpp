@@ -22,7 +22,7 @@ struct ToldByAttention {
   std::set<bool> masks;
 
   ToldByAttention(const MeasuredRows& rows, spec::AttentionKernel kernel) {
-    const bool pads = kernel == spec::AttentionKernel::flash1 || kernel == spec::AttentionKernel::flash2;
+    const bool pads = wants_equal_heads(kernel);
     for (const config::MeasuredKernel* row : rows) {
       const AttentionRow& s = attention_of(*row);
       backward |= s.passes == AttentionRow::Passes::backward;

@@ -27,9 +27,9 @@ constexpr double kLeastResidual = 0.02;   // rows of one session agree better th
 constexpr double kFewRowsResidual = 0.1;  // a single figure tells nothing of spread
 
 /// One calibration, family after family.
-class Fitter {
+class KernelFitter {
  public:
-  Fitter(const config::KernelTables& tables, const Calibratable& one)
+  KernelFitter(const config::KernelTables& tables, const Calibratable& one)
       : tables_(tables), original_{one.gpu, one.calibration}, device_(original_) {}
 
   void run() {
@@ -219,7 +219,7 @@ int nobodys(const config::KernelTables& tables, const std::vector<spec::Calibrat
 }  // namespace
 
 FittedCalibrations calibrate_kernels(const config::KernelTables& tables, const std::vector<Calibratable>& shelf) {
-  std::vector<Fitter> fitters;
+  std::vector<KernelFitter> fitters;
   std::vector<spec::Calibration> before;
   for (const Calibratable& one : shelf) {
     fitters.emplace_back(tables, one);
@@ -229,7 +229,7 @@ FittedCalibrations calibrate_kernels(const config::KernelTables& tables, const s
     if (shelf[i].fitted) fitters[i].run();
   });
   FittedCalibrations out;
-  for (const Fitter& one : fitters) out.calibrations.push_back(one.calibration());
+  for (const KernelFitter& one : fitters) out.calibrations.push_back(one.calibration());
   out.report.followed = follow(before, out.calibrations);
   out.report.left_out = tables.left_out;
   if (const int rows = nobodys(tables, before); rows > 0)

@@ -57,7 +57,7 @@ Device short_run(const Device& device) {
 
 spec::AttentionKernel kernel_of(const config::AttentionRow& row, const spec::Gpu& gpu) {
   if (row.kernel) return *row.kernel;
-  return gpu.generation == spec::Generation::blackwell ? spec::AttentionKernel::cudnn : spec::AttentionKernel::flash2;
+  return traits_of(gpu.generation).best_attention;
 }
 
 base::Seconds time_of(const config::MeasuredKernel& row, const Device& cool, const Device& sustained) {

@@ -25,10 +25,10 @@ using N = spec::NetworkCalibration;
 using Networks = std::map<std::string, N>;
 using Verdict = result::CurveFit::Verdict;
 
-constexpr std::size_t kFewestRows = 5;
+constexpr std::size_t kFewestOfACurve = 5;
 constexpr std::size_t kFewestTogether =
-    100;                                 // of curves drawn together: up to 16 constants, and rows seldom tell which ran
-constexpr double kLeastResidual = 0.05;  // rows of one session agree better than two machines do
+    100;  // of curves drawn together: up to 16 constants, and rows seldom tell which ran
+constexpr double kLeastOfTwoMachines = 0.05;       // rows of one session agree better than two machines do
 constexpr std::int64_t kResidualFrom = 256 << 10;  // residuals of curves are of rows from here on
 
 struct Fitted {
@@ -64,7 +64,7 @@ double residual_of(const PlacedRows& rows, const std::vector<double>& errors) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].work.bytes >= kResidualFrom) large.push_back(errors[i]);
   }
-  return rounded(std::max(kLeastResidual, figures(large.empty() ? errors : large).spread));
+  return rounded(std::max(kLeastOfTwoMachines, figures(large.empty() ? errors : large).spread));
 }
 
 void put(const Networks& networks, std::vector<spec::Cluster>& clusters) {
@@ -77,16 +77,16 @@ void put(const Networks& networks, std::vector<spec::Cluster>& clusters) {
 }
 
 /// The families of one calibration, one after another.
-class Fitter {
+class NetworkFitter {
  public:
-  Fitter(N& path, bool fabric, std::vector<spec::Cluster> clusters)
+  NetworkFitter(N& path, bool fabric, std::vector<spec::Cluster> clusters)
       : path_(path), fabric_(fabric), clusters_(std::move(clusters)) {}
 
   Fitted fit(plan::CollectiveKind kind, const PlacedRows& rows) {
     Fitted out;
     out.title = title_of(rows);
     const std::vector<FittedCurve> curves = curves_of(kind, path_, fabric_, multicast(rows));
-    if (rows.size() < (curves.size() == 1 ? kFewestRows : kFewestTogether)) {
+    if (rows.size() < (curves.size() == 1 ? kFewestOfACurve : kFewestTogether)) {
       out.told.verdict = Verdict::too_few;
       return out;
     }
@@ -144,7 +144,7 @@ void fit_all(bool fabric, const PlacedCollectives& rows, const std::set<std::str
   std::vector<spec::Cluster> clusters = rows.clusters;
   put(networks, clusters);
   base::parallel_for(names.size(), [&](std::size_t i) {
-    Fitter fitter(networks.at(names[i]), fabric, clusters);
+    NetworkFitter fitter(networks.at(names[i]), fabric, clusters);
     for (const auto& [family, some] : rows.families) {
       if (family.fabric == fabric && family.calibration == names[i]) fits.at(family) = fitter.fit(family.kind, some);
     }

@@ -28,8 +28,7 @@ double head_dim_factor(const spec::AttentionCurve& curve, const plan::Attention&
 
 /// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
 double value_dim(const plan::Attention& w) {
-  const bool equal = w.kernel == spec::AttentionKernel::flash1 || w.kernel == spec::AttentionKernel::flash2;
-  return equal && !w.values_in_keys ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
+  return wants_equal_heads(w.kernel) && !w.values_in_keys ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
 }
 
 /// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.

@@ -83,7 +83,7 @@ Size width(const spec::Job& job) {
   if (model.moe) return refused(name, "a model with experts has several widths");
   if (model.mla) return refused(name, "latent attention has widths of its own");
   if (model.hidden % model.heads != 0) return refused(name, "heads do not divide the hidden size");
-  const int tp = job.strategy.tp * (job.strategy.cp_kind == spec::CpKind::ulysses ? job.strategy.cp : 1);
+  const int tp = job.strategy.tp * (job.strategy.trades_heads() ? job.strategy.cp : 1);
   if (model.kv_heads % tp != 0) return refused(name, "tensor parallel ranks share key/value heads");
   Size out{.name = name, .unit = "hidden", .given = model.hidden, .row = {}, .settings = {}, .refusal = {}};
   const std::int64_t head = model.hidden / model.kv_heads;  // hidden columns to one key/value head

@@ -55,7 +55,7 @@ bool offload(spec::Job& job) {
 void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
   const spec::Strategy& s = job.strategy;
   const bool lists_stages = !job.stated->strategy.stage_layers.empty();
-  const int reach = std::max(job.cluster.node.gpus, job.cluster.node.nvlink.domain);
+  const int reach = job.cluster.node.island();
   for (const int factor : {2, 4, 8}) {
     if (s.data() % factor != 0) continue;
     const int dp = s.data() / factor;

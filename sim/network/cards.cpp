@@ -34,7 +34,7 @@ std::vector<int> stand_ins(const std::vector<double>& left) {
 }  // namespace
 
 Cards::Cards(const spec::Cluster& cluster, const spec::Outages& outages)
-    : gpus_(std::max(1, cluster.node.gpus)), ports_(spec::ports(cluster.node)), island_(island_gpus(cluster.node)) {
+    : gpus_(std::max(1, cluster.node.gpus)), ports_(spec::ports(cluster.node)), island_(cluster.node.island()) {
   std::set<int> nodes;
   for (const spec::LinkFault& link : outages.links()) {
     if (link.in_a_node()) nodes.insert(link.node);

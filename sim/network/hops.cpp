@@ -13,7 +13,7 @@ std::int64_t period_of(const spec::Cluster& cluster) {
   if (fabric.kind == Kind::torus || fabric.routing == spec::Fabric::Routing::minimal) return 0;
   const std::int64_t nodes =
       fabric.upper_tiers.empty() ? std::max(1, fabric.leaf_nodes) : fabric.upper_tiers.back().nodes;
-  return std::lcm(nodes * cluster.node.gpus, std::int64_t{island_gpus(cluster.node)});
+  return std::lcm(nodes * cluster.node.gpus, std::int64_t{cluster.node.island()});
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<Cut> cuts(const spec::Cluster& cluster, int domains) {
   const spec::Fabric& fabric = cluster.fabric;
   std::vector<Cut> out;
   if (fabric.kind == Kind::single_switch || fabric.kind == Kind::torus || fabric.leaf_nodes < 1) return out;
-  const int nodes = std::max(1, island_gpus(cluster.node) / std::max(1, cluster.node.gpus));
+  const int nodes = std::max(1, cluster.node.island() / std::max(1, cluster.node.gpus));
   double reduced = 1;
   const auto consider = [&](int nodes_below, double oversubscription) {
     reduced *= oversubscription;
@@ -50,13 +50,7 @@ double torus_ratio(const spec::Cluster& cluster) {
 
 }  // namespace
 
-int island_gpus(const spec::Node& node) {
-  return node.nvlink.via == spec::Switch::none ? node.gpus : std::max(node.gpus, node.nvlink.domain);
-}
-
-bool joined_by_nvlink(const spec::Node& node, int members) {
-  return node.nvlink.via != spec::Switch::none && node.nvlink.domain > 1 && members <= node.nvlink.domain;
-}
+bool joined_by_nvlink(const spec::Node& node, int members) { return node.nvlinked() > 1 && members <= node.nvlinked(); }
 
 base::ByteRate inside_rate(const spec::Node& node, int members, bool over_nvlink) {
   if (over_nvlink) {
@@ -70,7 +64,7 @@ base::ByteRate inside_rate(const spec::Node& node, int members, bool over_nvlink
 base::ByteRate nic_rate(const spec::Cluster& cluster, int members, int sharing) {
   const spec::Node& node = cluster.node;
   const double cards_near_a_gpu = std::max(1.0, static_cast<double>(node.nic.count) / std::max(1, node.gpus));
-  const double cards = static_cast<double>(node.nic.count) * island_gpus(node) / std::max(1, node.gpus);
+  const double cards = static_cast<double>(node.nic.count) * node.island() / std::max(1, node.gpus);
   return node.nic.bandwidth * std::min(members * cards_near_a_gpu, cards / std::max(1, sharing));
 }
 

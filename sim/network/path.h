@@ -14,9 +14,6 @@
 
 namespace sim {
 
-/// GPUs that pool their NICs: those of a node, or of the NVLink domain when it is larger (NVL72).
-int island_gpus(const spec::Node&);
-
 /// What one GPU can send to `members` - 1 others of its node or domain, one direction. A switch gives the whole NVLink
 /// rate to any group; a mesh only the links that lead to members; PCIe without peer-to-peer passes through the host's
 /// memory (written and read once), which all members share. `over_nvlink` false: no NVLink joins these members.

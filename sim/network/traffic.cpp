@@ -50,7 +50,7 @@ class Collector {
 Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cluster& cluster, const Cards& cards,
                         bool uneven) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
-  const int island = island_gpus(cluster.node);
+  const int island = cluster.node.island();
   Collector out(cards);
   for_each_group(group, ranks_to_look_at(group.layout, cluster, uneven), [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
@@ -71,7 +71,7 @@ Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cl
 
 Traffic traffic_inside(const GroupShape& group, const spec::Cluster& cluster) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
-  const int island = island_gpus(cluster.node);
+  const int island = cluster.node.island();
   Traffic out;
   for_each_group(group, ranks_to_look_at(group.layout, island), [&](int first) {
     for (const Run& run : runs_of(first, group, island)) {

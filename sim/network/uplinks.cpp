@@ -72,7 +72,7 @@ double slowdown_of_uplinks(const spec::Cluster& cluster, const plan::GroupShape&
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
   std::vector<Tier> tiers = narrow_tiers(cluster);
   if (tiers.empty()) return 1;
-  const int island = island_gpus(cluster.node), gpus = std::max(1, cluster.node.gpus);
+  const int island = cluster.node.island(), gpus = std::max(1, cluster.node.gpus);
   const bool members = pattern == Pattern::shift || pattern == Pattern::send;
   const auto add = [&](int source, int target, double volume) {
     const int from = cluster.place_of(source / gpus), to = cluster.place_of(target / gpus);

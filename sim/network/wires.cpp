@@ -30,8 +30,8 @@ Wires::Wires(const spec::Cluster& cluster, const spec::Outages& outages)
   const spec::Node& node = cluster.node;
   const std::int64_t gpus = cluster.gpus();
   gpus_ = std::max(1, node.gpus);
-  island_ = std::max(1, island_gpus(node));
-  domain_ = node.nvlink.via == spec::Switch::none ? 1 : std::max(1, node.nvlink.domain);
+  island_ = std::max(1, node.island());
+  domain_ = node.nvlinked();
   mesh_ = node.nvlink.via == spec::Switch::mesh;
   if (mesh_) {
     const std::int64_t pairs = (gpus + domain_ - 1) / domain_ * domain_ * domain_;

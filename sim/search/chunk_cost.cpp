@@ -51,15 +51,14 @@ ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
           carry(a.weights, b.weights, few, n), carry(a.first_forward, b.first_forward, few, n)};
 }
 
-void add(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
+void append(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
   key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, g.layout.stride, g.layout.starts, g.layout.block});
 }
 
 /// Fused kernels keep the same, but for those that want values padded to the width of keys (core/plan/mla.h).
 std::int64_t memory_class(const plan::Context& c) {
   if (!c.fused_attention()) return 2 + static_cast<int>(c.attention);
-  const bool pads = c.attention == spec::AttentionKernel::flash1 || c.attention == spec::AttentionKernel::flash2;
-  return c.model.mla && pads ? 1 : 0;
+  return c.model.mla && wants_equal_heads(c.attention) ? 1 : 0;
 }
 
 /// All that the memory of a pass in the middle of a step depends on besides its chunk.
@@ -76,18 +75,18 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
                                 static_cast<int>(c.tp_overlap),
                                 s.ep,
                                 s.etp,
-                                s.zero_bubble(),
+                                s.traits().splits_backward,
                                 static_cast<int>(s.moe_dispatcher),
                                 c.scatters_gradients,
                                 s.zero >= 2,  // code of the user's, whether or not anything is sharded
                                 c.vocab,
                                 c.separate_gradients};
   for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})
-    add(key, c.group(axis));
+    append(key, c.group(axis));
   if (!c.scatters_gradients) return key;
   key.insert(key.end(), {s.zero, s.shard, c.dp, c.pp > 1, c.overlap_grad_reduce, c.overlap_param_gather, s.fsdp.reshard,
                          s.fsdp.sync_each_microbatch, c.microbatches > 1, plan::keeps_over_step(c)});
-  for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) add(key, c.group(axis));
+  for (const plan::Axis axis : {c.shard_axis, c.expert_shard_axis, plan::Axis::replicate}) append(key, c.group(axis));
   return key;
 }
 
@@ -163,7 +162,7 @@ ChunkCost ChunkBook::cost(const plan::Context& c, const ChunkOfStage& at, PriceL
 
 ChunkSections ChunkBook::sections(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {
   std::vector<std::int64_t> key = chunk_key(c, at);
-  add(key, c.group(c.shard_axis));
+  append(key, c.group(c.shard_axis));
   key.insert(key.end(), {c.stage_transfer.crosses_domain, c.stage_transfer.sharing});
   return sections_.of(std::move(key), [&] { return rehearse_sections(c, at, prices); });
 }

@@ -20,7 +20,7 @@ using plan::Category;
 using plan::Passes;
 using Weights = Passes::Weights;
 
-void add(Rise& to, Category category, std::int64_t bytes) {
+void add_bytes(Rise& to, Category category, std::int64_t bytes) {
   switch (category) {
     case Category::activations:
     case Category::logits:
@@ -33,7 +33,7 @@ void add(Rise& to, Category category, std::int64_t bytes) {
 PassMemory memory_of(const plan::Segment& segment) {
   PassMemory out;
   for (const plan::MemoryChange& change : segment.memory) {
-    add(out.net, change.category, change.bytes);
+    add_bytes(out.net, change.category, change.bytes);
     if (out.net.total() > out.highest.total()) out.highest = out.net;
   }
   return out;
@@ -56,7 +56,7 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
 
 /// Passes in the middle of a step.
 struct Usual {
-  explicit Usual(const plan::Context& c) : upkeep(c), split(c.strategy.zero_bubble()) {}
+  explicit Usual(const plan::Context& c) : upkeep(c), split(c.strategy.traits().splits_backward) {}
   plan::Upkeep upkeep;
   bool split;  // weight gradients run apart
   Passes::ForwardKind forward() const { return {.gathers = upkeep.each_gathers}; }

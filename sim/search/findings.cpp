@@ -24,7 +24,7 @@ Standing read_standing(std::istream& in) {
 
 }  // namespace
 
-void add(ValueCounts& to, const ValueCounts& more) {
+void add_counts(ValueCounts& to, const ValueCounts& more) {
   for (std::size_t key = 0; key < to.size(); ++key) {
     for (const auto& [value, count] : more[key]) to[key][value] += count;
   }

@@ -16,7 +16,7 @@ namespace sim {
 
 /// Of each key, how many strategies have which value.
 using ValueCounts = std::array<std::map<spec::SearchValue, std::int64_t>, spec::kSearchKeys>;
-void add(ValueCounts& to, const ValueCounts& more);
+void add_counts(ValueCounts& to, const ValueCounts& more);
 
 struct Findings {
   std::int64_t strategies = 0, fits = 0, priced = 0, bounded = 0, operator_level = 0;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/plan/schedule/placement.h"
+#include "core/spec/placement.h"
 
 namespace sim {
 namespace {
@@ -18,7 +18,8 @@ bool is_return(Pass pass) { return pass == Pass::backward || pass == Pass::input
 
 class Builder {
  public:
-  explicit Builder(const ShapeKey& key) : key_(key), placement_(key.schedule, key.stages, key.chunks) {}
+  explicit Builder(const ShapeKey& key)
+      : key_(key), placement_(spec::traits_of(key.schedule).shape, key.stages, key.chunks) {}
 
   PipelineShape build() {
     list_passes();
@@ -119,7 +120,7 @@ class Builder {
   }
 
   const ShapeKey key_;
-  const plan::Placement placement_;
+  const spec::Placement placement_;
   PipelineShape out_;
   std::vector<std::int32_t> forward_at_, return_at_;  // [place x microbatches + microbatch]
   std::vector<std::int32_t> microbatch_;              // of each pass

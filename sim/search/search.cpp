@@ -149,7 +149,7 @@ void Searcher::filter() {
     strategies_ += sound;
     {
       const std::lock_guard lock(guard_);
-      add(counts_, counts);
+      add_counts(counts_, counts);
     }
     tell(++done, 2 * layers.size());
   });
@@ -226,7 +226,7 @@ bool Searcher::gathered() {
     out_.bounded += one.bounded;
     out_.operator_level += one.operator_level;
     out_.complete = out_.complete && one.complete;
-    add(counts_, one.values);
+    add_counts(counts_, one.values);
     for (const Standing& standing : one.standings) leaders_.add(standing);
   }
   out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded;

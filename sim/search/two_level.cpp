@@ -43,7 +43,7 @@ PassTime pass_time(const PassCost& cost, std::vector<PassSection> sections, doub
   return {cost.time, std::max(0.0, restore - cost.gap), cost.operators, cost.squares, std::move(sections)};
 }
 
-void add(Rise& to, const Rise& more, std::int64_t times) {
+void add_rise(Rise& to, const Rise& more, std::int64_t times) {
   to.moving += more.moving * times;
   to.communication += more.communication * times;
   to.other += more.other * times;
@@ -58,7 +58,7 @@ bool has_two_levels(const spec::Job& job) {
   if (job.training.data || job.training.checkpoint || s.offload.any()) return false;
   if (run.unfold || !run.slow_ranks.empty() || run.any()) return false;
   if (job.network.fidelity == spec::Fidelity::coupled || s.spreads_vocab() || s.pairs_passes()) return false;
-  return s.schedule != spec::Schedule::dualpipe && s.schedule != spec::Schedule::pipedream;
+  return s.traits().flushes && !s.traits().pairs_passes;
 }
 
 Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
@@ -175,8 +175,8 @@ std::int64_t Draft::peak_of(int stage, bool least) {
   for (const Fullness& moment : shape_->fullest[stage]) {
     Rise level = of_pass(memory(moment.chunk), moment.pass).highest;
     for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
-      add(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
-      add(level, memory(v).backward.net, moment.gradients[v]);
+      add_rise(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
+      add_rise(level, memory(v).backward.net, moment.gradients[v]);
     }
     if (least) level.communication = level.other = 0;
     level.other += kind.sums;

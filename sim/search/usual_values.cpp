@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
+
 namespace sim {
 namespace {
 
@@ -18,6 +20,21 @@ constexpr std::int64_t kLeastTokens = 2048;  // of a context-parallel rank
 template <class... E>
 Values codes(E... values) {
   return {static_cast<SearchValue>(values)...};
+}
+
+/// Of schedules that a search tries unless told otherwise, or of the others.
+std::vector<Schedule> schedules(bool tried) {
+  std::vector<Schedule> out;
+  for (std::size_t i = 0; i < spec::kNamesOf<Schedule>.size(); ++i) {
+    if (const auto s = static_cast<Schedule>(i); spec::traits_of(s).searched == tried) out.push_back(s);
+  }
+  return out;
+}
+
+Values codes(const std::vector<Schedule>& values) {
+  Values out;
+  for (const Schedule value : values) out.push_back(static_cast<SearchValue>(value));
+  return out;
 }
 
 /// Training keeps activations of every sequence; serving is the faster the more share a pass over the weights; samples
@@ -34,9 +51,6 @@ Values divisors(std::int64_t number, std::int64_t most) {
   }
   return out;
 }
-
-/// GPUs that NVLink joins, or those of a node without it.
-int reach(const spec::Cluster& cluster) { return std::max(cluster.node.gpus, cluster.node.nvlink.domain); }
 
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
@@ -73,7 +87,7 @@ Values recomputes(const spec::Job& job) {
 
 Values chunks(const spec::Job& job) {
   Values out;
-  if (job.strategy.schedule != Schedule::interleaved) return {1};
+  if (!job.strategy.traits().takes_vpp) return {1};
   for (int v = 2; v * job.strategy.pp <= job.model.layers + 2; ++v) out.push_back(v);
   return out;
 }
@@ -116,7 +130,7 @@ Values zeros(const spec::Job& job) {
 }
 
 Values shards(const spec::Job& job) {
-  const int inside = reach(job.cluster);
+  const int inside = job.cluster.node.island();
   const std::int64_t all = replicas(job);
   if (job.strategy.zero == 3 && inside > 1 && inside < all && all % inside == 0) return {0, inside};
   return {0};
@@ -128,7 +142,7 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const std::int64_t gpus = job.cluster.gpus();
   switch (key) {
-    case SearchKey::tp: return divisors(gpus, reach(job.cluster));
+    case SearchKey::tp: return divisors(gpus, job.cluster.node.island());
     case SearchKey::sp: return s.tp == 1 ? Values{0} : job.model.moe ? Values{1} : Values{1, 0};
     case SearchKey::cp: return divisors(gpus / s.tp, std::max<std::int64_t>(1, job.training.sequence / kLeastTokens));
     case SearchKey::cp_kind:
@@ -149,9 +163,7 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
     case SearchKey::offload: return {0};
     case SearchKey::pp: return divisors(gpus / (std::int64_t{s.tp} * s.cp), job.model.layers + 2);
     case SearchKey::dp: return {static_cast<SearchValue>(gpus / (std::int64_t{s.tp} * s.cp * s.pp))};
-    case SearchKey::schedule:
-      return s.pp == 1 ? codes(Schedule::one_f_one_b)
-                       : codes(Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1, Schedule::zb_v);
+    case SearchKey::schedule: return s.pp == 1 ? codes(Schedule::one_f_one_b) : codes(schedules(true));
     case SearchKey::vpp: return chunks(job);
     case SearchKey::embedding_in_split: return splits(job);
     case SearchKey::stage_layers: return cuts(job);
@@ -168,8 +180,8 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
     if (open(key)) out.emplace_back(spec::name(key), std::move(what));
   };
   const bool is_cut = !job.model.is_list();  // which has replicas alone
-  const std::string node = std::to_string(reach(job.cluster));
-  if (is_cut && job.cluster.gpus() > reach(job.cluster)) {
+  const std::string node = std::to_string(job.cluster.node.island());
+  if (is_cut && job.cluster.gpus() > job.cluster.node.island()) {
     tell(SearchKey::tp, "over more than the " + node + " GPUs that a node or NVLink joins: --allow tp=8,16");
   }
   int cp = 2;
@@ -183,7 +195,9 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
     tell(SearchKey::micro_batch, fmt::format("above {}: --allow micro_batch={},{}", most, most, 2 * most));
   }
   if (!is_cut) return out;
-  tell(SearchKey::schedule, "gpipe, zb-h2, dualpipe, pipedream: --allow schedule=1f1b,gpipe");
+  std::vector<std::string> untried;
+  for (const Schedule s : schedules(false)) untried.emplace_back(name(s));
+  tell(SearchKey::schedule, base::joined(untried) + ": --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
   if (!job.training.serves())
     tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");

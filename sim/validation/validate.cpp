@@ -18,9 +18,8 @@ namespace {
 using result::ValidationCase;
 
 std::string recompute_name(const spec::Recompute& recompute) {
-  constexpr std::array<std::string_view, 4> kNames{"none", "selective", "full", "selective_ops"};
-  std::string name(kNames[static_cast<int>(recompute.kind)]);
-  return recompute.layers > 0 ? name + ' ' + std::to_string(recompute.layers) + " layers" : name;
+  const std::string kind(name(recompute.kind));
+  return recompute.layers > 0 ? kind + ' ' + std::to_string(recompute.layers) + " layers" : kind;
 }
 
 std::string model_name(const spec::Model& model) {
@@ -30,7 +29,7 @@ std::string model_name(const spec::Model& model) {
 
 std::string cluster_name(const spec::Cluster& cluster) {
   std::string name = spec::nodes_text(cluster);
-  name += " (" + std::to_string(cluster.gpus()) + " GPUs)";
+  name += " (" + spec::gpus_text(cluster) + ")";
   return cluster.nodes > 1 ? name + ", " + cluster.fabric.name : name;
 }
 

@@ -4,8 +4,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/config/catalogue.h"
+#include "core/spec/attention_kernel.h"
+#include "core/spec/schedule.h"
 
 namespace options {
 
@@ -83,7 +88,8 @@ inline void add_degrees(List& list) {
   list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "4"}});
   list.set({{"s:cp_kind", "ulysses"}, {"s:cp", "8"}, {"t:mode", "prefill"}});
   list.set({{"s:cp_balance", "none"}, {"s:cp", "4"}});
-  list.key("s:dp", {"1", "8", "16"});
+  list.key("s:dp", {"8", "16"});
+  list.set({{"s:dp", "1"}, {"s:tp", "4"}, {"s:pp", "4"}});
   list.key("s:zero", {"1", "2", "3"});
   list.set({{"s:shard", "2"}, {"s:zero", "3"}});
   list.set({{"s:shard", "4"}, {"s:zero", "1"}});
@@ -102,9 +108,11 @@ inline void add_degrees(List& list) {
 
 inline void add_pipeline(List& list) {
   list.key("s:pp", {"2", "4"});
-  for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "zb-h2", "zb-v", "dualpipe", "pipedream"})
-    list.set({{"s:schedule", schedule}, {"s:pp", "2"}});
-  list.set({{"s:schedule", "interleaved"}, {"s:pp", "2"}, {"s:vpp", "2"}});
+  for (const std::string_view schedule : spec::kNamesOf<spec::Schedule>) {
+    Settings settings{{"s:schedule", std::string(schedule)}, {"s:pp", "2"}};
+    if (spec::traits_of(*spec::named<spec::Schedule>(schedule)).takes_vpp) settings.emplace_back("s:vpp", "2");
+    list.set(settings);
+  }
   list.set({{"s:schedule", "zb-v"}, {"s:pp", "4"}});
   list.key("s:schedule", {"interleaved", "zb-h1", "dualpipe"});
   list.set({{"s:vpp", "2"}, {"s:schedule", "interleaved"}, {"s:pp", "4"}});
@@ -122,7 +130,8 @@ inline void add_kernels(List& list) {
            {"selective", "selective_ops", "full", "{kind: full, layers: 1}",
             "{kind: selective, modules: [layernorm, mlp]}", "{kind: selective, modules: [core_attn, moe_act]}",
             "{kind: selective, modules: [moe]}", "{kind: selective, modules: [mla_up_proj, shared_experts]}"});
-  list.key("s:attention_kernel", {"unfused", "fused_softmax", "flash1", "flash2", "flash3", "cudnn"});
+  for (const std::string_view kernel : spec::kNamesOf<spec::AttentionKernel>)
+    list.key("s:attention_kernel", {std::string(kernel)});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});
   list.key("s:cuda_graphs", {"true"});
@@ -134,7 +143,7 @@ inline void add_kernels(List& list) {
   for (const char* way : {"none", "wgrad", "chunked", "userbuffers"})
     list.set({{"s:overlap.tp", way}, {"s:tp", "2"}, {"s:sp", "true"}});
   list.set({{"s:overlap.tp", "userbuffers"}, {"s:tp", "4"}, {"s:sp", "false"}});
-  list.key("s:framework", {"megatron", "deepspeed", "torch", "torchtitan", "none"});
+  list.key("s:framework", config::Catalogue::find().names(config::Catalogue::Kind::framework));
   for (const char* base : {"bf16", "int8", "nf4"})
     list.set({{"s:lora", std::string("{rank: 8, targets: [qkv, proj, ffn], base: ") + base + "}"}});
   list.key("s:lora", {"{rank: 4, targets: [qkv]}"});

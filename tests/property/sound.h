@@ -93,7 +93,7 @@ inline std::string complaints(const result::Prediction& p) {
 inline std::string complaints(const spec::Job& job, const result::Prediction& p) {
   const spec::Strategy& s = job.strategy;
   const bool replicas = s.dp.value_or(1) * s.cp > 1 || s.tp > s.etp ||  // of dense parameters, or of experts
-                        s.schedule == spec::Schedule::dualpipe;
+                        s.traits().two_copies();
   Complaints c;
   for (const auto& [name, seconds] : p.breakdown_s) {
     const bool lone = (name == "exposed_tp" && s.tp == 1 && s.etp == 1) || (name == "exposed_cp" && s.cp == 1) ||

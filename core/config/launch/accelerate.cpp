@@ -78,13 +78,13 @@ std::string command(const spec::Job&, const std::string& file) {
 
 }  // namespace
 
-const Framework kAccelerate{"accelerate-fsdp",
-                            nullptr,
-                            "accelerate-fsdp",
-                            write,
-                            files,
-                            command,
-                            [](const std::string& path) { return flattened(load(path)); },
-                            read};
+constinit const Framework kAccelerate{"accelerate-fsdp",
+                                      nullptr,
+                                      "accelerate-fsdp",
+                                      write,
+                                      files,
+                                      command,
+                                      [](const std::string& path) { return flattened(load(path)); },
+                                      read};
 
 }  // namespace config::launch

@@ -89,13 +89,13 @@ std::string command(const spec::Job& job, const std::string& file) {
 
 }  // namespace
 
-const Framework kDeepspeed{"deepspeed",
-                           nullptr,
-                           "deepspeed",
-                           write,
-                           files,
-                           command,
-                           [](const std::string& path) { return flattened(load(path)); },
-                           read};
+constinit const Framework kDeepspeed{"deepspeed",
+                                     nullptr,
+                                     "deepspeed",
+                                     write,
+                                     files,
+                                     command,
+                                     [](const std::string& path) { return flattened(load(path)); },
+                                     read};
 
 }  // namespace config::launch

@@ -34,6 +34,14 @@ std::span<const Framework* const> frameworks() {
   return kAll;
 }
 
+std::vector<std::string> framework_names(bool imported_alone) {
+  std::vector<std::string> out;
+  for (const Framework* one : frameworks()) {
+    if (one->read != nullptr || !imported_alone) out.emplace_back(one->name);
+  }
+  return out;
+}
+
 const Framework* framework_named(std::string_view name) {
   const auto all = frameworks();
   const auto it = std::find_if(all.begin(), all.end(), [&](const Framework* one) { return one->name == name; });
@@ -67,7 +75,7 @@ std::string folded(std::string_view command, std::string_view indent) {
 std::string heading(const Export& e, std::string_view comment) {
   const std::string mark(comment);
   return mark + "Written by forerun export for " + e.table.title + ":\n" + mark + e.job.model.name + " on " +
-         spec::nodes_text(e.job.cluster) + ", " + std::to_string(e.job.cluster.gpus()) + " GPUs.\n";
+         spec::nodes_text(e.job.cluster) + ", " + spec::gpus_text(e.job.cluster) + ".\n";
 }
 
 }  // namespace config::launch

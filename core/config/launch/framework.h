@@ -31,6 +31,8 @@ struct Framework {
 
 extern const Framework kMegatron, kMegatronBridge, kNemo, kTorchtitan, kDeepspeed, kAccelerate;
 std::span<const Framework* const> frameworks();
+/// {"megatron", "torchtitan", ...}: all, or those whose files are read as well.
+std::vector<std::string> framework_names(bool imported_alone = false);
 /// nullptr when there is none.
 const Framework* framework_named(std::string_view name);
 

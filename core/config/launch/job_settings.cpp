@@ -50,7 +50,7 @@ void add_model(const spec::Model& model, Settings& out) {
   if (model.is_list()) all.set("kind", "layers");
   if (model.kv_heads == model.heads) all.erase("kv_heads");
   if (model.mla || std::int64_t{model.heads} * model.head_dim == model.hidden) all.erase("head_dim");
-  if (model.position != spec::Position::learned) all.erase("max_positions");
+  if (!model.has_position_table()) all.erase("max_positions");
   if (model.norm != spec::Norm::layernorm) all.erase("norm_bias");
   if (model.moe && model.moe->first_dense == 0 && model.moe->every == 1) all.erase("ffn");
   if (model.moe && model.moe->shared_ffn == 0) {
@@ -63,7 +63,7 @@ void add_model(const spec::Model& model, Settings& out) {
   if (model.window == 0 || model.full_every > 0) all.erase("window_every");
   if (model.attention_chunk == 0) all.erase("attention_chunk");
   if (!limited || model.full_every == 0) all.erase("full_every");
-  if (model.position != spec::Position::rope) all.erase("nope_every");
+  if (!model.ropes()) all.erase("nope_every");
   for (Setting& setting : all.all()) out.set("model." + setting.name, std::move(setting.value));
 }
 
@@ -114,11 +114,11 @@ void add_experts(const spec::Strategy& s, Writer& w) {
 void add_kernels(const spec::Job& job, Writer& w) {
   const spec::Strategy& s = job.strategy;
   const auto kernel = s.attention_kernel.value_or(spec::AttentionKernel::unfused);
-  const bool scores = kernel == spec::AttentionKernel::unfused || kernel == spec::AttentionKernel::fused_softmax;
+  const bool scores = writes_scores(kernel);
   w.add("attention_kernel", s.attention_kernel);
   const spec::FusedKernels& fused = s.fused_kernels;
   w.add("fused_kernels.norm", fused.norm);
-  w.when(job.model.position == spec::Position::rope, "fused_kernels.rope", fused.rope);
+  w.when(job.model.ropes(), "fused_kernels.rope", fused.rope);
   w.add("fused_kernels.activation", fused.activation);
   w.when(scores, "fused_kernels.softmax", fused.softmax);
   w.add("fused_kernels.cross_entropy", fused.cross_entropy);
@@ -151,12 +151,12 @@ void add_pipeline(const spec::Job& job, Writer& w) {
   w.add("pp", s.pp);
   if (s.pp == 1) return;
   w.add("schedule", s.schedule);
-  w.when(s.schedule == spec::Schedule::interleaved, "vpp", s.vpp);
+  w.when(s.traits().takes_vpp, "vpp", s.vpp);
   Value layers = list_of({});
   for (const int count : s.stage_layers) layers.items.push_back(scalar(std::to_string(count)));
   w.when(!s.stage_layers.empty() && cuts_otherwise(job), "stage_layers", layers);
   w.add("embedding_in_split", s.embedding_in_split);
-  w.add("vocab_parallel", std::string_view(s.spreads_vocab() ? "pipeline" : "tensor"));
+  w.add("vocab_parallel", s.spreads_vocab() ? spec::VocabParallel::pipeline : spec::VocabParallel::tensor);
   w.when(s.spreads_vocab(), "vocab_barriers", s.vocab_barriers);
   w.add("optimizer_barrier", s.optimizer_barrier);
 }

@@ -14,13 +14,13 @@ namespace {
 void write_positions(Export& e) {
   const spec::Model& m = e.job.model;
   e.keys.take("model.max_positions");
-  if (m.position == spec::Position::learned && m.max_positions < e.job.training.sequence) {
+  if (m.has_position_table() && m.max_positions < e.job.training.sequence) {
     return e.refuse("model.max_positions",
                     "'" + std::to_string(m.max_positions) + "': fewer learned positions than the sequence",
                     "write at least training.sequence");
   }
   const std::int64_t positions =
-      m.position == spec::Position::learned ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
+      m.has_position_table() ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
   e.options.set("max-position-embeddings", std::to_string(positions));
 }
 
@@ -35,7 +35,7 @@ void write_expert_layers(Export& e) {
 /// A list of layers is a layout, which also says how many chunks a stage has.
 void write_stages(Export& e) {
   const spec::Strategy& s = e.job.strategy;
-  const int chunks = s.pp * (s.schedule == spec::Schedule::interleaved ? s.vpp : 1);
+  const int chunks = s.pp * (s.traits().takes_vpp ? s.vpp : 1);
   if (e.keys.take("strategy.stage_layers")) {
     if (e.job.model.mtp > 0) {
       return e.refuse("strategy.stage_layers", "where layers of multi-token prediction stand",
@@ -87,8 +87,8 @@ void write_companions(Export& e) {
 /// Its kernels and overlaps need one hardware queue before Blackwell, unless FSDP or expert overlap need several.
 bool one_queue(const Export& e) {
   const spec::Strategy& s = e.job.strategy;
-  const bool blackwell = e.job.cluster.node.gpu.generation == spec::Generation::blackwell;
-  return (s.tp > 1 || s.cp > 1) && !blackwell && !e.options.has("use-megatron-fsdp") &&
+  const bool one = traits_of(e.job.cluster.node.gpu.generation).one_hardware_queue;
+  return (s.tp > 1 || s.cp > 1) && one && !e.options.has("use-megatron-fsdp") &&
          !e.options.has("overlap-moe-expert-parallel-comm");
 }
 
@@ -131,7 +131,7 @@ void write_megatron(Export& e) {
   write_companions(e);
 }
 
-const Framework kMegatron{"megatron", nullptr,         "megatron",     write_megatron,
-                          files,      as_shell_script, parse_megatron, read_megatron};
+constinit const Framework kMegatron{"megatron", nullptr,         "megatron",     write_megatron,
+                                    files,      as_shell_script, parse_megatron, read_megatron};
 
 }  // namespace config::launch

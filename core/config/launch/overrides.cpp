@@ -125,8 +125,8 @@ std::vector<File> nemo_files(Export& e) {
 
 }  // namespace
 
-const Framework kMegatronBridge{"megatron-bridge", "Megatron-Bridge", "megatron", write_megatron,
-                                bridge_files,      as_shell_script,   nullptr,    nullptr};
-const Framework kNemo{"nemo", "NeMo", "megatron", write_megatron, nemo_files, nullptr, nullptr, nullptr};
+constinit const Framework kMegatronBridge{"megatron-bridge", "Megatron-Bridge", "megatron", write_megatron,
+                                          bridge_files,      as_shell_script,   nullptr,    nullptr};
+constinit const Framework kNemo{"nemo", "NeMo", "megatron", write_megatron, nemo_files, nullptr, nullptr, nullptr};
 
 }  // namespace config::launch

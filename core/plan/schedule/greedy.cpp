@@ -12,7 +12,7 @@ constexpr int kNotPlaced = std::numeric_limits<int>::max();
 /// When each microbatch has passed each place forward and backward.
 class Passed {
  public:
-  Passed(const Pipeline& p, const Placement& places)
+  Passed(const Pipeline& p, const spec::Placement& places)
       : microbatches_(p.microbatches),
         forward_(static_cast<std::size_t>(places.places()) * p.microbatches, kNotPlaced),
         backward_(forward_) {}
@@ -25,7 +25,7 @@ class Passed {
 };
 
 /// From when on a pass can run; kNotPlaced while what it needs has not been run.
-int ready(Passed& passed, const Placement& places, int stage, const Slot& slot) {
+int ready(Passed& passed, const spec::Placement& places, int stage, const Slot& slot) {
   const int place = places.place(stage, slot.chunk);
   switch (slot.pass) {
     case Pass::forward: return place == 0 ? 0 : passed.forward(place - 1, slot.microbatch);
@@ -36,7 +36,7 @@ int ready(Passed& passed, const Placement& places, int stage, const Slot& slot) 
   }
 }
 
-void note(Passed& passed, const Placement& places, int stage, const Slot& slot, int end) {
+void note(Passed& passed, const spec::Placement& places, int stage, const Slot& slot, int end) {
   const int place = places.place(stage, slot.chunk);
   if (slot.pass == Pass::forward) passed.forward(place, slot.microbatch) = end;
   if (slot.pass == Pass::input_gradient) passed.backward(place, slot.microbatch) = end;
@@ -49,7 +49,7 @@ struct Stage {
 };
 
 /// What a stage could do next in the order in which it would rather, and the first of what is ready now.
-bool choose(const Stage& stage, int number, const Pipeline& p, const Placement& places, const Greed& greed,
+bool choose(const Stage& stage, int number, const Pipeline& p, const spec::Placement& places, const Greed& greed,
             Passed& passed, int now, Slot& chosen) {
   const int last = p.chunks - 1;
   const int held = stage.held(0) + stage.held(1);
@@ -95,7 +95,7 @@ bool choose(const Stage& stage, int number, const Pipeline& p, const Placement& 
 
 }  // namespace
 
-std::vector<std::vector<Slot>> greedy(const Pipeline& p, const Placement& places, const Greed& greed) {
+std::vector<std::vector<Slot>> greedy(const Pipeline& p, const spec::Placement& places, const Greed& greed) {
   std::vector<std::vector<Slot>> out(p.stages);
   std::vector<Stage> stages(p.stages);
   Passed passed(p, places);

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/plan/schedule/placement.h"
 #include "core/plan/schedule/schedule.h"
+#include "core/spec/placement.h"
 
 namespace plan {
 
@@ -16,6 +16,6 @@ struct Greed {
 };
 
 /// Forward, input gradient and weight gradient of a chunk count as one unit of time each, transfers as none.
-std::vector<std::vector<Slot>> greedy(const Pipeline&, const Placement&, const Greed&);
+std::vector<std::vector<Slot>> greedy(const Pipeline&, const spec::Placement&, const Greed&);
 
 }  // namespace plan

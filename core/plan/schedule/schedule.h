@@ -1,4 +1,4 @@
-// core/plan/schedule/schedule.h -- in which order a stage runs its microbatches. One schedule a file; order() names
+// core/plan/schedule/schedule.h -- in which order a stage runs its microbatches. One schedule a file; orders() names
 // them all. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -89,7 +89,5 @@ std::vector<std::vector<Slot>> with_vocabulary(spec::Schedule, const Pipeline&, 
 
 /// Of every stage. `pipeline.stage` is not read.
 std::vector<std::vector<Slot>> orders(spec::Schedule, const Pipeline&);
-/// Of one stage.
-std::vector<Slot> order(spec::Schedule, const Pipeline&);
 
 }  // namespace plan

@@ -8,8 +8,8 @@
 #include <cassert>
 #include <limits>
 
-#include "core/plan/schedule/placement.h"
 #include "core/plan/schedule/schedule.h"
+#include "core/spec/placement.h"
 
 namespace plan {
 namespace {
@@ -46,7 +46,7 @@ class Paper {
   Paper(const Pipeline& p, spec::Schedule schedule, const VocabularyPasses& costs, std::vector<std::vector<Slot>> own)
       : p_(p),
         costs_(costs),
-        places_(schedule, p.stages, p.chunks),
+        places_(spec::traits_of(schedule).shape, p.stages, p.chunks),
         own_(std::move(own)),
         ahead_(std::min(most_under_way(own_[0]), p.microbatches)),
         forward_(static_cast<std::size_t>(places_.places()) * p.microbatches, kUnknown),
@@ -166,7 +166,7 @@ class Paper {
 
   Pipeline p_;
   VocabularyPasses costs_;
-  Placement places_;
+  spec::Placement places_;
   std::vector<std::vector<Slot>> own_;
   int ahead_;  // rows are looked up so many microbatches before their logits
   std::vector<Shared> shared_;

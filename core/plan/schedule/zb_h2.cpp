@@ -5,7 +5,7 @@ namespace plan {
 
 std::vector<std::vector<Slot>> zb_h2(const Pipeline& p) {
   const int most = 2 * p.stages - 1;
-  return greedy(p, Placement(spec::Schedule::zb_h2, p.stages, 1), {most, most});
+  return greedy(p, spec::Placement(spec::ChunkShape::ring, p.stages, 1), {most, most});
 }
 
 }  // namespace plan

@@ -7,7 +7,7 @@ namespace plan {
 /// microbatch has come back up to stage 0, the more weight gradients are left there to wait with for its gradient.
 std::vector<std::vector<Slot>> zb_v(const Pipeline& p) {
   const int most = 2 * p.stages;
-  return greedy(p, Placement(spec::Schedule::zb_v, p.stages, 2), {most, most - 1, true});
+  return greedy(p, spec::Placement(spec::ChunkShape::v, p.stages, 2), {most, most - 1, true});
 }
 
 }  // namespace plan

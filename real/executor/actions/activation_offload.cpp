@@ -48,8 +48,6 @@ void activations_to_device(Task& task) {
   }
 }
 
-void nothing(Task&) {}
-
 }  // namespace
 
 void add_activation_offload_actions(Actions& actions) {

@@ -105,13 +105,13 @@ void bias_gradient(Task& task, const ExpertProjection& l) {
 
 std::int64_t inner_width(Task& task) { return task.parameter("expert down.weight").part.columns.length; }
 
-void activate(Task& task) {
+void activate_experts(Task& task) {
   const Tensor x = task.read("expert up");
   const std::int64_t width = inner_width(task);
   activation_forward(task, width, x, task.make("expert activation", routing_of(task).rows_gathered() * width));
 }
 
-void activate_backward(Task& task) {
+void activate_experts_backward(Task& task) {
   const Tensor x = task.read("expert up"), dy = whole_gradient(task, "expert activation");
   activation_backward(task, inner_width(task), x, dy, task.make("d expert up", x.count));
 }
@@ -149,8 +149,8 @@ void add_expert_linear_actions(Actions& actions) {
     };
     cast("gradient cast", Operand::gradient, output_gradient);
   }
-  actions["expert activation"] = activate;
-  actions["expert activation gradient"] = activate_backward;
+  actions["expert activation"] = activate_experts;
+  actions["expert activation gradient"] = activate_experts_backward;
 }
 
 }  // namespace real

@@ -138,7 +138,7 @@ void sort(Task& task, bool by_expert) {
 
 /// Every member's rows to every member. The Plan sorts what a rank receives by all-to-all alone: tokens that were
 /// gathered are in the order of the experts until here.
-void gather(Task& task) {
+void gather_for_experts(Task& task) {
   Routing& routing = routing_of(task);
   const int members = task.c.strategy.etp;
   const Counts own = flat(routing.received);
@@ -155,7 +155,7 @@ void gather(Task& task) {
 }
 
 /// The sum of what all members have made of each one's rows.
-void scatter(Task& task) {
+void scatter_for_experts(Task& task) {
   if (gathers_tokens(task)) sort(task, false);
   const Routing& routing = routing_of(task);
   const int members = task.c.strategy.etp;
@@ -282,8 +282,9 @@ void add_expert_actions(Actions& actions) {
   actions["shared expert add"] = add_shared;
   for (const std::string name : {"expert dispatch", "expert combine gradient"}) actions[name] = dispatch;
   for (const std::string name : {"expert combine", "expert dispatch gradient"}) actions[name] = combine;
-  for (const std::string name : {"expert all-gather", "expert gradient all-gather"}) actions[name] = gather;
-  for (const std::string name : {"expert reduce-scatter", "expert gradient reduce-scatter"}) actions[name] = scatter;
+  for (const std::string name : {"expert all-gather", "expert gradient all-gather"}) actions[name] = gather_for_experts;
+  for (const std::string name : {"expert reduce-scatter", "expert gradient reduce-scatter"})
+    actions[name] = scatter_for_experts;
   for (const std::string name : {"sort by expert", "unsort by expert gradient"}) {
     actions[name] = [](Task& t) { sort(t, true); };
   }

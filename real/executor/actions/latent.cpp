@@ -34,7 +34,7 @@ std::string query_name(const Task& task) { return task.c.model.mla->q_lora_rank 
 
 /// The rotary part of each of a token's `heads`, `pitch` numbers apart.
 void turn(Task& task, Direction direction, std::int64_t heads, std::int64_t pitch, const Tensor& first) {
-  if (task.c.model.position != spec::Position::rope) return;
+  if (!task.c.model.ropes()) return;
   const std::int64_t rotary = widths(task).rotary;
   const kernels::Rotary shape{task.c.tokens, heads, pitch, rotary, heads * pitch, 10000, false};
   task.backend.rotary(shape, direction, positions_of_tokens(task), first);
@@ -97,7 +97,7 @@ void turn_and_join_keys(Task& task) {
 
 /// Without a rotary embedding this is the first operator behind the projections.
 void join_keys_alone(Task& task) {
-  if (task.c.model.position != spec::Position::rope) turn_latent(task);
+  if (!task.c.model.ropes()) turn_latent(task);
   join_keys(task);
 }
 
@@ -171,10 +171,8 @@ Action where_padded(Action action) {
 
 void join_keys_and_values_gradient(Task& task) {
   up_gradient(task);
-  if (task.c.model.position != spec::Position::rope) turn_latent_gradient(task);
+  if (!task.c.model.ropes()) turn_latent_gradient(task);
 }
-
-void nothing(Task&) {}
 
 void add_latent_forward(Actions& actions) {
   actions["rotary keys all-gather"] = gather_rotary_keys;

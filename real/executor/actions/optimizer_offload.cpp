@@ -45,14 +45,14 @@ void has_left(Task& task, Parameter& p) {
 
 /// Zero, where it has left already: a norm's, which the pass of the inputs makes, goes with the weight gradients of an
 /// earlier microbatch that run behind it.
-Tensor gradient_of(Task& task, Parameter& p) {
+Tensor local_gradient(Task& task, Parameter& p) {
   return p.final_gradient() ? task.read(p.final_gradient(), p.name) : task.gradient(p);
 }
 
 void gradients_to_host(Task& task) {
   const bool joins = joins_sum(task);
   for (Parameter* p : leaving(task)) {
-    const Tensor gradient = gradient_of(task, *p);
+    const Tensor gradient = local_gradient(task, *p);
     if (!joins) norm_as_it_leaves(task, *p, gradient);
     const Tensor host = task.backend.to_host(gradient);
     task.set(joins ? p->arrived : p->host_gradient, host);
@@ -79,7 +79,7 @@ void sum_to_device(Task& task) {
 
 void add_to_sum(Task& task) {
   for (Parameter* p : *task.rank.summed) {
-    task.backend.add(gradient_of(task, *p), task.write(p->arrived, p->name));
+    task.backend.add(local_gradient(task, *p), task.write(p->arrived, p->name));
     has_left(task, *p);
   }
 }

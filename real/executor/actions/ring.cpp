@@ -136,8 +136,6 @@ void shift_both(Task& task) {
   shift_backward(task, count - 2 - task.next_piece(1, count - 2), true, true);
 }
 
-void nothing(Task&) {}
-
 }  // namespace
 
 AttentionCore ring_core() {

@@ -137,8 +137,6 @@ void host_waits(Task& task) {
   task.rank.order.host_waits();
 }
 
-void nothing(Task&) {}
-
 }  // namespace
 
 std::int64_t counted_elements(const Task& task, const Parameter& p) {

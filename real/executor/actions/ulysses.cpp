@@ -138,8 +138,6 @@ void unpack_gradients(Task& task) {
 }
 
 /// Readers put what arrived in order themselves, as they do where ranks hold neighbouring tokens.
-void nothing(Task&) {}
-
 }  // namespace
 
 AttentionCore ulysses_core() { return {forward, backward}; }

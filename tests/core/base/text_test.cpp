@@ -74,5 +74,20 @@ TEST(Nearest, IsTheShortestThatBeginsSoBeforeAMisspeltOne) {
   EXPECT_EQ(nearest("h80", known), "h800");  // nothing begins with h80-
 }
 
+TEST(DidYouMean, NamesHardwareAndModelsByTheirNumbers) {
+  const std::vector<std::string> nodes{"a100-pcie-x8", "dgx-b200",    "dgx-h100",    "dgx-h200",
+                                       "gb200-nvl72",  "h100-nvl-x8", "hgx-h100-x4", "nd-h100-v5"};
+  // distances 4, 6, 7 and 7; twice the least is too far
+  EXPECT_EQ(did_you_mean("h100", nodes), "did you mean dgx-h100, nd-h100-v5, h100-nvl-x8 or hgx-h100-x4?");
+  EXPECT_EQ(did_you_mean("hgx-h100", nodes), "did you mean dgx-h100?");
+  EXPECT_EQ(did_you_mean("DGX-GB200", nodes), "did you mean gb200-nvl72?");  // not dgx-b200, which is nearer by letters
+  EXPECT_EQ(did_you_mean("b200", nodes), "did you mean dgx-b200?");
+  EXPECT_EQ(did_you_mean("dgx-h20", nodes), "did you mean dgx-h200?");  // no word of another: by letters
+  EXPECT_EQ(did_you_mean("cpu", nodes), "");
+  const std::vector<std::string> models{"llama2-13b", "llama2-7b", "qwen2.5-7b", "qwen3-4b"};
+  EXPECT_EQ(did_you_mean("qwen-7b", models), "did you mean qwen2.5-7b?");
+  EXPECT_EQ(did_you_mean("lama2-7b", models), "did you mean llama2-7b?");
+}
+
 }  // namespace
 }  // namespace base

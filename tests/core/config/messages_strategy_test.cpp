@@ -80,7 +80,7 @@ TEST_F(StrategyMessages, MoreRecomputedLayersThanThereAre) {
 TEST_F(StrategyMessages, AnUnknownFrameworkOffersTheNearest) {
   EXPECT_EQ(of_strategy("framework: megatrom"),
             "job.yaml:4:23: error: strategy.framework: there is no framework 'megatrom'\n"
-            "  mend: did you mean megatron? `forerun list frameworks` shows all");
+            "  mend: did you mean megatron? known: bare, megatron");
 }
 
 TEST_F(StrategyMessages, AFrameworkNearToNone) {

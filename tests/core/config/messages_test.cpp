@@ -75,11 +75,12 @@ TEST_F(Messages, LayersMustDivideIntoChunks) {
 }
 
 TEST_F(Messages, EmbeddingInSplitIsOfferedWhereItHelps) {
-  // 22 + 2 layers divide into 8 stages of 3.
+  // 22 + 2 layers divide into 8 stages of 3; without, two of the 8 have 2, which are those with embedding and head.
   EXPECT_EQ(
       small_.message(job("pp: 8", "sequence: 1024, global_batch: 64", "node: box-8", "{base: small, layers: 22}")),
       "job.yaml:4:16: error: strategy.pp: 22 layers do not divide into pp 8\n"
-      "  mend: choose degrees that divide them, or write stage_layers, or embedding_in_split: true");
+      "  mend: choose degrees that divide them, or write stage_layers: [2, 3, 3, 3, 3, 3, 3, 2], or "
+      "embedding_in_split: true");
 }
 
 TEST_F(Messages, StageLayersMustAddUp) {
@@ -132,11 +133,11 @@ TEST_F(Messages, AnUnknownNameOffersTheNearest) {
 TEST_F(Messages, AnUnknownCatalogueNameOffersTheNearest) {
   EXPECT_EQ(small_.message(job("", "sequence: 1024, global_batch: 64", "node: box-9, fabric: wavy", "smell")),
             "job.yaml:1:8: error: model: there is no model 'smell'\n"
-            "  mend: did you mean small? `forerun list models` shows all\n"
+            "  mend: did you mean small? known: hf, small\n"
             "job.yaml:2:17: error: cluster.node: there is no node 'box-9'\n"
-            "  mend: did you mean box-8? `forerun list nodes` shows all\n"
+            "  mend: did you mean box-8? known: box-8, rack-72\n"
             "job.yaml:2:32: error: cluster.fabric: there is no fabric 'wavy'\n"
-            "  mend: write a known name or a path; `forerun list fabrics` shows all");
+            "  mend: write a known name or a path; known: flat, slow");
 }
 
 TEST_F(Messages, AModelFileMustExist) {

@@ -85,9 +85,10 @@ TEST(Build, StagesRunTheirSlotsBetweenBeginAndEnd) {
   for (int i = 0; i < 100; ++i) {
     const spec::Job j = walk::random_job(dice);
     const Plan p = plan::build(j);
+    const auto orders =
+        plan::orders(j.strategy.schedule, {0, p.pp, j.strategy.vpp, static_cast<int>(spec::microbatches(j))});
     for (const Role& role : p.roles) {
-      const std::vector<plan::Slot> slots =
-          plan::order(j.strategy.schedule, {role.stage, p.pp, j.strategy.vpp, static_cast<int>(spec::microbatches(j))});
+      const std::vector<plan::Slot>& slots = orders[role.stage];
       ASSERT_EQ(role.calls.size(), slots.size() + 2);
       EXPECT_EQ(p.segments[role.calls.front().segment].name, "begin");
       EXPECT_EQ(p.segments[role.calls.back().segment].name, "end");

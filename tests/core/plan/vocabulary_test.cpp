@@ -116,7 +116,7 @@ TEST(Vocabulary, HoldsNothingAfterAStep) {
 using Done = std::set<std::tuple<Pass, int, int>>;  // pass, microbatch, stage or place
 
 /// Runs the orders stage by stage for as long as any can go on; true when all slots were run.
-bool runs_through(const std::vector<std::vector<Slot>>& orders, const plan::Placement& places, int barriers) {
+bool runs_through(const std::vector<std::vector<Slot>>& orders, const spec::Placement& places, int barriers) {
   const int stages = static_cast<int>(orders.size()), last = places.places() - 1;
   std::vector<std::size_t> next(stages);
   Done done;
@@ -162,7 +162,7 @@ TEST(Vocabulary, RandomOrdersRunThroughAndMeetInOneOrder) {
     const auto schedule = chunks > 1 ? spec::Schedule::interleaved : spec::Schedule::one_f_one_b;
     const auto orders = plan::with_vocabulary(schedule, {0, stages, chunks, microbatches},
                                               {barriers, dice.of({0.01, 0.3, 2.0}), dice.of({2.0, 3.0})});
-    ASSERT_TRUE(runs_through(orders, plan::Placement(schedule, stages, chunks), barriers)) << n;
+    ASSERT_TRUE(runs_through(orders, spec::Placement(spec::traits_of(schedule).shape, stages, chunks), barriers)) << n;
     const auto shared = [](const std::vector<Slot>& slots) {
       std::vector<Slot> out;
       for (const Slot& slot : slots) {

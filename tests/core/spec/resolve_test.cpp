@@ -75,9 +75,9 @@ TEST(Resolve, ACompilerLeavesTheLossToFrameworksThatCompileBlocks) {
 }
 
 TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
-  const auto fsdp = [](int pp, bool given) {
+  const auto fsdp = [](int pp, bool given, int zero = 3) {
     Job job = small_job();
-    job.strategy.zero = 3;
+    job.strategy.zero = zero;
     job.strategy.pp = pp;
     job.strategy.fsdp_given = given;
     job.framework.keeps_pipeline_units = true;
@@ -86,6 +86,9 @@ TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
   EXPECT_FALSE(fsdp(2, false).reshard || fsdp(2, false).sync_each_microbatch);
   EXPECT_TRUE(fsdp(1, false).reshard && fsdp(1, false).sync_each_microbatch);
   EXPECT_TRUE(fsdp(2, true).reshard && fsdp(2, true).sync_each_microbatch);  // what the Job says
+  // Zero 2 gathers nothing for a backward; its gradients are reduced with the last microbatch all the same.
+  EXPECT_FALSE(fsdp(2, false, 2).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(1, false, 2).sync_each_microbatch);
 }
 
 TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {

@@ -53,6 +53,7 @@ std::int32_t segment(plan::Plan& plan, plan::Pool& pool, const Pipe& pipe, int s
 plan::Plan pipeline(const Pipe& pipe) {
   plan::Plan plan;
   plan::Pool pool(plan);
+  const auto orders = plan::orders(pipe.schedule, {0, pipe.stages, pipe.chunks, pipe.microbatches});
   for (int stage = 0; stage < pipe.stages; ++stage) {
     plan::Role role;
     role.stage = role.first_rank = stage;
@@ -61,7 +62,7 @@ plan::Plan pipeline(const Pipe& pipe) {
       forwards.push_back(segment(plan, pool, pipe, stage, chunk, false));
       backwards.push_back(segment(plan, pool, pipe, stage, chunk, true));
     }
-    for (const plan::Slot& slot : plan::order(pipe.schedule, {stage, pipe.stages, pipe.chunks, pipe.microbatches})) {
+    for (const plan::Slot& slot : orders[stage]) {
       const std::int32_t called = (slot.pass == plan::Pass::backward ? backwards : forwards)[slot.chunk];
       role.calls.push_back({called, slot.microbatch, static_cast<std::int16_t>(slot.chunk)});
     }

@@ -106,7 +106,7 @@ TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
     const auto bytes = draft.peak_within(std::int64_t{1} << 60);
     ASSERT_TRUE(bytes.has_value());
     EXPECT_LE(static_cast<double>(*bytes), static_cast<double>(whole.peak_bytes) * 1.001) << whole.job;
-    split += job.strategy.zero_bubble();
+    split += job.strategy.traits().splits_backward;
   }
   EXPECT_GE(split, 20);
 }

@@ -45,7 +45,7 @@ std::vector<Part> parts(const Slot& slot) {
 std::vector<Slot> paired(const Pipeline& p) {
   Pipeline beside = p;
   beside.beside = true;
-  return plan::order(p.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b, beside);
+  return plan::orders(p.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b, beside)[p.stage];
 }
 
 /// Most (microbatch, chunk) pairs that were forwarded and not yet backwarded at any time.
@@ -247,10 +247,10 @@ TEST(Interleaved, GoesThroughChunksInGroupsOfAsManyMicrobatchesAsStages) {
 
 TEST(Schedule, OneChunkInterleavedIsOneForwardOneBackward) {
   const Pipeline p{1, 4, 1, 6};
-  EXPECT_EQ(plan::order(Schedule::interleaved, p), plan::one_f_one_b(p));
-  EXPECT_EQ(plan::order(Schedule::one_f_one_b, p), plan::one_f_one_b(p));
-  EXPECT_EQ(plan::order(Schedule::gpipe, p), plan::gpipe(p));
-  EXPECT_EQ(plan::order(Schedule::interleaved, {1, 4, 2, 8}), plan::interleaved({1, 4, 2, 8}));
+  EXPECT_EQ(plan::orders(Schedule::interleaved, p)[1], plan::one_f_one_b(p));
+  EXPECT_EQ(plan::orders(Schedule::one_f_one_b, p)[1], plan::one_f_one_b(p));
+  EXPECT_EQ(plan::orders(Schedule::gpipe, p)[1], plan::gpipe(p));
+  EXPECT_EQ(plan::orders(Schedule::interleaved, {1, 4, 2, 8})[1], plan::interleaved({1, 4, 2, 8}));
 }
 
 TEST(Paired, RunsTheFirstForwardAndTheLastBackwardAloneWithoutAPipeline) {

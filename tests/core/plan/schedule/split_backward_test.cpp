@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/plan/schedule/placement.h"
 #include "core/plan/schedule/schedule.h"
+#include "core/spec/placement.h"
 #include "tests/core/plan/walk.h"
 
 namespace {
@@ -30,7 +30,7 @@ int chunks_of(Schedule s) { return s == Schedule::zb_v || s == Schedule::dualpip
 
 Ran run(Schedule schedule, int stages, int microbatches) {
   const int chunks = chunks_of(schedule);
-  const plan::Placement places(schedule, stages, chunks);
+  const spec::Placement places(spec::traits_of(schedule).shape, stages, chunks);
   const std::vector<std::vector<Slot>> slots = plan::orders(schedule, {0, stages, chunks, microbatches});
   const bool copies = schedule == Schedule::dualpipe;
   std::map<std::tuple<char, int, int, int>, int> end;  // (F B or W, copy, place, microbatch)
@@ -162,7 +162,7 @@ TEST(PipeDream, ReturnsWhatItForwardedAsManyMicrobatchesEarlierAsThereAreStagesF
   using enum Pass;
   const std::vector<Slot> expected{{backward, 0, 0}, {forward, 2, 0}, {backward, 1, 0}, {forward, 3, 0},
                                    {backward, 2, 0}, {forward, 0, 0}, {backward, 3, 0}, {forward, 1, 0}};
-  EXPECT_EQ(plan::order(Schedule::pipedream, {2, 4, 1, 4}), expected);
+  EXPECT_EQ(plan::pipedream({2, 4, 1, 4}), expected);
 }
 
 }  // namespace

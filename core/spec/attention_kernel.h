@@ -1,0 +1,25 @@
+// core/spec/attention_kernel.h -- the kernels of attention, and what the rest of the house has to know of each.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/spec/names.h"
+
+namespace spec {
+
+enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
+template <>
+inline constexpr auto kNamesOf<AttentionKernel> = spelt("unfused", "fused_softmax", "flash1", "flash2", "flash3",
+                                                        "cudnn");
+inline constexpr int kAttentionKernels = kNamesOf<AttentionKernel>.size();
+
+/// Two batched matmuls with a softmax between them, whose scores go through memory.
+constexpr bool writes_scores(AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
+}
+
+/// Takes values as wide as keys alone: narrower ones (latent attention) are padded.
+constexpr bool wants_equal_heads(AttentionKernel kernel) {
+  return kernel == AttentionKernel::flash1 || kernel == AttentionKernel::flash2;
+}
+
+}  // namespace spec

@@ -1,0 +1,102 @@
+// core/spec/resolve_kernels.cpp -- kernels and model code where the Job says nothing (declared in fillers.h).
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "core/spec/fillers.h"
+
+namespace spec {
+namespace {
+
+/// Code without kernels of their own for rotary embedding and gated activations.
+void fill_by_the_operation(Job& job, const std::string& from) {
+  FusedKernels& fused = job.strategy.fused_kernels;
+  Filler filler(job, from);
+  filler.fill(fused.rope, false, "fused_kernels.rope", job.model.ropes());
+  if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
+}
+
+/// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
+/// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated
+/// activations and subtracted the maximum of the logits into a tensor of its own.
+void fill_older_code(Job& job) {
+  if (job.training.serves()) return;
+  const std::string older = job.framework.name + " before 2024, GPUs without fp8";
+  if (job.model.norm == Norm::rmsnorm)
+    Filler(job, older).fill(job.strategy.fused_kernels.norm, false, "fused_kernels.norm");
+  fill_by_the_operation(job, older);
+  job.framework.shifted_logits = true;
+}
+
+/// Code of models before LLaMA's is older than PyTorch 2.1, whose checkpoints stop where nothing more is read.
+void fill_checkpoints(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  if (!f.stops_recompute) f.stops_recompute = f.shards_by_dtensor && job.model.gated_mlp;
+  if (*f.stops_recompute && job.strategy.recompute.kind == Recompute::Kind::full) {
+    of_framework.tell("recompute", "up to a block's last matmul", "checkpoints without reentry stop there");
+  }
+}
+
+}  // namespace
+
+void fill_kernels(Job& job, Filler& of_framework) {
+  FusedKernels& fused = job.strategy.fused_kernels;
+  if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
+    Filler of_compiler(job, "compile");
+    of_compiler.fill(fused.norm, true, "fused_kernels.norm");
+    of_compiler.fill(fused.rope, true, "fused_kernels.rope", job.model.ropes());
+    of_compiler.fill(fused.activation, true, "fused_kernels.activation");
+    if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
+  }
+  const FusedKernels& usual = job.framework.fused;
+  // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
+  // has no fused norm has neither.
+  if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm");
+  const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
+  if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
+  of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
+  of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.ropes());
+  of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
+  of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
+                    writes_scores(*job.strategy.attention_kernel));
+  const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
+  of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
+  of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
+}
+
+/// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
+/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025; PyTorch's trainers of then compile or
+/// fuse the loss, Transformers does not (loss/loss_utils.py, ForCausalLMLoss).
+void fill_model_code(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  fill_checkpoints(job, of_framework);
+  if (!f.own_models || job.strategy.zero < 2) return;
+  f.shifted_logits = false;  // the framework's own loss
+  if (f.shards_by_dtensor) {
+    if (job.strategy.sp) f.keeps_gathered = f.copies_sequence = true;
+    // PyTorch's own ring knows no documents: of those that do, keys and values travel hop by hop.
+    if (job.strategy.cp > 1 && !job.training.packing) f.ring_gathers = true;
+  }
+  if (!job.model.gated_mlp || job.training.serves()) return;
+  const bool loss = !traits_of(job.cluster.node.gpu.generation).software_of_2025 || !f.compiles_loss_of_2025;
+  if (f.separate_linears && (f.separate_loss || !loss)) return;
+  f.separate_linears = true;
+  f.separate_loss |= loss;
+  of_framework.tell("model code", f.separate_loss ? "linears apart, fp32 loss" : "linears apart",
+                    "LLaMA's or Transformers' under zero " + std::to_string(job.strategy.zero));
+}
+
+/// Models of GPT-2's recipe (layer norm, GELU, learned positions or ALiBi) are trained with the framework's dropout;
+/// recipes since FlashAttention (LLaMA's, MLPerf's) switch it off, so it is filled in where attention writes its scores
+/// alone.
+void fill_dropout(Job& job, Filler& of_framework) {
+  const Model& m = job.model;
+  Training& t = job.training;
+  if (t.dropout || t.serves() || job.framework.dropout == 0 || m.is_list()) return;
+  const bool recipe = m.norm == Norm::layernorm && m.activation == Activation::gelu && !m.gated_mlp &&
+                      (m.position == Position::learned || m.position == Position::alibi);
+  if (!recipe || !writes_scores(*job.strategy.attention_kernel)) return;
+  t.dropout = job.framework.dropout;
+  of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
+}
+
+}  // namespace spec

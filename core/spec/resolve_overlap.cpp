@@ -1,0 +1,97 @@
+// core/spec/resolve_overlap.cpp -- what runs beside compute, and what the host issues, where the Job says nothing
+// (declared in fillers.h). SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/spec/fillers.h"
+
+namespace spec {
+namespace {
+
+void fill_tp_overlap(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.overlap.tp) return;
+  s.overlap.tp = offers_userbuffers(job) && job.framework.tp_of_fp8_gpus
+                     ? *job.framework.tp_of_fp8_gpus
+                     : job.framework.overlap.tp.value_or(TpOverlap::none);
+  if (s.tp > 1) of_framework.tell("overlap.tp", std::string(name(*s.overlap.tp)), "default of " + job.framework.name);
+}
+
+}  // namespace
+
+bool offers_userbuffers(const Job& job) {
+  const Node& node = job.cluster.node;
+  return job.strategy.sp && !job.model.moe && !job.model.is_list() && node.gpu.computes(Dtype::fp8) &&
+         !traits_of(node.gpu.generation).amd && node.nvlink.via != Switch::none && job.strategy.tp <= node.nvlinked() &&
+         job.training.precision != Dtype::nvfp4;
+}
+
+void fill_overlap(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  const Overlap& usual = job.framework.overlap;
+  const bool sharded = s.zero == 3 && job.framework.zero3_overlaps;
+  of_framework.fill(s.overlap.grad_reduce, sharded ? true : usual.grad_reduce, "overlap.grad_reduce", *s.dp * s.cp > 1);
+  of_framework.fill(s.overlap.param_gather, sharded ? true : usual.param_gather, "overlap.param_gather",
+                    *s.dp * s.cp > 1 && s.zero > 0);
+  const ScheduleTraits schedule = s.traits();
+  Filler of_schedule(job, "part of the schedule");
+  if (schedule.sends_beside) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
+  if (s.spreads_vocab()) Filler(job, "part of vocab_parallel: pipeline").fill(s.overlap.p2p, true, "overlap.p2p");
+  // A framework that waits for its exchanges overlaps them only where several chunks a stage let it work ahead.
+  const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
+  of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
+  of_schedule.fill(s.optimizer_barrier, schedule.has_barrier, "optimizer_barrier", !schedule.has_barrier);
+  if (schedule.pairs_passes) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
+  of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
+  fill_tp_overlap(job, of_framework);
+}
+
+void fill_pipeline_units(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.zero < 2 || s.pp == 1 || s.fsdp_given || !job.framework.keeps_pipeline_units) return;
+  s.fsdp.sync_each_microbatch = false;
+  if (s.zero == 3) s.fsdp.reshard = false;
+  of_framework.tell("fsdp",
+                    s.zero == 3 ? "{reshard: false, sync_each_microbatch: false}" : "{sync_each_microbatch: false}",
+                    "default of " + job.framework.name + " with pp");
+}
+
+/// Recipes for GPUs with fp8 leave the plain exchange where it leaves a node.
+void fill_dispatcher(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  const Node& node = job.cluster.node;
+  const auto& across_nodes = job.framework.dispatcher_across_nodes;
+  if (!job.model.moe || s.ep == 1 || s.moe_dispatcher_given || !across_nodes) return;
+  if (std::int64_t{s.ep} * s.etp <= node.gpus || !node.gpu.computes(Dtype::fp8)) return;
+  s.moe_dispatcher = *across_nodes;
+  of_framework.tell("moe_dispatcher", std::string(name(s.moe_dispatcher)),
+                    "recipes of " + job.framework.name + " for experts over several nodes");
+}
+
+/// Where the host is slow, recipes capture the layers of dense models, and of others what is not the experts'; not the
+/// units of zero 3, and nothing that the host has a part in: exchanges it waits for, what is offloaded, weights that
+/// move.
+void fill_graphs(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  if (s.cuda_graphs) return;
+  const bool waits = job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
+  const bool host = waits || s.offload.any() || !s.traits().flushes;
+  const bool layers = !job.model.is_list() && !job.training.serves() && s.zero < 2;
+  const bool captured =
+      job.framework.graphs_on_slow_hosts && job.cluster.node.host.launch_slowdown > 1 && layers && !host;
+  s.cuda_graphs = captured && !job.model.moe;
+  s.graphs_beside_experts = captured && job.model.moe;
+  const std::string recipes = "recipes of " + job.framework.name + " for slow hosts";
+  if (*s.cuda_graphs) of_framework.tell("cuda_graphs", "true", recipes);
+  if (s.graphs_beside_experts) of_framework.tell("cuda_graphs", "of all but the experts", recipes);
+}
+
+/// Transformer Engine's modules, which recipes for GPUs with fp8 are made of, keep the host busier than plain ones.
+void fill_host(Job& job) {
+  Framework& f = job.framework;
+  const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
+  if (fp8 && f.module_launch_of_fp8_gpus > base::Seconds()) f.module_launch = f.module_launch_of_fp8_gpus;
+}
+
+}  // namespace spec
