@@ -107,8 +107,8 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
   spec::FusedKernels fused;
   const bool all = value.kind == Value::Kind::scalar && (value.text == "true" || value.text == "false");
   if (all && !value.quoted) {
-    const bool on = value.text == "true";
-    return {on, on, on, on, on, on};
+    for (const auto& [name, kernel] : spec::kFusedKernels) fused.*kernel = value.text == "true";
+    return fused;
   }
   if (value.kind != Value::Kind::map) {
     faults.push_back({path, "neither true, false nor a map",
@@ -116,12 +116,7 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
     return fused;
   }
   MapReader map(value, path, faults);
-  map.read("norm", fused.norm);
-  map.read("rope", fused.rope);
-  map.read("activation", fused.activation);
-  map.read("softmax", fused.softmax);
-  map.read("cross_entropy", fused.cross_entropy);
-  map.read("grad_accumulation", fused.grad_accumulation);
+  for (const auto& [name, kernel] : spec::kFusedKernels) map.read(name, fused.*kernel);
   map.finish();
   return fused;
 }

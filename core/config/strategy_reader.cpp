@@ -129,6 +129,8 @@ void read_offload(MapReader& map, spec::Strategy& s, Faults& faults) {
   part.finish();
 }
 
+using LoraTarget = std::pair<std::string_view, bool spec::Lora::*>;
+
 void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
   const Value* value = map.child("lora");
   if (!value) return;
@@ -142,14 +144,11 @@ void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
                "write targets: [qkv, proj, ffn], or some of them");
   } else {
     for (const Value& target : targets->items) {
-      if (target.text == "qkv") {
-        lora.qkv = true;
-      } else if (target.text == "proj") {
-        lora.proj = true;
-      } else if (target.text == "ffn") {
-        lora.ffn = true;
-      } else {
+      const auto* known = std::ranges::find(spec::kLoraTargets, target.text, &LoraTarget::first);
+      if (known == std::end(spec::kLoraTargets)) {
         part.fault("targets", "'" + target.text + "' is no layer with adapters", "choose among qkv, proj and ffn");
+      } else {
+        lora.*known->second = true;
       }
     }
   }

@@ -73,7 +73,7 @@ std::vector<std::string> serving_warnings(const Job& job) {
   const Overlap& overlap = job.stated ? job.stated->strategy.overlap : s.overlap;
   idle(overlap.grad_reduce.has_value(), "overlap.grad_reduce");
   idle(overlap.param_gather.has_value(), "overlap.param_gather");
-  idle(s.schedule != Schedule::one_f_one_b, "schedule");
+  idle(s.schedule != Strategy{}.schedule, "schedule");
   idle(s.offload_given, "offload");
   const std::int64_t most = job.model.max_positions;
   // A prefill ends with its first token, which takes no position yet.

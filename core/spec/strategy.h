@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/spec/attention_kernel.h"
@@ -70,10 +72,20 @@ struct Lora {
   bool qkv = false, proj = false, ffn = false;
   LoraBase base = LoraBase::bf16;
 };
+/// What adapters may stand beside, as a Job names it.
+inline constexpr std::pair<std::string_view, bool Lora::*> kLoraTargets[] = {
+    {"qkv", &Lora::qkv}, {"proj", &Lora::proj}, {"ffn", &Lora::ffn}};
 
 struct FusedKernels {
   std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation;
 };
+inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*> kFusedKernels[] = {
+    {"norm", &FusedKernels::norm},
+    {"rope", &FusedKernels::rope},
+    {"activation", &FusedKernels::activation},
+    {"softmax", &FusedKernels::softmax},
+    {"cross_entropy", &FusedKernels::cross_entropy},
+    {"grad_accumulation", &FusedKernels::grad_accumulation}};
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;

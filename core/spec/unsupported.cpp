@@ -1,5 +1,6 @@
-// core/spec/unsupported.cpp -- what a Job may say and this version does not compute. One row each: whoever adds a
-// feature deletes its row. SPDX-License-Identifier: Apache-2.0
+// core/spec/unsupported.cpp -- what a Job may say and this version does not compute, where several strategies meet. One
+// row each: whoever adds a feature deletes its row. What one strategy alone does not do yet stands with its rules
+// (offload.cpp, vocabulary_rules.cpp, mixed_cluster.cpp, ...). SPDX-License-Identifier: Apache-2.0
 #include "core/spec/job.h"
 
 namespace spec {

@@ -178,9 +178,9 @@ void add_sharding(const spec::Strategy& s, Writer& w) {
 
 void add_lora(const spec::Lora& lora, Writer& w) {
   std::vector<std::string> targets;
-  if (lora.qkv) targets.emplace_back("qkv");
-  if (lora.proj) targets.emplace_back("proj");
-  if (lora.ffn) targets.emplace_back("ffn");
+  for (const auto& [target, adapted] : spec::kLoraTargets) {
+    if (lora.*adapted) targets.emplace_back(target);
+  }
   w.add("lora.rank", lora.rank);
   w.add("lora.targets", list_of(targets));
   w.add("lora.base", lora.base);
