@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/collective_cluster.h"
+
 #include "cli/number.h"
+#include "core/base/text.h"
+#include "core/spec/ranges.h"
 
 namespace cli {
 namespace {
@@ -29,8 +32,11 @@ std::optional<int> count_of(const Arguments& args, const std::string& option, in
                             std::vector<base::Fault>& faults) {
   if (!args.has(option)) return otherwise;
   const std::string text = args.get(option);
-  if (const auto count = number_in(text, 1, 1'000'000)) return count;
-  faults.push_back({option, "'" + text + "' is no whole number from 1 to 1000000", "write a number, such as 4", {}});
+  if (const auto count = number_in<int>(text, 1, spec::kMostNodes)) return count;
+  faults.push_back({option,
+                    base::quoted(text) + " is no whole number from 1 to " + std::to_string(spec::kMostNodes),
+                    "write a number, such as 4",
+                    {}});
   return std::nullopt;
 }
 

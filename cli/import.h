@@ -14,7 +14,7 @@ int import_network(const Arguments&);
 
 /// A framework's configuration, or a model's: a Job.
 int import_job(const Arguments&);
-/// "megatron, torchtitan, ...": the formats of import_job.
+/// {"megatron", "torchtitan", ...}: the formats of import_job.
 std::vector<std::string> job_formats();
 bool is_job_format(const std::string&);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,12 +59,12 @@ Entry file_entry(const std::string& path) {
 }
 
 Entry unknown(const Catalogue& catalogue, const std::string& name) {
-  std::vector<std::string> known;
+  std::set<std::string> known;  // a GPU and its calibration may be called alike
   for (const KindName& kind : kKinds) {
-    for (const std::string& entry : catalogue.names(kind.kind)) known.push_back(entry);
+    for (const std::string& entry : catalogue.names(kind.kind)) known.insert(entry);
   }
-  const std::string near =
-      base::did_you_mean(name.substr(name.find('/') + 1), known);  // behind a kind, if there is one
+  // The name behind a kind, if there is one.
+  const std::string near = base::did_you_mean(name.substr(name.find('/') + 1), {known.begin(), known.end()});
   throw base::InputError({{"NAME",
                            "there is no entry and no file '" + name + "'",
                            (near.empty() ? "" : near + ' ') + "`forerun list` shows all names",

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/comparison.h"
+#include "reports/row_names.h"
 
 namespace reports {
 namespace {
@@ -22,7 +22,7 @@ std::string name_of(const Comparison& c, const ComparisonRow& row) {
   const bool several =
       std::any_of(c.rows.begin(), c.rows.end(), [&](const ComparisonRow& other) { return other.job != row.job; });
   std::string out;
-  if (several || row.varied.empty()) out = std::filesystem::path(row.job).stem().string();
+  if (several || row.varied.empty()) out = stem(row.job);
   for (const auto& [path, value] : row.varied) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", path.substr(path.rfind('.') + 1), value);
   }

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "reports/layout.h"
 #include "reports/quantity.h"
 #include "reports/table.h"

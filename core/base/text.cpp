@@ -182,19 +182,25 @@ std::string with_commas(long long value) {
 
 namespace {
 
-/// Words of a name that hold a digit, in small letters: {"gb200", "nvl72"} of "GB200-NVL72".
+std::string in_small_letters(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// Words of several letters, a digit among them, in small ones: {"gb200", "nvl72"} of "GB200-NVL72".
 std::set<std::string> numbered_words(std::string_view name) {
   std::set<std::string> out;
   std::string word;
   bool digit = false;
-  for (const char c : std::string(name) + '-') {
+  for (const char c : in_small_letters(name) + '-') {
     const auto letter = static_cast<unsigned char>(c);
     if (std::isalnum(letter) != 0) {
-      word += static_cast<char>(std::tolower(letter));
+      word += c;
       digit |= std::isdigit(letter) != 0;
       continue;
     }
-    if (digit) out.insert(word);
+    if (digit && word.size() > 1) out.insert(word);
     word.clear();
     digit = false;
   }
@@ -240,14 +246,15 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
-  const std::set<std::string> wanted = numbered_words(name);
+  const std::string wished = in_small_letters(name);
+  const std::set<std::string> wanted = numbered_words(wished);
   std::vector<std::string> meant;
   std::size_t most = 1;
   for (const std::string& candidate : known) {
     std::size_t shared = 0;
     for (const std::string& word : numbered_words(candidate)) shared += wanted.contains(word) ? word.size() : 0;
     if (shared > most) meant.clear();
-    if (shared >= most && shared > 1) meant.push_back(candidate);
+    if (shared > 0 && shared >= most) meant.push_back(candidate);
     most = std::max(most, shared);
   }
   if (meant.empty()) {
@@ -255,7 +262,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
     return near ? "did you mean " + *near + "?" : "";
   }
   constexpr std::size_t kMost = 4;
-  const auto distance = [&](const std::string& candidate) { return edit_distance(name, candidate); };
+  const auto distance = [&](const std::string& candidate) { return edit_distance(wished, candidate); };
   std::ranges::stable_sort(meant, {}, distance);
   const std::size_t far = 2 * std::max<std::size_t>(1, distance(meant.front()));
   while (meant.size() > kMost || (meant.size() > 1 && distance(meant.back()) >= far)) meant.pop_back();

@@ -91,7 +91,8 @@ std::string file_at(const std::string& text, const base::Where& from) {
 base::Fault no_file(std::string field, const std::string& text, const std::vector<std::string>& known,
                     base::Where where) {
   // A name of Hugging Face ("Qwen/Qwen2.5-7B") looks like a path; its model may be in the catalogue.
-  const std::string near = base::did_you_mean(fs::path(text).filename().string(), known);
+  const bool names_a_file = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+  const std::string near = names_a_file ? "" : base::did_you_mean(fs::path(text).filename().string(), known);
   return {std::move(field), "there is no file '" + text + "'",
           "write the path from here or from the file that names it, or a catalogue name" +
               (near.empty() ? "" : "; " + near),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/cluster_reader.h"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 

@@ -7,6 +7,7 @@
 #include "core/plan/offload.h"
 
 namespace plan {
+
 std::int64_t bucket_elements(const Context& c, base::Bytes bytes, std::int64_t element) {
   const int ranks = c.job.framework.bucket_ranks;
   const double growth = ranks > 0 ? std::max(1.0, static_cast<double>(c.job.strategy.dp.value_or(1)) / ranks) : 1.0;

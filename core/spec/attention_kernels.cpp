@@ -21,7 +21,7 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
   return false;
 }
 
-/// The first kind of node decides, unless another has a better one than FlashAttention 2.
+/// The least able kind of node decides, unless one has a better kernel than FlashAttention 2.
 AttentionKernel first_choice(const Job& job) {
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
     const AttentionKernel best = traits_of(job.cluster.node_of(kind).gpu.generation).best_attention;

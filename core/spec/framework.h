@@ -72,8 +72,8 @@ struct Framework {
   int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself
   bool keeps_stage_outputs = false;    // what a stage sent on stays until its gradient has been used
   bool keeps_pipeline_units =
-      false;                         // zero 2 and 3 with pp: Fsdp's reshard and sync_each_microbatch are off by default
-  bool stream_pools = false;         // gathers are allocated on a stream of their own, whose memory others cannot use
+      false;                  // with pp Fsdp's sync_each_microbatch is off by default (zero 2 and 3), and reshard (3)
+  bool stream_pools = false;  // gathers are allocated on a stream of their own, whose memory others cannot use
   bool records_streams = false;      // what a collective reads or writes is freed when the device has passed it
   bool flat_workspace = false;       // optimizer_workspace is one tensor, not one a parameter
   bool shifted_logits = false;       // an unfused loss subtracts their maximum into a tensor of its own
@@ -92,7 +92,7 @@ struct Framework {
   Overlap overlap;
   bool placeholders_of_fp8_gpus = false;  // fused accumulation leaves a 16-bit gradient a shape of a linear
   // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says; others run code of before 2024: see
-  // fill_older_code in resolve.cpp.
+  // fill_older_code in resolve_kernels.cpp.
   bool recipes_of_fp8_gpus = false;
   bool graphs_on_slow_hosts = false;        // recipes for nodes with a launch_slowdown capture layers: see fill_graphs
   base::Seconds module_launch_of_fp8_gpus;  // module_launch instead, on GPUs with fp8

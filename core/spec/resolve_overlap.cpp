@@ -42,7 +42,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
   of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
   of_schedule.fill(s.optimizer_barrier, schedule.has_barrier, "optimizer_barrier", !schedule.has_barrier);
-  if (schedule.pairs_passes) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
+  if (schedule.always_pairs) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   fill_tp_overlap(job, of_framework);
 }

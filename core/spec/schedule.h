@@ -20,7 +20,7 @@ struct ScheduleTraits {
   bool one_f_one_b = false;  // forwards and backwards in turn: passes may be paired, the vocabulary spread over stages
   bool forwards_first = false;   // every forward of a step before any backward
   bool splits_backward = false;  // weight gradients are passes of their own, apart from the gradients of inputs
-  bool pairs_passes = false;     // a forward always runs beside the backward of another microbatch
+  bool always_pairs = false;     // a forward always runs beside the backward of another microbatch
   bool flushes = true;           // all microbatches of a step have gone backward when its optimizer begins
   bool has_barrier = true;       // stages end a step together, where the Job does not say
   bool sends_beside = false;     // stages exchange activations beside what they compute, always
@@ -52,7 +52,7 @@ constexpr ScheduleTraits traits_of(Schedule schedule) {
       out.searched = true;
       break;
     case Schedule::dualpipe:
-      out = {.shape = ChunkShape::two_way, .pairs_passes = true, .sends_beside = true, .serves = false};
+      out = {.shape = ChunkShape::two_way, .always_pairs = true, .sends_beside = true, .serves = false};
       break;
     case Schedule::pipedream:
       out = {.flushes = false, .has_barrier = false, .sends_beside = true, .serves = false};

@@ -31,7 +31,7 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "write schedule: 1f1b"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},
-      {expert && !s.pairs_passes() && !s.traits().pairs_passes, "strategy.overlap.expert",
+      {expert && !s.pairs_passes() && !s.traits().always_pairs, "strategy.overlap.expert",
        "a schedule that pairs no forward with the whole backward of another microbatch",
        "write schedule: 1f1b, interleaved or dualpipe, or expert: false"},
       {paired && s.recompute.kind == Recompute::Kind::full, "strategy.overlap.expert",

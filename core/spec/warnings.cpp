@@ -33,7 +33,7 @@ std::vector<std::string> idle_keys(const Job& job) {
     idle(s.moe_imbalance > 1, "moe_imbalance", where);
     idle(!s.moe_routing.empty(), "moe_routing", where);
     idle(s.moe_dispatcher != MoeDispatcher::alltoall, "moe_dispatcher", where);
-    idle(s.overlap.expert.value_or(false) && !s.traits().pairs_passes, "overlap.expert", where);
+    idle(s.overlap.expert.value_or(false) && !s.traits().always_pairs, "overlap.expert", where);
     idle(s.overlap.shared_expert, "overlap.shared_expert", where);
   }
   if (job.model.is_list()) {

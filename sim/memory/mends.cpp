@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/mends.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>

@@ -58,7 +58,7 @@ bool has_two_levels(const spec::Job& job) {
   if (job.training.data || job.training.checkpoint || s.offload.any()) return false;
   if (run.unfold || !run.slow_ranks.empty() || run.any()) return false;
   if (job.network.fidelity == spec::Fidelity::coupled || s.spreads_vocab() || s.pairs_passes()) return false;
-  return s.traits().flushes && !s.traits().pairs_passes;
+  return s.traits().flushes && !s.traits().always_pairs;
 }
 
 Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)

@@ -2,10 +2,8 @@
 #include "sim/validation/validate.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <mutex>
-#include <string_view>
 
 #include "core/base/fault.h"
 #include "core/base/parallel.h"

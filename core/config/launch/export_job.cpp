@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/config/job_reader.h"
 #include "core/config/launch/framework.h"
 #include "core/config/launch/job_settings.h"
@@ -69,8 +70,7 @@ void tell_others(const Value& tree, Export& e) {
 
 const Framework& framework_of(std::string_view to, const spec::Framework& profile) {
   if (const Framework* named = framework_named(to)) return *named;
-  std::string known;
-  for (const Framework* one : frameworks()) known += (known.empty() ? "" : ", ") + std::string(one->name);
+  const std::string known = base::joined(framework_names());
   if (to != "slurm")
     throw base::InputError(
         {{"--to", "there is no framework '" + std::string(to) + "'", "choose among slurm, " + known, {}}});

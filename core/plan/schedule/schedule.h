@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/spec/strategy.h"
+#include "core/spec/schedule.h"
 
 namespace plan {
 

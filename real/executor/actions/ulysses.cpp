@@ -137,7 +137,6 @@ void unpack_gradients(Task& task) {
   leave_head_gradients(task, d);
 }
 
-/// Readers put what arrived in order themselves, as they do where ranks hold neighbouring tokens.
 }  // namespace
 
 AttentionCore ulysses_core() { return {forward, backward}; }
@@ -150,7 +149,7 @@ void add_ulysses_actions(Actions& actions) {
     actions[what + " packed"] = [what](Task& t) { pack(t, what); };
     actions[what + " all-to-all"] = [what](Task& t) { trade(t, what); };
   }
-  actions["sequence in order"] = nothing;
+  actions["sequence in order"] = nothing;  // readers put what arrived in order, as where ranks hold neighbouring tokens
   actions["attention output unpacked"] = unpack_output;
   actions["attention gradients unpacked"] = unpack_gradients;
 }

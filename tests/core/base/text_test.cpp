@@ -87,6 +87,7 @@ TEST(DidYouMean, NamesHardwareAndModelsByTheirNumbers) {
   const std::vector<std::string> models{"llama2-13b", "llama2-7b", "qwen2.5-7b", "qwen3-4b"};
   EXPECT_EQ(did_you_mean("qwen-7b", models), "did you mean qwen2.5-7b?");
   EXPECT_EQ(did_you_mean("lama2-7b", models), "did you mean llama2-7b?");
+  EXPECT_EQ(did_you_mean("Llama-2-7B", {"llama-7b", "llama2-7b", "opt-2.7b"}), "did you mean llama2-7b?");
 }
 
 }  // namespace
