@@ -78,8 +78,7 @@ CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue
                       "write a divisor of " + std::to_string(all) + ", or leave it out",
                       {}});
   }
-  const bool one_domain = cluster.node.nvlinked() >= cluster.gpus();
-  if (cluster.nodes > 1 && !one_domain && (cluster.node.nic.count < 1 || !(cluster.node.nic.bandwidth.si() > 0))) {
+  if (cluster.apart()) {
     faults.push_back({"--nodes", "this node has no network cards", "write --nodes 1, or name a node with cards", {}});
   }
   return out;

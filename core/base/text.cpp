@@ -188,12 +188,12 @@ std::string in_small_letters(std::string_view name) {
   return out;
 }
 
-/// Words of several letters, a digit among them, in small ones: {"gb200", "nvl72"} of "GB200-NVL72".
+/// Words of several letters, a digit among them: {"gb200", "nvl72"} of "gb200-nvl72".
 std::set<std::string> numbered_words(std::string_view name) {
   std::set<std::string> out;
   std::string word;
   bool digit = false;
-  for (const char c : in_small_letters(name) + '-') {
+  for (const char c : std::string(name) + '-') {
     const auto letter = static_cast<unsigned char>(c);
     if (std::isalnum(letter) != 0) {
       word += c;
@@ -252,7 +252,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   std::size_t most = 1;
   for (const std::string& candidate : known) {
     std::size_t shared = 0;
-    for (const std::string& word : numbered_words(candidate)) shared += wanted.contains(word) ? word.size() : 0;
+    for (const std::string& word : numbered_words(in_small_letters(candidate)))
+      shared += wanted.contains(word) ? word.size() : 0;
     if (shared > most) meant.clear();
     if (shared > 0 && shared >= most) meant.push_back(candidate);
     most = std::max(most, shared);

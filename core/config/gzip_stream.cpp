@@ -3,29 +3,18 @@
 
 #include <zlib.h>
 
-#include <filesystem>
-
 #include "core/base/fault.h"
 
 namespace config {
-namespace {
 
-gzFile handle(void* file) { return static_cast<gzFile>(file); }
-
-}  // namespace
-
-void GzipBuffer::Close::operator()(void* file) const { gzclose(handle(file)); }
-
-GzipBuffer::GzipBuffer(std::string path) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(path, error)) file_.reset(gzopen(path.c_str(), "rb"));
+GzipBuffer::GzipBuffer(std::string path) : file_(open_gzip(path)) {
   if (!file_) throw base::InputError({{"TRACE", "there is no such file", "name a recorded trace", {path, 0, 0}}});
 }
 
 GzipBuffer::int_type GzipBuffer::underflow() {
-  const int read = gzread(handle(file_.get()), bytes_.data(), static_cast<unsigned>(bytes_.size()));
+  const int read = gzread(file_.get(), bytes_.data(), static_cast<unsigned>(bytes_.size()));
   int code = Z_OK;
-  gzerror(handle(file_.get()), &code);
+  gzerror(file_.get(), &code);
   // A file that is cut off unpacks as far as it goes.
   sound_ = sound_ && read >= 0 && (code == Z_OK || code == Z_STREAM_END);
   if (read <= 0) return traits_type::eof();

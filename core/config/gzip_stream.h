@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <streambuf>
 #include <string>
 #include <vector>
 
+#include "core/config/gzip_file.h"
+
 namespace config {
 
-/// For std::istream. zlib tells packed files from plain ones by their first bytes.
+/// For std::istream.
 class GzipBuffer : public std::streambuf {
  public:
   /// Throws base::InputError when there is no such file.
@@ -21,10 +22,7 @@ class GzipBuffer : public std::streambuf {
   int_type underflow() override;
 
  private:
-  struct Close {
-    void operator()(void* file) const;
-  };
-  std::unique_ptr<void, Close> file_;
+  GzipFile file_;
   std::vector<char> bytes_ = std::vector<char>(1 << 16);
   bool sound_ = true;
 };

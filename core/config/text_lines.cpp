@@ -4,22 +4,11 @@
 #include <zlib.h>
 
 #include <array>
-#include <filesystem>
 #include <utility>
 
 namespace config {
-namespace {
 
-gzFile gz_handle(void* file) { return static_cast<gzFile>(file); }
-
-}  // namespace
-
-void TextLines::Close::operator()(void* file) const { gzclose(gz_handle(file)); }
-
-TextLines::TextLines(std::string path) : path_(std::move(path)) {
-  std::error_code error;
-  const bool there = std::filesystem::is_regular_file(path_, error);
-  if (there) file_.reset(gzopen(path_.c_str(), "rb"));
+TextLines::TextLines(std::string path) : path_(std::move(path)), file_(open_gzip(path_)) {
   if (!file_)
     throw base::InputError({{"PATH", "there is no such file", "name a table of measured rows", {path_, 0, 0}}});
 }
@@ -28,7 +17,7 @@ bool TextLines::next(std::string& line) {
   line.clear();
   std::array<char, 4096> part;
   ++number_;
-  while (gzgets(gz_handle(file_.get()), part.data(), static_cast<int>(part.size())) != nullptr) {
+  while (gzgets(file_.get(), part.data(), static_cast<int>(part.size())) != nullptr) {
     line += part.data();
     if (!line.empty() && line.back() == '\n') {
       line.pop_back();
@@ -37,7 +26,7 @@ bool TextLines::next(std::string& line) {
     }
   }
   int code = Z_OK;
-  gzerror(gz_handle(file_.get()), &code);
+  gzerror(file_.get(), &code);
   if (code != Z_OK) fault(1, "PATH", "the packed file is broken or ends early", "fetch or write it again");
   return !line.empty();
 }

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "core/base/fault.h"
+#include "core/config/gzip_file.h"
 
 namespace config {
 
-/// Reads one line after another. zlib tells packed files from plain ones by their first bytes, not by their name.
+/// Reads one line after another.
 class TextLines {
  public:
   /// Throws base::InputError when there is no such file.
@@ -24,11 +24,8 @@ class TextLines {
   [[noreturn]] void fault(int column, std::string field, std::string what, std::string mend) const;
 
  private:
-  struct Close {
-    void operator()(void* file) const;
-  };
   std::string path_;
-  std::unique_ptr<void, Close> file_;
+  GzipFile file_;
   int number_ = 0;
 };
 

@@ -117,6 +117,10 @@ struct Cluster {
   std::vector<NodeGroup> groups;  // of a mixed cluster; ranks fill them in this order. Empty: all nodes are alike
   std::vector<int> hosts;         // the place in the fabric of each node; empty: node n is at place n
   int gpus() const { return node.gpus * nodes; }
+  /// Nothing joins the nodes: they have no network cards, and NVLink does not span them.
+  bool apart() const {
+    return nodes > 1 && node.nvlinked() < gpus() && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0));
+  }
   int places() const;  // in the fabric (of a torus: by its shape), at least as many as nodes
   int place_of(int of_node) const { return hosts.empty() ? of_node : hosts[static_cast<std::size_t>(of_node)]; }
 

@@ -38,6 +38,7 @@ void fill_model_code(Job&, Filler& of_framework);
 
 /// What runs beside compute. REQUIRES: degrees are known.
 void fill_overlap(Job&, Filler& of_framework);
+/// What FSDP leaves undone between the microbatches of a pipeline.
 void fill_pipeline_units(Job&, Filler& of_framework);
 /// Which exchange of tokens experts have.
 void fill_dispatcher(Job&, Filler& of_framework);

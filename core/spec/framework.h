@@ -71,12 +71,11 @@ struct Framework {
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
   int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself
   bool keeps_stage_outputs = false;    // what a stage sent on stays until its gradient has been used
-  bool keeps_pipeline_units =
-      false;                  // with pp Fsdp's sync_each_microbatch is off by default (zero 2 and 3), and reshard (3)
-  bool stream_pools = false;  // gathers are allocated on a stream of their own, whose memory others cannot use
-  bool records_streams = false;      // what a collective reads or writes is freed when the device has passed it
-  bool flat_workspace = false;       // optimizer_workspace is one tensor, not one a parameter
-  bool shifted_logits = false;       // an unfused loss subtracts their maximum into a tensor of its own
+  bool keeps_pipeline_units = false;   // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
+  bool stream_pools = false;           // gathers are allocated on a stream of their own, whose memory others cannot use
+  bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
+  bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
+  bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention

@@ -25,28 +25,20 @@ struct GenerationTraits {
 };
 
 constexpr GenerationTraits traits_of(Generation generation) {
-  GenerationTraits out;
   switch (generation) {
-    case Generation::volta: out.flash1 = out.flash2 = out.cudnn = false; break;
-    case Generation::turing: out.flash2 = out.cudnn = false; break;
+    case Generation::volta: return {.flash1 = false, .flash2 = false, .cudnn = false};
+    case Generation::turing: return {.flash2 = false, .cudnn = false};
     case Generation::ampere:
-    case Generation::ada: break;
-    case Generation::hopper:
-      out.flash3 = true;
-      out.framework_chooses_attention = true;
-      out.row_and_block_scales = true;
-      break;
+    case Generation::ada: return {};
+    case Generation::hopper: return {.flash3 = true, .framework_chooses_attention = true, .row_and_block_scales = true};
     case Generation::blackwell:
-      out.best_attention = AttentionKernel::cudnn;  // the others do not use its tensor cores
-      out.multiplies_any_layout = out.software_of_2025 = true;
-      out.one_hardware_queue = false;
-      break;
-    case Generation::cdna3:
-      out.amd = true;
-      out.cudnn = false;
-      break;
+      return {.best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
+              .multiplies_any_layout = true,
+              .software_of_2025 = true,
+              .one_hardware_queue = false};
+    case Generation::cdna3: return {.amd = true, .cudnn = false};
   }
-  return out;
+  return {};
 }
 
 }  // namespace spec

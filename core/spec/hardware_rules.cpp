@@ -54,7 +54,8 @@ class Hardware : Rules {
     if (!node.gpu.computes(t_.precision)) {
       std::string known;
       for (int d = 0; d < kDtypes; ++d) {
-        if (node.gpu.peak[d].si() > 0) known += (known.empty() ? "" : ", ") + std::string(kNamesOf<Dtype>[d]);
+        if (node.gpu.computes(static_cast<Dtype>(d)))
+          known += (known.empty() ? "" : ", ") + std::string(kNamesOf<Dtype>[d]);
       }
       fault("training.precision", node.gpu.name + " does not compute in " + std::string(name(t_.precision)),
             known.empty() ? "state the GPU's peak in this precision" : "choose one of " + known);
@@ -67,8 +68,7 @@ class Hardware : Rules {
       fault("cluster.node.pcie.bandwidth", "is zero, and the GPUs of a node are not all joined by NVLink",
             "write its bandwidth, such as 63GB/s");
     }
-    const bool one_domain = node.nvlinked() >= cluster_.gpus();
-    if (cluster_.nodes > 1 && !one_domain && (node.nic.count < 1 || !(node.nic.bandwidth.si() > 0))) {
+    if (cluster_.apart()) {
       fault("cluster.node.nic", "nodes without network cards cannot be joined",
             "write nic: {bandwidth: 400Gb/s, count: " + text(node.gpus) + ", kind: infiniband}, or cluster.nodes: 1");
     }

@@ -17,14 +17,14 @@ class Pipeline : Rules {
 
  private:
   void pipeline() {
-    const bool chunked = traits_.takes_vpp, own_chunks = traits_.shape != ChunkShape::ring;
+    const bool chunked = traits_.takes_vpp;
     if (chunked && s_.pp == 1) {
       fault("strategy.schedule", "an interleaved schedule needs more than one stage",
             "write schedule: 1f1b and vpp: 1, or pp: 2 or more");
     } else if (chunked && s_.vpp == 1) {
       fault("strategy.schedule", "an interleaved schedule needs more than one chunk a stage",
             "write vpp: 2 or more, or schedule: 1f1b");
-    } else if (!chunked && !own_chunks && s_.vpp > 1) {
+    } else if (!chunked && !traits_.two_chunks() && s_.vpp > 1) {
       fault("strategy.vpp", text(s_.vpp) + " chunks a stage need the interleaved schedule",
             "write schedule: interleaved, or vpp: 1");
     } else if (const std::int64_t count = whole_microbatches(); chunked && count % s_.pp != 0) {
@@ -44,11 +44,11 @@ class Pipeline : Rules {
 
   /// The schedules beyond GPipe, 1F1B and interleaving.
   void beyond_one_f_one_b() {
-    if (!traits_.sends_beside) return;
+    if (!traits_.training_only()) return;
     if (s_.pp == 1) {
       fault("strategy.schedule", "this schedule needs more than one stage", "write schedule: 1f1b, or pp: 2 or more");
     }
-    if (traits_.shape != ChunkShape::ring && s_.vpp > 2) {
+    if (traits_.two_chunks() && s_.vpp > 2) {
       fault("strategy.vpp", text(s_.vpp) + " chunks a stage, but this schedule has two", "leave vpp out");
     }
     if (s_.overlap.p2p && !*s_.overlap.p2p) {

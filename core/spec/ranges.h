@@ -1,6 +1,6 @@
 // core/spec/ranges.h -- the largest numbers of a Job, of files and of those made by hand alike, so that a digit too
-// many is a fault. No product of two passes 64 bits; of more, size_rules.cpp sees to it. SPDX-License-Identifier:
-// Apache-2.0
+// many is a fault. No product of two passes 64 bits; of more, size_rules.cpp sees to it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -36,12 +36,12 @@ void fill_overlap(Job& job, Filler& of_framework) {
                     *s.dp * s.cp > 1 && s.zero > 0);
   const ScheduleTraits schedule = s.traits();
   Filler of_schedule(job, "part of the schedule");
-  if (schedule.sends_beside) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
+  if (schedule.training_only()) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
   if (s.spreads_vocab()) Filler(job, "part of vocab_parallel: pipeline").fill(s.overlap.p2p, true, "overlap.p2p");
   // A framework that waits for its exchanges overlaps them only where several chunks a stage let it work ahead.
   const bool waits = job.framework.synchronizes_p2p && s.vpp == 1;
   of_framework.fill(s.overlap.p2p, waits ? std::optional(false) : usual.p2p, "overlap.p2p", s.pp > 1);
-  of_schedule.fill(s.optimizer_barrier, schedule.has_barrier, "optimizer_barrier", !schedule.has_barrier);
+  of_schedule.fill(s.optimizer_barrier, schedule.has_barrier(), "optimizer_barrier", !schedule.has_barrier());
   if (schedule.always_pairs) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
   fill_tp_overlap(job, of_framework);

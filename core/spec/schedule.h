@@ -22,43 +22,30 @@ struct ScheduleTraits {
   bool splits_backward = false;  // weight gradients are passes of their own, apart from the gradients of inputs
   bool always_pairs = false;     // a forward always runs beside the backward of another microbatch
   bool flushes = true;           // all microbatches of a step have gone backward when its optimizer begins
-  bool has_barrier = true;       // stages end a step together, where the Job does not say
-  bool sends_beside = false;     // stages exchange activations beside what they compute, always
-  bool serves = true;            // prefill and decode make sense under it
   bool searched = false;         // by `search`, where the Job leaves the schedule to it
 
   bool two_copies() const { return shape == ChunkShape::two_way; }
+  /// Whatever the Job's vpp says.
+  bool two_chunks() const { return shape != ChunkShape::ring; }
+  /// An order that only backwards make: none for prefill and decode. Its stages always exchange activations beside what
+  /// they compute.
+  bool training_only() const { return splits_backward || always_pairs || !flushes; }
+  /// Stages end a step together, where the Job does not say.
+  bool has_barrier() const { return flushes && !splits_backward; }
 };
 
 constexpr ScheduleTraits traits_of(Schedule schedule) {
-  constexpr ScheduleTraits kZeroBubble{
-      .splits_backward = true, .has_barrier = false, .sends_beside = true, .serves = false};
-  ScheduleTraits out;
   switch (schedule) {
-    case Schedule::gpipe: out.forwards_first = true; break;
-    case Schedule::interleaved: out.takes_vpp = true; [[fallthrough]];
-    case Schedule::one_f_one_b:
-      out.one_f_one_b = true;
-      out.searched = true;
-      break;
-    case Schedule::zb_h1:
-      out = kZeroBubble;
-      out.searched = true;
-      break;
-    case Schedule::zb_h2: out = kZeroBubble; break;
-    case Schedule::zb_v:
-      out = kZeroBubble;
-      out.shape = ChunkShape::v;
-      out.searched = true;
-      break;
-    case Schedule::dualpipe:
-      out = {.shape = ChunkShape::two_way, .always_pairs = true, .sends_beside = true, .serves = false};
-      break;
-    case Schedule::pipedream:
-      out = {.flushes = false, .has_barrier = false, .sends_beside = true, .serves = false};
-      break;
+    case Schedule::gpipe: return {.forwards_first = true};
+    case Schedule::one_f_one_b: return {.one_f_one_b = true, .searched = true};
+    case Schedule::interleaved: return {.takes_vpp = true, .one_f_one_b = true, .searched = true};
+    case Schedule::zb_h1: return {.splits_backward = true, .searched = true};
+    case Schedule::zb_h2: return {.splits_backward = true};
+    case Schedule::zb_v: return {.shape = ChunkShape::v, .splits_backward = true, .searched = true};
+    case Schedule::dualpipe: return {.shape = ChunkShape::two_way, .always_pairs = true};
+    case Schedule::pipedream: return {.flushes = false};
   }
-  return out;
+  return {};
 }
 
 }  // namespace spec

@@ -155,8 +155,7 @@ struct Strategy {
   bool pairs_passes() const { return ep > 1 && overlap.expert.value_or(false) && traits().one_f_one_b; }
   /// Embedding and output head are cut over the pipeline's stages.
   bool spreads_vocab() const { return vocab_parallel == VocabParallel::pipeline && pp > 1; }
-  /// A V and two copies imply two.
-  int chunks_a_stage() const { return traits().shape == ChunkShape::ring ? vpp : 2; }
+  int chunks_a_stage() const { return traits().two_chunks() ? 2 : vpp; }
   /// Of one copy of the model.
   std::int64_t model_chunks() const { return traits().two_copies() ? pp : std::int64_t{pp} * chunks_a_stage(); }
 };

@@ -27,7 +27,7 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Refusal refusals[] = {
       {t.mode == Mode::decode && s.cp > 1 && job.model.moe && s.ep * s.etp > 1, "strategy.cp",
        "decoding with experts and context cut over the same ranks", "write cp: 1, or ep: 1 and etp: 1"},
-      {t.serves() && !s.traits().serves, "strategy.schedule", "a schedule of training in prefill and decode",
+      {t.serves() && s.traits().training_only(), "strategy.schedule", "a schedule of training in prefill and decode",
        "write schedule: 1f1b"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},

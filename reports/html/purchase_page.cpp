@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/base/money.h"
 #include "core/base/text.h"
 #include "reports/html/page.h"
 #include "reports/html/purchase_sections.h"

@@ -18,7 +18,7 @@ struct Sorted {
 
 Sorted sort_in(const config::MatmulRow& row, const spec::Gpu& gpu) {
   Sorted out{{row.grouped ? What::grouped : What::matmul, static_cast<int>(row.dtype)}, ""};
-  if (gpu.peak_of(row.dtype).si() <= 0)
+  if (!gpu.computes(row.dtype))
     out.why_not = "matmuls in a format that the data sheet has no peak of";
   else if (!row.grouped && std::min({row.m, row.n, row.k}) < kLeastSide)
     out.why_not = "matmuls with a side below 256";

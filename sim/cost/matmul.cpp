@@ -52,7 +52,7 @@ base::Seconds accumulation(const plan::Matmul& w, const Device& device) {
 /// at any multiple of the row: unless that is 16 bytes, tensor cores cannot load them, and CUDA cores multiply in fp32.
 /// Experts do not: each one's tokens are whole rows, and their number only cuts the last tile.
 bool misses_tensor_cores(const plan::Matmul& w, const Device& device) {
-  if (!device.calibration.unaligned_on_cuda_cores || device.gpu.peak_of(spec::Dtype::fp32).si() <= 0) return false;
+  if (!device.calibration.unaligned_on_cuda_cores || !device.gpu.computes(spec::Dtype::fp32)) return false;
   const bool half = spec::bytes_of(w.dtype) == 2;
   return half && w.batch > 1 && !w.grouped && (w.n % 8 != 0 || w.k % 8 != 0);
 }
@@ -63,7 +63,7 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device) ? spec::Dtype::fp32 : w.dtype;
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
-  assert(peak.si() > 0 && "a dtype without a peak is refused before pricing");
+  assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
   const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1);
   const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * device.gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
