@@ -44,7 +44,7 @@ __device__ bool aligned(const void* pointer) { return reinterpret_cast<std::uint
 
 /// blockIdx.y names the tensor. Packs of four where all of its arrays begin at a multiple of 16 bytes, then the rest.
 template <class T, class M>
-__global__ void step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
+__global__ void adamw_step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
   const AdamWTensor& t = batch.tensor[blockIdx.y];
   const float factor = device_factor ? *device_factor : 1;
   const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.v) && aligned(t.parameter);
@@ -76,8 +76,9 @@ void adamw(const AdamW& a, Element element, Element moments, std::span<const Ada
     for (std::size_t i = 0; i < some; ++i) longest = std::max(longest, tensors[i].count);
     const dim3 grid(blocks_for(longest / 4 + 1), static_cast<unsigned>(some));
     with_element(element, [&]<class T>() {
-      with_element(moments,
-                   [&]<class M>() { step<T, M><<<grid, kBlock, 0, stream>>>(coefficients(a), batch, factor); });
+      with_element(moments, [&]<class M>() {
+        launch(adamw_step<T, M>, {grid, kBlock}, stream, coefficients(a), batch, factor);
+      });
     });
     check_launch("adamw");
     tensors = tensors.subspan(some);

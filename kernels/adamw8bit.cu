@@ -55,7 +55,7 @@ __device__ void round(const Numbers<kind>& numbers, const float (&moment)[kEach]
 
 /// blockIdx.y names the tensor.
 template <class T>
-__global__ void step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
+__global__ void adamw8bit_step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
   __shared__ Numbers<DynamicCode::with_sign> of_m;
   __shared__ Numbers<DynamicCode::without_sign> of_v;
   of_m.fill();
@@ -110,7 +110,9 @@ void adamw8bit(const AdamW& a, Element element, std::span<const AdamW8bitTensor>
     std::int64_t longest = 0;
     for (std::size_t i = 0; i < some; ++i) longest = std::max(longest, tensors[i].count);
     const dim3 grid(blocks_for(moment_blocks(longest), kBlock / kWarp), static_cast<unsigned>(some));
-    with_element(element, [&]<class T>() { step<T><<<grid, kBlock, 0, stream>>>(coefficients(a), batch, factor); });
+    with_element(element, [&]<class T>() {
+      launch(adamw8bit_step<T>, {grid, kBlock}, stream, coefficients(a), batch, factor);
+    });
     check_launch("adamw8bit");
     tensors = tensors.subspan(some);
   }

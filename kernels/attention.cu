@@ -99,7 +99,7 @@ __device__ std::int64_t first_warp() { return static_cast<std::int64_t>(blockIdx
 __device__ std::int64_t warp_stride() { return static_cast<std::int64_t>(gridDim.x) * kWarps; }
 
 template <class T>
-__global__ void forward(Attention a, const T* q, const T* k, const T* v, T* out, float* lse) {
+__global__ void attend(Attention a, const T* q, const T* k, const T* v, T* out, float* lse) {
   const int dims = static_cast<int>(a.head_dim), value_dims = static_cast<int>(a.value_dim);
   for (std::int64_t index = first_warp(); index < a.batch * a.heads * a.queries; index += warp_stride()) {
     const Place place(a, index);
@@ -208,8 +208,8 @@ void attention_forward(const Attention& a, Element element, const void* q, const
                        float* lse, Stream stream) {
   check_shape(a);
   with_element(element, [&]<class T>() {
-    forward<T><<<blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock, 0, stream>>>(a, as<T>(q), as<T>(k),
-                                                                                         as<T>(v), as<T>(out), lse);
+    launch(attend<T>, {blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock}, stream, a, as<T>(q), as<T>(k),
+           as<T>(v), as<T>(out), lse);
   });
   check_launch("attention forward");
 }
@@ -218,8 +218,8 @@ void attention_merge(const Attention& a, Element element, const void* other_out,
                      float* lse, Stream stream) {
   check_shape(a);
   with_element(element, [&]<class T>() {
-    merge<T><<<blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock, 0, stream>>>(a, as<T>(other_out), other_lse,
-                                                                                       as<T>(out), lse);
+    launch(merge<T>, {blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock}, stream, a, as<T>(other_out),
+           other_lse, as<T>(out), lse);
   });
   check_launch("attention merge");
 }
@@ -230,8 +230,8 @@ void attention_backward(const Attention& a, Element element, const void* q, cons
   check_shape(a);
   with_element(element, [&]<class T>() {
     const Backward<T> p{as<T>(q), as<T>(k), as<T>(v), as<T>(out), lse, as<T>(dout), as<T>(dq), as<T>(dk), as<T>(dv)};
-    backward_queries<T><<<blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock, 0, stream>>>(a, p);
-    backward_keys<T><<<blocks_for(a.batch * a.keys * a.kv_heads, kWarps), kBlock, 0, stream>>>(a, p);
+    launch(backward_queries<T>, {blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock}, stream, a, p);
+    launch(backward_keys<T>, {blocks_for(a.batch * a.keys * a.kv_heads, kWarps), kBlock}, stream, a, p);
   });
   check_launch("attention backward");
 }

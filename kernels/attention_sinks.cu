@@ -16,7 +16,7 @@ struct RowOfStatistics {
 };
 
 template <class T>
-__global__ void forward(Attention a, const T* sinks, T* out, float* lse) {
+__global__ void add_sinks(Attention a, const T* sinks, T* out, float* lse) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; i < a.batch * a.heads * a.queries;
        i += static_cast<std::int64_t>(gridDim.x) * kWarps) {
@@ -33,7 +33,8 @@ __global__ void forward(Attention a, const T* sinks, T* out, float* lse) {
 }
 
 template <class T>
-__global__ void backward(Attention a, const T* sinks, const T* out, const float* lse, const T* dout, float* dsinks) {
+__global__ void sinks_gradient(Attention a, const T* sinks, const T* out, const float* lse, const T* dout,
+                               float* dsinks) {
   __shared__ float part[kWarps];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::int64_t head = blockIdx.x;
@@ -60,8 +61,8 @@ void attention_sinks_forward(const Attention& a, Element element, const void* si
                              Stream stream) {
   if (a.batch * a.heads * a.queries == 0) return;
   with_element(element, [&]<class T>() {
-    forward<T>
-        <<<blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock, 0, stream>>>(a, as<T>(sinks), as<T>(out), lse);
+    launch(add_sinks<T>, {blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock}, stream, a, as<T>(sinks),
+           as<T>(out), lse);
   });
   check_launch("attention sinks forward");
 }
@@ -70,8 +71,8 @@ void attention_sinks_backward(const Attention& a, Element element, const void* s
                               const void* dout, float* dsinks, Stream stream) {
   if (a.batch * a.heads * a.queries == 0) return;
   with_element(element, [&]<class T>() {
-    backward<T>
-        <<<static_cast<unsigned>(a.heads), kBlock, 0, stream>>>(a, as<T>(sinks), as<T>(out), lse, as<T>(dout), dsinks);
+    launch(sinks_gradient<T>, {static_cast<unsigned>(a.heads), kBlock}, stream, a, as<T>(sinks), as<T>(out), lse,
+           as<T>(dout), dsinks);
   });
   check_launch("attention sinks backward");
 }

@@ -134,10 +134,10 @@ template <class T>
 void along_rows(const BlockCast& c, const T* x, std::uint8_t* codes, float* scales, Stream stream) {
   if (codes == nullptr) return;
   if (c.scales == Scales::rows) {
-    whole_rows<T><<<blocks_for(c.rows, 1), kBlock, 0, stream>>>(c.rows, c.columns, x, codes, scales);
+    launch(whole_rows<T>, {blocks_for(c.rows, 1), kBlock}, stream, c.rows, c.columns, x, codes, scales);
   } else {
-    lines<T><<<blocks_for(c.rows * scale_blocks(c.columns), kWarps), kBlock, 0, stream>>>(c.rows, c.columns, x, codes,
-                                                                                          scales);
+    launch(lines<T>, {blocks_for(c.rows * scale_blocks(c.columns), kWarps), kBlock}, stream, c.rows, c.columns, x,
+           codes, scales);
   }
 }
 
@@ -146,7 +146,8 @@ void along_columns(const BlockCast& c, const T* x, std::uint8_t* turned, float* 
   if (turned == nullptr) return;
   const std::int64_t height = c.scales == Scales::rows ? c.rows : kScaleBlock;
   const std::int64_t count = (c.rows + height - 1) / height * ((c.columns + kWarp - 1) / kWarp);
-  turned_lines<T><<<blocks_for(count, 1), kBlock, 0, stream>>>(c.scales, c.rows, c.columns, height, x, turned, scales);
+  launch(turned_lines<T>, {blocks_for(count, 1), kBlock}, stream, c.scales, c.rows, c.columns, height, x, turned,
+         scales);
 }
 
 }  // namespace
@@ -158,8 +159,8 @@ void block_cast(const BlockCast& c, Element element, const void* x, std::uint8_t
   clear(c.scales, c.columns, c.rows, turned_scales, stream);
   with_element(element, [&]<class T>() {
     if (c.scales == Scales::squares) {
-      squares<T><<<blocks_for(scale_blocks(c.rows) * scale_blocks(c.columns), 1), kBlock, 0, stream>>>(
-          c.rows, c.columns, as<T>(x), codes, scales, turned, turned_scales);
+      launch(squares<T>, {blocks_for(scale_blocks(c.rows) * scale_blocks(c.columns), 1), kBlock}, stream, c.rows,
+             c.columns, as<T>(x), codes, scales, turned, turned_scales);
       return;
     }
     along_rows(c, as<T>(x), codes, scales, stream);

@@ -6,8 +6,8 @@
 namespace kernels::gpu {
 namespace {
 
-__global__ void drop(std::int64_t choices, std::int64_t capacity, const std::int32_t* experts, const float* weights,
-                     std::int32_t* kept) {
+__global__ void drop_latest(std::int64_t choices, std::int64_t capacity, const std::int32_t* experts,
+                            const float* weights, std::int32_t* kept) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (i >= choices) return;
   const std::int32_t expert = experts[i];
@@ -27,7 +27,7 @@ void drop_choices(const Permute& p, const std::int32_t* experts, const float* we
   const std::int64_t choices = p.tokens * p.top_k;
   if (choices == 0) return;
   const auto blocks = static_cast<unsigned>((choices + kBlock - 1) / kBlock);
-  drop<<<blocks, kBlock, 0, stream>>>(choices, p.capacity, experts, weights, kept);
+  launch(drop_latest, {blocks, kBlock}, stream, choices, p.capacity, experts, weights, kept);
   check_launch("drop choices");
 }
 

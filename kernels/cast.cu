@@ -28,7 +28,7 @@ __global__ void largest(std::int64_t count, const T* x, float* magnitude) {
   raise(magnitude, found);
 }
 
-__global__ void scale(float largest_of_format, const float* magnitude, float* scale) {
+__global__ void scale_of_tensor(float largest_of_format, const float* magnitude, float* scale) {
   *scale = *magnitude == 0 ? 1 : *magnitude / largest_of_format;
 }
 
@@ -57,8 +57,8 @@ __device__ void tiles(std::int64_t rows, std::int64_t columns, std::uint8_t* cod
 }
 
 template <class T>
-__global__ void encode(Cast c, const T* x, const float* scale, std::uint8_t* codes, std::uint8_t* turned,
-                       float* magnitude) {
+__global__ void encode_tiles(Cast c, const T* x, const float* scale, std::uint8_t* codes, std::uint8_t* turned,
+                             float* magnitude) {
   const float unit = *scale;
   float found = 0;
   tiles(c.rows, c.columns, codes, turned, [&](std::int64_t at) {
@@ -81,13 +81,14 @@ unsigned blocks_of(std::int64_t rows, std::int64_t columns) {
 
 void largest_magnitude(std::int64_t count, Element element, const void* x, float* magnitude, Stream stream) {
   if (count == 0) return;
-  with_element(element,
-               [&]<class T>() { largest<T><<<blocks_for(count), kBlock, 0, stream>>>(count, as<T>(x), magnitude); });
+  with_element(element, [&]<class T>() {
+    launch(largest<T>, {blocks_for(count), kBlock}, stream, count, as<T>(x), magnitude);
+  });
   check_launch("largest_magnitude");
 }
 
 void scale_for(Fp8 format, const float* magnitude, float* to, Stream stream) {
-  scale<<<1, 1, 0, stream>>>(static_cast<float>(kernels::largest(format)), magnitude, to);
+  launch(scale_of_tensor, {1, 1}, stream, static_cast<float>(kernels::largest(format)), magnitude, to);
   check_launch("scale_for");
 }
 
@@ -95,14 +96,15 @@ void cast(const Cast& c, Element element, const void* x, const float* scale, std
           float* magnitude, Stream stream) {
   if (c.rows == 0 || c.columns == 0) return;
   with_element(element, [&]<class T>() {
-    encode<T><<<blocks_of(c.rows, c.columns), kBlock, 0, stream>>>(c, as<T>(x), scale, codes, turned, magnitude);
+    launch(encode_tiles<T>, {blocks_of(c.rows, c.columns), kBlock}, stream, c, as<T>(x), scale, codes, turned,
+           magnitude);
   });
   check_launch("cast");
 }
 
 void turn(std::int64_t rows, std::int64_t columns, const std::uint8_t* codes, std::uint8_t* turned, Stream stream) {
   if (rows == 0 || columns == 0) return;
-  transpose<<<blocks_of(rows, columns), kBlock, 0, stream>>>(rows, columns, codes, turned);
+  launch(transpose, {blocks_of(rows, columns), kBlock}, stream, rows, columns, codes, turned);
   check_launch("turn");
 }
 

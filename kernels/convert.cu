@@ -7,7 +7,7 @@ namespace kernels::gpu {
 namespace {
 
 template <class From, class To, int V>
-__global__ void scale(std::int64_t count, float alpha, const From* x, float beta, To* y) {
+__global__ void convert_scaled(std::int64_t count, float alpha, const From* x, float beta, To* y) {
   for (std::int64_t i = grid_index() * V; i < count; i += grid_stride() * V) {
     const Pack<From, V> in = load<V>(x + i);
     Pack<To, V> out{};
@@ -25,8 +25,8 @@ void scale_add(std::int64_t count, double alpha, Element from, const void* x, do
   with_element(from, [&]<class From>() {
     with_element(to, [&]<class To>() {
       const auto run = [&]<int V>() {
-        scale<From, To, V><<<blocks_for(count / V), kBlock, 0, stream>>>(count, static_cast<float>(alpha), as<From>(x),
-                                                                         static_cast<float>(beta), as<To>(y));
+        launch(convert_scaled<From, To, V>, {blocks_for(count / V), kBlock}, stream, count, static_cast<float>(alpha),
+               as<From>(x), static_cast<float>(beta), as<To>(y));
       };
       wide ? run.template operator()<8>() : run.template operator()<1>();
     });

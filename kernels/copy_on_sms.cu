@@ -34,7 +34,8 @@ int whole_shared_memory() {
 void copy_on_sms(int sms, const void* from, void* to, std::size_t bytes, int times, Stream stream) {
   const int shared = whole_shared_memory();
   cudaFuncSetAttribute(copy, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-  copy<<<sms, kThreads, shared, stream>>>(as<int4>(from), as<int4>(to), static_cast<std::int64_t>(bytes / 16), times);
+  launch(copy, {static_cast<unsigned>(sms), kThreads, static_cast<std::size_t>(shared)}, stream, as<int4>(from),
+         as<int4>(to), static_cast<std::int64_t>(bytes / 16), times);
   check_launch("copy on SMs");
 }
 

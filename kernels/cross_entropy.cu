@@ -103,16 +103,16 @@ __global__ void losses(std::int64_t rows, const std::int32_t* targets, const flo
 void cross_entropy(const CrossEntropy& c, Element element, const std::int32_t* targets, void* logits, float* loss,
                    Stream stream) {
   with_packs(element, packs(element, c.vocabulary, logits), [&]<class T, int V>() {
-    whole<T, V><<<blocks_for(c.rows, 1), threads_for(c.vocabulary / V, 1024), 0, stream>>>(shape_of(c), targets,
-                                                                                           as<T>(logits), loss);
+    launch(whole<T, V>, {blocks_for(c.rows, 1), threads_for(c.vocabulary / V, 1024)}, stream, shape_of(c), targets,
+           as<T>(logits), loss);
   });
   check_launch("cross entropy");
 }
 
 void cross_entropy_maximum(const CrossEntropy& c, Element element, const void* logits, float* maximum, Stream stream) {
   with_packs(element, packs(element, c.vocabulary, logits), [&]<class T, int V>() {
-    maxima<T, V>
-        <<<blocks_for(c.rows, 1), threads_for(c.vocabulary / V), 0, stream>>>(shape_of(c), as<T>(logits), maximum);
+    launch(maxima<T, V>, {blocks_for(c.rows, 1), threads_for(c.vocabulary / V)}, stream, shape_of(c), as<T>(logits),
+           maximum);
   });
   check_launch("cross entropy maximum");
 }
@@ -120,23 +120,23 @@ void cross_entropy_maximum(const CrossEntropy& c, Element element, const void* l
 void cross_entropy_sums(const CrossEntropy& c, Element element, const std::int32_t* targets, const void* logits,
                         const float* maximum, float* total, float* target_logit, Stream stream) {
   with_packs(element, packs(element, c.vocabulary, logits), [&]<class T, int V>() {
-    sums<T, V><<<blocks_for(c.rows, 1), threads_for(c.vocabulary / V), 0, stream>>>(shape_of(c), targets, as<T>(logits),
-                                                                                    maximum, total, target_logit);
+    launch(sums<T, V>, {blocks_for(c.rows, 1), threads_for(c.vocabulary / V)}, stream, shape_of(c), targets,
+           as<T>(logits), maximum, total, target_logit);
   });
   check_launch("cross entropy sums");
 }
 
 void cross_entropy_loss(std::int64_t rows, const std::int32_t* targets, const float* maximum, const float* total,
                         const float* target_logit, float* loss, Stream stream) {
-  losses<<<blocks_for(rows), kBlock, 0, stream>>>(rows, targets, maximum, total, target_logit, loss);
+  launch(losses, {blocks_for(rows), kBlock}, stream, rows, targets, maximum, total, target_logit, loss);
   check_launch("cross entropy loss");
 }
 
 void cross_entropy_gradient(const CrossEntropy& c, Element element, const std::int32_t* targets, const float* maximum,
                             const float* total, void* logits, Stream stream) {
   with_packs(element, packs(element, c.vocabulary, logits), [&]<class T, int V>() {
-    gradients<T, V><<<blocks_for(c.rows, 1), threads_for(c.vocabulary / V), 0, stream>>>(shape_of(c), targets, maximum,
-                                                                                         total, as<T>(logits));
+    launch(gradients<T, V>, {blocks_for(c.rows, 1), threads_for(c.vocabulary / V)}, stream, shape_of(c), targets,
+           maximum, total, as<T>(logits));
   });
   check_launch("cross entropy gradient");
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/launch.cuh"
 #include "kernels/types.h"
 
 namespace kernels::gpu {

@@ -24,9 +24,8 @@ __global__ void drop(std::uint64_t seed, std::int64_t offset, std::uint32_t thre
 
 void dropout(const Dropout& d, std::int64_t count, Element element, const void* x, void* y, Stream stream) {
   with_element(element, [&]<class T>() {
-    drop<T><<<blocks_for(count / 4 + 1), kBlock, 0, stream>>>(
-        d.seed, static_cast<std::int64_t>(d.offset), dropout_threshold(d.probability),
-        static_cast<float>(1 / (1 - d.probability)), count, as<T>(x), as<T>(y));
+    launch(drop<T>, {blocks_for(count / 4 + 1), kBlock}, stream, d.seed, static_cast<std::int64_t>(d.offset),
+           dropout_threshold(d.probability), static_cast<float>(1 / (1 - d.probability)), count, as<T>(x), as<T>(y));
   });
   check_launch("dropout");
 }

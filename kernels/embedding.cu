@@ -7,7 +7,7 @@ namespace kernels::gpu {
 namespace {
 
 template <class T, int V>
-__global__ void gather(Embedding e, const std::int32_t* ids, const T* table, T* y) {
+__global__ void look_up(Embedding e, const std::int32_t* ids, const T* table, T* y) {
   for (std::int64_t token = blockIdx.x; token < e.tokens; token += gridDim.x) {
     const std::int64_t row = ids[token] - e.first;
     const bool here = row >= 0 && row < e.vocabulary;
@@ -35,7 +35,7 @@ __global__ void scatter_add(Embedding e, const std::int32_t* ids, const T* dy, f
 void embedding_forward(const Embedding& e, Element element, const std::int32_t* ids, const void* table, void* y,
                        Stream stream) {
   with_packs(element, packs(element, e.width, table, y), [&]<class T, int V>() {
-    gather<T, V><<<blocks_for(e.tokens, 1), threads_for(e.width / V), 0, stream>>>(e, ids, as<T>(table), as<T>(y));
+    launch(look_up<T, V>, {blocks_for(e.tokens, 1), threads_for(e.width / V)}, stream, e, ids, as<T>(table), as<T>(y));
   });
   check_launch("embedding forward");
 }
@@ -43,7 +43,7 @@ void embedding_forward(const Embedding& e, Element element, const std::int32_t* 
 void embedding_backward(const Embedding& e, Element element, const std::int32_t* ids, const void* dy, float* dtable,
                         Stream stream) {
   with_element(element, [&]<class T>() {
-    scatter_add<T><<<blocks_for(e.tokens, 1), threads_for(e.width), 0, stream>>>(e, ids, as<T>(dy), dtable);
+    launch(scatter_add<T>, {blocks_for(e.tokens, 1), threads_for(e.width)}, stream, e, ids, as<T>(dy), dtable);
   });
   check_launch("embedding backward");
 }

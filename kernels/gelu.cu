@@ -21,9 +21,9 @@ __global__ void gelu(Gelu kind, std::int64_t count, const T* x, const T* dy, T* 
   }
 }
 
-void launch(Gelu kind, std::int64_t count, Element element, const void* x, const void* dy, void* y, Stream stream) {
+void apply(Gelu kind, std::int64_t count, Element element, const void* x, const void* dy, void* y, Stream stream) {
   with_packs(element, packs(element, count, x, dy, y), [&]<class T, int V>() {
-    gelu<T, V><<<blocks_for(count / V), kBlock, 0, stream>>>(kind, count, as<T>(x), as<T>(dy), as<T>(y));
+    launch(gelu<T, V>, {blocks_for(count / V), kBlock}, stream, kind, count, as<T>(x), as<T>(dy), as<T>(y));
   });
   check_launch("gelu");
 }
@@ -31,12 +31,12 @@ void launch(Gelu kind, std::int64_t count, Element element, const void* x, const
 }  // namespace
 
 void gelu_forward(Gelu kind, std::int64_t count, Element element, const void* x, void* y, Stream stream) {
-  launch(kind, count, element, x, nullptr, y, stream);
+  apply(kind, count, element, x, nullptr, y, stream);
 }
 
 void gelu_backward(Gelu kind, std::int64_t count, Element element, const void* x, const void* dy, void* dx,
                    Stream stream) {
-  launch(kind, count, element, x, dy, dx, stream);
+  apply(kind, count, element, x, dy, dx, stream);
 }
 
 }  // namespace kernels::gpu

@@ -17,7 +17,7 @@ __device__ float slope(Gate gate, float x) {
 }
 
 template <class T, int V>
-__global__ void forward(Gate kind, std::int64_t rows, std::int64_t width, const T* gate_up, T* y) {
+__global__ void gated(Gate kind, std::int64_t rows, std::int64_t width, const T* gate_up, T* y) {
   const std::int64_t row_packs = width / V;
   for (std::int64_t pack = grid_index(); pack < rows * row_packs; pack += grid_stride()) {
     const std::int64_t row = pack / row_packs, i = pack % row_packs * V;
@@ -29,7 +29,8 @@ __global__ void forward(Gate kind, std::int64_t rows, std::int64_t width, const 
 }
 
 template <class T, int V>
-__global__ void backward(Gate kind, std::int64_t rows, std::int64_t width, const T* gate_up, const T* dy, T* dgate_up) {
+__global__ void gated_gradient(Gate kind, std::int64_t rows, std::int64_t width, const T* gate_up, const T* dy,
+                               T* dgate_up) {
   const std::int64_t row_packs = width / V;
   for (std::int64_t pack = grid_index(); pack < rows * row_packs; pack += grid_stride()) {
     const std::int64_t row = pack / row_packs, i = pack % row_packs * V;
@@ -50,16 +51,16 @@ __global__ void backward(Gate kind, std::int64_t rows, std::int64_t width, const
 
 void glu_forward(const Glu& g, Element element, const void* gate_up, void* y, Stream stream) {
   with_packs(element, packs(element, g.width, gate_up, y), [&]<class T, int V>() {
-    forward<T, V>
-        <<<blocks_for(g.rows * g.width / V), kBlock, 0, stream>>>(g.gate, g.rows, g.width, as<T>(gate_up), as<T>(y));
+    launch(gated<T, V>, {blocks_for(g.rows * g.width / V), kBlock}, stream, g.gate, g.rows, g.width, as<T>(gate_up),
+           as<T>(y));
   });
   check_launch("glu forward");
 }
 
 void glu_backward(const Glu& g, Element element, const void* gate_up, const void* dy, void* dgate_up, Stream stream) {
   with_packs(element, packs(element, g.width, gate_up, dy, dgate_up), [&]<class T, int V>() {
-    backward<T, V><<<blocks_for(g.rows * g.width / V), kBlock, 0, stream>>>(g.gate, g.rows, g.width, as<T>(gate_up),
-                                                                            as<T>(dy), as<T>(dgate_up));
+    launch(gated_gradient<T, V>, {blocks_for(g.rows * g.width / V), kBlock}, stream, g.gate, g.rows, g.width,
+           as<T>(gate_up), as<T>(dy), as<T>(dgate_up));
   });
   check_launch("glu backward");
 }

@@ -23,7 +23,7 @@ __global__ void clip(const double* squared_norm, double max_norm, float* factor,
   if (norm) *norm = static_cast<float>(found);
 }
 
-__global__ void scale(const float* factor, std::int64_t count, float* values) {
+__global__ void scale_gradients(const float* factor, std::int64_t count, float* values) {
   for (std::int64_t i = grid_index(); i < count; i += grid_stride()) values[i] *= *factor;
 }
 
@@ -31,20 +31,20 @@ __global__ void scale(const float* factor, std::int64_t count, float* values) {
 
 void squared_norm(std::int64_t count, const float* values, double* total, Stream stream) {
   if (packs(Element::f32, count, values)) {
-    square<4><<<blocks_for(count / 4), kBlock, 0, stream>>>(count, values, total);
+    launch(square<4>, {blocks_for(count / 4), kBlock}, stream, count, values, total);
   } else {
-    square<1><<<blocks_for(count), kBlock, 0, stream>>>(count, values, total);
+    launch(square<1>, {blocks_for(count), kBlock}, stream, count, values, total);
   }
   check_launch("squared norm");
 }
 
 void clip_factor(const double* squared_norm, double max_norm, float* factor, float* norm, Stream stream) {
-  clip<<<1, 1, 0, stream>>>(squared_norm, max_norm, factor, norm);
+  launch(clip, {1, 1}, stream, squared_norm, max_norm, factor, norm);
   check_launch("clip factor");
 }
 
 void scale_by(const float* factor, std::int64_t count, float* values, Stream stream) {
-  scale<<<blocks_for(count), kBlock, 0, stream>>>(factor, count, values);
+  launch(scale_gradients, {blocks_for(count), kBlock}, stream, factor, count, values);
   check_launch("scale by");
 }
 

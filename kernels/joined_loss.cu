@@ -32,7 +32,7 @@ __global__ void joined(std::int64_t rows, std::int64_t width, float scale, const
 }  // namespace
 
 void rescale_total(std::int64_t rows, const float* own, const float* maximum, float* total, Stream stream) {
-  rescaled<<<blocks_for(rows), kBlock, 0, stream>>>(rows, own, maximum, total);
+  launch(rescaled, {blocks_for(rows), kBlock}, stream, rows, own, maximum, total);
   check_launch("rescaled total");
 }
 
@@ -41,8 +41,8 @@ void join_states(const JoinedStates& s, Element element, const std::int32_t* tar
                  void* states, Stream stream) {
   const Statistics of{own_maximum, own_total, maximum, total};
   with_packs(element, packs(element, s.width, states, target_rows), [&]<class T, int V>() {
-    joined<T, V><<<blocks_for(s.rows, 1), threads_for(s.width / V), 0, stream>>>(
-        s.rows, s.width, static_cast<float>(s.scale), targets, of, as<T>(target_rows), as<T>(states));
+    launch(joined<T, V>, {blocks_for(s.rows, 1), threads_for(s.width / V)}, stream, s.rows, s.width,
+           static_cast<float>(s.scale), targets, of, as<T>(target_rows), as<T>(states));
   });
   check_launch("joined states");
 }

@@ -67,8 +67,8 @@ void mx_cast(const MxCast& c, Element element, const void* x, std::uint8_t* code
   clear(scales, c.rows, c.columns, stream);
   clear(turned_scales, c.columns, c.rows, stream);
   with_element(element, [&]<class T>() {
-    tiles<T><<<blocks_for(mx_blocks(c.rows) * mx_blocks(c.columns), 1), kBlock, 0, stream>>>(c, as<T>(x), codes, scales,
-                                                                                             turned, turned_scales);
+    launch(tiles<T>, {blocks_for(mx_blocks(c.rows) * mx_blocks(c.columns), 1), kBlock}, stream, c, as<T>(x), codes,
+           scales, turned, turned_scales);
   });
   check_launch("mx_cast");
 }

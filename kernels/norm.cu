@@ -28,7 +28,7 @@ struct Forward {
 };
 
 template <class T, int V>
-__global__ void forward(Forward<T> p) {
+__global__ void normalize(Forward<T> p) {
   const auto width = static_cast<float>(p.width);
   for (std::int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
     const std::int64_t begin = row * p.width;
@@ -151,7 +151,7 @@ void norm_forward(const Norm& n, Element element, const void* x, const void* res
                                as<T>(y),
                                mean,
                                rstd};
-    forward<T, V><<<blocks_for(n.rows, 1), threads_for(n.width / V), 0, stream>>>(arguments);
+    launch(normalize<T, V>, {blocks_for(n.rows, 1), threads_for(n.width / V)}, stream, arguments);
   });
   check_launch("norm forward");
 }
@@ -167,8 +167,8 @@ void norm_backward(const Norm& n, Element element, const void* sum, const void* 
                                 as<T>(dx),   dweight,       dbias};
     // The columns first: dx may take the place of dsum, never of sum or dy.
     const auto columns = static_cast<unsigned>((n.width + kWarp - 1) / kWarp);
-    backward_columns<T><<<columns, dim3(kWarp, kRowsAtOnce), 0, stream>>>(arguments);
-    backward_rows<T, V><<<blocks_for(n.rows, 1), threads_for(n.width / V), 0, stream>>>(arguments);
+    launch(backward_columns<T>, {columns, dim3(kWarp, kRowsAtOnce)}, stream, arguments);
+    launch(backward_rows<T, V>, {blocks_for(n.rows, 1), threads_for(n.width / V)}, stream, arguments);
   });
   check_launch("norm backward");
 }

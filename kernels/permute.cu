@@ -58,7 +58,7 @@ __global__ void spread(Permute p, const std::int32_t* rows, const T* x, T* sorte
 
 /// weights null: all 1.
 template <class T, int V>
-__global__ void gather(Permute p, const std::int32_t* rows, const float* weights, const T* sorted, T* y) {
+__global__ void gather_choices(Permute p, const std::int32_t* rows, const float* weights, const T* sorted, T* y) {
   for (std::int64_t token = blockIdx.x; token < p.tokens; token += gridDim.x) {
     for (std::int64_t i = threadIdx.x * V; i < p.width; i += blockDim.x * V) {
       float sum[V] = {};
@@ -77,8 +77,8 @@ __global__ void gather(Permute p, const std::int32_t* rows, const float* weights
 }
 
 template <class T, int V>
-__global__ void gather_backward(Permute p, const std::int32_t* rows, const float* weights, const T* sorted, const T* dy,
-                                T* dsorted, float* dweights) {
+__global__ void spread_choices(Permute p, const std::int32_t* rows, const float* weights, const T* sorted, const T* dy,
+                               T* dsorted, float* dweights) {
   for (std::int64_t choice = blockIdx.x; choice < p.tokens * p.top_k; choice += gridDim.x) {
     const std::int64_t row = rows[choice] * p.width, token = choice / p.top_k * p.width;
     const std::int64_t width = row >= 0 ? p.width : 0;
@@ -101,8 +101,8 @@ __global__ void gather_backward(Permute p, const std::int32_t* rows, const float
 template <class T, int V>
 void launch_gather(const Permute& p, const std::int32_t* rows, const float* weights, const void* sorted, void* y,
                    Stream stream) {
-  gather<T, V>
-      <<<blocks_for(p.tokens, 1), threads_for(p.width / V), 0, stream>>>(p, rows, weights, as<T>(sorted), as<T>(y));
+  launch(gather_choices<T, V>, {blocks_for(p.tokens, 1), threads_for(p.width / V)}, stream, p, rows, weights,
+         as<T>(sorted), as<T>(y));
 }
 
 }  // namespace
@@ -110,15 +110,15 @@ void launch_gather(const Permute& p, const std::int32_t* rows, const float* weig
 void permute_plan(const Permute& p, const std::int32_t* experts, std::int32_t* counts, std::int32_t* rows,
                   Stream stream) {
   const auto blocks = static_cast<unsigned>(p.experts);
-  count<<<blocks, kBlock, 0, stream>>>(p.tokens * p.top_k, experts, counts);
-  number<<<blocks + 1, kBlock, 0, stream>>>(p, p.end(), experts, counts, rows);
+  launch(count, {blocks, kBlock}, stream, p.tokens * p.top_k, experts, counts);
+  launch(number, {blocks + 1, kBlock}, stream, p, p.end(), experts, counts, rows);
   check_launch("permute plan");
 }
 
 void permute_forward(const Permute& p, Element element, const std::int32_t* rows, const void* x, void* sorted,
                      Stream stream) {
   with_packs(element, packs(element, p.width, x, sorted), [&]<class T, int V>() {
-    spread<T, V><<<blocks_for(p.tokens, 1), threads_for(p.width / V), 0, stream>>>(p, rows, as<T>(x), as<T>(sorted));
+    launch(spread<T, V>, {blocks_for(p.tokens, 1), threads_for(p.width / V)}, stream, p, rows, as<T>(x), as<T>(sorted));
   });
   check_launch("permute forward");
 }
@@ -140,8 +140,8 @@ void unpermute_forward(const Permute& p, Element element, const std::int32_t* ro
 void unpermute_backward(const Permute& p, Element element, const std::int32_t* rows, const float* weights,
                         const void* sorted, const void* dy, void* dsorted, float* dweights, Stream stream) {
   with_packs(element, packs(element, p.width, sorted, dy, dsorted), [&]<class T, int V>() {
-    gather_backward<T, V><<<blocks_for(p.tokens * p.top_k, 1), threads_for(p.width / V), 0, stream>>>(
-        p, rows, weights, as<T>(sorted), as<T>(dy), as<T>(dsorted), dweights);
+    launch(spread_choices<T, V>, {blocks_for(p.tokens * p.top_k, 1), threads_for(p.width / V)}, stream, p, rows,
+           weights, as<T>(sorted), as<T>(dy), as<T>(dsorted), dweights);
   });
   check_launch("unpermute backward");
 }

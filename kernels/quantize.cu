@@ -86,9 +86,9 @@ void large_blocks(const Quantize& q, const T* x, std::uint8_t* codes, float* sca
   const std::int64_t count = q.down() * q.across();
   cudaMemsetAsync(scales, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
   const dim3 grid(static_cast<unsigned>(q.across()), static_cast<unsigned>(std::min<std::int64_t>(q.rows, 8192)));
-  magnitudes<T><<<grid, kBlock, 0, stream>>>(q, x, scales);
-  scales_of<<<blocks_for(count), kBlock, 0, stream>>>(q.format, count, scales);
-  encode<T><<<blocks_for(q.rows * q.columns), kBlock, 0, stream>>>(q, x, scales, codes);
+  launch(magnitudes<T>, {grid, kBlock}, stream, q, x, scales);
+  launch(scales_of, {blocks_for(count), kBlock}, stream, q.format, count, scales);
+  launch(encode<T>, {blocks_for(q.rows * q.columns), kBlock}, stream, q, x, scales, codes);
 }
 
 }  // namespace
@@ -99,8 +99,8 @@ void quantize(const Quantize& q, Element element, const void* x, std::uint8_t* c
   const std::int64_t blocks = q.down() * q.across();
   with_element(element, [&]<class T>() {
     if (height * width > kSmall) return large_blocks<T>(q, as<T>(x), codes, scales, stream);
-    small_blocks<T>
-        <<<blocks_for(blocks, 1), threads_for(height * width), 0, stream>>>(q, blocks, as<T>(x), codes, scales);
+    launch(small_blocks<T>, {blocks_for(blocks, 1), threads_for(height * width)}, stream, q, blocks, as<T>(x), codes,
+           scales);
   });
   check_launch("quantize");
 }
@@ -109,7 +109,7 @@ void dequantize(const Quantize& q, Element element, const std::uint8_t* codes, c
                 Stream stream) {
   if (q.rows == 0 || q.columns == 0) return;
   with_element(element, [&]<class T>() {
-    decode<T><<<blocks_for(q.rows * q.columns), kBlock, 0, stream>>>(q, codes, scales, as<T>(x));
+    launch(decode<T>, {blocks_for(q.rows * q.columns), kBlock}, stream, q, codes, scales, as<T>(x));
   });
   check_launch("dequantize");
 }

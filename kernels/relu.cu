@@ -23,9 +23,9 @@ __global__ void relu(Relu kind, std::int64_t count, const T* x, const T* dy, T* 
   }
 }
 
-void launch(Relu kind, std::int64_t count, Element element, const void* x, const void* dy, void* y, Stream stream) {
+void apply(Relu kind, std::int64_t count, Element element, const void* x, const void* dy, void* y, Stream stream) {
   with_packs(element, packs(element, count, x, dy, y), [&]<class T, int V>() {
-    relu<T, V><<<blocks_for(count / V), kBlock, 0, stream>>>(kind, count, as<T>(x), as<T>(dy), as<T>(y));
+    launch(relu<T, V>, {blocks_for(count / V), kBlock}, stream, kind, count, as<T>(x), as<T>(dy), as<T>(y));
   });
   check_launch("relu");
 }
@@ -33,12 +33,12 @@ void launch(Relu kind, std::int64_t count, Element element, const void* x, const
 }  // namespace
 
 void relu_forward(Relu kind, std::int64_t count, Element element, const void* x, void* y, Stream stream) {
-  launch(kind, count, element, x, nullptr, y, stream);
+  apply(kind, count, element, x, nullptr, y, stream);
 }
 
 void relu_backward(Relu kind, std::int64_t count, Element element, const void* x, const void* dy, void* dx,
                    Stream stream) {
-  launch(kind, count, element, x, dy, dx, stream);
+  apply(kind, count, element, x, dy, dx, stream);
 }
 
 }  // namespace kernels::gpu

@@ -50,8 +50,8 @@ void rotary(const Rotary& r, Direction direction, Element element, const std::in
   const bool wide = !r.interleaved && packs(element, r.rotary_dim / 2, heads) && packs(element, r.head_dim) &&
                     packs(element, r.token_stride);
   with_packs(element, wide, [&]<class T, int V>() {
-    turn<T, V><<<blocks_for(r.tokens, 1), kBlock, 0, stream>>>(r, direction == Direction::forward ? 1.0f : -1.0f,
-                                                               positions, as<T>(heads));
+    launch(turn<T, V>, {blocks_for(r.tokens, 1), kBlock}, stream, r, direction == Direction::forward ? 1.0f : -1.0f,
+           positions, as<T>(heads));
   });
   check_launch("rotary");
 }

@@ -44,7 +44,7 @@ __device__ Candidate choose(const float* probabilities, int experts, int top_k) 
 }
 
 template <class T>
-__global__ void forward(Router r, const T* logits, float* probabilities, std::int32_t* experts, float* weights) {
+__global__ void route(Router r, const T* logits, float* probabilities, std::int32_t* experts, float* weights) {
   const int lane = threadIdx.x % kWarp;
   for (std::int64_t token = first_token(); token < r.tokens; token += token_stride()) {
     const T* row = logits + token * r.experts;
@@ -65,8 +65,8 @@ __global__ void forward(Router r, const T* logits, float* probabilities, std::in
 
 /// balance: auxiliary gradient times coefficient times experts / (tokens^2 top_k).
 template <class T>
-__global__ void backward(Router r, float balance, const float* probabilities, const std::int32_t* experts,
-                         const std::int32_t* counts, const float* dweights, T* dlogits) {
+__global__ void route_gradient(Router r, float balance, const float* probabilities, const std::int32_t* experts,
+                               const std::int32_t* counts, const float* dweights, T* dlogits) {
   const int lane = threadIdx.x % kWarp;
   for (std::int64_t token = first_token(); token < r.tokens; token += token_stride()) {
     const float* p = probabilities + token * r.experts;
@@ -106,7 +106,7 @@ void router_forward(const Router& r, Element element, const void* logits, float*
                     float* weights, Stream stream) {
   if (r.top_k > kWarp) throw DeviceError("router: top_k is above 32");
   with_element(element, [&]<class T>() {
-    forward<T><<<blocks_for(r.tokens, kWarps), kBlock, 0, stream>>>(r, as<T>(logits), probabilities, experts, weights);
+    launch(route<T>, {blocks_for(r.tokens, kWarps), kBlock}, stream, r, as<T>(logits), probabilities, experts, weights);
   });
   check_launch("router forward");
 }
@@ -114,8 +114,8 @@ void router_forward(const Router& r, Element element, const void* logits, float*
 void router_auxiliary_loss(const Router& r, const float* probabilities, const std::int32_t* counts, float* loss,
                            Stream stream) {
   if (r.tokens == 0) return;
-  balance_loss<<<std::min(blocks_for(r.tokens * r.experts), 1024u), kBlock, 0, stream>>>(
-      r, static_cast<float>(balance_factor(r)), probabilities, counts, loss);
+  launch(balance_loss, {std::min(blocks_for(r.tokens * r.experts), 1024u), kBlock}, stream, r,
+         static_cast<float>(balance_factor(r)), probabilities, counts, loss);
   check_launch("router auxiliary loss");
 }
 
@@ -125,8 +125,8 @@ void router_backward(const Router& r, Element element, const float* probabilitie
   if (r.tokens == 0) return;
   const auto balance = static_cast<float>(auxiliary_gradient * balance_factor(r));
   with_element(element, [&]<class T>() {
-    backward<T><<<blocks_for(r.tokens, kWarps), kBlock, 0, stream>>>(r, balance, probabilities, experts, counts,
-                                                                     dweights, as<T>(dlogits));
+    launch(route_gradient<T>, {blocks_for(r.tokens, kWarps), kBlock}, stream, r, balance, probabilities, experts,
+           counts, dweights, as<T>(dlogits));
   });
   check_launch("router backward");
 }

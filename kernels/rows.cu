@@ -31,14 +31,14 @@ __global__ void sum(std::int64_t rows, std::int64_t width, const T* dy, float* d
 
 void add_rows(std::int64_t rows, std::int64_t width, Element element, const void* bias, void* y, Stream stream) {
   with_element(element, [&]<class T>() {
-    add<T><<<blocks_for(rows * width), kBlock, 0, stream>>>(rows * width, width, as<T>(bias), as<T>(y));
+    launch(add<T>, {blocks_for(rows * width), kBlock}, stream, rows * width, width, as<T>(bias), as<T>(y));
   });
   check_launch("add rows");
 }
 
 void sum_rows(std::int64_t rows, std::int64_t width, Element element, const void* dy, float* dbias, Stream stream) {
   const dim3 grid(static_cast<unsigned>((width + kBlock - 1) / kBlock), blocks_for(rows, kRows));
-  with_element(element, [&]<class T>() { sum<T><<<grid, kBlock, 0, stream>>>(rows, width, as<T>(dy), dbias); });
+  with_element(element, [&]<class T>() { launch(sum<T>, {grid, kBlock}, stream, rows, width, as<T>(dy), dbias); });
   check_launch("sum rows");
 }
 

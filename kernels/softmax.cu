@@ -14,8 +14,8 @@ __device__ bool sees(const Softmax& s, const std::int32_t* document, std::int64_
 }
 
 template <class T>
-__global__ void forward(Softmax s, const T* scores, const T* sinks, const std::int32_t* begins, T* probabilities,
-                        float* lse) {
+__global__ void softmax_rows(Softmax s, const T* scores, const T* sinks, const std::int32_t* begins, T* probabilities,
+                             float* lse) {
   for (std::int64_t row = blockIdx.x; row < s.matrices * s.queries; row += gridDim.x) {
     const std::int64_t query = row % s.queries;
     const T* in = scores + row * s.keys;
@@ -45,7 +45,7 @@ __global__ void forward(Softmax s, const T* scores, const T* sinks, const std::i
 }
 
 template <class T>
-__global__ void backward(Softmax s, const T* probabilities, const T* dprobabilities, T* dscores) {
+__global__ void softmax_rows_gradient(Softmax s, const T* probabilities, const T* dprobabilities, T* dscores) {
   for (std::int64_t row = blockIdx.x; row < s.matrices * s.queries; row += gridDim.x) {
     const std::int64_t begin = row * s.keys;
     float along = 0;
@@ -66,8 +66,8 @@ void softmax_forward(const Softmax& s, Element element, const void* scores, cons
                      const std::int32_t* begins, void* probabilities, float* lse, Stream stream) {
   if (s.matrices * s.queries == 0) return;
   with_element(element, [&]<class T>() {
-    forward<T><<<blocks_for(s.matrices * s.queries, 1), threads_for(s.keys), 0, stream>>>(
-        s, as<T>(scores), as<T>(sinks), begins, as<T>(probabilities), lse);
+    launch(softmax_rows<T>, {blocks_for(s.matrices * s.queries, 1), threads_for(s.keys)}, stream, s, as<T>(scores),
+           as<T>(sinks), begins, as<T>(probabilities), lse);
   });
   check_launch("softmax forward");
 }
@@ -76,8 +76,8 @@ void softmax_backward(const Softmax& s, Element element, const void* probabiliti
                       void* dscores, Stream stream) {
   if (s.matrices * s.queries == 0) return;
   with_element(element, [&]<class T>() {
-    backward<T><<<blocks_for(s.matrices * s.queries, 1), threads_for(s.keys), 0, stream>>>(
-        s, as<T>(probabilities), as<T>(dprobabilities), as<T>(dscores));
+    launch(softmax_rows_gradient<T>, {blocks_for(s.matrices * s.queries, 1), threads_for(s.keys)}, stream, s,
+           as<T>(probabilities), as<T>(dprobabilities), as<T>(dscores));
   });
   check_launch("softmax backward");
 }

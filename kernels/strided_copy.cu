@@ -12,7 +12,7 @@ struct Box {
 
 /// threadIdx.x runs along the innermost dimension, rows are shared out over threadIdx.y and the grid.
 template <class Unit>
-__global__ void copy(Box b, const Unit* from, Unit* to) {
+__global__ void copy_rows(Box b, const Unit* from, Unit* to) {
   const std::int64_t rows = b.size[0] * b.size[1] * b.size[2];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   for (std::int64_t row = first; row < rows; row += static_cast<std::int64_t>(gridDim.x) * blockDim.y) {
@@ -24,12 +24,12 @@ __global__ void copy(Box b, const Unit* from, Unit* to) {
 }
 
 template <class Unit>
-void launch(const Box& box, const void* from, void* to, Stream stream) {
+void copy_box(const Box& box, const void* from, void* to, Stream stream) {
   unsigned along = 1;
   while (along < kBlock && along < box.size[3]) along *= 2;
   const dim3 threads(along, kBlock / along);
-  copy<Unit><<<blocks_for(box.size[0] * box.size[1] * box.size[2], threads.y), threads, 0, stream>>>(
-      box, as<Unit>(from), as<Unit>(to));
+  launch(copy_rows<Unit>, {blocks_for(box.size[0] * box.size[1] * box.size[2], threads.y), threads}, stream, box,
+         as<Unit>(from), as<Unit>(to));
 }
 
 /// The box in units of V elements.
@@ -55,11 +55,11 @@ bool in_packs(const StridedCopy& c, Element element, const void* from, const voi
 void strided_copy(const StridedCopy& c, Element element, const void* from, void* to, Stream stream) {
   if (c.size[0] * c.size[1] * c.size[2] * c.size[3] == 0) return;
   if (in_packs(c, element, from, to)) {
-    launch<uint4>(in_units(c, element == Element::bf16 ? 8 : 4), from, to, stream);
+    copy_box<uint4>(in_units(c, element == Element::bf16 ? 8 : 4), from, to, stream);
   } else if (element == Element::bf16) {
-    launch<std::uint16_t>(in_units(c, 1), from, to, stream);
+    copy_box<std::uint16_t>(in_units(c, 1), from, to, stream);
   } else {
-    launch<std::uint32_t>(in_units(c, 1), from, to, stream);
+    copy_box<std::uint32_t>(in_units(c, 1), from, to, stream);
   }
   check_launch("strided copy");
 }
