@@ -15,13 +15,13 @@ namespace reference = kernels::reference;
 class MaskedSoftmax : public test::Kernel {
  protected:
   std::vector<Softmax> shapes() const {
-    const std::int64_t n = width();
-    return {{3, n, n},
-            {3, n, n, true},
-            {2, n, n, true, 5},
-            {2, n, n, true, 0, 7},
-            {6, n, n, true, 0, 0, 3},
-            {6, n, n, true, 0, 0, 3, {6, 3}}};
+    const std::int64_t n = width(), few = std::min<std::int64_t>(n, 100);
+    return {{1, n, n, true},
+            {3, few, few},
+            {2, few, few, true, 5},
+            {2, few, few, true, 0, 7},
+            {6, few, few, true, 0, 0, 3},
+            {6, few, few, true, 0, 0, 3, {6, 3}}};
   }
 };
 

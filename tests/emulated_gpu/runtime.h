@@ -1,0 +1,18 @@
+// tests/emulated_gpu/runtime.h -- what stands behind CUDA's runtime API here. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector_types.h>
+
+#include <cstddef>
+#include <functional>
+
+struct CUstream_st;
+
+namespace emulated_gpu {
+
+/// Runs `call`, of the kernel at that address, for each thread. A launch that a GPU refuses shows at
+/// cudaGetLastError(), as it does there.
+void launch(const void* kernel, dim3 blocks, dim3 threads, std::size_t shared_bytes, CUstream_st* stream,
+            const std::function<void()>& call);
+
+}  // namespace emulated_gpu
