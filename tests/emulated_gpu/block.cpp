@@ -70,7 +70,11 @@ class Turns {
 class Block {
  public:
   Block(dim3 threads, Order order)
-      : threads_(threads), lanes_(std::size_t{threads.x} * threads.y * threads.z), turns_(order, lanes_.size()) {
+      : threads_(threads),
+        lanes_(std::size_t{threads.x} * threads.y * threads.z),
+        warps_((lanes_.size() + kWarp - 1) / kWarp),
+        warp_turns_(order, warps_.size()),
+        lane_turns_(order, kWarp) {
     while (stacks_.size() < lanes_.size()) stacks_.push_back(std::make_unique_for_overwrite<char[]>(kStack));
   }
 
@@ -82,6 +86,7 @@ class Block {
 
  private:
   static void enter();
+  void run_warp(std::size_t warp);
   void begin(std::size_t thread);
   void resume(std::size_t thread);
   void pause(State);
@@ -92,7 +97,7 @@ class Block {
   dim3 threads_;
   std::vector<Thread> lanes_;
   std::vector<Warp> warps_;
-  Turns turns_;
+  Turns warp_turns_, lane_turns_;
   std::size_t running_ = 0, ready_ = 0, left_ = 0;
   const std::function<void()>* kernel_ = nullptr;
   jmp_buf scheduler_;
@@ -152,7 +157,7 @@ void Block::run(uint3 index, dim3 blocks, const std::function<void()>& kernel) {
   here = {{}, index, threads_, blocks, 0};
   ready_ = lanes_.size();
   left_ = 0;
-  warps_.assign((lanes_.size() + kWarp - 1) / kWarp, {});
+  warps_.assign(warps_.size(), {});
   if (const std::size_t last = lanes_.size() % kWarp) warps_.back().left = ~0u << last;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const auto at = static_cast<unsigned>(i);
@@ -161,8 +166,21 @@ void Block::run(uint3 index, dim3 blocks, const std::function<void()>& kernel) {
   }
   while (left_ < lanes_.size()) {
     if (ready_ == 0) release_block();
-    for (std::size_t thread : turns_.next()) {
-      if (lanes_[thread].state == State::ready) resume(thread);
+    for (std::size_t warp : warp_turns_.next()) run_warp(warp);
+  }
+}
+
+/// As far as it comes without the block's other warps, which finds more than a step of each would: one may be a whole
+/// reduction ahead of another.
+void Block::run_warp(std::size_t warp) {
+  bool goes_on = true;
+  while (goes_on) {
+    goes_on = false;
+    for (std::size_t lane : lane_turns_.next()) {
+      const std::size_t thread = warp * kWarp + lane;
+      if (thread >= lanes_.size() || lanes_[thread].state != State::ready) continue;
+      resume(thread);
+      goes_on = true;
     }
   }
 }

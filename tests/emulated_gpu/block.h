@@ -20,8 +20,8 @@ struct Fault : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// In what order threads, and blocks, get their turn between barriers. A kernel's result depends on it where it lacks
-/// one.
+/// In what order blocks, a block's warps and a warp's lanes get their turn between barriers. A kernel's result depends
+/// on it where it lacks one.
 enum class Order { ascending, descending, shuffled };
 /// That of $FORERUN_EMULATED_ORDER, else ascending. Throws Fault for another word.
 Order order();

@@ -50,6 +50,28 @@ TEST(Block, OrderTellsWhereABarrierIsMissing) {
   }
 }
 
+// A warp may be a step ahead of another: what all have read may be written again after a barrier only.
+TEST(Block, OrderTellsWhereWhatIsReadIsWrittenTooSoon) {
+  for (Order order : {Order::ascending, Order::descending, Order::shuffled}) {
+    for (bool barrier : {true, false}) {
+      unsigned word = 0;
+      std::vector<unsigned> seen(256);
+      run_grid(
+          dim3(1), dim3(256),
+          [&] {
+            for (unsigned step = 1; step <= 2; ++step) {
+              if (threadIdx.x == 32 * step) word = step;
+              __syncthreads();
+              seen[threadIdx.x] += word;
+              if (barrier) __syncthreads();
+            }
+          },
+          order);
+      EXPECT_EQ(seen == std::vector<unsigned>(256, 1 + 2), barrier);
+    }
+  }
+}
+
 // Lane l of 32 gets the value of lane l ^ 5; every third lane votes.
 TEST(Block, LanesHearEachOther) {
   std::vector<float> got(64);
