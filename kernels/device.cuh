@@ -109,9 +109,9 @@ void with_element(Element element, Body body) {
   element == Element::bf16 ? body.template operator()<__nv_bfloat16>() : body.template operator()<float>();
 }
 
-/// Blocks of a grid that strides over `count` things, `each` of them a block: enough to fill any GPU a few times.
+/// Blocks of a grid that strides over `count` things, `each` of them a block.
 inline unsigned blocks_for(std::int64_t count, std::int64_t each = kBlock) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((count + each - 1) / each, 1, 16384));
+  return static_cast<unsigned>(std::clamp<std::int64_t>((count + each - 1) / each, 1, kMostBlocks));
 }
 
 /// Threads for a block that works on a row of `packs`: whole warps, no more than have work.

@@ -11,6 +11,9 @@
 
 namespace kernels::gpu {
 
+/// Blocks of a grid whose threads stride over what there is to do: enough to fill any GPU a few times.
+inline constexpr unsigned kMostBlocks = 16384;
+
 struct Grid {
   dim3 blocks, threads;
   std::size_t shared_bytes = 0;  // of a block, beside what the kernel declares

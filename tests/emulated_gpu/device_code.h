@@ -3,14 +3,6 @@
 // Apache-2.0
 #pragma once
 
-// The toolkit's headers leave these alone where they are defined. One CPU thread runs a block, so that its shared
-// memory is one of that thread's variables; like a GPU's, it is what the last block left.
-#define __host__
-#define __device__
-#define __global__
-#define __shared__ static thread_local
-#define __launch_bounds__(...)
-
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
@@ -22,6 +14,21 @@
 #include <cstring>
 
 #include "tests/emulated_gpu/block.h"
+
+// What the toolkit's headers say of these is for nvcc. One CPU thread runs a block, so that its shared memory is one of
+// that thread's variables; like a GPU's, it is what the last block left.
+#undef __host__
+#undef __device__
+#undef __global__
+#undef __shared__
+#undef __grid_constant__
+#undef __launch_bounds__
+#define __host__
+#define __device__
+#define __global__
+#define __shared__ static thread_local
+#define __grid_constant__
+#define __launch_bounds__(...)
 
 #define threadIdx (::emulated_gpu::here.thread)
 #define blockIdx (::emulated_gpu::here.block)
