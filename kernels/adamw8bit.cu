@@ -1,24 +1,14 @@
 // kernels/adamw8bit.cu -- see adamw8bit.h. A warp has a block of moments to itself, 8 in each lane, from the reading of
 // its codes to their writing. SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "kernels/adamw8bit.h"
 #include "kernels/device.cuh"
 #include "kernels/dynamic_code.h"
+#include "kernels/optimizer.cuh"
 
 namespace kernels::gpu {
 namespace {
 
-constexpr int kTensors = 48;  // 64 bytes each, of the 4 KB that a launch's arguments may take
 constexpr int kEach = kMomentBlock / kWarp;
-
-struct Batch {
-  AdamW8bitTensor tensor[kTensors];
-};
-
-struct Coefficients {
-  float learning_rate, beta1, beta2, epsilon, weight_decay, correct_m, correct_v;
-};
 
 /// The numbers of one kind of code, in shared memory.
 template <DynamicCode kind>
@@ -55,7 +45,8 @@ __device__ void round(const Numbers<kind>& numbers, const float (&moment)[kEach]
 
 /// blockIdx.y names the tensor.
 template <class T>
-__global__ void adamw8bit_step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
+__global__ void adamw8bit_step(AdamWCoefficients c, const __grid_constant__ Batch<AdamW8bitTensor> batch,
+                               const float* device_factor) {
   __shared__ Numbers<DynamicCode::with_sign> of_m;
   __shared__ Numbers<DynamicCode::without_sign> of_v;
   of_m.fill();
@@ -88,34 +79,17 @@ __global__ void adamw8bit_step(Coefficients c, const __grid_constant__ Batch bat
   }
 }
 
-Coefficients coefficients(const AdamW& a) {
-  const auto at = static_cast<double>(a.step);
-  return {static_cast<float>(a.learning_rate),
-          static_cast<float>(a.beta1),
-          static_cast<float>(a.beta2),
-          static_cast<float>(a.epsilon),
-          static_cast<float>(a.weight_decay),
-          static_cast<float>(1 / (1 - std::pow(a.beta1, at))),
-          static_cast<float>(1 / (1 - std::pow(a.beta2, at)))};
-}
-
 }  // namespace
 
 void adamw8bit(const AdamW& a, Element element, std::span<const AdamW8bitTensor> tensors, const float* factor,
                Stream stream) {
-  while (!tensors.empty()) {
-    const std::size_t some = std::min<std::size_t>(tensors.size(), kTensors);
-    Batch batch{};
-    std::copy_n(tensors.begin(), some, batch.tensor);
-    std::int64_t longest = 0;
-    for (std::size_t i = 0; i < some; ++i) longest = std::max(longest, tensors[i].count);
-    const dim3 grid(blocks_for(moment_blocks(longest), kBlock / kWarp), static_cast<unsigned>(some));
+  in_batches(tensors, [&](const Batch<AdamW8bitTensor>& batch, unsigned count, std::int64_t longest) {
+    const dim3 grid(blocks_for(moment_blocks(longest), kBlock / kWarp), count);
     with_element(element, [&]<class T>() {
       launch(adamw8bit_step<T>, {grid, kBlock}, stream, coefficients(a), batch, factor);
     });
     check_launch("adamw8bit");
-    tensors = tensors.subspan(some);
-  }
+  });
 }
 
 }  // namespace kernels::gpu

@@ -1,26 +1,21 @@
 // kernels/block_cast.cu -- see block_cast.h. Scales along a row are found by the threads that read it, those along a
 // column (of the layout that is turned) by a block of threads that reads 32 columns side by side and writes them in
 // tiles through shared memory. SPDX-License-Identifier: Apache-2.0
-#include <cuda_fp8.h>
-
 #include "kernels/block_cast.h"
 #include "kernels/device.cuh"
+#include "kernels/fp8.cuh"
 
 namespace kernels::gpu {
 namespace {
 
 constexpr int kSide = static_cast<int>(kScaleBlock);
 
-/// The least power of two that takes `magnitude` to at most 448, as power_scale().
+/// The least power of two that takes `magnitude` to at most 448, as power_scale(): what is divided by it stays exact.
 __device__ float scale_for(float magnitude) {
   if (magnitude == 0) return 1;
   const unsigned bits = __float_as_uint(magnitude / 448.0f);
   const unsigned exponent = min((bits >> 23) + ((bits & 0x7fffffu) != 0), 254u);
   return exponent == 0 ? ldexpf(1, -127) : __uint_as_float(exponent << 23);
-}
-
-__device__ std::uint8_t code_of(float x, float scale) {
-  return __nv_cvt_float_to_fp8(x / scale, __NV_SATFINITE, __NV_E4M3);  // exact: the scale is a power of two
 }
 
 /// A block of threads a row, all of it under one scale.
@@ -33,7 +28,7 @@ __global__ void whole_rows(std::int64_t rows, std::int64_t columns, const T* x, 
       magnitude = fmaxf(magnitude, fabsf(to_float(from[i])));
     const float scale = scale_for(block_reduce<Maximum>(magnitude));
     for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
-      codes[row * columns + i] = code_of(to_float(from[i]), scale);
+      codes[row * columns + i] = code_of(Fp8::e4m3, to_float(from[i]) / scale);
     if (threadIdx.x == 0) scales[row] = scale;
   }
 }
@@ -52,7 +47,7 @@ __global__ void lines(std::int64_t rows, std::int64_t columns, const T* x, std::
     }
     const float scale = scale_for(warp_reduce<Maximum>(magnitude));
     for (std::int64_t i = left + lane; i < right; i += kWarp) {
-      codes[row * columns + i] = code_of(to_float(x[row * columns + i]), scale);
+      codes[row * columns + i] = code_of(Fp8::e4m3, to_float(x[row * columns + i]) / scale);
     }
     if (lane == 0) scales[place_of_scale(Scales::lines, rows, columns, row, left)] = scale;
   }
@@ -78,7 +73,7 @@ __device__ void column_piece(Scales kind, std::int64_t rows, std::int64_t column
   for (std::int64_t begin = top; begin < bottom; begin += kWarp) {
     for (int i = warp; i < kWarp; i += kWarps) {
       const bool inside = begin + i < bottom && column < columns;
-      tile[i][lane] = inside ? code_of(to_float(x[(begin + i) * columns + column]), scale) : 0;
+      tile[i][lane] = inside ? code_of(Fp8::e4m3, to_float(x[(begin + i) * columns + column]) / scale) : 0;
     }
     __syncthreads();
     for (int i = warp; i < kWarp; i += kWarps) {
@@ -115,7 +110,7 @@ __global__ void squares(std::int64_t rows, std::int64_t columns, const T* x, std
     each([&](std::int64_t, std::int64_t, float value) { magnitude = fmaxf(magnitude, fabsf(value)); });
     const float scale = scale_for(block_reduce<Maximum>(magnitude));
     each([&](std::int64_t row, std::int64_t column, float value) {
-      const std::uint8_t code = code_of(value, scale);
+      const std::uint8_t code = code_of(Fp8::e4m3, value / scale);
       if (codes != nullptr) codes[row * columns + column] = code;
       if (turned != nullptr) turned[column * rows + row] = code;
     });

@@ -1,19 +1,13 @@
 // kernels/cast.cu -- see cast.h. A block of threads takes tiles of 64 x 64 through shared memory, so that both layouts
 // are written along their rows. SPDX-License-Identifier: Apache-2.0
-#include <cuda_fp8.h>
-
 #include "kernels/cast.h"
 #include "kernels/device.cuh"
+#include "kernels/fp8.cuh"
 
 namespace kernels::gpu {
 namespace {
 
 constexpr int kTile = 64, kStep = kBlock / kTile;  // rows of a tile that a block reads at once
-
-__device__ std::uint8_t code_of(Fp8 format, float x) {
-  return format == Fp8::e4m3 ? __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3)
-                             : __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E5M2);
-}
 
 /// Magnitudes are not negative, so their bits are ordered as they are.
 __device__ void raise(float* magnitude, float to) {

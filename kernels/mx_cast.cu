@@ -1,8 +1,7 @@
 // kernels/mx_cast.cu -- see mx_cast.h. A block of threads takes tiles of 32 x 32: a warp has a row of it in one layout,
 // a column in the other, and so one scale at a time. SPDX-License-Identifier: Apache-2.0
-#include <cuda_fp8.h>
-
 #include "kernels/device.cuh"
+#include "kernels/fp8.cuh"
 #include "kernels/mx_cast.h"
 
 namespace kernels::gpu {
@@ -26,7 +25,7 @@ __device__ void encode(float x, std::int64_t row, std::int64_t block, std::int64
   const int lane = threadIdx.x % kWarp, exponent = exponent_for(warp_reduce<Maximum>(fabsf(x)));
   const std::int64_t column = block * kMxBlock + lane;
   if (column < columns) {
-    codes[row * columns + column] = __nv_cvt_float_to_fp8(ldexpf(x, 127 - exponent), __NV_SATFINITE, __NV_E4M3);
+    codes[row * columns + column] = code_of(Fp8::e4m3, ldexpf(x, 127 - exponent));
   }
   if (lane == 0) scales[mx_place(row, block, blocks_along(columns))] = static_cast<std::uint8_t>(exponent);
 }

@@ -3,6 +3,7 @@
 #include <cuda_fp8.h>
 
 #include "kernels/device.cuh"
+#include "kernels/fp8.cuh"
 #include "kernels/quantize.h"
 
 namespace kernels::gpu {
@@ -11,11 +12,6 @@ namespace {
 constexpr std::int64_t kSmall = 1 << 15;  // elements of a block that one block of threads reads twice
 
 __device__ __nv_fp8_interpretation_t interpretation(Fp8 format) { return format == Fp8::e4m3 ? __NV_E4M3 : __NV_E5M2; }
-
-__device__ std::uint8_t code_of(Fp8 format, float x) {
-  return format == Fp8::e4m3 ? __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3)
-                             : __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E5M2);
-}
 
 __device__ float scale_of(Fp8 format, float largest_magnitude) {
   return largest_magnitude == 0 ? 1 : largest_magnitude / (format == Fp8::e4m3 ? 448.0f : 57344.0f);

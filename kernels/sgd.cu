@@ -1,16 +1,10 @@
-// kernels/sgd.cu -- see sgd.h. One launch updates up to 64 tensors, which its arguments name.
-// SPDX-License-Identifier: Apache-2.0
+// kernels/sgd.cu -- see sgd.h. SPDX-License-Identifier: Apache-2.0
 #include "kernels/device.cuh"
+#include "kernels/optimizer.cuh"
 #include "kernels/sgd.h"
 
 namespace kernels::gpu {
 namespace {
-
-constexpr int kTensors = 64;  // 40 bytes each, of the 4 KB that a launch's arguments may take
-
-struct Batch {
-  SgdTensor tensor[kTensors];
-};
 
 struct Coefficients {
   float learning_rate, momentum, weight_decay;
@@ -35,11 +29,9 @@ __device__ void update(const Coefficients& c, float factor, const SgdTensor& ten
   if (tensor.parameter) store(static_cast<T*>(tensor.parameter) + i, parameter);
 }
 
-__device__ bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
-
 /// blockIdx.y names the tensor. Packs of four where all of its arrays begin at a multiple of 16 bytes, then the rest.
 template <class T, class M>
-__global__ void sgd_step(Coefficients c, const __grid_constant__ Batch batch, const float* device_factor) {
+__global__ void sgd_step(Coefficients c, const __grid_constant__ Batch<SgdTensor> batch, const float* device_factor) {
   const SgdTensor& t = batch.tensor[blockIdx.y];
   const float factor = device_factor ? *device_factor : 1;
   const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.parameter);
@@ -54,19 +46,13 @@ void sgd(const Sgd& s, Element element, Element moments, std::span<const SgdTens
          Stream stream) {
   const Coefficients c{static_cast<float>(s.learning_rate), static_cast<float>(s.momentum),
                        static_cast<float>(s.weight_decay)};
-  while (!tensors.empty()) {
-    const std::size_t some = std::min<std::size_t>(tensors.size(), kTensors);
-    Batch batch{};
-    std::copy_n(tensors.begin(), some, batch.tensor);
-    std::int64_t longest = 0;
-    for (std::size_t i = 0; i < some; ++i) longest = std::max(longest, tensors[i].count);
-    const dim3 grid(blocks_for(longest / 4 + 1), static_cast<unsigned>(some));
+  in_batches(tensors, [&](const Batch<SgdTensor>& batch, unsigned count, std::int64_t longest) {
+    const dim3 grid(blocks_for(longest / 4 + 1), count);
     with_element(element, [&]<class T>() {
       with_element(moments, [&]<class M>() { launch(sgd_step<T, M>, {grid, kBlock}, stream, c, batch, factor); });
     });
     check_launch("sgd");
-    tensors = tensors.subspan(some);
-  }
+  });
 }
 
 }  // namespace kernels::gpu

@@ -30,8 +30,8 @@ void* part(const Array& all, std::int64_t at) {
 
 TEST_P(FlatKernel, AdamWAgreesOverManyTensorsOfDifferentLength) {
   for (const Element moments : {Element::f32, Element::bf16}) {
-    // 70 tensors, more than a launch takes; beside each other in memory, so that few begin at a multiple of 16 bytes.
-    constexpr int kTensors = 70;
+    // 80 tensors, more than a launch takes; beside each other in memory, so that few begin at a multiple of 16 bytes.
+    constexpr int kTensors = 80;
     const std::int64_t each = width(), count = kTensors * each;
     const kernels::AdamW shape{1e-2, 0.9, 0.95, 1e-8, 0.1, 7};
     const Values gradient = test::random_elements(Element::f32, count, 1);
@@ -56,7 +56,7 @@ TEST_P(FlatKernel, AdamWAgreesOverManyTensorsOfDifferentLength) {
 
 TEST_P(FlatKernel, SgdAgreesOverManyTensorsOfDifferentLength) {
   for (const Element moments : {Element::f32, Element::bf16}) {
-    constexpr int kTensors = 70;
+    constexpr int kTensors = 80;
     const std::int64_t each = width(), count = kTensors * each;
     const kernels::Sgd shape{1e-2, 0.9, 0.1};
     const Values gradient = test::random_elements(Element::f32, count, 1);

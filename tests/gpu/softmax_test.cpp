@@ -15,7 +15,8 @@ namespace reference = kernels::reference;
 class MaskedSoftmax : public test::Kernel {
  protected:
   std::vector<Softmax> shapes() const {
-    const std::int64_t n = width(), few = std::min<std::int64_t>(n, 100);
+    const std::int64_t n = std::min<std::int64_t>(width(), 600),
+                       few = std::min<std::int64_t>(n, 70);  // a block has 512 threads at most
     return {{1, n, n, true},
             {3, few, few},
             {2, few, few, true, 5},
