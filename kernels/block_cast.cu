@@ -10,12 +10,10 @@ namespace {
 
 constexpr int kSide = static_cast<int>(kScaleBlock);
 
-/// The least power of two that takes `magnitude` to at most 448, as power_scale(): what is divided by it stays exact.
+/// As power_scale(): what is divided by it stays exact.
 __device__ float scale_for(float magnitude) {
-  if (magnitude == 0) return 1;
-  const unsigned bits = __float_as_uint(magnitude / 448.0f);
-  const unsigned exponent = min((bits >> 23) + ((bits & 0x7fffffu) != 0), 254u);
-  return exponent == 0 ? ldexpf(1, -127) : __uint_as_float(exponent << 23);
+  const int exponent = exponent_for(magnitude);
+  return exponent == 0 ? ldexpf(1, -127) : __uint_as_float(static_cast<unsigned>(exponent) << 23);
 }
 
 /// A block of threads a row, all of it under one scale.

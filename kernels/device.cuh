@@ -88,11 +88,15 @@ T* as(void* pointer) {
   return static_cast<T*>(pointer);
 }
 
+/// May packs of 16 bytes be read from there? Null counts as yes.
+__host__ __device__ inline bool aligned(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+}
+
 /// May rows of `width` elements at these addresses be read in packs of 16 bytes? Null counts as yes.
 template <class... Pointers>
 bool packs(Element element, std::int64_t width, Pointers... pointers) {
-  const bool aligned = ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
-  return aligned && width % (element == Element::bf16 ? 8 : 4) == 0;
+  return (aligned(pointers) && ...) && width % (element == Element::bf16 ? 8 : 4) == 0;
 }
 
 /// Calls body.operator()<T, V>() with the element's type and the number of elements in a pack.

@@ -12,13 +12,6 @@ static_assert(kTile == kWarp);
 
 __device__ std::int64_t blocks_along(std::int64_t columns) { return (columns + kTile - 1) / kTile; }
 
-/// The least power of two, as its exponent with 127 added, that takes `magnitude` to at most 448.
-__device__ int exponent_for(float magnitude) {
-  if (magnitude == 0) return 127;
-  const unsigned bits = __float_as_uint(magnitude / 448.0f);
-  return min(static_cast<int>(bits >> 23) + ((bits & 0x7fffffu) != 0), 254);
-}
-
 /// This lane's number of a block of a row of [rows, columns].
 __device__ void encode(float x, std::int64_t row, std::int64_t block, std::int64_t columns, std::uint8_t* codes,
                        std::uint8_t* scales) {

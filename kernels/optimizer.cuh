@@ -35,9 +35,6 @@ void in_batches(std::span<const Tensor> tensors, Body body) {
   }
 }
 
-/// May fp32 numbers be read from there in packs of four? Null counts as yes.
-__device__ inline bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
-
 struct AdamWCoefficients {
   float learning_rate, beta1, beta2, epsilon, weight_decay, correct_m, correct_v;
 };

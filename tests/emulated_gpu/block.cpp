@@ -48,6 +48,11 @@ bool same_line(const std::source_location& a, const std::source_location& b) {
   return a.line() == b.line() && a.column() == b.column() && std::string_view(a.file_name()) == b.file_name();
 }
 
+uint3 place_of(std::size_t number, dim3 size) {
+  const auto at = static_cast<unsigned>(number);
+  return {at % size.x, at / size.x % size.y, at / size.x / size.y};
+}
+
 /// Indices 0 to count - 1 in the order asked for.
 class Turns {
  public:
@@ -75,6 +80,7 @@ class Block {
         warps_((lanes_.size() + kWarp - 1) / kWarp),
         warp_turns_(order, warps_.size()),
         lane_turns_(order, kWarp) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].index = place_of(i, threads);
     while (stacks_.size() < lanes_.size()) stacks_.push_back(std::make_unique_for_overwrite<char[]>(kStack));
   }
 
@@ -159,11 +165,7 @@ void Block::run(uint3 index, dim3 blocks, const std::function<void()>& kernel) {
   left_ = 0;
   warps_.assign(warps_.size(), {});
   if (const std::size_t last = lanes_.size() % kWarp) warps_.back().left = ~0u << last;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    const auto at = static_cast<unsigned>(i);
-    lanes_[i].index = {at % threads_.x, at / threads_.x % threads_.y, at / threads_.x / threads_.y};
-    lanes_[i].state = State::ready;
-  }
+  for (Thread& thread : lanes_) thread.state = State::ready;
   while (left_ < lanes_.size()) {
     if (ready_ == 0) release_block();
     for (std::size_t warp : warp_turns_.next()) run_warp(warp);
@@ -291,10 +293,7 @@ void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& kernel, Or
   Block* const outer = std::exchange(current, &block);
   try {
     Turns turns(order, std::size_t{blocks.x} * blocks.y * blocks.z);
-    for (std::size_t i : turns.next()) {
-      const auto at = static_cast<unsigned>(i);
-      block.run({at % blocks.x, at / blocks.x % blocks.y, at / blocks.x / blocks.y}, blocks, kernel);
-    }
+    for (std::size_t i : turns.next()) block.run(place_of(i, blocks), blocks, kernel);
   } catch (...) {
     current = outer;
     throw;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <new>
 
 #include "tests/emulated_gpu/block.h"
@@ -48,14 +47,11 @@ class Arrays {
     char* array = first + usable - rounded;
     std::memset(first, kSlack, usable);
     std::memset(array, 0xff, bytes);
-    const std::lock_guard lock(mutex_);
     pages_[array] = {first, usable, bytes};
-    bytes_ += bytes;
     return array;
   }
 
   void release(void* array) {
-    const std::lock_guard lock(mutex_);
     const auto found = pages_.find(array);
     if (found == pages_.end()) throw Fault("an address is freed that is no array's");
     const Pages pages = found->second;
@@ -66,17 +62,17 @@ class Arrays {
     const bool before = whole(pages.first, static_cast<char*>(array)), after = whole(end, pages.first + pages.bytes);
     munmap(pages.first - page(), pages.bytes + 2 * page());
     pages_.erase(found);
-    bytes_ -= pages.array_bytes;
     if (!before) throw Fault(fmt::format("something was written before an array of {} bytes", pages.array_bytes));
     if (!after) throw Fault(fmt::format("something was written behind an array of {} bytes", pages.array_bytes));
   }
 
-  std::size_t bytes() {
-    const std::lock_guard lock(mutex_);
-    return bytes_;
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& [array, pages] : pages_) sum += pages.array_bytes;
+    return sum;
   }
 
-  /// Without the lock, for a program that is about to end: where the address lies.
+  /// Where the address lies, for a program that is about to end.
   std::string nearest(const char* address) const {
     for (const auto& [array, pages] : pages_) {
       const char* begin = pages.first - page();
@@ -102,9 +98,7 @@ class Arrays {
     sigaction(SIGSEGV, &action, nullptr);
   }
 
-  std::mutex mutex_;
   std::map<void*, Pages> pages_;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace

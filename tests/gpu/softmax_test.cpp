@@ -17,7 +17,8 @@ class MaskedSoftmax : public test::Kernel {
   std::vector<Softmax> shapes() const {
     const std::int64_t n = std::min<std::int64_t>(width(), 600),
                        few = std::min<std::int64_t>(n, 70);  // a block has 512 threads at most
-    return {{1, n, n, true},
+    return {{1, n, n},
+            {1, n, n, true},
             {3, few, few},
             {2, few, few, true, 5},
             {2, few, few, true, 0, 7},
