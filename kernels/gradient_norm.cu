@@ -17,6 +17,8 @@ __global__ void square(std::int64_t count, const float* values, double* total) {
   if (threadIdx.x == 0) atomicAdd(total, static_cast<double>(sum));
 }
 
+__global__ void add_part(const double* part, double* total) { *total += *part; }
+
 __global__ void clip(const double* squared_norm, double max_norm, float* factor, float* norm) {
   const double found = sqrt(*squared_norm);
   *factor = static_cast<float>(found > max_norm ? max_norm / found : 1);
@@ -36,6 +38,11 @@ void squared_norm(std::int64_t count, const float* values, double* total, Stream
     launch(square<1>, {blocks_for(count), kBlock}, stream, count, values, total);
   }
   check_launch("squared norm");
+}
+
+void add_total(const double* part, double* total, Stream stream) {
+  launch(add_part, {1, 1}, stream, part, total);
+  check_launch("sum of squared norms");
 }
 
 void clip_factor(const double* squared_norm, double max_norm, float* factor, float* norm, Stream stream) {

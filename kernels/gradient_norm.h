@@ -19,6 +19,8 @@ namespace gpu {
 
 /// Adds the squared norm to *total, in double, on the device; ranks that hold a shard each all-reduce it by sum.
 void squared_norm(std::int64_t count, const float* values, double* total, Stream);
+/// *total += *part, of sums over some of the gradients.
+void add_total(const double* part, double* total, Stream);
 /// *factor as in the reference; *norm receives the norm itself and may be null. All on the device.
 void clip_factor(const double* squared_norm, double max_norm, float* factor, float* norm, Stream);
 /// The factor lies on the device.

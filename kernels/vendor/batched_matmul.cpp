@@ -32,8 +32,9 @@ std::uint32_t alignment(const BatchedMatmul& p, Number type, std::array<const vo
   for (const std::int64_t stride : {p.a.row, p.a.member, p.b.row, p.b.member, p.c.row, p.c.member}) {
     all = all && stride * element % 16 == 0;
   }
-  for (const void* at : operands) all = all && reinterpret_cast<std::uintptr_t>(at) % 16 == 0;
-  return all ? 16 : static_cast<std::uint32_t>(element);
+  return all && alignment_of({operands[0], operands[1], operands[2]}) == kMostAligned
+             ? kMostAligned
+             : static_cast<std::uint32_t>(element);
 }
 
 struct Plan {

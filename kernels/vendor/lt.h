@@ -3,6 +3,8 @@
 
 #include <cublasLt.h>
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "kernels/vendor/matmul.h"
@@ -21,6 +23,15 @@ inline cudaDataType_t data_type(Number number) {
     case Number::e5m2: return CUDA_R_8F_E5M2;
   }
   return CUDA_R_16BF;
+}
+
+inline constexpr std::uint32_t kMostAligned = 16;  // bytes, of which algorithms know nothing beyond
+
+/// The largest power of two, of those at most, at a multiple of which all begin.
+inline std::uint32_t alignment_of(std::initializer_list<const void*> operands) {
+  std::uintptr_t bits = kMostAligned;
+  for (const void* at : operands) bits |= reinterpret_cast<std::uintptr_t>(at);
+  return static_cast<std::uint32_t>(bits & -bits);
 }
 
 template <class T, cublasStatus_t (*destroy)(T)>

@@ -47,7 +47,8 @@ struct Plan {
   Layout a, b, c;
   cublasLtMatmulHeuristicResult_t chosen{};
 
-  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::size_t workspace) {
+  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment,
+       std::size_t workspace) {
     check(cublasLtMatmulDescCreate(&description.handle, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -60,17 +61,18 @@ struct Plan {
     describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
     describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
     describe(c, types.c, p.m, p.n);
-    choose(handle, p, types, workspace);
+    choose(handle, p, types, alignment, workspace);
   }
 
-  void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::size_t workspace) {
+  void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment,
+              std::size_t workspace) {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(&preference.handle), "cublasLtMatmulPreferenceCreate");
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
     // Its own assumption of 256 would be wrong for tensors inside of flat buffers.
-    for (auto alignment : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      set(preference, alignment, std::uint32_t{16});
+    for (auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      set(preference, operand, alignment);
     }
     int found = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
@@ -84,8 +86,8 @@ struct Plan {
   }
 };
 
-using Key =
-    std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, Scales, Scales>;
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, Scales,
+                       Scales, std::uint32_t>;
 
 }  // namespace
 
@@ -95,10 +97,10 @@ struct MatmulLibrary::State {
   std::size_t workspace_bytes = 0;
   std::map<Key, Plan> plans;
 
-  Plan& plan(const Matmul& p, const MatmulTypes& t) {
-    const Key key{p.m, p.n, p.k,   p.transpose_a, p.transpose_b, t.a,
-                  t.b, t.c, t.sms, t.fast_sums,   t.scales_a,    t.scales_b};
-    return plans.try_emplace(key, handle, p, t, workspace_bytes).first->second;
+  Plan& plan(const Matmul& p, const MatmulTypes& t, std::uint32_t alignment) {
+    const Key key{p.m, p.n,   p.k,         p.transpose_a, p.transpose_b, t.a,      t.b,
+                  t.c, t.sms, t.fast_sums, t.scales_a,    t.scales_b,    alignment};
+    return plans.try_emplace(key, handle, p, t, alignment, workspace_bytes).first->second;
   }
   ~State() {
     plans.clear();
@@ -118,11 +120,11 @@ MatmulLibrary::MatmulLibrary(std::size_t workspace_bytes) : state_(std::make_uni
 MatmulLibrary::~MatmulLibrary() = default;
 
 void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulOperands& o, Stream stream) {
-  Plan& plan = state_->plan(p, types);
+  const void* addend = o.addend ? o.addend : o.c;
+  Plan& plan = state_->plan(p, types, alignment_of({o.a, o.b, addend, o.c}));
   if (is_fp8(types.a)) set(plan.description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, o.scale_a);
   if (is_fp8(types.b)) set(plan.description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, o.scale_b);
   const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
-  const void* addend = o.addend ? o.addend : o.c;
   check(cublasLtMatmul(state_->handle, plan.description.handle, &alpha, o.b, plan.b.handle, o.a, plan.a.handle, &beta,
                        addend, plan.c.handle, o.c, plan.c.handle, &plan.chosen.algo, state_->workspace,
                        state_->workspace_bytes, stream),
@@ -130,7 +132,7 @@ void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulO
 }
 
 std::string MatmulLibrary::algorithm(const Matmul& p, const MatmulTypes& types) {
-  const cublasLtMatmulHeuristicResult_t& chosen = state_->plan(p, types).chosen;
+  const cublasLtMatmulHeuristicResult_t& chosen = state_->plan(p, types, kMostAligned).chosen;
   const auto value = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
     int found = -1;
     std::size_t written = 0;

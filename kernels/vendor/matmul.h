@@ -25,8 +25,8 @@ struct MatmulTypes {
   Scales scales_a = Scales::tensor, scales_b = Scales::tensor;
 };
 
-/// Device pointers, to multiples of 16 bytes. `addend` is what beta multiplies (null: c itself), [m, n] of c's type: a
-/// residual, say.
+/// Device pointers; to multiples of 16 bytes where operands are in fp8, and fastest there. `addend` is what beta
+/// multiplies (null: c itself), [m, n] of c's type: a residual, say.
 struct MatmulOperands {
   const void *a = nullptr, *b = nullptr, *addend = nullptr;
   void* c = nullptr;

@@ -25,7 +25,9 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
   for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
 }
 
+/// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.
 GpuBackend::~GpuBackend() {
+  cudaDeviceSynchronize();
   indices_.clear();
   recycler_.clear();
 }

@@ -209,6 +209,7 @@ class GpuBackend final : public Backend {
   std::vector<std::byte> bytes_of_device(const Tensor&);
   void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
   void copy_codes(const Tensor& from, const Tensor& to);
+  void add_sum(const Tensor& x, const Tensor& y);
 
   // A step that is captured (captured_step.cpp).
   void split_capture();

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "core/base/fault.h"
+
 namespace real {
 
 std::unique_ptr<PinnedBuffer> HostPool::take(std::size_t bytes) {
   const auto over = [](const Event& event) { return cudaEventQuery(event.get()) == cudaSuccess; };
   const auto fits = [&](const Spare& one) {
-    return one.buffer->bytes() == bytes && std::ranges::all_of(one.until, over);
+    return one.known && one.buffer->bytes() == bytes && std::ranges::all_of(one.until, over);
   };
   const auto found = std::ranges::find_if(spare_, fits);
   if (found == spare_.end()) return std::make_unique<PinnedBuffer>(bytes);
@@ -17,11 +19,16 @@ std::unique_ptr<PinnedBuffer> HostPool::take(std::size_t bytes) {
   return buffer;
 }
 
-void HostPool::put(std::unique_ptr<PinnedBuffer> buffer, std::uint32_t used) {
+void HostPool::put(std::unique_ptr<PinnedBuffer> buffer, std::uint32_t used) noexcept {
   Spare& one = spare_.emplace_back();
   one.buffer = std::move(buffer);
   for (std::size_t s = 0; s < streams_.size(); ++s) {
-    if ((used >> s & 1u) != 0) one.until.emplace_back().record(streams_[s]);
+    if ((used >> s & 1u) == 0) continue;
+    try {
+      one.until.emplace_back().record(streams_[s]);
+    } catch (const base::DeviceError&) {
+      one.known = false;
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // real/gpu/kernels.cpp -- the GPU backend's kernels: launches of kernels::gpu on the current stream.
 // SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/rows.h"
@@ -39,8 +41,14 @@ void GpuBackend::copy_codes(const Tensor& x, const Tensor& y) {
   launch([&] { check(cudaMemcpyAsync(at(y), at(x), bytes, cudaMemcpyDeviceToDevice, raw()), "cudaMemcpyAsync"); });
 }
 
+void GpuBackend::add_sum(const Tensor& x, const Tensor& y) {
+  if (x.count != 1 || y.meaning != Meaning::sum) throw std::logic_error("a sum is added to one sum alone");
+  launch([&] { gpu::add_total(as<double>(x), as<double>(y), raw()); });
+}
+
 void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {
   if (x.count == 0) return;
+  if (x.meaning == Meaning::sum && alpha == 1 && beta == 1) return add_sum(x, y);
   if (x.meaning == Meaning::code && alpha == 1 && beta == 0) return copy_codes(x, y);
   launch([&] { gpu::scale_add(x.count, alpha, element(x), at(x), beta, element(y), at(y), raw()); });
 }

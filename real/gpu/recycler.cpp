@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/fault.h"
+
 namespace real {
 
 Event Recycler::fresh() {
@@ -12,14 +14,18 @@ Event Recycler::fresh() {
   return event;
 }
 
-void Recycler::put(DeviceBuffer buffer, std::uint32_t used) {
+void Recycler::put(DeviceBuffer buffer, std::uint32_t used) noexcept {
   Waiting& one = waiting_.emplace_back();
   one.buffer = std::move(buffer);
   if (holds_) return;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     if ((used >> s & 1u) == 0) continue;
-    one.until.push_back(fresh());
-    one.until.back().record(streams_[s]);
+    try {
+      one.until.push_back(fresh());
+      one.until.back().record(streams_[s]);
+    } catch (const base::DeviceError&) {
+      one.known = false;
+    }
   }
 }
 
@@ -27,7 +33,7 @@ void Recycler::poll() {
   if (holds_) return;
   const auto done = [&](Waiting& one) {
     const auto over = [](const Event& event) { return cudaEventQuery(event.get()) == cudaSuccess; };
-    if (!std::ranges::all_of(one.until, over)) return false;
+    if (!one.known || !std::ranges::all_of(one.until, over)) return false;
     for (Event& event : one.until) spare_.push_back(std::move(event));
     return true;
   };

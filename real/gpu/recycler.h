@@ -22,7 +22,8 @@ class Recycler {
   explicit Recycler(const Streams& streams) : streams_(streams) {}
 
   /// `used` has a bit for each stream, besides the buffer's own, that was given work on it.
-  void put(DeviceBuffer buffer, std::uint32_t used);
+  /// Called by destructors: on a GPU that has failed the buffer stays until clear().
+  void put(DeviceBuffer buffer, std::uint32_t used) noexcept;
   /// Gives back what can be given back now.
   void poll();
   /// Everything is done: gives back all.
@@ -34,6 +35,7 @@ class Recycler {
   struct Waiting {
     DeviceBuffer buffer;
     std::vector<Event> until;
+    bool known = true;  // when it is past them
   };
   Event fresh();
 

@@ -3,7 +3,6 @@
 #include "tests/emulated_gpu/block.h"
 
 #include <fmt/format.h>
-#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -24,28 +23,42 @@ constexpr unsigned kMostThreads = 1024, kMostRows = 65535;  // CUDA programming 
 
 enum class State { ready, at_block_barrier, at_warp_barrier, left };
 
+/// Of GCC's own, which keep nothing but where to go on: those of the C library take three times as long.
+using Jump = void* [5];
+
+/// A stack, which serves one thread of each block after the other, of one kernel after the other: setting one up calls
+/// the kernel of the operating system.
+struct Fiber {
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
+  Jump stopped_at;
+  bool begun = false;
+};
+
 struct Thread {
-  jmp_buf stopped_at;
   uint3 index;
   State state = State::left;
-  bool begun = false;
   std::source_location waits_at;
   unsigned mask = 0;
   std::uint64_t word = 0;
   bool vote = false;
-  Said heard;
+  const Said* heard = nullptr;
+  Said own;  // heard by a part of the warp
   int votes = 0;
 };
 
-/// Bits of its lanes.
+/// Bits of its lanes; what all of them have heard, the last time and the one before: nobody says more before all have
+/// read the last.
 struct Warp {
   unsigned waiting = 0, left = 0;
+  std::array<Said, 2> said;
+  unsigned times = 0;
 };
 
 std::string line_of(const std::source_location& at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
 bool same_line(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && a.column() == b.column() && std::string_view(a.file_name()) == b.file_name();
+  if (a.line() != b.line() || a.column() != b.column()) return false;
+  return a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name();
 }
 
 uint3 place_of(std::size_t number, dim3 size) {
@@ -81,7 +94,7 @@ class Block {
         warp_turns_(order, warps_.size()),
         lane_turns_(order, kWarp) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].index = place_of(i, threads);
-    while (stacks_.size() < lanes_.size()) stacks_.push_back(std::make_unique_for_overwrite<char[]>(kStack));
+    while (fibers_.size() < lanes_.size()) fibers_.push_back(std::make_unique<Fiber>());
   }
 
   void run(uint3 index, dim3 blocks, const std::function<void()>& kernel);
@@ -89,6 +102,10 @@ class Block {
   void wait_for_block(bool vote, const std::source_location& at);
   void wait_for_lanes(unsigned mask, std::uint64_t word, const std::source_location& at);
   const Thread& running() const { return lanes_[running_]; }
+  /// What threads have on their stacks is dropped.
+  static void drop() {
+    for (const auto& fiber : fibers_) fiber->begun = false;
+  }
 
  private:
   static void enter();
@@ -106,35 +123,34 @@ class Block {
   Turns warp_turns_, lane_turns_;
   std::size_t running_ = 0, ready_ = 0, left_ = 0;
   const std::function<void()>* kernel_ = nullptr;
-  jmp_buf scheduler_;
+  Jump scheduler_;
   std::exception_ptr failure_;
-  static thread_local std::vector<std::unique_ptr<char[]>> stacks_;
+  static thread_local std::vector<std::unique_ptr<Fiber>> fibers_;
 };
-thread_local std::vector<std::unique_ptr<char[]>> Block::stacks_;
+thread_local std::vector<std::unique_ptr<Fiber>> Block::fibers_;
 thread_local Block* current = nullptr;
 
-/// A stack serves one thread of each block after the other.
 void Block::enter() {
-  Block& block = *current;
   while (true) {
     try {
-      (*block.kernel_)();
+      (*current->kernel_)();
     } catch (...) {
-      block.failure_ = std::current_exception();
+      current->failure_ = std::current_exception();
     }
-    block.pause(State::left);
+    current->pause(State::left);
   }
 }
 
 /// Jumps change stacks without a call of the kernel of the operating system, which setcontext() makes each time.
 void Block::begin(std::size_t thread) {
+  Fiber& fiber = *fibers_[thread];
+  fiber.begun = true;
   ucontext_t context;
   getcontext(&context);
-  context.uc_stack.ss_sp = stacks_[thread].get();
+  context.uc_stack.ss_sp = fiber.stack.get();
   context.uc_stack.ss_size = kStack;
   context.uc_link = nullptr;
   makecontext(&context, &Block::enter, 0);
-  lanes_[thread].begun = true;
   setcontext(&context);
 }
 
@@ -142,11 +158,11 @@ void Block::resume(std::size_t thread) {
   running_ = thread;
   here.thread = lanes_[thread].index;
   here.lane = static_cast<unsigned>(thread % kWarp);
-  if (_setjmp(scheduler_) == 0) {
-    if (!lanes_[thread].begun) begin(thread);
-    _longjmp(lanes_[thread].stopped_at, 1);
+  if (__builtin_setjmp(scheduler_) == 0) {
+    if (!fibers_[thread]->begun) begin(thread);
+    __builtin_longjmp(fibers_[thread]->stopped_at, 1);
   }
-  if (failure_) std::rethrow_exception(failure_);  // the other threads' stacks are dropped as they are
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 void Block::pause(State state) {
@@ -155,7 +171,7 @@ void Block::pause(State state) {
   thread.state = state;
   --ready_;
   if (state == State::left) ++left_, warp.left |= 1u << here.lane;
-  if (_setjmp(thread.stopped_at) == 0) _longjmp(scheduler_, 1);
+  if (__builtin_setjmp(fibers_[running_]->stopped_at) == 0) __builtin_longjmp(scheduler_, 1);
 }
 
 void Block::run(uint3 index, dim3 blocks, const std::function<void()>& kernel) {
@@ -163,7 +179,7 @@ void Block::run(uint3 index, dim3 blocks, const std::function<void()>& kernel) {
   here = {{}, index, threads_, blocks, 0};
   ready_ = lanes_.size();
   left_ = 0;
-  warps_.assign(warps_.size(), {});
+  for (Warp& warp : warps_) warp.waiting = warp.left = 0;
   if (const std::size_t last = lanes_.size() % kWarp) warps_.back().left = ~0u << last;
   for (Thread& thread : lanes_) thread.state = State::ready;
   while (left_ < lanes_.size()) {
@@ -235,19 +251,23 @@ void Block::wait_for_lanes(unsigned mask, std::uint64_t word, const std::source_
 /// The last of the mask's lanes has come: each hears the others and may go on.
 void Block::release_lanes(std::size_t warp, unsigned mask) {
   const Thread& caller = lanes_[running_];
-  Said said{};
+  const bool all = mask == ~0u;
+  Said of_some;
+  Said& words = all ? warps_[warp].said[++warps_[warp].times % 2] : of_some;
   for (unsigned lane = 0; lane < kWarp; ++lane) {
+    words[lane] = 0;
     if (!(mask >> lane & 1)) continue;
     const Thread& thread = lanes_[warp * kWarp + lane];
     if (thread.mask != mask || !same_line(thread.waits_at, caller.waits_at)) {
       throw Fault("lanes of a warp wait for different things: " + who_waits());
     }
-    said[lane] = thread.word;
+    words[lane] = thread.word;
   }
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     if (!(mask >> lane & 1)) continue;
     Thread& thread = lanes_[warp * kWarp + lane];
-    thread.heard = said;
+    if (!all) thread.own = words;
+    thread.heard = all ? &words : &thread.own;
     if (thread.state == State::at_warp_barrier) ++ready_;
     thread.state = State::ready;
   }
@@ -295,6 +315,7 @@ void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& kernel, Or
     Turns turns(order, std::size_t{blocks.x} * blocks.y * blocks.z);
     for (std::size_t i : turns.next()) block.run(place_of(i, blocks), blocks, kernel);
   } catch (...) {
+    Block::drop();
     current = outer;
     throw;
   }
@@ -315,7 +336,7 @@ int wait_for_block(bool vote, std::source_location at) {
 
 const Said& wait_for_lanes(unsigned mask, std::uint64_t word, std::source_location at) {
   current->wait_for_lanes(mask, word, at);
-  return current->running().heard;
+  return *current->running().heard;
 }
 
 }  // namespace emulated_gpu

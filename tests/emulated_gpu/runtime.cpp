@@ -1,14 +1,18 @@
-// tests/emulated_gpu/runtime.cpp -- CUDA's runtime API for one device with the CPU's memory. Defines what the tests
+// tests/emulated_gpu/runtime.cpp -- CUDA's runtime API: devices, memory, kernels. Defines what real mode and the tests
 // call, in place of the toolkit's library; what is missing does not link. SPDX-License-Identifier: Apache-2.0
 #include "tests/emulated_gpu/runtime.h"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "tests/emulated_gpu/block.h"
+#include "tests/emulated_gpu/call.h"
 #include "tests/emulated_gpu/memory.h"
 
 namespace emulated_gpu {
@@ -16,67 +20,186 @@ namespace {
 
 // Of an H100 (CUDA programming guide, table of technical specifications): what a block may have unasked and at most.
 constexpr std::size_t kShared = 48 << 10, kMostShared = 227 << 10;
-
-thread_local cudaError_t last_error = cudaSuccess;
+constexpr int kSms = 132;
 
 /// What kernels were allowed beyond kShared, by their address.
+std::mutex guard;
 std::map<const void*, std::size_t> allowed;
+
+bool may_have(const void* kernel, std::size_t shared_bytes) {
+  const std::lock_guard lock(guard);
+  const auto found = allowed.find(kernel);
+  return shared_bytes <= (found == allowed.end() ? kShared : found->second);
+}
 
 }  // namespace
 
-void launch(const void* kernel, dim3 blocks, dim3 threads, std::size_t shared_bytes, CUstream_st*,
-            const std::function<void()>& call) {
-  const auto found = allowed.find(kernel);
-  if (shared_bytes > (found == allowed.end() ? kShared : found->second)) {
-    last_error = cudaErrorInvalidValue;
-    return;
-  }
-  run_grid(blocks, threads, call);
+int capability() {
+  const char* text = std::getenv("FORERUN_EMULATED_CAPABILITY");
+  return text ? std::atoi(text) : 90;
+}
+
+void launch(const void* kernel, dim3 blocks, dim3 threads, std::size_t shared_bytes, CUstream_st* stream,
+            std::source_location from, const std::function<void()>& body) {
+  call([&] {
+    if (!may_have(kernel, shared_bytes)) return cudaErrorInvalidValue;
+    Device::current().give(stream_of(stream), once(fmt::format("the kernel of {}:{}", from.file_name(), from.line()),
+                                                   [=] { run_grid(blocks, threads, body); }));
+    return cudaSuccess;
+  });
 }
 
 }  // namespace emulated_gpu
 
 using namespace emulated_gpu;
 
-cudaError_t cudaMalloc(void** array, std::size_t bytes) {
-  *array = allocate(bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaFree(void* array) {
-  if (array) release(array);
-  return cudaSuccess;
-}
-cudaError_t cudaMemset(void* array, int value, std::size_t bytes) {
-  std::memset(array, value, bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaMemsetAsync(void* array, int value, std::size_t bytes, cudaStream_t) {
-  return cudaMemset(array, value, bytes);
-}
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaSuccess ? "no error" : "the emulated GPU refuses this";
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorNotReady: return "not ready";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorLaunchFailure: return Device::current().failure().c_str();
+    case cudaErrorStreamCaptureUnjoined: return "a captured stream was not joined";
+    default: return "the emulated GPU refuses this";
+  }
 }
+
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = Device::current().index();
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
+  Device::make_current(device);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  if (attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin) return cudaErrorInvalidValue;
-  *value = static_cast<int>(kMostShared);
+  switch (attribute) {
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(kMostShared); return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = capability() / 10; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = capability() % 10; return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount: *value = kSms; return cudaSuccess;
+    default: return last_error = cudaErrorInvalidValue;
+  }
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  *properties = {};
+  std::strcpy(properties->name, "emulated GPU");
+  properties->uuid.bytes[0] = static_cast<char>(device + 1);
+  properties->major = capability() / 10;
+  properties->minor = capability() % 10;
+  properties->multiProcessorCount = kSms;
+  properties->totalGlobalMem = Device::at(device).memory();
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
+  std::strncpy(text, fmt::format("0000:{:02X}:00.0", device).c_str(), static_cast<std::size_t>(bytes));
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+cudaError_t cudaDeviceSynchronize() {
+  return call([] { Device::current().finish(); });
+}
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorInvalidValue;
-  if (static_cast<std::size_t>(value) > kMostShared) return cudaErrorInvalidValue;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return last_error = cudaErrorInvalidValue;
+  if (static_cast<std::size_t>(value) > kMostShared) return last_error = cudaErrorInvalidValue;
+  const std::lock_guard lock(guard);
   allowed[kernel] = static_cast<std::size_t>(value);
   return cudaSuccess;
+}
+
+// Memory that is taken and given back by the host. Both wait for the GPU.
+
+namespace {
+
+std::mutex taken_guard;
+std::map<void*, std::size_t> taken;
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** array, std::size_t bytes) {
+  return call([&] {
+    Device& device = Device::current();
+    if (!device.take(bytes)) return cudaErrorMemoryAllocation;
+    *array = allocate(bytes, device.index());
+    const std::lock_guard lock(taken_guard);
+    taken[*array] = bytes;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaFree(void* array) {
+  if (!array) return cudaSuccess;
+  return call([&] {
+    Device::current().finish();
+    release(array);
+    const std::lock_guard lock(taken_guard);
+    Device::current().give_back(taken.extract(array).mapped());
+  });
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = Device::current().memory();
+  *free = *total - Device::current().taken();
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** array, std::size_t bytes) {
+  return call([&] { *array = allocate(bytes, kHost); });
+}
+cudaError_t cudaFreeHost(void* array) {
+  if (!array) return cudaSuccess;
+  return call([&] { release(array); });
+}
+
+// Copies.
+
+namespace {
+
+/// What the host has must be page-locked, or the call would not come back before the copy is done.
+Make copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const int self = Device::current().index();
+  const int source = kind == cudaMemcpyHostToDevice ? kHost : self;
+  const int target = kind == cudaMemcpyDeviceToHost ? kHost : self;
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice) {
+    throw Fault("a copy of a kind that is not emulated");
+  }
+  if (source == kHost && !is_page_locked(from)) throw Fault("a copy from pageable memory of the host");
+  if (target == kHost && !is_page_locked(to)) throw Fault("a copy to pageable memory of the host");
+  return once(fmt::format("a copy of {} bytes", bytes), [=] {
+    expect_within(from, bytes, source, "the source of a copy");
+    expect_within(to, bytes, target, "the target of a copy");
+    std::memmove(to, from, bytes);
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaMemset(void* array, int value, std::size_t bytes) {
+  return call([&] { std::memset(array, value, bytes); });
+}
+cudaError_t cudaMemsetAsync(void* array, int value, std::size_t bytes, cudaStream_t stream) {
+  return call([&] {
+    const int self = Device::current().index();
+    Device::current().give(stream_of(stream), once(fmt::format("{} bytes that are set", bytes), [=] {
+                             expect_within(array, bytes, self, "what is set");
+                             std::memset(array, value, bytes);
+                           }));
+  });
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  return call([&] {
+    Device::current().finish();
+    std::memcpy(to, from, bytes);
+  });
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return call([&] { Device::current().give(stream_of(stream), copy(to, from, bytes, kind)); });
 }

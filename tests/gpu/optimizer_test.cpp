@@ -146,6 +146,12 @@ TEST_P(FlatKernel, ClipFactorAgreesAndStaysOnTheDevice) {
   EXPECT_NEAR(norm.values()[0] / std::sqrt(squared), 1, 1e-6);
 }
 
+TEST(TotalsOnGpu, AreAddedInDouble) {
+  const Device<double> part(std::vector<double>{1e-12}), total(std::vector<double>{1});
+  gpu::add_total(part.data(), total.data(), nullptr);
+  EXPECT_EQ(total.values()[0], 1 + 1e-12);
+}
+
 TEST_P(FlatKernel, ScaleAddAgreesBetweenTypes) {
   const auto count = 3 * width();
   for (Element to : {Element::f32, Element::bf16}) {

@@ -184,18 +184,21 @@ inline real::Settings settings() {
 
 inline real::Tokens tokens(const spec::Job& job) { return real::Tokens(job.model.vocab, 7); }
 
+/// Of the parameters that an executor's rank holds.
+inline void add_gradients(const real::Executor& executor, Run& out) {
+  const real::RankState& state = executor.state();
+  for (const real::Parameter& p : state.parameters.all()) {
+    if (p.frozen) continue;
+    std::vector<double>& whole = out.gradients[{p.layer, p.name}];
+    out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
+  }
+}
+
 /// REQUIRES: a Plan of the job, whole or with something taken out of it.
 inline Run run(const spec::Job& job, const plan::Plan& plan, int steps = 2, double patience = 60) {
   const base::Seconds wait = base::s(patience);
   Run out;
-  const auto visit = [&](const real::Executor& executor) {
-    const real::RankState& state = executor.state();
-    for (const real::Parameter& p : state.parameters.all()) {
-      if (p.frozen) continue;
-      std::vector<double>& whole = out.gradients[{p.layer, p.name}];
-      out.copies_apart = std::max(out.copies_apart, place(p, state.kept_gradients.at({p.layer, p.name}), whole));
-    }
-  };
+  const auto visit = [&](const real::Executor& executor) { add_gradients(executor, out); };
   const real::Trained trained =
       real::train_on_cpu(job, plan, tokens(job), settings(), steps, {wait, wait, wait}, visit);
   out.losses = trained.losses;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <source_location>
 #include <type_traits>
 
 #include "kernels/types.h"
@@ -17,13 +18,14 @@ inline constexpr unsigned kMostBlocks = 3;
 struct Grid {
   dim3 blocks, threads;
   std::size_t shared_bytes = 0;
+  std::source_location from = std::source_location::current();
 };
 
 template <class... Parameters>
 void launch(void (*kernel)(Parameters...), const Grid& grid, Stream stream,
             std::type_identity_t<Parameters>... arguments) {
   emulated_gpu::launch(reinterpret_cast<const void*>(kernel), grid.blocks, grid.threads, grid.shared_bytes, stream,
-                       [=] { kernel(arguments...); });
+                       grid.from, [=] { kernel(arguments...); });
 }
 
 }  // namespace kernels::gpu

@@ -1,0 +1,30 @@
+// tests/emulated_gpu/libraries/group.h -- calls of NCCL that run together, as work of a stream.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/emulated_gpu/device.h"
+#include "tests/emulated_gpu/libraries/meeting.h"
+
+namespace emulated_gpu {
+
+/// A rank's part of a communicator.
+struct Member {
+  std::shared_ptr<Meeting> meeting;
+  int rank = 0;
+  Device* device = nullptr;
+  std::uint64_t given = 0, done = 0;  // groups of calls
+  std::uint64_t collectives = 0, splits = 0;
+  std::map<int, std::uint64_t> sent, received;  // by peer
+  bool aborted = false;
+};
+
+/// From begin to end of them nobody may write what they read, or read what they write. They run when all of the
+/// member's that were made before are done.
+Make group_of(const std::shared_ptr<Member>&, const std::vector<Call>&);
+
+}  // namespace emulated_gpu

@@ -1,0 +1,167 @@
+// tests/emulated_gpu/libraries/nccl.cpp -- NCCL between threads of this process, a GPU each. Calls of one communicator
+// run one behind the other in the order in which they were made, whatever their streams. SPDX-License-Identifier:
+// Apache-2.0
+#include <nccl.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tests/emulated_gpu/block.h"
+#include "tests/emulated_gpu/call.h"
+#include "tests/emulated_gpu/libraries/group.h"
+
+namespace emulated_gpu {
+namespace {
+
+thread_local int depth = 0;  // of ncclGroupStart()
+thread_local std::vector<Call> grouped;
+thread_local std::shared_ptr<Member> grouped_of;
+thread_local cudaStream_t grouped_on = nullptr;
+
+ncclResult_t status_of(cudaError_t status) { return status == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError; }
+
+ncclResult_t give(std::shared_ptr<Member> member, std::vector<Call> calls, cudaStream_t stream) {
+  return status_of(call([&] {
+    if (&Device::current() != member->device) throw Fault("a communicator of another GPU");
+    member->device->give(stream_of(stream), group_of(member, calls));
+  }));
+}
+
+}  // namespace
+}  // namespace emulated_gpu
+
+using namespace emulated_gpu;
+
+struct ncclComm {
+  std::shared_ptr<Member> member;
+};
+
+namespace {
+
+ncclResult_t add(const Call& call, ncclComm_t comm, cudaStream_t stream) {
+  if (depth == 0) return give(comm->member, {call}, stream);
+  if (!grouped.empty() && (grouped_of != comm->member || grouped_on != stream)) return ncclInvalidUsage;
+  grouped_of = comm->member;
+  grouped_on = stream;
+  grouped.push_back(call);
+  return ncclSuccess;
+}
+
+}  // namespace
+
+ncclResult_t ncclGroupStart() {
+  ++depth;
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  if (--depth > 0 || grouped.empty()) return ncclSuccess;
+  const std::shared_ptr<Member> member = std::exchange(grouped_of, nullptr);
+  return give(member, std::exchange(grouped, {}), grouped_on);
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t sum,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return add({Kind::all_reduce, from, to, count, type, sum}, comm, stream);
+}
+ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add({Kind::broadcast, from, to, count, type, ncclSum, root}, comm, stream);
+}
+ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t sum, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return add({Kind::reduce, from, to, count, type, sum, root}, comm, stream);
+}
+ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add({Kind::all_gather, from, to, count, type}, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t sum,
+                               ncclComm_t comm, cudaStream_t stream) {
+  return add({Kind::reduce_scatter, from, to, count, type, sum}, comm, stream);
+}
+ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return add({Kind::send, from, nullptr, count, type, ncclSum, peer}, comm, stream);
+}
+ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return add({Kind::receive, nullptr, to, count, type, ncclSum, peer}, comm, stream);
+}
+
+// Communicators.
+
+namespace {
+
+std::mutex worlds_guard;
+std::map<std::uint64_t, std::shared_ptr<Meeting>> worlds;  // by id
+
+ncclComm_t comm_of(std::shared_ptr<Meeting> meeting, int rank) {
+  const auto member = std::make_shared<Member>();
+  member->meeting = std::move(meeting);
+  member->rank = rank;
+  member->device = &Device::current();
+  return new ncclComm{member};
+}
+
+}  // namespace
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  static std::atomic<std::uint64_t> next{1};
+  const std::uint64_t number = next++;
+  std::memset(id->internal, 0, sizeof id->internal);
+  std::memcpy(id->internal, &number, sizeof number);
+  return ncclSuccess;
+}
+
+/// Returns when all have come, by the rule of a split in which all have one color.
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, id.internal, sizeof number);
+  std::shared_ptr<Meeting> world;
+  {
+    const std::lock_guard lock(worlds_guard);
+    std::shared_ptr<Meeting>& found = worlds[number];
+    if (!found) found = std::make_shared<Meeting>(ranks);
+    world = found;
+  }
+  return status_of(call([&] {
+    const Meeting::Split joined = world->split(rank, 0, 0, rank);
+    *comm = comm_of(joined.meeting, joined.rank);
+  }));
+}
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* part, ncclConfig_t*) {
+  Member& member = *comm->member;
+  return status_of(call([&] {
+    const Meeting::Split joined = member.meeting->split(member.rank, member.splits++, color, key);
+    *part = joined.meeting ? comm_of(joined.meeting, joined.rank) : nullptr;
+  }));
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  const std::shared_ptr<Member> member = comm->member;
+  delete comm;
+  return status_of(call([&] { member->device->until([&] { return member->done == member->given; }); }));
+}
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->member->aborted = true;
+  delete comm;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
+  *state = Device::current().failure().empty() ? ncclSuccess : ncclUnhandledCudaError;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  *rank = comm->member->rank;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  *count = comm->member->meeting->ranks();
+  return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclUnhandledCudaError ? "the GPU has failed" : "the emulated NCCL refuses this";
+}
+const char* ncclGetLastError(ncclComm_t) { return Device::current().failure().c_str(); }

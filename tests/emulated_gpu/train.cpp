@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/emulated_gpu/train.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "real/cuda/device.h"
+#include "real/gpu/gpu_backend.h"
+#include "tests/emulated_gpu/device.h"
+
+namespace emulated_gpu {
+namespace {
+
+void add_masters(real::Executor& executor, real::Backend& backend, Trained& out) {
+  for (const real::Parameter& p : executor.state().parameters.all()) {
+    if (p.frozen || !p.master) continue;
+    const std::vector<double> owned = backend.download(p.master.tensor);
+    tiny::place(p, owned, out.masters[{p.layer, p.name}]);
+  }
+}
+
+class Ranks {
+ public:
+  Ranks(const spec::Job& job, const Training& training)
+      : job_(job),
+        plan_(plan::build(job)),
+        training_(training),
+        worlds_(real::in_process(plan_.axes.ranks * plan_.axes.stages, {kWait, kWait, kWait})),
+        tokens_(tiny::tokens(job)) {
+    settings_.keeps_gradients = training.keeps_gradients;
+    out_.run.losses.resize(static_cast<std::size_t>(training.steps));
+    out_.run.norms.resize(static_cast<std::size_t>(training.steps));
+  }
+
+  Trained train() {
+    set_schedule(training_.seed);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t rank = 0; rank < worlds_.size(); ++rank) {
+        threads.emplace_back([this, rank] { run(static_cast<int>(rank)); });
+      }
+    }
+    for (std::size_t rank = 0; rank < worlds_.size(); ++rank) Device::at(static_cast<int>(rank)).reset();
+    set_schedule(std::nullopt);
+    if (first_) std::rethrow_exception(first_);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr base::Seconds kWait = base::s(120);
+
+  void run(int rank) {
+    real::World& world = worlds_[static_cast<std::size_t>(rank)];
+    try {
+      const real::CurrentDevice current(rank);
+      const real::Communicator everyone(world);
+      real::GpuBackend backend(world, rank, everyone, real::memberships(plan::Context(job_), plan_, rank));
+      try {
+        run(rank, backend);
+      } catch (const std::exception& error) {
+        world.store->abort(error.what());
+        backend.give_up();
+        throw;
+      }
+      world.store->leave(kWait);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(guard_);
+      if (!first_) first_ = std::current_exception();
+      world.store->abort(error.what());
+    }
+  }
+
+  void run(int rank, real::GpuBackend& backend) {
+    real::Executor executor(job_, plan_, rank, backend, tokens_, settings_);
+    for (int step = 0; step < training_.steps; ++step) {
+      if (training_.runs_captured > 0 && step + 1 == training_.steps) backend.capture_next_step();
+      const real::StepResult result = executor.step();
+      const std::lock_guard lock(guard_);
+      if (step == 0 && training_.keeps_gradients) tiny::add_gradients(executor, out_.run);
+      out_.run.losses[static_cast<std::size_t>(step)] += result.loss;
+      out_.run.norms[static_cast<std::size_t>(step)] = result.gradient_norm;
+    }
+    for (int i = 0; i < training_.runs_captured; ++i) backend.run_captured();
+    const bool on_device = !job_.strategy.offload.any();
+    const std::lock_guard lock(guard_);
+    if (on_device) add_masters(executor, backend, out_);
+    out_.reserved = std::max(out_.reserved, backend.pool().reserved_peak());
+    out_.plain_attention.insert(backend.plain_attention().begin(), backend.plain_attention().end());
+    out_.experts_one_by_one.insert(backend.experts_one_by_one().begin(), backend.experts_one_by_one().end());
+  }
+
+  const spec::Job& job_;
+  const plan::Plan plan_;
+  const Training training_;
+  std::vector<real::World> worlds_;
+  const real::Tokens tokens_;
+  real::Settings settings_ = tiny::settings();
+  std::mutex guard_;
+  Trained out_;
+  std::exception_ptr first_;
+};
+
+}  // namespace
+
+Trained train(const spec::Job& job, const Training& training) { return Ranks(job, training).train(); }
+
+}  // namespace emulated_gpu

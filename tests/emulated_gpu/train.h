@@ -1,0 +1,29 @@
+// tests/emulated_gpu/train.h -- trains a job by real mode's GPU backend, a thread and an emulated GPU for each rank.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "tests/real/executor/tiny.h"
+
+namespace emulated_gpu {
+
+struct Training {
+  unsigned seed = 0;  // of the order of streams (device.h)
+  int steps = 2;
+  int runs_captured = 0;  // of graphs in which the last step is captured, behind its own
+  bool keeps_gradients = true;  // of the first step
+};
+
+struct Trained {
+  tiny::Run run;
+  std::map<tiny::Key, std::vector<double>> masters;  // at the end, where they are on the device
+  std::int64_t reserved = 0;                         // of the rank that took most
+  std::set<std::string> plain_attention, experts_one_by_one;
+};
+
+/// Throws what the first rank that failed threw.
+Trained train(const spec::Job& job, const Training&);
+
+}  // namespace emulated_gpu

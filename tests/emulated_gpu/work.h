@@ -1,0 +1,47 @@
+// tests/emulated_gpu/work.h -- what a stream has to do, one piece behind the other. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace emulated_gpu {
+
+enum class Progress { done, went_on, waits };
+
+class Work {
+ public:
+  virtual ~Work() = default;
+  /// Called again until it is done.
+  virtual Progress go_on() = 0;
+  virtual std::string text() const = 0;
+};
+
+/// A graph makes its work anew in each of its runs.
+using Make = std::function<std::unique_ptr<Work>()>;
+
+/// What is done in one go.
+class Once final : public Work {
+ public:
+  Once(std::string text, std::function<void()> work) : text_(std::move(text)), work_(std::move(work)) {}
+  Progress go_on() override {
+    work_();
+    return Progress::done;
+  }
+  std::string text() const override { return text_; }
+
+ private:
+  std::string text_;
+  std::function<void()> work_;
+};
+inline Make once(std::string text, std::function<void()> work) {
+  return [=] { return std::make_unique<Once>(text, work); };
+}
+
+/// Of this thread at present; null: none.
+const Work* what_runs();
+
+/// Goes on with it as what_runs().
+Progress go_on(Work&);
+
+}  // namespace emulated_gpu
