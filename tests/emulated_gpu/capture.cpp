@@ -63,7 +63,14 @@ namespace {
 class GraphRun final : public Work {
  public:
   GraphRun(cudaGraphExec_t graph, Device& device) : graph_(graph), device_(device) {
-    for (const Node& node : graph->captured->nodes) works_.push_back(node.make());
+    const std::vector<Node>& nodes = graph->captured->nodes;
+    followers_.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      works_.push_back(nodes[i].make());
+      waits_for_.push_back(nodes[i].after.size());
+      if (nodes[i].after.empty()) ready_.push_back(i);
+      for (const std::size_t before : nodes[i].after) followers_[before].push_back(i);
+    }
   }
 
   Progress go_on() override {
@@ -71,19 +78,15 @@ class GraphRun final : public Work {
       if (graph_->runs) return Progress::waits;
       begin();
     }
-    std::vector<std::size_t> ready;
-    for (std::size_t i = 0; i < works_.size(); ++i) {
-      if (works_[i] && is_ready(i)) ready.push_back(i);
-    }
-    if (ready.empty()) {
+    if (ready_.empty()) {
       graph_->runs = false;
       return Progress::done;
     }
-    std::shuffle(ready.begin(), ready.end(), device_.random());
-    for (const std::size_t node : ready) {
-      const Progress progress = emulated_gpu::go_on(*works_[node]);
+    std::shuffle(ready_.begin(), ready_.end(), device_.random());
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      const Progress progress = emulated_gpu::go_on(*works_[ready_[i]]);
       if (progress == Progress::waits) continue;
-      if (progress == Progress::done) works_[node].reset();
+      if (progress == Progress::done) leave(i);
       return Progress::went_on;
     }
     return Progress::waits;
@@ -91,9 +94,7 @@ class GraphRun final : public Work {
 
   std::string text() const override {
     std::string text = "a graph that runs";
-    for (std::size_t i = 0; i < works_.size(); ++i) {
-      if (works_[i] && is_ready(i)) text += ", with " + works_[i]->text();
-    }
+    for (const std::size_t node : ready_) text += ", with " + works_[node]->text();
     return text;
   }
 
@@ -106,14 +107,21 @@ class GraphRun final : public Work {
     }
     begun_ = graph_->runs = true;
   }
-  bool is_ready(std::size_t node) const {
-    return std::ranges::none_of(graph_->captured->nodes[node].after,
-                                [&](std::size_t n) { return works_[n] != nullptr; });
+  void leave(std::size_t place) {
+    const std::size_t node = ready_[place];
+    ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(place));
+    works_[node].reset();
+    for (const std::size_t next : followers_[node]) {
+      if (--waits_for_[next] == 0) ready_.push_back(next);
+    }
   }
 
   cudaGraphExec_t graph_;
   Device& device_;
-  std::vector<std::unique_ptr<Work>> works_;  // by node; null: done
+  std::vector<std::unique_ptr<Work>> works_;  // by node
+  std::vector<std::size_t> waits_for_;        // by node: how many others
+  std::vector<std::vector<std::size_t>> followers_;
+  std::vector<std::size_t> ready_;
   bool begun_ = false;
 };
 

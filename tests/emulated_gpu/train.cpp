@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/emulated_gpu/train.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
 #include <thread>
 
+#include "core/base/fault.h"
 #include "real/cuda/device.h"
 #include "real/gpu/gpu_backend.h"
 #include "tests/emulated_gpu/device.h"
@@ -44,7 +47,7 @@ class Ranks {
     }
     for (std::size_t rank = 0; rank < worlds_.size(); ++rank) Device::at(static_cast<int>(rank)).reset();
     set_schedule(std::nullopt);
-    if (first_) std::rethrow_exception(first_);
+    if (!faults_.empty()) throw base::DeviceError(faults_);
     return std::move(out_);
   }
 
@@ -67,14 +70,14 @@ class Ranks {
       world.store->leave(kWait);
     } catch (const std::exception& error) {
       const std::lock_guard lock(guard_);
-      if (!first_) first_ = std::current_exception();
-      world.store->abort(error.what());
+      faults_ += fmt::format("rank {}: {}\n", rank, error.what());
     }
   }
 
   void run(int rank, real::GpuBackend& backend) {
     real::Executor executor(job_, plan_, rank, backend, tokens_, settings_);
     for (int step = 0; step < training_.steps; ++step) {
+      training_.before_step(rank, step);
       if (training_.runs_captured > 0 && step + 1 == training_.steps) backend.capture_next_step();
       const real::StepResult result = executor.step();
       const std::lock_guard lock(guard_);
@@ -99,7 +102,7 @@ class Ranks {
   real::Settings settings_ = tiny::settings();
   std::mutex guard_;
   Trained out_;
-  std::exception_ptr first_;
+  std::string faults_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -12,8 +13,9 @@ namespace emulated_gpu {
 struct Training {
   unsigned seed = 0;  // of the order of streams (device.h)
   int steps = 2;
-  int runs_captured = 0;  // of graphs in which the last step is captured, behind its own
+  int runs_captured = 0;        // of graphs in which the last step is captured, behind its own
   bool keeps_gradients = true;  // of the first step
+  std::function<void(int rank, int step)> before_step = [](int, int) {};
 };
 
 struct Trained {
@@ -23,7 +25,7 @@ struct Trained {
   std::set<std::string> plain_attention, experts_one_by_one;
 };
 
-/// Throws what the first rank that failed threw.
+/// Throws base::DeviceError with what each rank that failed says, "rank 1: ...", a line each.
 Trained train(const spec::Job& job, const Training&);
 
 }  // namespace emulated_gpu

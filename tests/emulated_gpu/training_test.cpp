@@ -1,7 +1,7 @@
 // tests/emulated_gpu/training_test.cpp -- real mode's GPU backend computes what the CPU backend does, to bf16's
 // rounding, under every kind of strategy; and the same to the last bit in whatever order events let its streams run.
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
+#include <numeric>
 
 #include "real/measure/supported.h"
 #include "tests/emulated_gpu/device.h"
@@ -45,6 +45,17 @@ spec::Job job_of(const spec::Model& model, const Case& c) {
   return toy::resolved(job);
 }
 
+double length(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+
+std::vector<double> minus(std::vector<double> x, const std::vector<double>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
+  return x;
+}
+
 /// How far a run in bf16 may be from one in double. Of a parameter's gradient: length of the difference over its
 /// length.
 struct Close {
@@ -53,70 +64,49 @@ struct Close {
 constexpr Close kBf16{0.002, 0.01, 0.08};
 constexpr Close kFp8{0.01, 0.03, 0.3};
 
-double length(const std::vector<double>& x) {
-  double sum = 0;
-  for (const double value : x) sum += value * value;
-  return std::sqrt(sum);
-}
+struct Check {
+  Close close = kBf16;
+  bool gradients = true;
+  bool twice = true;
+};
 
 void expect_close(const tiny::Run& cpu, const tiny::Run& gpu, const Close& close) {
-  double loss = 0, norm = 0, most = 0;
-  std::string worst;
-  for (std::size_t i = 0; i < cpu.losses.size(); ++i) {
-    EXPECT_NEAR(gpu.losses[i] / cpu.losses[i], 1, close.loss) << "loss of step " << i;
-    loss = std::max(loss, std::abs(gpu.losses[i] / cpu.losses[i] - 1));
-    if (std::isnan(cpu.norms[i])) continue;
-    EXPECT_NEAR(gpu.norms[i] / cpu.norms[i], 1, close.norm) << "norm of step " << i;
-    norm = std::max(norm, std::abs(gpu.norms[i] / cpu.norms[i] - 1));
+  EXPECT_NEAR(gpu.losses[0] / cpu.losses[0], 1, close.loss);
+  if (!std::isnan(cpu.norms[0])) {
+    EXPECT_NEAR(gpu.norms[0] / cpu.norms[0], 1, close.norm);
   }
   EXPECT_EQ(gpu.copies_apart, 0);
-  if (gpu.gradients.empty()) return;
-  for (const auto& [key, of_cpu] : cpu.gradients) {
-    std::vector<double> apart = gpu.gradients.at(key);
-    for (std::size_t i = 0; i < apart.size(); ++i) apart[i] -= of_cpu[i];
-    const double far = length(apart) / std::max(length(of_cpu), 1e-30);
-    EXPECT_LT(far, close.gradient) << key.second << " of layer " << key.first;
-    if (!(far <= most)) most = far, worst = key.second;
+  for (const auto& [key, gradient] : gpu.gradients) {
+    const std::vector<double>& expected = cpu.gradients.at(key);
+    EXPECT_LT(length(minus(gradient, expected)) / std::max(length(expected), 1e-30), close.gradient)
+        << key.second << " of layer " << key.first;
   }
-  if (getenv("LOOK"))
-    printf("  loss %.4f norm %.4f gradient %.4f %s\n", loss, norm, most, worst.c_str()), fflush(stdout);
 }
 
-/// Gradients and losses are looked at in the first step: in later ones small differences have grown. Two runs in which
-/// streams take their turns otherwise are the same.
-void expect_near(const spec::Model& model, const std::vector<Case>& cases, const Close& close = kBf16,
-                 bool keeps_gradients = true) {
+struct Pair {
+  tiny::Run cpu, gpu;
+};
+
+/// Of each case. Gradients and losses are looked at in the first step: in later ones small differences have grown. Two
+/// runs in which streams take their turns otherwise are the same.
+std::vector<Pair> expect_near(const spec::Model& model, const std::vector<Case>& cases, const Check& check = {}) {
+  std::vector<Pair> out;
   unsigned seed = 0;
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
-    if (getenv("LOOK")) printf("%s, %s\n", model.name.c_str(), c.name), fflush(stdout);
     const spec::Job job = job_of(model, c);
     const plan::Plan plan = plan::build(job);
     for (const base::Fault& fault : real::unsupported_on_gpu(job, plan, plan.axes.ranks * plan.axes.stages)) {
       ADD_FAILURE() << fault.field << ": " << fault.what;
     }
-    const emulated_gpu::Trained one = emulated_gpu::train(job, {.seed = seed, .keeps_gradients = keeps_gradients});
-    const emulated_gpu::Trained other = emulated_gpu::train(job, {.seed = seed + 1, .keeps_gradients = false});
-    seed += 2;
-    expect_close(tiny::run(job, 1), one.run, close);
-    if (getenv("LOOK") && job.training.precision == Dtype::fp8) {
-      spec::Job wide = job;
-      wide.training.precision = Dtype::bf16;
-      wide.training.fp8_recipe = {};
-      const tiny::Run exact = tiny::run(wide, 1), narrow = tiny::run(job, 1);
-      double a = 0, b = 0, c = 0;
-      for (const auto& [key, x] : narrow.gradients)
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          const double g = one.run.gradients.at(key)[i], e = exact.gradients.at(key)[i];
-          a += (x[i] - g) * (x[i] - g);
-          b += (x[i] - e) * (x[i] - e);
-          c += x[i] * x[i];
-        }
-      printf("   to CPU's fp8 %g, of that to exact %g\n", std::sqrt(a / c), std::sqrt(b / c));
-    }
+    const emulated_gpu::Trained one = emulated_gpu::train(job, {.seed = seed++, .keeps_gradients = check.gradients});
+    expect_close(out.emplace_back(tiny::run(job, 1), one.run).cpu, one.run, check.close);
+    if (!check.twice) continue;
+    const emulated_gpu::Trained other = emulated_gpu::train(job, {.seed = seed++, .keeps_gradients = false});
     EXPECT_EQ(one.run.losses, other.run.losses);
     EXPECT_TRUE(one.masters == other.masters);
   }
+  return out;
 }
 
 Change offload(const spec::Offload& offload, std::int64_t tile = 0) {
@@ -140,9 +130,10 @@ void dropout(spec::Job& j) { j.training.dropout = 0.1; }
 
 TEST(Training, OneRank) {
   const std::vector<Case> alone{{"one rank", {}}};
-  for (const spec::Model& model : {tiny::llama(), tiny::gpt(), tiny::moe(), tiny::qk_norm(), tiny::parallel(1),
-                                   tiny::latent(), tiny::sinks(), tiny::alibi(), tiny::ahead(tiny::llama(), 1)}) {
-    expect_near(model, alone);
+  for (const spec::Model& model : {tiny::llama(), tiny::moe()}) expect_near(model, alone);
+  for (const spec::Model& model : {tiny::gpt(), tiny::qk_norm(), tiny::parallel(1), tiny::latent(), tiny::sinks(),
+                                   tiny::alibi(), tiny::ahead(tiny::llama(), 1)}) {
+    expect_near(model, alone, {.twice = false});
   }
 }
 
@@ -205,7 +196,7 @@ TEST(Training, Offloading) {
               {{"optimizer", {.dp = 2, .zero = 1}, offload({.optimizer = To::cpu})},
                {"all", {.dp = 2, .zero = 3}, offload({.optimizer = To::cpu, .parameters = To::cpu})},
                {"on drives", {.dp = 2, .zero = 3}, offload({.optimizer = To::nvme, .parameters = To::nvme}, 4000)}},
-              kBf16, false);
+              {kBf16, false});
 }
 
 TEST(Training, AdaptersDropoutDocumentsAndOptimizers) {
@@ -220,16 +211,100 @@ TEST(Training, AdaptersDropoutDocumentsAndOptimizers) {
                               {"moments in bf16", {}, in_bf16}});
 }
 
+/// All gradients, one behind the other.
+std::vector<double> joined(const tiny::Run& run) {
+  std::vector<double> out;
+  for (const auto& [key, gradient] : run.gradients) out.insert(out.end(), gradient.begin(), gradient.end());
+  return out;
+}
+
+// Rounding to 8 bits moves gradients by a fifth; that both backends round alike shows in errors that agree. Not all do:
+// a number that bf16 has moved across the middle of two codes gets the other one.
 TEST(Training, EightBits) {
   using enum spec::Fp8Recipe;
+  const std::vector<Case> cases{{"tensorwise", {}, fp8(tensorwise)},
+                                {"delayed", {.tp = 2, .sp = true}, fp8(delayed)},
+                                {"rowwise", {}, fp8(rowwise)},
+                                {"blockwise", {.dp = 2, .zero = 3}, fp8(blockwise)}};
+  const std::vector<Pair> runs = expect_near(tiny::llama(), cases, {kFp8});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    spec::Job wide = job_of(tiny::llama(), cases[i]);
+    wide.training.precision = Dtype::bf16;
+    const std::vector<double> exact = joined(tiny::run(wide, 1));
+    const std::vector<double> of_cpu = minus(joined(runs[i].cpu), exact), of_gpu = minus(joined(runs[i].gpu), exact);
+    const double agree = std::inner_product(of_cpu.begin(), of_cpu.end(), of_gpu.begin(), 0.0);
+    EXPECT_GT(agree / (length(of_cpu) * length(of_gpu)), 0.4) << cases[i].name;
+  }
+}
+
+TEST(Training, ExpertsInEightBits) {
   const auto one_each = [](spec::Job& j) { j.training.global_batch = 2; };
-  expect_near(tiny::llama(),
-              {{"tensorwise", {}, fp8(tensorwise)},
-               {"delayed", {.tp = 2, .sp = true}, fp8(delayed)},
-               {"rowwise", {}, fp8(rowwise)},
-               {"blockwise", {.dp = 2, .zero = 3}, fp8(blockwise)}},
-              kFp8);
-  expect_near(tiny::moe(), {{"tensorwise", {.dp = 2}, both(experts(2), fp8(tensorwise), one_each)}}, kFp8, false);
+  expect_near(tiny::moe(), {{"tensorwise", {.dp = 2}, both(experts(2), fp8(spec::Fp8Recipe::tensorwise), one_each)}},
+              {kFp8, false});
+}
+
+// What is captured is another step of the same job: its loss, norm and weights are those of a step that is not. Graphs
+// run again and again, in whatever order their edges allow, and end with the same weights.
+TEST(Training, CapturedSteps) {
+  for (const toy::Cut& cut :
+       std::vector<toy::Cut>{{}, {.tp = 2, .sp = true}, {.dp = 2, .zero = 1}, {.dp = 2, .zero = 3}, {.pp = 2}}) {
+    const auto graphs = [](bool on) -> Change { return [on](spec::Job& j) { j.strategy.cuda_graphs = on; }; };
+    const spec::Job eager = job_of(tiny::llama(), {"", cut, both(graphs(false), dropout)});
+    const spec::Job captured = job_of(tiny::llama(), {"", cut, both(graphs(true), dropout)});
+    SCOPED_TRACE(cut.tp * 1000 + cut.pp * 100 + cut.dp * 10 + cut.zero);
+    const auto run = [](const spec::Job& job, unsigned seed, int runs) {
+      return emulated_gpu::train(job, {.seed = seed, .runs_captured = runs, .keeps_gradients = false});
+    };
+    const emulated_gpu::Trained plain = run(eager, 1, 0), graphs_run = run(captured, 2, 2), again = run(captured, 3, 2);
+    EXPECT_EQ(plain.run.losses, graphs_run.run.losses);
+    EXPECT_EQ(plain.run.norms, graphs_run.run.norms);
+    EXPECT_TRUE(graphs_run.masters == again.masters);
+    EXPECT_FALSE(graphs_run.masters == plain.masters);  // each run is a step
+    EXPECT_GT(again.reserved, 0);
+  }
+}
+
+std::string what_fails(const spec::Job& job, const emulated_gpu::Training& training) {
+  try {
+    emulated_gpu::train(job, training);
+  } catch (const base::DeviceError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Failures, OfMemorySayWhatTookIt) {
+  const spec::Job job = job_of(tiny::llama(), {"", {}});
+  emulated_gpu::Device::at(0).set_memory((32 << 20) + (1300 << 10));  // beside cuBLASLt's 32 MiB
+  const std::string said = what_fails(job, {});
+  emulated_gpu::Device::at(0).set_memory(std::size_t{80} << 30);
+  EXPECT_THAT(said,
+              testing::MatchesRegex("rank 0: .* more \\(.*\\) do not fit on GPU 0 of .*; taken are .*parameters.*\n"));
+}
+
+TEST(Failures, OfAGpuEndAllRanksAndNameIt) {
+  const spec::Job job = job_of(tiny::llama(), {"", {.dp = 2, .zero = 3}});
+  const auto breaks = [](int rank, int step) {
+    if (rank == 1 && step == 1) emulated_gpu::Device::at(1).fail("an uncorrectable error");
+  };
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    const std::string said = what_fails(job, {.seed = seed, .before_step = breaks});
+    EXPECT_THAT(said, testing::HasSubstr("rank 1: "));
+    EXPECT_THAT(said, testing::HasSubstr("an uncorrectable error"));
+    EXPECT_THAT(said, testing::ContainsRegex("rank 0: .*rank 1 gave up"));
+  }
+}
+
+TEST(Failures, OfARankEndTheOthers) {
+  const spec::Job job = job_of(tiny::llama(), {"", {.tp = 2, .sp = true}});
+  const auto leaves = [](int rank, int step) {
+    if (rank == 1 && step == 1) throw base::DeviceError("has had enough");
+  };
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    const std::string said = what_fails(job, {.seed = seed, .before_step = leaves});
+    EXPECT_THAT(said, testing::HasSubstr("rank 1: has had enough"));
+    EXPECT_THAT(said, testing::ContainsRegex("rank 0: .*rank 1 gave up: has had enough"));
+  }
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ using namespace emulated_gpu;
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
 };
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
@@ -21,11 +23,16 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }
+/// Forgets the workspace.
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
-  handle->stream = stream;
+  *handle = {stream, nullptr, 0};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, std::size_t bytes) {
+  handle->workspace = workspace;
+  handle->workspace_bytes = bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
 const char* cublasGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_EXECUTION_FAILED ? Device::current().failure().c_str()
                                                   : "the emulated cuBLAS refuses this";
@@ -60,7 +67,8 @@ cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOpe
   const int gpu = Device::current().index();
   const cudaError_t status = call([&] {
     Device::current().give(
-        stream_of(handle->stream), once("a grouped matmul", [=] {
+        stream_of(handle->stream),
+        in_workspace("a grouped matmul", handle->workspace, handle->workspace_bytes, gpu, [=] {
           const std::size_t bytes = count * sizeof(void*);
           expect_within(a, bytes, gpu, "addresses of first operands");
           expect_within(b, bytes, gpu, "addresses of second operands");

@@ -247,7 +247,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                           *static_cast<const float*>(alpha),
                           *static_cast<const float*>(beta)};
   const int gpu = Device::current().index();
-  const cudaError_t status =
-      call([&] { Device::current().give(stream_of(stream), once("a matmul", [=] { multiply(p, operands, gpu); })); });
+  const cudaError_t status = call([&] {
+    Device::current().give(stream_of(stream), in_workspace("a matmul", workspace, chosen.workspace, gpu,
+                                                           [=] { multiply(p, operands, gpu); }));
+  });
   return status == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -4,6 +4,8 @@
 #include "tests/emulated_gpu/libraries/matmul.h"
 
 #include <array>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "tests/emulated_gpu/libraries/number.h"
@@ -93,6 +95,42 @@ void multiply(const Product& p, const Operands& o, int gpu) {
       }
     }
   }
+}
+
+namespace {
+
+class InWorkspace final : public Work {
+ public:
+  InWorkspace(std::string text, void* workspace, std::size_t bytes, int gpu, std::function<void()> work)
+      : text_(std::move(text)), workspace_(workspace), bytes_(bytes), gpu_(gpu), work_(std::move(work)) {}
+
+  Progress go_on() override {
+    if (!begun_ && bytes_ > 0) {
+      begun_ = true;
+      expect_within(workspace_, bytes_, gpu_, "a workspace");
+      const InWorkspace* const self = this;
+      std::memcpy(workspace_, &self, sizeof self);
+      return Progress::went_on;
+    }
+    if (begun_ && *static_cast<InWorkspace**>(workspace_) != this) throw Fault("two at a time use one workspace");
+    work_();
+    return Progress::done;
+  }
+  std::string text() const override { return text_; }
+
+ private:
+  std::string text_;
+  void* workspace_;
+  std::size_t bytes_;
+  int gpu_;
+  std::function<void()> work_;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+Make in_workspace(std::string text, void* workspace, std::size_t bytes, int gpu, std::function<void()> work) {
+  return [=] { return std::make_unique<InWorkspace>(text, workspace, bytes, gpu, work); };
 }
 
 }  // namespace emulated_gpu

@@ -4,7 +4,12 @@
 
 #include <cublasLt.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tests/emulated_gpu/work.h"
 
 namespace emulated_gpu {
 
@@ -37,5 +42,8 @@ bool is_fp8(cudaDataType type);
 
 /// Throws Fault for operands outside of the GPU's arrays.
 void multiply(const Product&, const Operands&, int gpu);
+
+/// Work of a library that uses a workspace from its begin to its end. Throws Fault where somebody else has, meanwhile.
+Make in_workspace(std::string text, void* workspace, std::size_t bytes, int gpu, std::function<void()> work);
 
 }  // namespace emulated_gpu
