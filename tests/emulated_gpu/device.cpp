@@ -101,6 +101,7 @@ void Device::remove_stream(cudaStream_t stream) {
 void Device::give(cudaStream_t stream, const Make& make) {
   if (stream->capture) return add_node(*stream, make);
   stream->queue.push_back(make());
+  recorded_ += stream->queue.back()->is_recorded();
   if (stream == default_stream_) return finish(stream);
   if (!lazy()) {
     while (step()) {

@@ -52,6 +52,8 @@ class Device {
 
   /// Or to the graph that the stream is captured in.
   void give(cudaStream_t, const Make&);
+  /// How much of what was given a profiler records.
+  std::uint64_t recorded() const { return recorded_; }
   /// Goes on with one piece of work; false where all streams wait, or have nothing to do.
   bool step();
   /// What happens while the host asks once.
@@ -88,6 +90,7 @@ class Device {
   std::mt19937 random_;
   double eagerness_ = 1;  // how often the streams go on while the host does not wait
   double turns_ = 0;      // how often their order changes
+  std::uint64_t recorded_ = 0;
   std::string failure_;
   std::size_t memory_ = std::size_t{80} << 30, taken_ = 0;
 };

@@ -29,6 +29,7 @@ class Wait final : public Work {
   explicit Wait(std::shared_ptr<const Record> record) : record_(std::move(record)) {}
   Progress go_on() override { return record_->happened ? Progress::done : Progress::waits; }
   std::string text() const override { return "a wait for an event"; }
+  bool is_recorded() const override { return false; }
 
  private:
   std::shared_ptr<const Record> record_;
@@ -68,7 +69,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return call([&] {
-    stream->device->give(stream, once("a function of the host", [=] {
+    stream->device->give(stream, unrecorded("a function of the host", [=] {
                            in_host_function = true;
                            function(data);
                            in_host_function = false;
@@ -95,7 +96,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (stream->capture) return;
     const auto record = std::make_shared<Record>();
     event->latest = record;
-    stream->device->give(stream, once("an event that is recorded", [record] {
+    stream->device->give(stream, unrecorded("an event that is recorded", [record] {
                            record->happened = true;
                            record->at = std::chrono::steady_clock::now();
                          }));
@@ -179,7 +180,7 @@ cudaError_t cudaMallocFromPoolAsync(void** array, std::size_t bytes, cudaMemPool
       pool->now += bytes;
       pool->most = std::max(pool->most, pool->now);
     }
-    device.give(stream, once("memory that is taken", [taken] { open(taken); }));
+    device.give(stream, unrecorded("memory that is taken", [taken] { open(taken); }));
     return cudaSuccess;
   });
 }
@@ -193,7 +194,7 @@ cudaError_t cudaFreeAsync(void* array, cudaStream_t stream) {
     pool_of().erase(found);
     if (!of_graph) pool.now -= bytes;
     stream->device->give_back(bytes);
-    stream->device->give(stream, once("memory that is given back", [array] { close(array); }));
+    stream->device->give(stream, unrecorded("memory that is given back", [array] { close(array); }));
   });
 }
 

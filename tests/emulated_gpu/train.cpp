@@ -11,6 +11,7 @@
 #include "core/base/fault.h"
 #include "real/cuda/device.h"
 #include "real/gpu/gpu_backend.h"
+#include "real/measure/instances.h"
 #include "tests/emulated_gpu/device.h"
 
 namespace emulated_gpu {
@@ -23,6 +24,29 @@ void add_masters(real::Executor& executor, real::Backend& backend, Trained& out)
     tiny::place(p, owned, out.masters[{p.layer, p.name}]);
   }
 }
+
+/// Compares what the backend tells of each operator with what the GPU was given meanwhile: a profiler's records are
+/// looked for, or thrown away, by that.
+class Teller final : public real::Observer {
+ public:
+  Teller(const plan::Plan& plan, const plan::Role& role)
+      : names_(plan.names), instances_(real::instances_of(plan, role)) {}
+
+  void begun(std::uint64_t) override { before_ = Device::current().recorded(); }
+  void ended(std::uint64_t number, bool launched) override {
+    const bool recorded = Device::current().recorded() > before_;
+    if (launched == recorded) return;
+    const auto& name = names_[static_cast<std::size_t>(instances_.at(number - 1).what.name)];
+    wrong_.insert(name + (launched ? ": told as launched, and nothing was" : ": told as idle, and was not"));
+  }
+  const std::set<std::string>& wrong() const { return wrong_; }
+
+ private:
+  const std::vector<std::string>& names_;
+  std::vector<real::Launched> instances_;
+  std::uint64_t before_ = 0;
+  std::set<std::string> wrong_;
+};
 
 class Ranks {
  public:
@@ -76,6 +100,9 @@ class Ranks {
 
   void run(int rank, real::GpuBackend& backend) {
     real::Executor executor(job_, plan_, rank, backend, tokens_, settings_);
+    backend.synchronize();
+    Teller teller(plan_, plan_.roles[static_cast<std::size_t>(plan_.axes.stage_of(rank))]);
+    if (training_.runs_captured == 0) backend.observe(&teller);
     for (int step = 0; step < training_.steps; ++step) {
       training_.before_step(rank, step);
       if (training_.runs_captured > 0 && step + 1 == training_.steps) backend.capture_next_step();
@@ -85,10 +112,12 @@ class Ranks {
       out_.run.losses[static_cast<std::size_t>(step)] += result.loss;
       out_.run.norms[static_cast<std::size_t>(step)] = result.gradient_norm;
     }
+    backend.observe(nullptr);
     for (int i = 0; i < training_.runs_captured; ++i) backend.run_captured();
     const bool on_device = !job_.strategy.offload.any();
     const std::lock_guard lock(guard_);
     if (on_device) add_masters(executor, backend, out_);
+    out_.wrongly_told.insert(teller.wrong().begin(), teller.wrong().end());
     out_.reserved = std::max(out_.reserved, backend.pool().reserved_peak());
     out_.plain_attention.insert(backend.plain_attention().begin(), backend.plain_attention().end());
     out_.experts_one_by_one.insert(backend.experts_one_by_one().begin(), backend.experts_one_by_one().end());

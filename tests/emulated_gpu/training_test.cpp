@@ -101,6 +101,7 @@ std::vector<Pair> expect_near(const spec::Model& model, const std::vector<Case>&
     }
     const emulated_gpu::Trained one = emulated_gpu::train(job, {.seed = seed++, .keeps_gradients = check.gradients});
     expect_close(out.emplace_back(tiny::run(job, 1), one.run).cpu, one.run, check.close);
+    EXPECT_THAT(one.wrongly_told, testing::IsEmpty());
     if (!check.twice) continue;
     const emulated_gpu::Trained other = emulated_gpu::train(job, {.seed = seed++, .keeps_gradients = false});
     EXPECT_EQ(one.run.losses, other.run.losses);

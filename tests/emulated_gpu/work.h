@@ -15,6 +15,8 @@ class Work {
   /// Called again until it is done.
   virtual Progress go_on() = 0;
   virtual std::string text() const = 0;
+  /// Whether a profiler records it: kernels, copies and fills.
+  virtual bool is_recorded() const { return true; }
 };
 
 /// A graph makes its work anew in each of its runs.
@@ -23,19 +25,26 @@ using Make = std::function<std::unique_ptr<Work>()>;
 /// What is done in one go.
 class Once final : public Work {
  public:
-  Once(std::string text, std::function<void()> work) : text_(std::move(text)), work_(std::move(work)) {}
+  Once(std::string text, std::function<void()> work, bool recorded)
+      : text_(std::move(text)), work_(std::move(work)), recorded_(recorded) {}
   Progress go_on() override {
     work_();
     return Progress::done;
   }
   std::string text() const override { return text_; }
+  bool is_recorded() const override { return recorded_; }
 
  private:
   std::string text_;
   std::function<void()> work_;
+  bool recorded_;
 };
-inline Make once(std::string text, std::function<void()> work) {
-  return [=] { return std::make_unique<Once>(text, work); };
+inline Make once(std::string text, std::function<void()> work, bool recorded = true) {
+  return [=] { return std::make_unique<Once>(text, work, recorded); };
+}
+/// What leaves no record: events, memory that is taken and given back, functions of the host.
+inline Make unrecorded(std::string text, std::function<void()> work) {
+  return once(std::move(text), std::move(work), false);
 }
 
 /// Of this thread at present; null: none.

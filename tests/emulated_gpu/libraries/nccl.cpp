@@ -42,7 +42,9 @@ struct ncclComm {
 
 namespace {
 
+/// Of no elements nothing is done.
 ncclResult_t add(const Call& call, ncclComm_t comm, cudaStream_t stream) {
+  if (call.count == 0) return ncclSuccess;
   if (depth == 0) return give(comm->member, {call}, stream);
   if (!grouped.empty() && (grouped_of != comm->member || grouped_on != stream)) return ncclInvalidUsage;
   grouped_of = comm->member;
