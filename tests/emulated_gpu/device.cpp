@@ -100,8 +100,12 @@ void Device::remove_stream(cudaStream_t stream) {
 
 void Device::give(cudaStream_t stream, const Make& make) {
   if (stream->capture) return add_node(*stream, make);
-  stream->queue.push_back(make());
-  recorded_ += stream->queue.back()->is_recorded();
+  std::unique_ptr<Work> work = make();
+  if (work->activity() != Activity::none) {
+    ++activities_;
+    if (watch) work = watch(std::move(work), index_);
+  }
+  stream->queue.push_back(std::move(work));
   if (stream == default_stream_) return finish(stream);
   if (!lazy()) {
     while (step()) {

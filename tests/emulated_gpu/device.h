@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -35,6 +36,9 @@ void set_schedule(Schedule);
 
 inline constexpr int kDevices = 16;
 
+/// A profiler's, which sees each activity as it is given to a GPU, and may see how it goes. Nothing: none is there.
+inline std::function<std::unique_ptr<Work>(std::unique_ptr<Work>, int gpu)> watch;
+
 class Device {
  public:
   static Device& at(int index);
@@ -52,8 +56,8 @@ class Device {
 
   /// Or to the graph that the stream is captured in.
   void give(cudaStream_t, const Make&);
-  /// How much of what was given a profiler records.
-  std::uint64_t recorded() const { return recorded_; }
+  /// How much of what was given a profiler would record.
+  std::uint64_t activities() const { return activities_; }
   /// Goes on with one piece of work; false where all streams wait, or have nothing to do.
   bool step();
   /// What happens while the host asks once.
@@ -90,7 +94,7 @@ class Device {
   std::mt19937 random_;
   double eagerness_ = 1;  // how often the streams go on while the host does not wait
   double turns_ = 0;      // how often their order changes
-  std::uint64_t recorded_ = 0;
+  std::uint64_t activities_ = 0;
   std::string failure_;
   std::size_t memory_ = std::size_t{80} << 30, taken_ = 0;
 };

@@ -173,11 +173,12 @@ Make copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   }
   if (source == kHost && !is_page_locked(from)) throw Fault("a copy from pageable memory of the host");
   if (target == kHost && !is_page_locked(to)) throw Fault("a copy to pageable memory of the host");
-  return once(fmt::format("a copy of {} bytes", bytes), [=] {
+  const auto move = [=] {
     expect_within(from, bytes, source, "the source of a copy");
     expect_within(to, bytes, target, "the target of a copy");
     std::memmove(to, from, bytes);
-  });
+  };
+  return once(fmt::format("a copy of {} bytes", bytes), move, Activity::copy);
 }
 
 }  // namespace
@@ -188,10 +189,11 @@ cudaError_t cudaMemset(void* array, int value, std::size_t bytes) {
 cudaError_t cudaMemsetAsync(void* array, int value, std::size_t bytes, cudaStream_t stream) {
   return call([&] {
     const int self = Device::current().index();
-    Device::current().give(stream_of(stream), once(fmt::format("{} bytes that are set", bytes), [=] {
-                             expect_within(array, bytes, self, "what is set");
-                             std::memset(array, value, bytes);
-                           }));
+    const auto fill = [=] {
+      expect_within(array, bytes, self, "what is set");
+      std::memset(array, value, bytes);
+    };
+    Device::current().give(stream_of(stream), once(fmt::format("{} bytes that are set", bytes), fill, Activity::fill));
   });
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {

@@ -29,7 +29,7 @@ class Wait final : public Work {
   explicit Wait(std::shared_ptr<const Record> record) : record_(std::move(record)) {}
   Progress go_on() override { return record_->happened ? Progress::done : Progress::waits; }
   std::string text() const override { return "a wait for an event"; }
-  bool is_recorded() const override { return false; }
+  Activity activity() const override { return Activity::none; }
 
  private:
   std::shared_ptr<const Record> record_;

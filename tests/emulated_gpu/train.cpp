@@ -32,9 +32,9 @@ class Teller final : public real::Observer {
   Teller(const plan::Plan& plan, const plan::Role& role)
       : names_(plan.names), instances_(real::instances_of(plan, role)) {}
 
-  void begun(std::uint64_t) override { before_ = Device::current().recorded(); }
+  void begun(std::uint64_t) override { before_ = Device::current().activities(); }
   void ended(std::uint64_t number, bool launched) override {
-    const bool recorded = Device::current().recorded() > before_;
+    const bool recorded = Device::current().activities() > before_;
     if (launched == recorded) return;
     const auto& name = names_[static_cast<std::size_t>(instances_.at(number - 1).what.name)];
     wrong_.insert(name + (launched ? ": told as launched, and nothing was" : ": told as idle, and was not"));

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 
+#include "real/gpu/rank_run.h"
 #include "real/measure/supported.h"
 #include "tests/emulated_gpu/device.h"
 #include "tests/emulated_gpu/train.h"
@@ -263,6 +264,47 @@ TEST(Training, CapturedSteps) {
     EXPECT_FALSE(graphs_run.masters == plain.masters);  // each run is a step
     EXPECT_GT(again.reserved, 0);
   }
+}
+
+/// A rank's whole run as forerun-worker makes it, of a job for one GPU.
+real::RankRun rank_run(const spec::Job& job, const real::Steps& steps) {
+  emulated_gpu::set_schedule(5);
+  std::vector<real::World> worlds = real::in_process(1);
+  const real::CurrentDevice current(0);
+  real::RankRun out = real::run_rank(worlds.front(), job, plan::build(job), real::facts(0), steps);
+  emulated_gpu::Device::at(0).reset();
+  emulated_gpu::set_schedule(std::nullopt);
+  return out;
+}
+
+TEST(ARankRun, TimesItsStepsAndRecordsOneMore) {
+  const auto on_host = both(offload({.optimizer = spec::Offload::To::cpu, .activations = true}),
+                            [](spec::Job& j) { j.strategy.zero = 1; });
+  for (const auto& [model, change] :
+       std::vector<std::pair<spec::Model, Change>>{{tiny::llama(), [](spec::Job&) {}},
+                                                   {tiny::moe(), dropout},
+                                                   {tiny::llama(), fp8(spec::Fp8Recipe::delayed)},
+                                                   {tiny::llama(), both(lora, packed({5, 2, 9}))},
+                                                   {tiny::llama(), on_host}}) {
+    const spec::Job job = job_of(model, {"", {}, change});
+    const real::RankRun run = rank_run(job, {.warmup = 1, .timed = 2, .recorded = true});
+    EXPECT_EQ(run.times.size(), 2u);
+    EXPECT_EQ(run.losses.size(), 3u);
+    EXPECT_TRUE(std::isfinite(run.losses.back()));
+    ASSERT_TRUE(run.trace);  // else it would have been void, and said so
+    std::size_t spans = 0;
+    for (const trace::Track& track : run.trace->trace.tracks) spans += track.spans.size();
+    EXPECT_GT(spans, 100u);
+    EXPECT_EQ(run.plain_attention.empty(), !model.moe);  // dropout goes by the place of a score
+  }
+}
+
+TEST(ARankRun, TimesTheGraphsOfACapturedStep) {
+  const spec::Job job = job_of(tiny::llama(), {"", {}, [](spec::Job& j) { j.strategy.cuda_graphs = true; }});
+  const real::RankRun run = rank_run(job, {.warmup = 2, .timed = 3, .recorded = true, .captured = true});
+  EXPECT_EQ(run.times.size(), 3u);
+  EXPECT_EQ(run.losses.size(), 3u);  // of the warm-up and of the step that was captured
+  EXPECT_TRUE(run.trace);
 }
 
 std::string what_fails(const spec::Job& job, const emulated_gpu::Training& training) {

@@ -9,14 +9,16 @@ namespace emulated_gpu {
 
 enum class Progress { done, went_on, waits };
 
+/// What a profiler says of it.
+enum class Activity { none, kernel, copy, fill };
+
 class Work {
  public:
   virtual ~Work() = default;
   /// Called again until it is done.
   virtual Progress go_on() = 0;
   virtual std::string text() const = 0;
-  /// Whether a profiler records it: kernels, copies and fills.
-  virtual bool is_recorded() const { return true; }
+  virtual Activity activity() const { return Activity::kernel; }
 };
 
 /// A graph makes its work anew in each of its runs.
@@ -25,26 +27,26 @@ using Make = std::function<std::unique_ptr<Work>()>;
 /// What is done in one go.
 class Once final : public Work {
  public:
-  Once(std::string text, std::function<void()> work, bool recorded)
-      : text_(std::move(text)), work_(std::move(work)), recorded_(recorded) {}
+  Once(std::string text, std::function<void()> work, Activity activity)
+      : text_(std::move(text)), work_(std::move(work)), activity_(activity) {}
   Progress go_on() override {
     work_();
     return Progress::done;
   }
   std::string text() const override { return text_; }
-  bool is_recorded() const override { return recorded_; }
+  Activity activity() const override { return activity_; }
 
  private:
   std::string text_;
   std::function<void()> work_;
-  bool recorded_;
+  Activity activity_;
 };
-inline Make once(std::string text, std::function<void()> work, bool recorded = true) {
-  return [=] { return std::make_unique<Once>(text, work, recorded); };
+inline Make once(std::string text, std::function<void()> work, Activity activity = Activity::kernel) {
+  return [=] { return std::make_unique<Once>(text, work, activity); };
 }
 /// What leaves no record: events, memory that is taken and given back, functions of the host.
 inline Make unrecorded(std::string text, std::function<void()> work) {
-  return once(std::move(text), std::move(work), false);
+  return once(std::move(text), std::move(work), Activity::none);
 }
 
 /// Of this thread at present; null: none.
