@@ -18,6 +18,8 @@ namespace {
 
 constexpr auto kPatience = std::chrono::minutes(1);
 constexpr auto kNap = std::chrono::microseconds(50);
+constexpr int kPatientFor = 10;  // questions
+constexpr int kYields = 200;     // before a nap, which lasts longer than it should on a machine with little to do
 // Each array of a stream that has not taken it yet is a mapping of the process, which has 65,530.
 constexpr std::size_t kMostQueued = 2000;
 
@@ -133,6 +135,7 @@ bool Device::step() {
       return false;
     }
     if (progress == Progress::waits) continue;
+    idle_ = 0;
     if (progress == Progress::done) stream.queue.pop_front();
     if (stream.queue.empty() && stream.leaves) streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i));
     return true;
@@ -140,12 +143,22 @@ bool Device::step() {
   return false;
 }
 
-void Device::glance() {
-  if (!chance(eagerness_)) return;
+/// A host that does nothing but ask for one event waits for it, as in until().
+void Device::glance(const void* event) {
+  times_asked_ = event != nullptr && event == asked_for_ ? times_asked_ + 1 : 0;
+  asked_for_ = event;
+  if (times_asked_ < kPatientFor && !chance(eagerness_)) return;
   for (unsigned steps = 1 + random_() % 4; steps > 0; --steps) {
-    if (step()) continue;
-    std::this_thread::sleep_for(kNap);  // others are to come further, who may share this core
-    return;
+    if (!step()) return idle();
+  }
+}
+
+/// Others are to come further, who may share this core.
+void Device::idle() {
+  if (++idle_ < kYields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(kNap);
   }
 }
 
@@ -157,7 +170,7 @@ void Device::until(const std::function<bool()>& over) {
       continue;
     }
     if (std::chrono::steady_clock::now() - moved > kPatience) return fail("nothing moves: " + who_waits());
-    std::this_thread::sleep_for(kNap);
+    idle();
   }
 }
 

@@ -60,9 +60,10 @@ class Device {
   std::uint64_t activities() const { return activities_; }
   /// Goes on with one piece of work; false where all streams wait, or have nothing to do.
   bool step();
-  /// What happens while the host asks once.
-  void glance();
-  /// Goes on until `over` holds. Throws Fault that says what the streams wait for when nothing has moved for a minute.
+  /// What happens while the host asks once: for `event`, or by giving work.
+  void glance(const void* event = nullptr);
+  /// Goes on until `over` holds; the GPU fails, and says what its streams wait for, when nothing has moved for a
+  /// minute.
   void until(const std::function<bool()>& over);
   void finish();
   void finish(cudaStream_t);
@@ -84,6 +85,7 @@ class Device {
   void reset();
 
  private:
+  void idle();
   bool lazy() const { return eagerness_ < 1; }
   bool chance(double share) { return std::uniform_real_distribution<>()(random_) < share; }
   std::string who_waits() const;
@@ -94,6 +96,9 @@ class Device {
   std::mt19937 random_;
   double eagerness_ = 1;  // how often the streams go on while the host does not wait
   double turns_ = 0;      // how often their order changes
+  const void* asked_for_ = nullptr;
+  int times_asked_ = 0;  // in a row
+  int idle_ = 0;         // times since something has moved
   std::uint64_t activities_ = 0;
   std::string failure_;
   std::size_t memory_ = std::size_t{80} << 30, taken_ = 0;

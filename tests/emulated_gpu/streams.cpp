@@ -106,7 +106,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const auto happened = [&] { return event->latest == nullptr || event->latest->happened; };
   const cudaError_t status = call([&] {
     if (event->capture) throw Fault("the host asks for an event that was captured");
-    if (!happened()) Device::current().glance();
+    if (!happened()) Device::current().glance(event);
   });
   if (status != cudaSuccess) return status;
   return happened() ? cudaSuccess : cudaErrorNotReady;
