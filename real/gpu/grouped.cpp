@@ -1,6 +1,7 @@
 // real/gpu/grouped.cpp -- the GPU backend's matmuls of experts: one kernel of cuBLAS for all, or, where it refuses, one
 // of cuBLASLt for each. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 
 #include "real/gpu/gpu_backend.h"
 #include "real/gpu/number.h"
@@ -18,6 +19,12 @@ bool GpuBackend::run_grouped(const std::vector<kernels::ExpertMatmul>& experts, 
   }
   const vendor::Groups groups = vendor::groups_of(experts, types, at(a), at(b), at(c));
   if (groups.count() == 0) return true;
+  // Its kernels read packs, and check nothing (cuBLAS documentation, cublasGemmGroupedBatchedEx).
+  const auto in_packs = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; };
+  if (!std::ranges::all_of(groups.addresses, in_packs)) {
+    experts_one_by_one_.insert("rows of experts do not begin at multiples of 16 bytes");
+    return false;
+  }
   if (!grouped_) grouped_.emplace();
   const std::size_t bytes = groups.addresses.size() * sizeof(void*);
   const DeviceBuffer addresses = lend(bytes), workspace = lend(vendor::GroupedMatmulLibrary::kWorkspace);

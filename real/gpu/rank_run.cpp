@@ -77,7 +77,7 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
     time_steps(rank, steps);
     if (steps.recorded) out.trace = record_step(rank, frame_of(plan, self, role.stage));
   } catch (const std::exception& error) {
-    // Before anything is freed: that would wait for the others, who do not know yet.
+    // Before the backend goes: that would wait for the others, who do not know yet.
     world.store->abort(error.what());
     backend.give_up();
     throw;

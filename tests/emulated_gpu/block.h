@@ -14,8 +14,8 @@
 
 namespace emulated_gpu {
 
-/// A kernel that no GPU need run as it was meant: threads that wait for each other for ever or at different barriers,
-/// lanes that a warp's function names but that have left, more threads than a block may have.
+/// What a GPU or its libraries need not do as it was meant: threads that wait for each other for ever or at different
+/// barriers, memory that is used before it is taken, ranks that call different things.
 struct Fault : std::logic_error {
   using std::logic_error::logic_error;
 };

@@ -4,6 +4,7 @@
 #include <driver_types.h>
 
 #include <exception>
+#include <type_traits>
 
 #include "tests/emulated_gpu/device.h"
 

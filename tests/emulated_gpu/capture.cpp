@@ -2,8 +2,6 @@
 #include "tests/emulated_gpu/capture.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "tests/emulated_gpu/block.h"
 #include "tests/emulated_gpu/memory.h"
@@ -26,10 +24,8 @@ void begin_capture(CUstream_st& stream) {
 void wait_in_capture(CUstream_st& stream, const CUevent_st& event) {
   if (!event.capture) throw Fault("a captured stream waits for an event of before");
   if (stream.capture && stream.capture != event.capture) throw Fault("a stream waits for an event of another capture");
+  if (event.capture->ended) throw Fault("a stream waits for an event of a capture that has ended");
   if (!stream.capture) {
-    if (std::ranges::find(event.capture->streams, &stream) != event.capture->streams.end()) {
-      throw Fault("a stream waits for an event of a capture that has ended");
-    }
     stream.capture = event.capture;
     stream.tails.clear();
     stream.capture->streams.push_back(&stream);
@@ -50,6 +46,7 @@ bool end_capture(CUstream_st& origin) {
     open.insert(open.end(), capture->nodes[node].after.begin(), capture->nodes[node].after.end());
   }
   bool all = true;
+  capture->ended = true;
   for (const cudaStream_t stream : capture->streams) {
     all = all && std::ranges::all_of(stream->tails, [&](std::size_t node) { return joined.contains(node); });
     stream->capture = nullptr;
@@ -63,6 +60,7 @@ namespace {
 class GraphRun final : public Work {
  public:
   GraphRun(cudaGraphExec_t graph, Device& device) : graph_(graph), device_(device) {
+    ++graph->under_way;
     const std::vector<Node>& nodes = graph->captured->nodes;
     followers_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -80,6 +78,7 @@ class GraphRun final : public Work {
     }
     if (ready_.empty()) {
       graph_->runs = false;
+      --graph_->under_way;
       return Progress::done;
     }
     std::shuffle(ready_.begin(), ready_.end(), device_.random());

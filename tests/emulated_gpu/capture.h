@@ -22,6 +22,7 @@ struct Capture {
   std::vector<void*> arrays;  // that it takes
   cudaStream_t origin = nullptr;
   std::vector<cudaStream_t> streams;  // that take part, the origin among them
+  bool ended = false;
 };
 
 /// Behind what the stream has captured.
@@ -42,6 +43,7 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::shared_ptr<const emulated_gpu::Capture> captured;
   bool frees_at_launch = false, runs = false;
+  int under_way = 0;  // runs that have begun or will
 };
 
 namespace emulated_gpu {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -20,23 +19,18 @@ constexpr auto kPatience = std::chrono::minutes(1);
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr int kPatientFor = 10;  // questions
 constexpr int kYields = 200;     // before a nap, which lasts longer than it should on a machine with little to do
-// Each array of a stream that has not taken it yet is a mapping of the process, which has 65,530.
+// Each array that has been taken and not given back is a mapping of the process, which has 65,530.
 constexpr std::size_t kMostQueued = 2000;
 
 thread_local int current_device = 0;
 thread_local const Work* running = nullptr;
-
-Schedule first_schedule() {
-  const char* seed = std::getenv("FORERUN_EMULATED_STREAMS");
-  return seed ? Schedule(static_cast<unsigned>(std::strtoul(seed, nullptr, 10))) : std::nullopt;
-}
 
 std::array<std::unique_ptr<Device>, kDevices>& devices() {
   static std::array<std::unique_ptr<Device>, kDevices> all = [] {
     std::array<std::unique_ptr<Device>, kDevices> made;
     for (int i = 0; i < kDevices; ++i) {
       made[static_cast<std::size_t>(i)] = std::make_unique<Device>(i);
-      made[static_cast<std::size_t>(i)]->follow(first_schedule());
+      made[static_cast<std::size_t>(i)]->follow(std::nullopt);
     }
     return made;
   }();

@@ -29,7 +29,7 @@ struct Record {
 };
 
 /// How streams run. Nothing: as early as they can, in the order in which they were made. A seed: late and in an order
-/// drawn from it, some seeds later than others. From $FORERUN_EMULATED_STREAMS (a seed) at first.
+/// drawn from it, some seeds later than others.
 using Schedule = std::optional<unsigned>;
 /// For all GPUs, before they are given work.
 void set_schedule(Schedule);

@@ -144,7 +144,8 @@ class Arrays {
 
   /// Gives the memory back and keeps the addresses.
   static void forbid(char* first, std::size_t bytes) {
-    mmap(first, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(first, bytes, PROT_NONE, kFlags, -1, 0) == MAP_FAILED) throw std::bad_alloc();
   }
 
   Array& find(void* address) {

@@ -118,7 +118,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   return cudaSuccess;
 }
 
-// Memory that is taken and given back by the host. Both wait for the GPU.
+// Memory that is taken and given back by the host, which waits for the GPU before it is.
 
 namespace {
 
@@ -198,7 +198,8 @@ cudaError_t cudaMemsetAsync(void* array, int value, std::size_t bytes, cudaStrea
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   return call([&] {
-    Device::current().finish();
+    Device& device = Device::current();
+    device.finish(device.default_stream());  // the others do not wait for it, nor it for them
     std::memcpy(to, from, bytes);
   });
 }

@@ -71,7 +71,12 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return call([&] {
     stream->device->give(stream, unrecorded("a function of the host", [=] {
                            in_host_function = true;
-                           function(data);
+                           try {
+                             function(data);
+                           } catch (...) {
+                             in_host_function = false;
+                             throw;
+                           }
                            in_host_function = false;
                          }));
   });
@@ -190,6 +195,7 @@ cudaError_t cudaFreeAsync(void* array, cudaStream_t stream) {
     const auto found = pool_of().find(array);
     if (found == pool_of().end()) throw Fault("memory is given back that was not taken, or a second time");
     CUmemPoolHandle_st& pool = *found->second;
+    if (stream->capture && !pool.taken.at(array).of_graph) throw Fault("a graph gives back what none has taken");
     const auto [bytes, of_graph] = pool.taken.extract(array).mapped();
     pool_of().erase(found);
     if (!of_graph) pool.now -= bytes;
@@ -239,7 +245,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   const cudaError_t status = call([&] {
-    Device::current().until([&] { return !graph->runs; });
+    Device::current().until([&] { return graph->under_way == 0; });
     for (void* array : graph->captured->arrays) {
       if (is_open(array)) close(array);
     }

@@ -114,7 +114,7 @@ class Ranks {
     }
     backend.observe(nullptr);
     for (int i = 0; i < training_.runs_captured; ++i) backend.run_captured();
-    const bool on_device = !job_.strategy.offload.any();
+    const bool on_device = !job_.strategy.offload.updates_on_host();
     const std::lock_guard lock(guard_);
     if (on_device) add_masters(executor, backend, out_);
     out_.wrongly_told.insert(teller.wrong().begin(), teller.wrong().end());

@@ -1,6 +1,7 @@
 // tests/emulated_gpu/training_test.cpp -- real mode's GPU backend computes what the CPU backend does, to bf16's
 // rounding, under every kind of strategy; and the same to the last bit in whatever order events let its streams run.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <numeric>
 
 #include "real/gpu/rank_run.h"
@@ -77,6 +78,7 @@ void expect_close(const tiny::Run& cpu, const tiny::Run& gpu, const Close& close
     EXPECT_NEAR(gpu.norms[0] / cpu.norms[0], 1, close.norm);
   }
   EXPECT_EQ(gpu.copies_apart, 0);
+  EXPECT_TRUE(gpu.gradients.empty() || gpu.gradients.size() == cpu.gradients.size());
   for (const auto& [key, gradient] : gpu.gradients) {
     const std::vector<double>& expected = cpu.gradients.at(key);
     EXPECT_LT(length(minus(gradient, expected)) / std::max(length(expected), 1e-30), close.gradient)
@@ -107,6 +109,7 @@ std::vector<Pair> expect_near(const spec::Model& model, const std::vector<Case>&
     const emulated_gpu::Trained other = emulated_gpu::train(job, {.seed = seed++, .keeps_gradients = false});
     EXPECT_EQ(one.run.losses, other.run.losses);
     EXPECT_TRUE(one.masters == other.masters);
+    EXPECT_EQ(one.masters.empty(), job.strategy.offload.updates_on_host());
   }
   return out;
 }
@@ -137,6 +140,14 @@ TEST(Training, OneRank) {
                                    tiny::alibi(), tiny::ahead(tiny::llama(), 1)}) {
     expect_near(model, alone, {.twice = false});
   }
+}
+
+TEST(Training, LibrariesTakeWhatTheyShould) {
+  const emulated_gpu::Trained dense = emulated_gpu::train(job_of(tiny::llama(), {"", {}}), {.steps = 1});
+  EXPECT_THAT(dense.plain_attention, testing::IsEmpty());
+  const emulated_gpu::Trained sparse = emulated_gpu::train(job_of(tiny::moe(), {"", {}}), {.steps = 1});
+  EXPECT_THAT(sparse.experts_one_by_one,
+              testing::ElementsAre("cuBLAS has no grouped matmul for bf16 operands and fp32 results"));
 }
 
 TEST(Training, TensorParallel) {
@@ -237,6 +248,16 @@ TEST(Training, EightBits) {
     const double agree = std::inner_product(of_cpu.begin(), of_cpu.end(), of_gpu.begin(), 0.0);
     EXPECT_GT(agree / (length(of_cpu) * length(of_gpu)), 0.4) << cases[i].name;
   }
+}
+
+TEST(Training, EightBitsOfBlackwell) {
+  setenv("FORERUN_EMULATED_CAPABILITY", "100", 1);
+  const auto mx = [](spec::Job& j) {
+    j.cluster.node.gpu.generation = spec::Generation::blackwell;
+    j.training.precision = Dtype::mxfp8;
+  };
+  expect_near(tiny::llama(), {{"mxfp8", {}, mx}}, {kFp8});
+  unsetenv("FORERUN_EMULATED_CAPABILITY");
 }
 
 TEST(Training, ExpertsInEightBits) {

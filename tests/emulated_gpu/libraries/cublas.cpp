@@ -1,8 +1,11 @@
 // tests/emulated_gpu/libraries/cublas.cpp -- cuBLAS's grouped matmul. SPDX-License-Identifier: Apache-2.0
 #include <cublas_v2.h>
 
+#include <cstdint>
+#include <initializer_list>
 #include <vector>
 
+#include "tests/emulated_gpu/block.h"
 #include "tests/emulated_gpu/call.h"
 #include "tests/emulated_gpu/libraries/matmul.h"
 #include "tests/emulated_gpu/memory.h"
@@ -14,6 +17,21 @@ struct cublasContext {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
 };
+
+namespace {
+
+/// Where the bytes of k numbers are a multiple of 16, or of 4, addresses have to be, too: else a GPU reads where it may
+/// not. Source: cuBLAS documentation.
+void expect_packs(const Product& p, std::initializer_list<const void*> addresses) {
+  const std::int64_t row = p.k() * static_cast<std::int64_t>(sizeof(std::uint16_t));
+  const std::uintptr_t pack = p.a.type != CUDA_R_16BF ? 1 : row % 16 == 0 ? 16 : row % 4 == 0 ? 4 : 2;
+  for (const void* address : addresses) {
+    if (reinterpret_cast<std::uintptr_t>(address) % pack != 0)
+      throw Fault("a grouped matmul of operands that begin between packs");
+  }
+}
+
+}  // namespace
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   *handle = new cublasContext;
@@ -76,6 +94,7 @@ cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOpe
           std::size_t at = 0;
           for (const Group& group : all) {
             for (int i = 0; i < group.size; ++i, ++at) {
+              expect_packs(group.product, {a[at], b[at], c[at]});
               multiply(group.product, {a[at], b[at], c[at], c[at], nullptr, nullptr, group.alpha, group.beta}, gpu);
             }
           }

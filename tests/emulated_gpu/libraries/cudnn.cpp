@@ -2,7 +2,9 @@
 // program of. SPDX-License-Identifier: Apache-2.0
 #include <cudnn.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 

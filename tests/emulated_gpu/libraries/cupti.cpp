@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ using OwnerRecord = CUpti_ActivityExternalCorrelation;
 struct Profiler {
   std::mutex guard;
   bool subscribed = false;
-  int kinds = 0;  // that are recorded
+  std::set<CUpti_ActivityKind> kinds;  // that are recorded
+  int calls_recorded = 0;              // of CUDA's functions: an external id is written beside one alone
   std::uint32_t calls = 0;
   std::vector<std::vector<std::byte>> records;
   std::deque<std::string> names;  // which records point to
@@ -68,6 +70,11 @@ Record timed(CUpti_ActivityKind kind, std::uint32_t call, int gpu, std::uint64_t
   return out;
 }
 
+CUpti_ActivityKind kind_of(Activity activity) {
+  if (activity == Activity::copy) return CUPTI_ACTIVITY_KIND_MEMCPY;
+  return activity == Activity::fill ? CUPTI_ACTIVITY_KIND_MEMSET : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+}
+
 class Watched final : public Work {
  public:
   Watched(std::unique_ptr<Work> work, int gpu, std::uint32_t call) : work_(std::move(work)), gpu_(gpu), call_(call) {}
@@ -85,6 +92,8 @@ class Watched final : public Work {
  private:
   void record() const {
     const std::lock_guard lock(profiler().guard);
+    const CUpti_ActivityKind kind = kind_of(work_->activity());
+    if (!profiler().kinds.contains(kind)) return;
     switch (work_->activity()) {
       case Activity::copy: return add(timed<CopyRecord>(CUPTI_ACTIVITY_KIND_MEMCPY, call_, gpu_, start_));
       case Activity::fill: return add(timed<FillRecord>(CUPTI_ACTIVITY_KIND_MEMSET, call_, gpu_, start_));
@@ -105,7 +114,9 @@ class Watched final : public Work {
 std::unique_ptr<Work> watched(std::unique_ptr<Work> work, int gpu) {
   const std::lock_guard lock(profiler().guard);
   const std::uint32_t call = ++profiler().calls;
-  if (!owners.empty()) {
+  const bool tells =
+      profiler().calls_recorded > 0 && profiler().kinds.contains(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+  if (!owners.empty() && tells) {
     OwnerRecord owner{};
     owner.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
     owner.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
@@ -126,7 +137,7 @@ std::size_t size_of(CUpti_ActivityKind kind) {
 }
 
 void watch_if_wanted() {
-  if (profiler().kinds > 0) {
+  if (!profiler().kinds.empty()) {
     watch = watched;
   } else {
     watch = nullptr;
@@ -144,17 +155,20 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) {
   profiler().subscribed = false;
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityEnable(CUpti_ActivityKind) {
-  ++profiler().kinds;
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  profiler().kinds.insert(kind);
   watch_if_wanted();
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityDisable(CUpti_ActivityKind) {
-  --profiler().kinds;
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  profiler().kinds.erase(kind);
   watch_if_wanted();
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t on) {
+  profiler().calls_recorded += on ? 1 : -1;
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {

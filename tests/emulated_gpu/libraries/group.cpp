@@ -11,11 +11,6 @@
 namespace emulated_gpu {
 namespace {
 
-bool overlap(const void* x, std::size_t x_bytes, const void* y, std::size_t y_bytes) {
-  const auto a = reinterpret_cast<std::uintptr_t>(x), b = reinterpret_cast<std::uintptr_t>(y);
-  return a < b + y_bytes && b < a + x_bytes;
-}
-
 class Group final : public Work {
  public:
   Group(std::shared_ptr<Member> member, std::vector<Call> calls)
@@ -66,13 +61,12 @@ class Group final : public Work {
 
   int ranks() const { return member_->meeting->ranks(); }
   int gpu() const { return member_->device->index(); }
-  std::size_t in(const Call& call) const { return bytes_from(call, ranks()); }
+  std::size_t in(const Call& call) const { return bytes_from(call, member_->rank, ranks()); }
   std::size_t out(const Call& call) const { return bytes_to(call, member_->rank, ranks()); }
   Bytes read(const Call& call) const {
     const auto* const first = static_cast<const std::byte*>(call.from);
     return {first, first + in(call)};
   }
-  bool in_place(const Call& call) const { return overlap(call.from, in(call), call.to, out(call)); }
 
   void begin() {
     begun_ = true;
@@ -83,15 +77,22 @@ class Group final : public Work {
       read_.push_back(read(call));
     }
     for (const Call& call : calls_) {
-      if (out(call) > 0 && !in_place(call)) std::memset(call.to, 0xff, out(call));
+      if (out(call) > 0) std::memset(call.to, 0xff, out(call));
     }
   }
 
   bool end(const Call& call) {
     const std::optional<Bytes> result = member_->meeting->result(member_->rank, call);
     if (!result) return false;
-    if (!in_place(call) && read(call) != read_[static_cast<std::size_t>(&call - calls_.data())]) {
-      throw Fault("what a collective reads was written while it ran");
+    const Bytes& before = read_[static_cast<std::size_t>(&call - calls_.data())];
+    const auto *const from = static_cast<const std::byte*>(call.from), *const to = static_cast<std::byte*>(call.to);
+    const auto is_written = [&](const std::byte* at) { return at >= to && at < to + out(call); };
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (!is_written(from + i) && from[i] != before[i])
+        throw Fault("what a collective reads was written while it ran");
+    }
+    for (std::size_t i = 0; i < out(call); ++i) {
+      if (to[i] != std::byte{0xff}) throw Fault("what a collective writes was written by another while it ran");
     }
     if (!result->empty()) std::memcpy(call.to, result->data(), result->size());
     return true;

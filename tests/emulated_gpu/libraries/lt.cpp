@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "tests/emulated_gpu/call.h"
 #include "tests/emulated_gpu/libraries/matmul.h"
@@ -205,7 +204,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const auto& wanted = ours<Preference>(preference);
   const Chosen chosen{name_of(p),         wanted.workspace,   wanted.alignment_a,
                       wanted.alignment_b, wanted.alignment_c, wanted.alignment_d};
-  const bool aligned = !is_fp8(p.a.type) || std::min(wanted.alignment_a, wanted.alignment_b) >= 16;
+  const bool aligned = !is_fp8(p.a.type) ||
+                       std::min({wanted.alignment_a, wanted.alignment_b, wanted.alignment_c, wanted.alignment_d}) >= 16;
   if (!takes(p) || !aligned) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   std::memcpy(&results[0].algo, &chosen, sizeof chosen);

@@ -68,8 +68,8 @@ std::string text_of(const Call& c) {
                      bytes_of(c.type), c.number);
 }
 
-std::size_t bytes_from(const Call& c, int ranks) {
-  if (c.kind == Kind::receive) return 0;
+std::size_t bytes_from(const Call& c, int rank, int ranks) {
+  if (c.kind == Kind::receive || (c.kind == Kind::broadcast && rank != c.peer)) return 0;
   return c.count * bytes_of(c.type) * static_cast<std::size_t>(c.kind == Kind::reduce_scatter ? ranks : 1);
 }
 std::size_t bytes_to(const Call& c, int rank, int ranks) {

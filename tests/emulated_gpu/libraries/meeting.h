@@ -31,8 +31,8 @@ struct Call {
 
 std::size_t bytes_of(ncclDataType_t type);
 std::string text_of(const Call&);
-/// Of what a rank reads and writes; a rank that is not the root of a reduction writes nothing.
-std::size_t bytes_from(const Call&, int ranks);
+/// Of what a rank reads and writes; who is not the root of a broadcast reads nothing, of a reduction writes nothing.
+std::size_t bytes_from(const Call&, int rank, int ranks);
 std::size_t bytes_to(const Call&, int rank, int ranks);
 
 using Bytes = std::vector<std::byte>;
