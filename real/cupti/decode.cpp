@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/cupti/decode.h"
 
-#include <cupti.h>
-
 #include <array>
+
+#include "real/cupti/layouts.h"
 
 namespace real {
 namespace {
-
-// The layouts of the CUPTI this is built with. Each new one appends fields, so a newer library's records begin with
-// them.
-#if CUPTI_API_VERSION >= 130000
-using KernelRecord = CUpti_ActivityKernel10;
-using CopyRecord = CUpti_ActivityMemcpy6;
-#else
-using KernelRecord = CUpti_ActivityKernel9;
-using CopyRecord = CUpti_ActivityMemcpy5;
-#endif
-using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
-using FillRecord = CUpti_ActivityMemset4;
-using OwnerRecord = CUpti_ActivityExternalCorrelation;
 
 const char* copy_name(std::uint8_t kind) {  // CUpti_ActivityMemcpyKind
   constexpr std::array<const char*, 11> kNames{"copy", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",

@@ -14,21 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include "real/cupti/layouts.h"
 #include "tests/emulated_gpu/device.h"
 
 using namespace emulated_gpu;
 
 namespace {
 
-#if CUPTI_API_VERSION >= 130000
-using KernelRecord = CUpti_ActivityKernel10;
-using CopyRecord = CUpti_ActivityMemcpy6;
-#else
-using KernelRecord = CUpti_ActivityKernel9;
-using CopyRecord = CUpti_ActivityMemcpy5;
-#endif
-using FillRecord = CUpti_ActivityMemset4;
-using OwnerRecord = CUpti_ActivityExternalCorrelation;
+using real::CopyRecord;
+using real::FillRecord;
+using real::KernelRecord;
+using real::OwnerRecord;
 
 struct Profiler {
   std::mutex guard;
