@@ -18,14 +18,13 @@ class HostPool {
 
   std::unique_ptr<PinnedBuffer> take(std::size_t bytes);
   /// `used` has a bit for each stream that was given work on it.
-  /// Called by destructors: on a GPU that has failed the buffer is handed out no more.
+  /// On a GPU that has failed the buffer is handed out no more.
   void put(std::unique_ptr<PinnedBuffer> buffer, std::uint32_t used) noexcept;
 
  private:
   struct Spare {
     std::unique_ptr<PinnedBuffer> buffer;
-    std::vector<Event> until;
-    bool known = true;  // when they are past it
+    Past past;
   };
   const Streams& streams_;
   std::list<Spare> spare_;
