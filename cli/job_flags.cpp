@@ -54,8 +54,9 @@ constexpr std::array kJobFlags{
 Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`", false, "<jobs> <files>"}; }
 
 std::string job_notes() {
-  return "Flags override the file, and --set overrides both. Without JOB the flags alone make the Job. A dp of the "
-         "file gives way to other degrees, or GPUs, of the command line.\n";
+  return "Flags override the file, and --set overrides both; a map as a whole (strategy={}) comes before what lies in "
+         "it. Without JOB the flags alone make the Job. A dp of the file gives way to other degrees, or GPUs, of the "
+         "command line.\n";
 }
 
 std::vector<Option> with_job_flags(std::vector<Option> own) {
@@ -75,11 +76,8 @@ std::optional<base::Fault> without_its_map(const std::string& option, const std:
 
 std::vector<std::string> job_settings(const Arguments& args) {
   std::vector<std::string> out;
-  for (const PathFlag& flag : kJobFlags) {
-    if (args.has(flag.name)) out.push_back(flag.path + ('=' + (*flag.value == '\0' ? "true" : args.get(flag.name))));
-  }
-  const std::vector<std::string> set = args.all(kSet);
-  out.insert(out.end(), set.begin(), set.end());
+  for (const Setting& s : settings_of(args, kJobFlags))
+    out.push_back(s.path.empty() ? s.value : s.path + '=' + s.value);
   return out;
 }
 

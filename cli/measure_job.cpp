@@ -61,6 +61,7 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
     out.words.insert(out.words.end(), {option, value});
   };
   for (const std::string& setting : job_settings(arguments)) pass_on("--set", setting);
+  pass_on("--set", fmt::format("strategy.dp={}", plan.dp));  // the file's may have given way
   for (const char* option : {"--steps", "--warmup", "--json"}) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }

@@ -2,6 +2,7 @@
 #include "cli/measured_run.h"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -53,7 +54,7 @@ result::MeasuredRun read(const Json& in) {
   out.job = in.at("job").get<std::string>();
   out.backend = "gpu";
   out.ranks = in.at("gpus").get<int>();
-  out.losses = in.at("losses").get<std::vector<double>>();
+  for (const Json& loss : in.at("losses")) out.losses.push_back(loss.is_null() ? NAN : loss.get<double>());
   for (const Json& norm : in.at("gradient_norms")) {
     out.gradient_norms.push_back(norm.is_null() ? std::nullopt : std::optional(norm.get<double>()));
   }

@@ -6,28 +6,38 @@
 
 namespace cli {
 
-void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFlag> flags) {
-  std::vector<base::Fault> faults;
-  const auto set = [&](const std::string& path, const std::string& value, const std::string& origin) {
-    try {
-      config::set_path(tree, path, value, origin);
-    } catch (const base::InputError& error) {
-      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    }
-  };
+std::vector<Setting> settings_of(const Arguments& args, std::span<const PathFlag> flags) {
+  std::vector<Setting> out;
   for (const PathFlag& flag : flags) {
     if (!args.has(flag.name)) continue;
     const bool switches = *flag.value == '\0';
-    set(flag.path, switches ? "true" : args.get(flag.name), flag.name + (switches ? "" : ' ' + args.get(flag.name)));
+    out.push_back(
+        {flag.path, switches ? "true" : args.get(flag.name), flag.name + (switches ? "" : ' ' + args.get(flag.name))});
   }
   for (const std::string& entry : args.all(kSet)) {
     const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos) {
-      faults.push_back({kSet, "'" + entry + "' has no value", "write path=value, such as strategy.tp=8", {}});
-    } else if (const auto fault = without_its_map(flags, kSet, entry.substr(0, equals))) {
+    const bool whole = equals != std::string::npos;
+    out.push_back({whole ? entry.substr(0, equals) : "", whole ? entry.substr(equals + 1) : entry,
+                   std::string(kSet) + ' ' + entry});
+  }
+  std::ranges::stable_sort(out, {}, [](const Setting& s) { return std::ranges::count(s.path, '.'); });
+  return out;
+}
+
+void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFlag> flags) {
+  std::vector<base::Fault> faults;
+  for (const Setting& setting : settings_of(args, flags)) {
+    if (setting.path.empty()) {
+      faults.push_back({kSet, "'" + setting.value + "' has no value", "write path=value, such as strategy.tp=8", {}});
+    } else if (const auto fault = without_its_map(flags, kSet, setting.path);
+               fault && setting.origin.starts_with(kSet)) {
       faults.push_back(*fault);
     } else {
-      set(entry.substr(0, equals), entry.substr(equals + 1), std::string(kSet) + ' ' + entry);
+      try {
+        config::set_path(tree, setting.path, setting.value, setting.origin);
+      } catch (const base::InputError& error) {
+        faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+      }
     }
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "core/base/fault.h"
@@ -19,7 +20,17 @@ struct PathFlag {
   const char* offers = "";
 };
 
-/// The flags that are given, then every --set PATH=VALUE in its order. Throws base::InputError with every fault.
+struct Setting {
+  std::string path, value;
+  std::string origin;  // as it was typed
+};
+
+/// What the flags that are given and every --set say, in the order in which they are laid over a file: flags, then --set
+/// as they come, but a map as a whole before what lies in it, so that nothing of a command line is lost. An entry of
+/// --set without a value has an empty path.
+std::vector<Setting> settings_of(const Arguments&, std::span<const PathFlag>);
+
+/// Throws base::InputError with every fault.
 void lay_over(config::Value& tree, const Arguments&, std::span<const PathFlag>);
 
 /// The fault of a field that is named by its key alone ("tp"), where a flag tells which is meant ("strategy.tp").

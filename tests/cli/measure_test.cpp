@@ -107,6 +107,18 @@ std::string tiny_job(const testing_support::ScratchFolder& folder) {
   return path;
 }
 
+// The file's dp of 4 goes with its 4 GPUs; the workers read the file, too, and are told what forerun has made of it.
+TEST(Measure, RanksAreToldOfADpThatHasGivenWay) {
+  const testing_support::ScratchFolder folder;
+  const std::string script = folder / "worker", started = folder / "started", job = folder / "job.yaml";
+  std::ofstream(script) << "#!/bin/sh\necho $* >>'" << started << "'\nexit 0\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  std::ofstream(job) << "model: llama3-8b\ncluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}\n"
+                        "training: {sequence: 128, global_batch: 4}\nstrategy: {dp: 4}\n";
+  EXPECT_EQ(with_worker(script, "measure " + job + " --set cluster.node.gpus=1").exit_code, 0);
+  EXPECT_TRUE(contains(content_of(started), "--set cluster.node.gpus=1 --set strategy.dp=1\n")) << content_of(started);
+}
+
 TEST(MeasureOnCpu, LosesALittleLossEachStep) {
   const testing_support::ScratchFolder folder;
   const Answer run = forerun("measure " + tiny_job(folder) + " --backend cpu --steps 30 --json -");
@@ -221,7 +233,8 @@ TEST(Measure, TheWorkersGetTheJobAndItsOptions) {
   const Answer run =
       with_worker(script, "measure " + job + " --steps 5 --warmup 2 --json out.json --set strategy.sp=true");
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, "2 run " + job + " --set strategy.sp=true --steps 5 --warmup 2 --json out.json\n");
+  EXPECT_EQ(run.out,
+            "2 run " + job + " --set strategy.sp=true --set strategy.dp=1 --steps 5 --warmup 2 --json out.json\n");
 }
 
 /// A worker that leaves what was measured on 2 GPUs: a step of 80 ms, and a trace in which everything takes twice as

@@ -150,6 +150,17 @@ TEST(Predict, FlagsOverrideTheFileAndSetOverridesBoth) {
   EXPECT_NEAR(tokens("--set training.global_batch=48 --global-batch 32"), 48 * 4096, 1);
 }
 
+TEST(Predict, AMapAsAWholeLosesNothingThatTheCommandLineSaysOfItsFields) {
+  const auto gpus = [](const std::string& flags) {
+    return json::parse(forerun(kSmall + flags + " --json -").out)["gpus"];
+  };
+  EXPECT_EQ(gpus("--gpus-per-node 4 --set cluster.node=dgx-a100-80gb"), 4);
+  EXPECT_EQ(gpus("--set cluster.node.gpus=4 --set cluster.node=dgx-a100-80gb"), 4);
+  const Answer run = forerun(kSmall + "--set cluster.node=dgx-a100-80gb --calibration /no/such/file.yaml");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "/no/such/file.yaml")) << run.err;
+}
+
 TEST(Predict, GpusPerNodeMakesTheNodeSmaller) {
   EXPECT_EQ(json::parse(forerun(kSmall + "--gpus-per-node 4 --json -").out)["gpus"], 4);
 }
