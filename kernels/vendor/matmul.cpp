@@ -93,28 +93,29 @@ using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Num
 
 struct MatmulLibrary::State {
   cublasLtHandle_t handle = nullptr;
-  void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
+  void *workspace = nullptr, *own = nullptr;
   std::map<Key, Plan> plans;
 
   Plan& plan(const Matmul& p, const MatmulTypes& t, std::uint32_t alignment) {
     const Key key{p.m, p.n,   p.k,         p.transpose_a, p.transpose_b, t.a,      t.b,
                   t.c, t.sms, t.fast_sums, t.scales_a,    t.scales_b,    alignment};
-    return plans.try_emplace(key, handle, p, t, alignment, workspace_bytes).first->second;
+    return plans.try_emplace(key, handle, p, t, alignment, kWorkspace).first->second;
   }
   ~State() {
     plans.clear();
-    if (workspace) cudaFree(workspace);
+    cudaFree(own);
     if (handle) cublasLtDestroy(handle);
   }
 };
 
-MatmulLibrary::MatmulLibrary(std::size_t workspace_bytes) : state_(std::make_unique<State>()) {
+MatmulLibrary::MatmulLibrary(void* workspace) : state_(std::make_unique<State>()) {
   check(cublasLtCreate(&state_->handle), "cublasLtCreate");
-  if (const cudaError_t error = cudaMalloc(&state_->workspace, workspace_bytes); error != cudaSuccess) {
+  state_->workspace = workspace;
+  if (workspace) return;
+  if (const cudaError_t error = cudaMalloc(&state_->own, kWorkspace); error != cudaSuccess) {
     throw DeviceError(std::string("cuBLASLt's workspace: ") + cudaGetErrorString(error));
   }
-  state_->workspace_bytes = workspace_bytes;
+  state_->workspace = state_->own;
 }
 
 MatmulLibrary::~MatmulLibrary() = default;
@@ -126,8 +127,8 @@ void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulO
   if (is_fp8(types.b)) set(plan.description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, o.scale_b);
   const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
   check(cublasLtMatmul(state_->handle, plan.description.handle, &alpha, o.b, plan.b.handle, o.a, plan.a.handle, &beta,
-                       addend, plan.c.handle, o.c, plan.c.handle, &plan.chosen.algo, state_->workspace,
-                       state_->workspace_bytes, stream),
+                       addend, plan.c.handle, o.c, plan.c.handle, &plan.chosen.algo, state_->workspace, kWorkspace,
+                       stream),
         "cublasLtMatmul");
 }
 

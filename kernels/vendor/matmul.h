@@ -34,13 +34,14 @@ struct MatmulOperands {
              *scale_b = nullptr;  // of fp8 operands, on the device: an fp32 number, or as the casts leave them
 };
 
-/// cuBLASLt on the current device, and its workspace. The plan of a shape is made when it is first met, and kept.
+/// cuBLASLt on the current device. The plan of a shape is made when it is first met, and kept.
 class MatmulLibrary {
  public:
   static constexpr std::size_t kWorkspace = 32 << 20;  // what cuBLAS's documentation advises for Hopper
 
-  /// Throws DeviceError where there is no GPU.
-  explicit MatmulLibrary(std::size_t workspace_bytes = kWorkspace);
+  /// `workspace`: kWorkspace bytes of the device, which outlive this; null: taken, and given back, here. Throws
+  /// DeviceError where there is no GPU.
+  explicit MatmulLibrary(void* workspace = nullptr);
   ~MatmulLibrary();
 
   /// Throws DeviceError when no algorithm takes the shape and types: Hopper's fp8 wants transpose_b alone, and rows of

@@ -47,12 +47,12 @@ Pool::Pool(int device) : device_(device) {
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolReuseAllowInternalDependencies, &no), "cudaMemPoolSetAttribute");
 }
 
-Pool::~Pool() { cudaMemPoolDestroy(pool_); }
+Pool::~Pool() {
+  for (void* data : held_) cudaFree(data);
+  cudaMemPoolDestroy(pool_);
+}
 
-DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Stream& stream) {
-  DeviceBuffer out;
-  if (bytes == 0) return out;
-  const cudaError_t status = cudaMallocFromPoolAsync(&out.data_, static_cast<std::size_t>(bytes), pool_, stream.get());
+void Pool::expect_taken(cudaError_t status, const char* call, plan::Category category, std::int64_t bytes) const {
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // not a lasting error: who catches this can go on
     const auto human = [](std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); };
@@ -60,7 +60,14 @@ DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Strea
                                         plan::kCategoryNames[static_cast<std::size_t>(category)], device_,
                                         base::human(facts(device_).memory), to_string(ledger_.now())));
   }
-  check(status, "cudaMallocFromPoolAsync");
+  check(status, call);
+}
+
+DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Stream& stream) {
+  DeviceBuffer out;
+  if (bytes == 0) return out;
+  const cudaError_t status = cudaMallocFromPoolAsync(&out.data_, static_cast<std::size_t>(bytes), pool_, stream.get());
+  expect_taken(status, "cudaMallocFromPoolAsync", category, bytes);
   out.pool_ = this;
   out.stream_ = stream.get();
   out.bytes_ = bytes;
@@ -68,6 +75,15 @@ DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Strea
   out.captured_ = capturing_;
   ledger_.take(category, bytes);
   return out;
+}
+
+void* Pool::hold(plan::Category category, std::int64_t bytes) {
+  void* data = nullptr;
+  expect_taken(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "cudaMalloc", category, bytes);
+  held_.push_back(data);
+  held_bytes_ += bytes;
+  ledger_.take(category, bytes);
+  return data;
 }
 
 /// Memory of a graph that outlives its capture is the graph's.
@@ -103,7 +119,7 @@ std::int64_t Pool::reserved_peak() const {
   check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");
   check(cudaDeviceGetGraphMemAttribute(device_, cudaGraphMemAttrReservedMemHigh, &of_graphs),
         "cudaDeviceGetGraphMemAttribute");
-  return static_cast<std::int64_t>(bytes + of_graphs);
+  return static_cast<std::int64_t>(bytes + of_graphs) + held_bytes_;
 }
 
 }  // namespace real

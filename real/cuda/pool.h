@@ -55,6 +55,8 @@ class Pool {
 
   /// Throws base::DeviceError that says how much is taken for what when it does not fit.
   DeviceBuffer take(plan::Category category, std::int64_t bytes, const Stream& stream);
+  /// For as long as the pool lives, of no stream's order and no graph. Throws likewise.
+  void* hold(plan::Category category, std::int64_t bytes);
 
   // Steps that are captured in graphs: what is taken and given back meanwhile is a node of them. What was taken before
   // is kept until let_go(), since the graphs may read it in each run.
@@ -66,18 +68,22 @@ class Pool {
 
   /// What the buffers asked for.
   Ledger& ledger() { return ledger_; }
-  /// The most that the driver gave this pool at once: rounding and fragmentation included.
-  std::int64_t reserved_peak() const;  // graphs included
+  /// The most that the driver gave this pool at once: rounding, fragmentation, graphs and what is held included.
+  std::int64_t reserved_peak() const;
 
  private:
   friend DeviceBuffer;
   void give_back(DeviceBuffer&);
+  /// Throws unless `status` is success.
+  void expect_taken(cudaError_t status, const char* call, plan::Category category, std::int64_t bytes) const;
 
   int device_;
   cudaMemPool_t pool_ = nullptr;
   bool capturing_ = false;
   const Stream* joined_ = nullptr;
   std::vector<std::pair<void*, cudaStream_t>> kept_;
+  std::vector<void*> held_;
+  std::int64_t held_bytes_ = 0;
   std::vector<void*> late_;  // given back by streams that take no part in this capture
   Ledger ledger_;
 };

@@ -13,9 +13,10 @@ using kernels::vendor::Pass;
 
 /// One for each stream, since runs of one library share its workspace.
 kernels::vendor::MatmulLibrary& GpuBackend::matmuls() {
-  const auto [library, fresh] = matmuls_.try_emplace(current_);
-  if (fresh) pool_.ledger().take(plan::Category::workspace, kernels::vendor::MatmulLibrary::kWorkspace);
-  return library->second;
+  using kernels::vendor::MatmulLibrary;
+  const auto found = matmuls_.find(current_);
+  if (found != matmuls_.end()) return found->second;
+  return matmuls_.try_emplace(current_, pool_.hold(plan::Category::workspace, MatmulLibrary::kWorkspace)).first->second;
 }
 
 void GpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
