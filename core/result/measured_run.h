@@ -38,7 +38,7 @@ struct MeasuredRun {
   std::string job;      // one line
   std::string backend;  // "gpu" "cpu"
   int ranks = 1;
-  std::vector<double> losses;                         // nats a token, by step, warm-up included
+  std::vector<double> losses;                         // nats a token, by step, warm-up included; NaN: it was none
   std::vector<std::optional<double>> gradient_norms;  // nothing where no stage knows it
   std::optional<MeasuredTime> time;                   // of a CPU none is told
   MeasuredMemory memory;

@@ -9,7 +9,8 @@
 namespace real {
 namespace {
 
-constexpr double kHeldBack = 1.1;  // points before the last may take longer than was likely
+constexpr double kHeldBack = 1.1;       // points before the last may take longer than was likely
+constexpr double kMostHeldBack = 0.75;  // of the budget
 
 class Runner {
  public:
@@ -64,6 +65,7 @@ Progress run(Bench& bench, const std::vector<Point>& points, PointsFile& file, b
   for (const Point& point : points) {
     if (point.last && !file.has(point.shape)) held_back += runner.likely(point.shape) * kHeldBack;
   }
+  if (held_back > budget * kMostHeldBack) held_back = {};  // short budgets are for the others
   for (const bool last : {false, true}) {
     for (const Point& point : points) {
       if (point.last != last) continue;

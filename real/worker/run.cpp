@@ -60,15 +60,25 @@ real::Condition condition_of(const real::DeviceFacts& device, const real::Nvml& 
   return {device.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by};
 }
 
+/// JSON has no number for what is none: null.
+Json json_of(const std::vector<double>& numbers) {
+  Json out = Json::array();
+  for (const double number : numbers) out.push_back(std::isfinite(number) ? Json(number) : Json());
+  return out;
+}
+std::vector<double> numbers_of(const Json& array) {
+  std::vector<double> out;
+  for (const Json& number : array) out.push_back(number.is_null() ? NAN : number.get<double>());
+  return out;
+}
+
 /// What a rank tells rank 0, as a value of the store.
 std::string told(const real::RankRun& run, const real::Condition& c) {
   Json times = Json::array();
   for (const base::Seconds time : run.times) times.push_back(time.si());
-  Json norms = Json::array();
-  for (const double norm : run.gradient_norms) norms.push_back(std::isnan(norm) ? Json() : Json(norm));
   return Json{{"times", times},
-              {"losses", run.losses},
-              {"norms", norms},
+              {"losses", json_of(run.losses)},
+              {"norms", json_of(run.gradient_norms)},
               {"peak", run.peak},
               {"reserved", run.reserved},
               {"plain", run.plain_attention},
@@ -78,7 +88,7 @@ std::string told(const real::RankRun& run, const real::Condition& c) {
 }
 
 void add_losses(const Json& rank, real::Measurement& m) {
-  const auto losses = rank.at("losses").get<std::vector<double>>();
+  const std::vector<double> losses = numbers_of(rank.at("losses"));
   m.losses.resize(losses.size());
   for (std::size_t i = 0; i < losses.size(); ++i) m.losses[i] += losses[i];
 }
@@ -129,9 +139,7 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
   }
   m.steps = real::slowest(times);
   m.time = real::spread_of(m.steps);
-  for (const Json& norm : Json::parse(ranks.front()).at("norms")) {
-    m.gradient_norms.push_back(norm.is_null() ? NAN : norm.get<double>());
-  }
+  m.gradient_norms = numbers_of(Json::parse(ranks.front()).at("norms"));
   return m;
 }
 

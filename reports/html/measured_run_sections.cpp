@@ -91,7 +91,8 @@ std::string losses_section(const MeasuredRun& run) {
               {}};
   for (std::size_t i = 0; i < run.losses.size(); ++i) {
     const bool known = i < run.gradient_norms.size() && run.gradient_norms[i];
-    table.rows.push_back({count(static_cast<std::int64_t>(i) + 1), decimal(run.losses[i], 4),
+    table.rows.push_back({count(static_cast<std::int64_t>(i) + 1),
+                          std::isnan(run.losses[i]) ? none() : decimal(run.losses[i], 4),
                           known ? decimal(*run.gradient_norms[i], 4) : none()});
   }
   return figure(

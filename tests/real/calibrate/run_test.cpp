@@ -65,6 +65,14 @@ TEST_F(CalibrationRun, TimeForTheLastPointIsHeldBack) {
   EXPECT_LE(bench.now(), base::s(30));
 }
 
+TEST_F(CalibrationRun, AShortBudgetIsForTheOthers) {
+  fake::Bench bench(fake::device());
+  PointsFile file = PointsFile::begin(path("short"), fake::machine());
+  const real::Progress done = real::run(bench, points_, file, base::s(10));  // less than the last point lasts
+  EXPECT_GT(done.timed, 20);
+  EXPECT_LE(bench.now(), base::s(10));
+}
+
 TEST_F(CalibrationRun, ARunThatWasCutGoesOnToTheSameFile) {
   points_.resize(60);
   fake::Bench whole(fake::device());

@@ -3,6 +3,7 @@
 #include "reports/html/measured_page.h"
 
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include <sstream>
 #include <string>
@@ -91,6 +92,15 @@ TEST(HtmlMeasured, AStepOfGpusIsHeldAgainstThePrediction) {
   EXPECT_TRUE(has(page, "<button type=\"button\">Times as long</button>"));
   EXPECT_TRUE(has(page, "data-value=\"2.1\">2.10</td>"));
   EXPECT_TRUE(has(page, "power limit"));
+}
+
+TEST(HtmlMeasured, ALossThatIsNoNumberHasNoPlaceInTheChart) {
+  MeasuredRun run = of_gpus();
+  run.losses = {3.5, NAN};
+  const StepDifference d = difference("gpu");
+  const std::string page = main_of(&run, &d);
+  EXPECT_TRUE(has(page, "the loss goes from 3.5000 to nan in 2 steps."));
+  EXPECT_FALSE(has(page, "data-value=\"nan\""));
 }
 
 TEST(HtmlMeasured, TimesOfACpuAreNeverComparedWithThoseOfAGpu) {
