@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -90,7 +91,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
-  std::strcpy(properties->name, "emulated GPU");
+  const char* name = std::getenv("FORERUN_EMULATED_NAME");
+  std::snprintf(properties->name, sizeof properties->name, "%s", name ? name : "emulated GPU");
   properties->uuid.bytes[0] = static_cast<char>(device + 1);
   properties->major = capability() / 10;
   properties->minor = capability() % 10;
@@ -163,23 +165,34 @@ cudaError_t cudaFreeHost(void* array) {
 
 namespace {
 
-/// What the host has must be page-locked, or the call would not come back before the copy is done.
-Make copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  const int self = Device::current().index();
-  const int source = kind == cudaMemcpyHostToDevice ? kHost : self;
-  const int target = kind == cudaMemcpyDeviceToHost ? kHost : self;
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice) {
-    throw Fault("a copy of a kind that is not emulated");
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  int source, target;  // GPU or kHost
+
+  Copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind)
+      : to(to), from(from), bytes(bytes), source(Device::current().index()), target(source) {
+    if (kind == cudaMemcpyHostToDevice) {
+      source = kHost;
+    } else if (kind == cudaMemcpyDeviceToHost) {
+      target = kHost;
+    } else if (kind != cudaMemcpyDeviceToDevice) {
+      throw Fault("a copy of a kind that is not emulated");
+    }
   }
-  if (source == kHost && !is_page_locked(from)) throw Fault("a copy from pageable memory of the host");
-  if (target == kHost && !is_page_locked(to)) throw Fault("a copy to pageable memory of the host");
-  const auto move = [=] {
-    expect_within(from, bytes, source, "the source of a copy");
-    expect_within(to, bytes, target, "the target of a copy");
-    std::memmove(to, from, bytes);
-  };
-  return once(fmt::format("a copy of {} bytes", bytes), move, Activity::copy);
-}
+  bool from_pageable() const { return source == kHost && !is_page_locked(from); }
+  bool to_pageable() const { return target == kHost && !is_page_locked(to); }
+
+  Make work() const {
+    const auto move = [*this] {
+      if (!from_pageable()) expect_within(from, bytes, source, "the source of a copy");
+      if (!to_pageable()) expect_within(to, bytes, target, "the target of a copy");
+      std::memmove(to, from, bytes);
+    };
+    return once(fmt::format("a copy of {} bytes", bytes), move, Activity::copy);
+  }
+};
 
 }  // namespace
 
@@ -203,6 +216,17 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
     std::memcpy(to, from, bytes);
   });
 }
+/// What the host has must be page-locked, or the call does not come back before the copy is done: where ranks train
+/// that is a fault, unless $FORERUN_EMULATED_PAGEABLE is set.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return call([&] { Device::current().give(stream_of(stream), copy(to, from, bytes, kind)); });
+  return call([&] {
+    Device& device = Device::current();
+    const Copy copy(to, from, bytes, kind);
+    const bool waits = copy.from_pageable() || copy.to_pageable();
+    if (waits && std::getenv("FORERUN_EMULATED_PAGEABLE") == nullptr) {
+      throw Fault(fmt::format("a copy {} pageable memory of the host", copy.to_pageable() ? "to" : "from"));
+    }
+    device.give(stream_of(stream), copy.work());
+    if (waits) device.finish(stream_of(stream));
+  });
 }

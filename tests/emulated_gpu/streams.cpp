@@ -214,7 +214,7 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType attrib
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return call([&] {
-    if (mode != cudaStreamCaptureModeRelaxed) throw Fault("a capture that is not relaxed is not emulated");
+    if (mode == cudaStreamCaptureModeGlobal) throw Fault("a capture that forbids calls of other threads");
     if (stream->capture) throw Fault("a stream is captured twice");
     begin_capture(*stream);
   });

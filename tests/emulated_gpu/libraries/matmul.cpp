@@ -113,7 +113,7 @@ class InWorkspace final : public Work {
       return Progress::went_on;
     }
     if (begun_ && *static_cast<InWorkspace**>(workspace_) != this) throw Fault("two at a time use one workspace");
-    work_();
+    if (!is_idle()) work_();
     return Progress::done;
   }
   std::string text() const override { return text_; }

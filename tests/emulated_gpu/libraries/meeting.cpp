@@ -52,6 +52,7 @@ void add(const Bytes& x, Bytes& sum, ncclDataType_t type, ncclRedOp_t op) {
 
 std::size_t bytes_of(ncclDataType_t type) {
   switch (type) {
+    case ncclInt8:
     case ncclUint8: return 1;
     case ncclBfloat16: return 2;
     case ncclFloat:

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/emulated_gpu/train.h"
+#include "tests/gpu/training/train.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "core/base/fault.h"
 #include "real/cuda/device.h"
 #include "real/gpu/gpu_backend.h"
 #include "real/measure/instances.h"
-#include "tests/emulated_gpu/device.h"
+#include "tests/gpu/training/gpus.h"
 
-namespace emulated_gpu {
+namespace gpus {
 namespace {
 
 void add_masters(real::Executor& executor, real::Backend& backend, Trained& out) {
@@ -32,10 +33,9 @@ class Teller final : public real::Observer {
   Teller(const plan::Plan& plan, const plan::Role& role)
       : names_(plan.names), instances_(real::instances_of(plan, role)) {}
 
-  void begun(std::uint64_t) override { before_ = Device::current().activities(); }
+  void begun(std::uint64_t) override { before_ = activities(); }
   void ended(std::uint64_t number, bool launched) override {
-    const bool recorded = Device::current().activities() > before_;
-    if (launched == recorded) return;
+    if (!before_ || launched == (activities() > before_)) return;
     const auto& name = names_[static_cast<std::size_t>(instances_.at(number - 1).what.name)];
     wrong_.insert(name + (launched ? ": told as launched, and nothing was" : ": told as idle, and was not"));
   }
@@ -44,7 +44,7 @@ class Teller final : public real::Observer {
  private:
   const std::vector<std::string>& names_;
   std::vector<real::Launched> instances_;
-  std::uint64_t before_ = 0;
+  std::optional<std::uint64_t> before_;
   std::set<std::string> wrong_;
 };
 
@@ -62,15 +62,13 @@ class Ranks {
   }
 
   Trained train() {
-    set_schedule(training_.seed);
     {
+      const Turns turns(training_.seed, static_cast<int>(worlds_.size()));
       std::vector<std::jthread> threads;
       for (std::size_t rank = 0; rank < worlds_.size(); ++rank) {
         threads.emplace_back([this, rank] { run(static_cast<int>(rank)); });
       }
     }
-    for (std::size_t rank = 0; rank < worlds_.size(); ++rank) Device::at(static_cast<int>(rank)).reset();
-    set_schedule(std::nullopt);
     if (!faults_.empty()) throw base::DeviceError(faults_);
     return std::move(out_);
   }
@@ -138,4 +136,4 @@ class Ranks {
 
 Trained train(const spec::Job& job, const Training& training) { return Ranks(job, training).train(); }
 
-}  // namespace emulated_gpu
+}  // namespace gpus

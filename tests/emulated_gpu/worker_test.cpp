@@ -1,0 +1,126 @@
+// tests/emulated_gpu/worker_test.cpp -- `forerun measure` and `forerun calibrate` as a user runs them, with a worker
+// whose GPU is emulated. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_forerun.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing_support::Answer;
+using testing_support::content_of;
+using testing_support::forerun;
+using testing_support::ScratchFolder;
+
+/// A variable of the environment, for as long as it lives.
+class Told {
+ public:
+  Told(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Told() { unsetenv(name_); }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+
+ private:
+  const char* name_;
+};
+
+std::string job_in(const ScratchFolder& folder, const std::string& more = "") {
+  const std::string path = folder / "job.yaml";
+  std::ofstream(path) << "model: {name: tiny, layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_dim: 16, ffn: 96, "
+                         "gated_mlp: true, activation: swiglu, vocab: 64, norm: rmsnorm, position: rope}\n"
+                         "cluster: {node: {base: dgx-h100, gpus: 1}, nodes: 1}\n"
+                         "training: {sequence: 16, global_batch: 2, micro_batch: 1, precision: bf16}\n"
+                         "strategy: {"
+                      << more << "}\n";
+  return path;
+}
+
+TEST(Worker, SaysThatAllWorksHere) {
+  const Answer run = forerun("measure");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("GPU: emulated GPU, compute capability 9.0"));
+  EXPECT_THAT(run.out, HasSubstr("recording: 4 records, 4 operators, 0 orphans, 0 dropped\n"));
+  EXPECT_THAT(run.out, HasSubstr("NCCL: sums of 1 rank and of pairs are right\n"));
+}
+
+TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {
+  const ScratchFolder folder;
+  const std::string job = job_in(folder), trace = folder / "t.json", gpu = folder / "gpu.json",
+                    page = folder / "p.html";
+  const Answer run =
+      forerun("measure " + job + " --steps 2 --warmup 1 --trace " + trace + " --json " + gpu + " --html " + page);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json measured = json::parse(content_of(gpu)),
+             cpu = json::parse(forerun("measure " + job + " --backend cpu --steps 3 --json -").out);
+  ASSERT_EQ(measured["losses"].size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
+  }
+  const json& memory = measured["memory"];
+  EXPECT_GE(memory["reserved_bytes"], memory["peak_bytes"]);
+  EXPECT_THAT(content_of(page), HasSubstr("<section id=\"losses\""));
+
+  const Answer against = forerun("explain " + job + " --against " + trace);
+  EXPECT_EQ(against.exit_code, 0) << against.err;
+  EXPECT_THAT(against.out, ContainsRegex("Step time .* predicted, .* measured"));
+  EXPECT_THAT(against.out, testing::Not(HasSubstr("unpredicted")));
+  const Answer validated = forerun("validate --measured " + trace);
+  EXPECT_EQ(validated.exit_code, 0) << validated.err;
+}
+
+TEST(Worker, CapturesAStep) {
+  const ScratchFolder folder;
+  const Answer run = forerun("measure " + job_in(folder, "cuda_graphs: true") + " --steps 3 --warmup 1 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json measured = json::parse(run.out);
+  EXPECT_EQ(measured["steps_s"].size(), 3u);
+  EXPECT_EQ(measured["losses"].size(), 2u);  // of the warm-up and of the step that was captured
+}
+
+// Idle kernels leave what was in memory before: bits of a signalling pattern, which are no number.
+TEST(Worker, ALossThatIsNoNumberIsNoFailure) {
+  const Told idle("FORERUN_EMULATED_IDLE", "1");
+  const ScratchFolder folder;
+  const Answer run = forerun("measure " + job_in(folder) + " --steps 1 --warmup 0 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(json::parse(run.out)["losses"][0].is_null()) << run.out;
+}
+
+TEST(Worker, TimesEveryPointOfACalibrationWhichThenPredicts) {
+  const Told idle("FORERUN_EMULATED_IDLE", "1"), name("FORERUN_EMULATED_NAME", "NVIDIA H100 80GB HBM3");
+  const ScratchFolder folder;
+  const std::string points = folder / "c.points.jsonl";
+  ASSERT_EQ(std::system(("'" + std::string(std::getenv("FORERUN_WORKER")) + "' calibrate '" + points +
+                         "' --seconds 12 --date 2026-01-02 2>/dev/null")
+                            .c_str()),
+            0);
+  std::map<std::string, int> timed, refused;
+  std::istringstream lines(content_of(points));
+  std::string line;
+  std::getline(lines, line);  // the machine
+  while (std::getline(lines, line)) {
+    const json point = json::parse(line);
+    const std::string why = point.value("void", "");
+    // Of idle kernels: no time is like the one before, and nothing lasts beside anything.
+    const bool fails = !why.empty() && !why.starts_with("repetitions took") && !why.ends_with("ended first");
+    ++(fails ? refused : timed)[point["shape"]["kind"].get<std::string>() + (fails ? ": " + why : "")];
+  }
+  EXPECT_THAT(refused, testing::IsEmpty());
+  for (const char* kind : {"matmul", "attention", "memory", "host_copy", "launch", "beside"}) {
+    EXPECT_GT(timed[kind], 0) << kind;
+  }
+  const Answer fitted = forerun("calibrate --resume " + points + " --minutes 0");
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  const std::string file = folder / "dgx-h100-2026-01-02.yaml";
+  EXPECT_THAT(content_of(file), HasSubstr("# Timed by forerun on NVIDIA H100 80GB HBM3, 2026-01-02, driver emulated"));
+  EXPECT_NE(forerun("predict llama3-8b-32xh200 --set cluster.node=dgx-h100 --quiet --calibration " + file).exit_code,
+            2);
+}
+
+}  // namespace
