@@ -56,6 +56,8 @@ std::vector<std::int32_t> CpuBackend::download_indices(const Tensor& t) {
 
 void CpuBackend::fill(const Tensor& t, double value) { std::ranges::fill(numbers(t), value); }
 
+void CpuBackend::normal(const kernels::Normal& n, const Tensor& y) { reference::normal(n, numbers(y)); }
+
 void CpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) {
   reference::scale_add(alpha, numbers(x), beta, numbers(y));
 }

@@ -29,6 +29,7 @@ class CpuBackend final : public Backend {
   std::vector<std::int32_t> download_indices(const Tensor&) override;
 
   void fill(const Tensor&, double value) override;
+  void normal(const kernels::Normal&, const Tensor& y) override;
   void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
   void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
   void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) override;

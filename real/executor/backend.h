@@ -28,6 +28,7 @@
 #include "kernels/matmul.h"
 #include "kernels/mx_cast.h"
 #include "kernels/norm.h"
+#include "kernels/normal.h"
 #include "kernels/permute.h"
 #include "kernels/relu.h"
 #include "kernels/rotary.h"
@@ -93,6 +94,7 @@ class Backend {
 
   // Elementwise.
   virtual void fill(const Tensor&, double value) = 0;
+  virtual void normal(const kernels::Normal&, const Tensor& y) = 0;  // of Meaning::exact
   virtual void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) = 0;
   virtual void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) = 0;
   void copy(const Tensor& from, const Tensor& to) { scale_add(1, from, 0, to); }

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numbers>
+#include <span>
 #include <stdexcept>
 
 #include "core/plan/adapters.h"
 #include "core/plan/low_precision.h"
 #include "core/spec/parameters.h"
-#include "kernels/philox.h"
+#include "kernels/normal.h"
 #include "real/executor/parts.h"
 
 namespace real {
@@ -294,13 +294,6 @@ bool is_of_both_ends(const spec::Model& model, const Parameter& p) {
 
 namespace {
 
-/// Of the standard normal distribution, by Box and Muller.
-double normal(std::uint64_t key, std::uint64_t counter) {
-  const kernels::Four random = kernels::philox(key, counter);
-  const double u = (random.word[0] + 1.0) / 4294967296.0, v = random.word[1] / 4294967296.0;
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-}
-
 std::uint64_t key_of(const Parameter& p, std::uint64_t seed) {
   std::uint64_t key = 14695981039346656037ull ^ seed;  // FNV-1a
   for (const char c : fmt::format("{}/{}", p.layer, p.name))
@@ -310,20 +303,28 @@ std::uint64_t key_of(const Parameter& p, std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<double> starting_values(const Parameter& p, std::uint64_t seed) {
-  if (p.start != Start::normal) return std::vector<double>(p.count(), p.start == Start::one ? 1.0 : 0.0);
+std::vector<kernels::Normal> draws_of(const Parameter& p, std::uint64_t seed) {
+  std::vector<kernels::Normal> out;
+  if (p.start != Start::normal) return out;
   const Part& part = p.part;
   const double deviation = 1 / std::sqrt(static_cast<double>(part.whole_columns));
-  const std::uint64_t key = key_of(p, seed);
-  std::vector<double> out;
-  out.reserve(p.count());
   for (const Range& rows : part.rows) {
-    for (std::int64_t row = rows.begin; row < rows.begin + rows.length; ++row) {
-      for (std::int64_t i = 0; i < part.columns.length; ++i) {
-        const std::int64_t element = row * part.whole_columns + part.columns.begin + i;
-        out.push_back(deviation * normal(key, static_cast<std::uint64_t>(element)));
-      }
-    }
+    out.push_back({.deviation = deviation,
+                   .key = key_of(p, seed),
+                   .rows = rows.length,
+                   .columns = part.columns.length,
+                   .first = rows.begin * part.whole_columns + part.columns.begin,
+                   .stride = part.whole_columns});
+  }
+  return out;
+}
+
+std::vector<double> starting_values(const Parameter& p, std::uint64_t seed) {
+  std::vector<double> out(p.count(), p.start == Start::one ? 1.0 : 0.0);
+  std::span<double> rest(out);
+  for (const kernels::Normal& draw : draws_of(p, seed)) {
+    kernels::reference::normal(draw, rest);
+    rest = rest.subspan(static_cast<std::size_t>(draw.count()));
   }
   return out;
 }

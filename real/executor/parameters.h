@@ -161,7 +161,10 @@ class ParameterTable {
   std::vector<Unit> vocabulary_;
 };
 
-/// The starting values of a parameter's part, the same whatever the model is cut into.
+/// The draws that a parameter's part begins with, one behind the other, the same numbers whatever the model is cut
+/// into. None: it is all 0, or all 1.
+std::vector<kernels::Normal> draws_of(const Parameter&, std::uint64_t seed);
+/// The same numbers, and ones and zeros.
 std::vector<double> starting_values(const Parameter&, std::uint64_t seed);
 
 }  // namespace real

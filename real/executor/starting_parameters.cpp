@@ -7,6 +7,20 @@
 namespace real {
 namespace {
 
+/// All numbers of its part.
+Tensor start(RankState& rank, const Parameter& p) {
+  Backend& backend = rank.backend;
+  if (p.start == Start::one) return backend.upload(std::vector<double>(p.count(), 1.0));  // norms, which are narrow
+  const Tensor out = backend.allocate(p.count(), kNumbers);
+  if (p.start == Start::zero) backend.fill(out, 0);
+  std::int64_t begin = 0;
+  for (const kernels::Normal& draw : draws_of(p, rank.settings.seed)) {
+    backend.normal(draw, out.part(begin, draw.count()));
+    begin += draw.count();
+  }
+  return out;
+}
+
 void states_to_host(RankState& rank, Parameter& p) {
   Backend& backend = rank.backend;
   const spec::Offload& offload = rank.c.strategy.offload;
@@ -49,7 +63,7 @@ void Executor::start_parameters() {
     rank_.backend.fill(value.tensor, 0);
   };
   for (Parameter& p : rank_.parameters.all()) {
-    const Tensor whole = rank_.backend.upload(starting_values(p, rank_.settings.seed));
+    const Tensor whole = start(rank_, p);
     const bool comes_and_goes = rank_.comes_and_goes(p);
     if (!p.frozen || comes_and_goes) {
       p.master.tensor = rank_.backend.allocate(p.owned.length, p.frozen ? kWeight : kState);

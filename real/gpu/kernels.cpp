@@ -90,6 +90,10 @@ void GpuBackend::relu_backward(kernels::Relu kind, const Tensor& x, const Tensor
   launch([&] { gpu::relu_backward(kind, x.count, element(x), at(x), at(dy), at(dx), raw()); });
 }
 
+void GpuBackend::normal(const kernels::Normal& n, const Tensor& y) {
+  launch([&] { gpu::normal(n, as<float>(y), raw()); });
+}
+
 void GpuBackend::dropout(const kernels::Dropout& d, const Tensor& x, const Tensor& y) {
   if (x.count == 0) return;
   launch([&] { gpu::dropout(d, x.count, element(x), at(x), at(y), raw()); });

@@ -5,6 +5,7 @@
 #include "kernels/gelu.h"
 #include "kernels/glu.h"
 #include "kernels/norm.h"
+#include "kernels/normal.h"
 #include "kernels/relu.h"
 #include "kernels/rotary.h"
 #include "tests/gpu/device_array.h"
@@ -134,6 +135,16 @@ TEST_P(TransformerKernel, DropoutHasTheSameMask) {
   const Values got = d_y.values();
   test::expect_close(got, y, close(), "y");
   for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(got[i] == 0, y[i] == 0) << i;
+}
+
+TEST(NormalOnGpu, HasTheNumbersOfTheCpu) {
+  const kernels::Normal shape{
+      .deviation = 0.1, .key = 98765432109876, .rows = 37, .columns = 21, .first = 5, .stride = 40};
+  Values y(static_cast<std::size_t>(shape.count()));
+  reference::normal(shape, y);
+  const Array d_y(Element::f32, Values(y.size(), 0));
+  gpu::normal(shape, static_cast<float*>(d_y.data()), nullptr);
+  test::expect_close(d_y.values(), y, 1e-6, "y");
 }
 
 TEST_P(TransformerKernel, EmbeddingAgreesOnARangeOfTheVocabulary) {
