@@ -53,6 +53,7 @@ const Shape kShapes[] = {
     {"one_kv_head", {1, 8192, 8192, 8, 1, 128, 128, 0.088, true}},
     {"whole_blocks_of_ring_attention", {1, 2048, 2048, 32, 8, 128, 128, 0.088, false}},
     {"fewer_queries_than_keys", {1, 1024, 4096, 32, 8, 128, 128, 0.088, false}},
+    {"tiny_of_training_tests", {1, 16, 16, 4, 2, 16, 16, 0.25, true}},
 };
 
 class CudnnAccepts : public testing::TestWithParam<std::tuple<Gpu, Shape>> {};

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Runs on a machine with a GPU what docs/gpu-checklist.md asks of one GPU: tests, losses beside PyTorch, recorded steps,
+steps of real models beside their prediction, a calibration. Each part has its own time limit and is told as soon as it
+is done.
+
+usage: session.py BUILD OUT [--only PART,...] [--minutes N] [--node NAME] [--small]
+
+BUILD is the folder of forerun, forerun-worker and tests/gpu. OUT gets PART.json and PART.log for each part, and the
+calibration. --small: models of a few thousand parameters in the place of real ones, for emulated GPUs. Exit code 1: a
+part has failed.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TORCH = os.path.join(os.path.dirname(HERE), "torch")
+LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={}"])
+
+# Settings of the Job that a recorded step has to align under.
+RECORDED = {
+    "dense": [],
+    "recomputed": ["strategy.recompute=full"],
+    "experts": ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}"],
+    "latent": ["model.kv_heads=4", "model.mla={q_lora_rank: 24, kv_lora_rank: 16, rope_head_dim: 8, nope_head_dim: 16, "
+               "value_head_dim: 16}"],
+    "scores written": ["strategy.attention_kernel=unfused"],
+    "dropout": ["training.dropout=0.1", "strategy.attention_kernel=unfused"],
+    "adapters": ["strategy.lora={rank: 16, targets: [qkv, proj, ffn], base: bf16}"],
+    "8-bit moments": ["training.optimizer=adamw8bit"],
+    "two tokens ahead": ["model.mtp=2"],
+    "fp8": ["training.precision=fp8", "training.fp8_recipe=tensorwise"],
+    "fp8 delayed": ["training.precision=fp8", "training.fp8_recipe=delayed"],
+    "activations on the host": ["strategy.offload={activations: cpu}"],
+    "optimizer on the host": ["strategy.zero=1", "strategy.offload={optimizer: cpu}"],
+    "graphs": ["strategy.cuda_graphs=true"],
+}
+
+
+def slices(small):
+    """name: (job, settings). Differences of two give a layer, a sequence, a microbatch."""
+    if small:
+        job = os.path.join(TORCH, "tiny.yaml")
+        return {f"{layers} layers": (job, [f"model.layers={layers}"]) for layers in (1, 2)}
+    job, one = LLAMA
+    out = {}
+    for layers, tokens in ((2, 8192), (4, 8192), (8, 8192), (4, 2048), (8, 2048)):
+        out[f"llama3-8b, {layers} layers, {tokens} tokens"] = (job, one + [
+            f"model.layers={layers}", f"training.sequence={tokens}", "training.global_batch=1"])
+    base = one + ["model.layers=4", "training.sequence=2048"]
+    out["llama3-8b, 4 layers, 2048 tokens, 4 microbatches"] = (job, base + ["training.global_batch=4"])
+    out["llama3-8b, 4 layers, 4 x 2048 tokens"] = (
+        job, base + ["training.global_batch=4", "training.micro_batch=4"])
+    out["llama3-8b, 4 layers, 4 x 2048 tokens, recomputed"] = (
+        job, base + ["training.global_batch=4", "training.micro_batch=4", "strategy.recompute=full"])
+    out["mixtral-8x7b, 1 layer, 4096 tokens"] = (job, one + [
+        "model=mixtral-8x7b", "model.layers=1", "training.sequence=4096", "training.global_batch=1"])
+    out["llama3-8b, 4 layers, 8192 tokens, fp8"] = (job, one + [
+        "model.layers=4", "training.sequence=8192", "training.global_batch=1", "training.precision=fp8",
+        "training.fp8_recipe=delayed"])
+    return out
+
+
+class Failed(Exception):
+    pass
+
+
+class Session:
+    def __init__(self, options):
+        self.build, self.out, self.small = os.path.abspath(options.build), os.path.abspath(options.out), options.small
+        self.minutes, self.node = options.minutes, options.node
+        self.log = None
+        os.makedirs(self.out, exist_ok=True)
+
+    def program(self, name):
+        return os.path.join(self.build, name)
+
+    def run(self, words, seconds, ends_with=(0,)):
+        """What it prints. Throws Failed with the last lines of what it complains of."""
+        self.log.write("$ " + " ".join(words) + "\n")
+        try:
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired as error:
+            for text in (error.stdout, error.stderr):
+                self.log.write((text or b"").decode(errors="replace"))
+            raise Failed(f"{os.path.basename(words[0])} was not done after {seconds} s") from error
+        except OSError as error:
+            raise Failed(str(error)) from error
+        out, complaints = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        self.log.write(out + complaints)
+        self.log.flush()
+        if done.returncode not in ends_with:
+            last = (complaints or out).strip().splitlines()[-4:]
+            raise Failed(f"exit code {done.returncode}: " + " | ".join(last))
+        return out
+
+    def forerun(self, *words, seconds=120, ends_with=(0,)):
+        return self.run([self.program("forerun"), *words], seconds, ends_with)
+
+    # Parts. Each returns what is kept of it; "failed" names what was not as it should be.
+
+    def machine(self):
+        out = {"versions": self.run([self.program("forerun-worker"), "--versions"], 60), "smoke": self.forerun("measure")}
+        if shutil.which("nvidia-smi"):
+            query = "name,driver_version,memory.total,power.limit,clocks.max.sm,clocks.max.memory"
+            out["card"] = self.run(["nvidia-smi", "--query-gpu=" + query, "--format=csv"], 60)
+        return out
+
+    def _tests(self, name, seconds):
+        self.run([self.program(f"tests/gpu/{name}_test"), "--gtest_brief=1"], seconds)
+        return {}
+
+    def kernels(self):
+        return self._tests("gpu_kernels", 180)
+
+    def vendor(self):
+        return self._tests("gpu_vendor", 180)
+
+    def training(self):
+        return self._tests("gpu_training", 300)
+
+    def torch(self):
+        told = os.path.join(self.out, "parity.json")
+        steps = ["--steps", "6"] if self.small else []
+        text = self.run([sys.executable, "-B", os.path.join(TORCH, "parity.py"), self.program("forerun"),
+                         os.path.join(TORCH, "tiny.yaml"), "--backend", "gpu", "--each",
+                         os.path.join(TORCH, "models.txt"), "--json", told, *steps], 300)
+        return {"told": text.splitlines()}
+
+    def sanitizer(self):
+        if not shutil.which("compute-sanitizer"):
+            return {"left out": "there is no compute-sanitizer"}
+        self.run(["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9", self.program("forerun-worker"),
+                  "run", os.path.join(TORCH, "tiny.yaml"), "--steps", "1", "--warmup", "0"], 240)
+        return {}
+
+    def _measured(self, job, settings, steps, trace):
+        if self.small:
+            steps, settings = 1, settings + ["training.global_batch=1"]
+        sets = [word for setting in settings for word in ("--set", setting)]
+        return json.loads(self.forerun("measure", job, *sets, "--warmup", "2", "--steps", str(steps), "--json", "-",
+                                       "--trace", trace, seconds=300)), sets
+
+    def recorded(self):
+        out, failed = {}, []
+        for name, settings in RECORDED.items():
+            trace = os.path.join(self.out, "trace.json")
+            try:
+                measured, sets = self._measured(os.path.join(TORCH, "tiny.yaml"), settings, 3, trace)
+                told = json.loads(self.forerun("explain", os.path.join(TORCH, "tiny.yaml"), *sets, "--against", trace,
+                                               "--json", "-"))
+                notes = measured["plain_attention"] + measured["experts_one_by_one"]
+                out[name] = {"losses": measured["losses"], "notes": notes, "explained": told["notes"],
+                             "unpredicted": [f["family"] for f in told["families"] if f["kind"] == "unpredicted"]}
+                if out[name]["unpredicted"]:
+                    failed.append(name)
+            except Failed as error:
+                out[name] = {"failed": str(error)}
+                failed.append(name)
+            if os.path.exists(trace):
+                os.remove(trace)
+        return {"steps": out, "failed": failed}
+
+    def _node(self):
+        if self.node:
+            return self.node
+        if self.small:
+            return None
+        card = self.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], 60)
+        for part, node in (("H200", "dgx-h200"), ("H100", "dgx-h100"), ("B200", "dgx-b200"), ("A100", "dgx-a100-80gb")):
+            if part in card:
+                return node
+        raise Failed(f"--node is wanted: none of the catalogue is known to have {card.strip()}")
+
+    def _compared(self, name, job, settings, calibration):
+        """Step and families of operators, measured and predicted, in seconds."""
+        trace = os.path.join(self.out, "slice-trace.json")
+        measured, sets = self._measured(job, settings, 20, trace)
+        with_it = ["--calibration", calibration] if calibration else []
+        told = json.loads(self.forerun("explain", job, *sets, *with_it, "--against", trace, "--json", "-"))
+        predicted = json.loads(self.forerun("predict", job, *sets, *with_it, "--json", "-", ends_with=(0, 1)))
+        families = {f["family"]: [side["busy_ps"] / 1e12 for side in (f["measured"], f["predicted"])]
+                    for f in told["families"]}
+        memory = measured["memory"]
+        with open(trace, "rb") as plain, gzip.open(trace + ".gz", "wb") as packed:  # of the last one
+            shutil.copyfileobj(plain, packed)
+        os.remove(trace)
+        print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, predicted {predicted['step_time_s'] * 1e3:.2f} "
+              f"({predicted['step_time_s'] / measured['step_time_s'] - 1:+.1%})", flush=True)
+        for family, (took, thought) in families.items():
+            if took > 0.02 * measured["step_time_s"]:
+                print(f"    {family:<24}{took * 1e3:9.3f} ms{thought / took - 1:+8.1%}", flush=True)
+        return {"settings": settings, "measured_s": measured["step_time_s"], "predicted_s": predicted["step_time_s"],
+                "steps_s": measured["steps_s"], "families_s": families, "losses": measured["losses"],
+                "peak_bytes": memory["peak_bytes"], "planned_bytes": memory["planned_bytes"],
+                "reserved_bytes": memory["reserved_bytes"], "conditions": measured["conditions"],
+                "plain_attention": measured["plain_attention"], "experts_one_by_one": measured["experts_one_by_one"],
+                "mfu": measured["mfu"]}
+
+    def slices(self):
+        return self._slices(None)
+
+    def _slices(self, calibration):
+        node, out, failed = self._node(), {}, []
+        for name, (job, settings) in slices(self.small).items():
+            on = ["cluster.node=" + node] if node else []
+            try:
+                out[name] = self._compared(name, job, on + settings, calibration)
+            except Failed as error:
+                print(f"  {name}: {error}", flush=True)
+                out[name] = {"failed": str(error)}
+                failed.append(name)
+        return {"slices": out, "failed": failed}
+
+    def calibrate(self):
+        words = ["--minutes", str(self.minutes), "--out", self.out] + (["--node", self.node] if self.node else [])
+        text = self.forerun("calibrate", *words, seconds=60 * self.minutes + 90)
+        for name in os.listdir(self.out):
+            if name.endswith(".points.jsonl"):
+                path = os.path.join(self.out, name)
+                with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+                    shutil.copyfileobj(plain, packed)
+        return {"told": text.splitlines()}
+
+    def calibrated(self):
+        files = [name for name in os.listdir(self.out) if re.search(r"-\d{4}-\d\d-\d\d\.yaml$", name)]
+        if not files:
+            raise Failed("there is no calibration in OUT: run the part `calibrate` first")
+        return self._slices(os.path.join(self.out, sorted(files)[0]))
+
+
+PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "sanitizer", "slices", "calibrate", "calibrated")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("out")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,...", help=", ".join(PARTS))
+    parser.add_argument("--minutes", type=int, default=5, help="of the calibration")
+    parser.add_argument("--node", help="the catalogue's node that this GPU is of")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    if unknown := set(wanted) - set(PARTS):
+        parser.error("there is no part " + ", ".join(sorted(unknown)))
+
+    session, bad = Session(options), []
+    for name in [part for part in PARTS if part in wanted]:
+        begin = time.monotonic()
+        with open(os.path.join(session.out, name + ".log"), "w", encoding="utf-8") as session.log:
+            try:
+                told = getattr(session, name)()
+            except Failed as error:
+                told = {"failed": [str(error)]}
+        told["seconds"] = round(time.monotonic() - begin, 1)
+        with open(os.path.join(session.out, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(told, file, indent=1)
+        failed = told.get("failed", [])
+        print(f"{name:<11}{told['seconds']:>7.1f} s  {'FAILED: ' + '; '.join(failed) if failed else 'ok'}", flush=True)
+        bad += [name] if failed else []
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
