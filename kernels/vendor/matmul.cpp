@@ -28,6 +28,11 @@ cublasLtMatmulMatrixScale_t mode_of(Scales scales) {
 #endif
 }
 
+std::string where_fp8_is_narrow(const Matmul& p, const MatmulTypes& types) {
+  const bool whole = p.m % 16 == 0 && p.n % 16 == 0 && p.k % 16 == 0;
+  return whole || !is_fp8(types.a) ? "" : "; in fp8 it wants sides of a multiple of 16";
+}
+
 std::string beside_scales(const MatmulTypes& types) {
   switch (types.scales_a) {
     case Scales::tensor: return "";
@@ -80,7 +85,7 @@ struct Plan {
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
       throw DeviceError("cuBLASLt has no algorithm for a matmul of " + std::to_string(p.m) + " x " +
                         std::to_string(p.n) + " x " + std::to_string(p.k) + " with these types and transposes" +
-                        beside_scales(types));
+                        beside_scales(types) + where_fp8_is_narrow(p, types));
     }
     check(status, "cublasLtMatmulAlgoGetHeuristic");
   }

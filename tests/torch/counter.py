@@ -51,3 +51,21 @@ def sequence(number, length, vocabulary, seed=1):
     for i, (odd, chosen) in enumerate(zip(surprise.tolist(), drawn.tolist())):
         out.append(chosen % vocabulary if i == 0 or odd % 10 == 0 else (5 * out[-1] + 3) % vocabulary)
     return out
+
+
+def begins_of_documents(packing, tokens, number, seed=1):
+    """For each token of a sequence (counted within its step) where its document begins; lengths are drawn from a list, or
+    from a normal distribution."""
+    out = []
+    for draw in range(tokens):
+        first, second = philox(seed ^ 0x646F63756D656E74, torch.tensor([number * tokens + draw]))
+        if packing.get("lengths"):
+            length = packing["lengths"][first.item() % len(packing["lengths"])]
+        else:
+            u, v = (first.item() + 0.5) / 2.0**32, (second.item() + 0.5) / 2.0**32
+            normal = math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
+            length = round(packing["mean"] + packing.get("deviation", 0) * normal)
+        out += [len(out)] * max(1, length)
+        if len(out) >= tokens:
+            return out[:tokens]
+    return out

@@ -7,18 +7,19 @@ import math
 import torch
 import torch.nn.functional as F
 
-from counter import starting_values
+from counter import begins_of_documents, starting_values
 
 EPSILON = 1e-5
 UNSUPPORTED = ("mtp", "embedding_norm", "post_norms", "full_every", "nope_every", "attention_chunk")
 
 
 class Model:
-    def __init__(self, spec, device, dtype):
+    def __init__(self, spec, device, dtype, packing=None):
         unsupported = [key for key in UNSUPPORTED if spec.get(key)]
         if unsupported or spec.get("kind", "transformer") != "transformer":
             raise SystemExit(f"tests/torch has no model with {', '.join(unsupported) or spec['kind']}")
-        self.spec, self.device, self.dtype = spec, device, dtype
+        self.spec, self.device, self.dtype, self.packing = spec, device, dtype, packing
+        self.begins = None  # [batch, tokens], of each token's document
         self.heads, self.kv_heads = spec["heads"], spec["kv_heads"]
         self.head_dim = spec.get("head_dim") or spec["hidden"] // self.heads
         self.parameters = {}
@@ -114,14 +115,17 @@ class Model:
         return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPSILON)).to(x.dtype) * weight
 
     def _rotated(self, x):
-        """Pairs (i, i + d / 2) of heads [batch, heads, tokens, d] turn by the token's place."""
+        """Pairs (i, i + d / 2) of heads [batch, heads, tokens, d] turn by the token's place in its document."""
         half = x.shape[-1] // 2
-        place = torch.arange(x.shape[-2], dtype=torch.float64, device=x.device)
+        place = self._places()[:, None, :, None].double()
         rate = 10000.0 ** (-torch.arange(half, dtype=torch.float64, device=x.device) / half)
         wide = x if x.dtype == torch.float64 else x.float()
-        cos, sin = (f(torch.outer(place, rate)).to(wide.dtype) for f in (torch.cos, torch.sin))
+        cos, sin = (f(place * rate).to(wide.dtype) for f in (torch.cos, torch.sin))
         a, b = wide[..., :half], wide[..., half:]
         return torch.cat((a * cos - b * sin, a * sin + b * cos), -1).to(x.dtype)
+
+    def _places(self):
+        return torch.arange(self.begins.shape[1], device=self.device) - self.begins
 
     def _slopes(self):
         """ALiBi, arXiv 2108.12409: 2^(-8 i / n); of n that is no power of two, every second one of the next finer."""
@@ -141,7 +145,7 @@ class Model:
         window, tokens = self._window(layer), q.shape[-2]
         sinks, alibi = self.parameters.get((layer, "attention sinks")), self.spec["position"] == "alibi"
         scale = 1 / math.sqrt(q.shape[-1])
-        if not (window or alibi or sinks is not None) and hasattr(F, "scaled_dot_product_attention"):
+        if not (window or alibi or self.packing or sinks is not None) and hasattr(F, "scaled_dot_product_attention"):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
         scores = q @ k.transpose(-1, -2) * scale
         scores = scores if scores.dtype == torch.float64 else scores.float()
@@ -149,6 +153,7 @@ class Model:
         if alibi:
             scores = scores - (self._slopes()[:, None, None] * behind).to(scores.dtype)
         hidden = (behind < 0) | (behind >= window) if window else behind < 0
+        hidden = (hidden | (self.begins[:, :, None] != self.begins[:, None, :]))[:, None]
         scores = scores.masked_fill(hidden, -math.inf)
         if sinks is not None:
             beside = sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
@@ -222,12 +227,15 @@ class Model:
             out = out + self._feed_forward(layer, "shared expert", flat)
         return out.view_as(x)
 
-    def loss_sum(self, ids):
-        """Of the targets behind each token; ids [batch, tokens + 1]."""
-        s = self.spec
+    def loss_sum(self, ids, number):
+        """Of the targets behind each token; ids [batch, tokens + 1], the first of its step's sequence `number`."""
+        s, (batch, tokens) = self.spec, (ids.shape[0], ids.shape[1] - 1)
+        begins = [begins_of_documents(self.packing, tokens, number + i) if self.packing else [0] * tokens
+                  for i in range(batch)]
+        self.begins = torch.tensor(begins, device=self.device)
         x = F.embedding(ids[:, :-1], self.parameters[-1, "embedding.weight"])
         if s["position"] == "learned":
-            x = x + self.parameters[-1, "position embedding.weight"][: x.shape[1]]
+            x = x + F.embedding(self._places(), self.parameters[-1, "position embedding.weight"])
         for layer in range(s["layers"]):
             normed = self._norm(layer, "attention norm", x)
             before, x = x, x + self._attention(layer, normed)

@@ -33,7 +33,8 @@ class Trainer:
         self.device = "cuda" if backend == "gpu" and torch.cuda.is_available() else "cpu"
         self.wide = torch.float32 if backend == "gpu" else torch.float64
         self.training, self.vocab = training, spec["vocab"]
-        self.model = Model(spec, self.device, torch.bfloat16 if backend == "gpu" else torch.float64)
+        self.model = Model(spec, self.device, torch.bfloat16 if backend == "gpu" else torch.float64,
+                           training.get("packing"))
         self.masters = [p.detach().to(self.wide).clone() for p in self.model.parameters.values()]
         self.optimizer = torch.optim.AdamW(self.masters, LEARNING_RATE, BETAS, ADAM_EPSILON, weight_decay=0.0)
 
@@ -48,8 +49,8 @@ class Trainer:
         tokens, micro = t["global_batch"] * t["sequence"], t.get("micro_batch", 1)
         weights = list(self.model.parameters.values())
         sums, loss = [torch.zeros_like(m) for m in self.masters], torch.zeros((), dtype=self.wide, device=self.device)
-        for part in ids.split(micro):
-            one = self.model.loss_sum(part) / tokens
+        for number, part in enumerate(ids.split(micro)):
+            one = self.model.loss_sum(part, number * micro) / tokens
             for total, gradient in zip(sums, torch.autograd.grad(one, weights)):
                 total += gradient
             loss += one.detach()

@@ -51,10 +51,10 @@ void expect_close(const tiny::Run& cpu, const tiny::Run& gpu, const Close& close
   }
 }
 
-bool has_gpus(const plan::Plan& plan, const Case& c) {
+bool has_gpus(const plan::Plan& plan, const std::string& name) {
   const int wanted = plan.axes.ranks * plan.axes.stages;
   if (wanted <= count()) return true;
-  std::cout << c.name << ": left out, wants " << wanted << " GPUs\n";
+  std::cout << name << ": left out, wants " << wanted << " GPUs\n";
   return false;
 }
 
@@ -63,10 +63,9 @@ struct Pair {
 };
 
 /// Nothing where the GPUs are too few.
-std::optional<Pair> trained(const spec::Model& model, const Case& c, const Check& check, unsigned seed) {
-  const spec::Job job = job_of(model, c);
+std::optional<Pair> trained(const spec::Job& job, const std::string& name, const Check& check, unsigned seed) {
   const plan::Plan plan = plan::build(job);
-  if (!has_gpus(plan, c)) return std::nullopt;
+  if (!has_gpus(plan, name)) return std::nullopt;
   for (const base::Fault& fault : real::unsupported_on_gpu(job, plan, plan.axes.ranks * plan.axes.stages)) {
     ADD_FAILURE() << fault.field << ": " << fault.what;
   }
@@ -85,8 +84,8 @@ std::optional<Pair> trained(const spec::Model& model, const Case& c, const Check
 
 }  // namespace
 
-spec::Job job_of(const spec::Model& model, const Case& c) {
-  spec::Job job = tiny::draft(of_size(model), c.cut, 2 * c.cut.dp);
+spec::Job widened(spec::Job job) {
+  job.model = of_size(job.model);
   job.training.sequence = 16;
   job.cluster.node.pcie.bandwidth = base::GBps(10);
   job.cluster.node.host = {.memory = base::GB(100), .bandwidth = base::GBps(100)};
@@ -95,15 +94,24 @@ spec::Job job_of(const spec::Model& model, const Case& c) {
   for (const spec::Dtype narrow : {spec::Dtype::fp8, spec::Dtype::mxfp8}) {
     job.cluster.node.gpu.peak[static_cast<int>(narrow)] = base::TFLOPps(2000);
   }
+  return job;
+}
+
+spec::Job job_of(const spec::Model& model, const Case& c) {
+  spec::Job job = widened(tiny::draft(model, c.cut, 2 * c.cut.dp));
   c.change(job);
   return toy::resolved(job);
+}
+
+void expect_near(const spec::Job& job, const std::string& name, const Check& check, unsigned seed) {
+  trained(job, name, check, seed);
 }
 
 void expect_near(const spec::Model& model, const std::vector<Case>& cases, const Check& check) {
   unsigned seed = 0;
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
-    trained(model, c, check, seed);
+    trained(job_of(model, c), c.name, check, seed);
     seed += 2;
   }
 }
@@ -112,7 +120,7 @@ void expect_near_and_rounded_alike(const spec::Model& model, const std::vector<C
   unsigned seed = 0;
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
-    const auto runs = trained(model, c, {kFp8}, seed);
+    const auto runs = trained(job_of(model, c), c.name, {kFp8}, seed);
     seed += 2;
     if (!runs) continue;
     spec::Job wide = job_of(model, c);

@@ -17,6 +17,9 @@ using tiny::Change;
 /// Of tiny.h's model, 64 wide, on 16 tokens: what fp8 asks of cuBLASLt on two ranks is met.
 spec::Job job_of(const spec::Model&, const Case&);
 
+/// The same job of 64 wide layers on 16 tokens, not resolved.
+spec::Job widened(spec::Job);
+
 /// How far a run may be from one in double. Of a parameter's gradient: length of the difference over its length.
 struct Close {
   double loss, norm, gradient;
@@ -33,6 +36,9 @@ struct Check {
 /// Of each case that has the GPUs it needs; the others are named. Gradients and losses are looked at in the first
 /// step: in later ones small differences have grown.
 void expect_near(const spec::Model&, const std::vector<Case>&, const Check& = {});
+
+/// Of a job that is resolved, where there are the GPUs.
+void expect_near(const spec::Job&, const std::string& name, const Check&, unsigned seed);
 
 /// In a narrower format whose scales both backends choose alike: near, and with errors against double that agree. Not
 /// all do: a number that bf16 has moved across the middle of two codes gets the other one.
