@@ -270,9 +270,9 @@ void TensorParallel::row_backward(const Linear& linear, bool gathers) {
 
 void TensorParallel::column_backward(const Linear& linear, bool gathers, bool reduces) {
   const bool overlaps = c_.tp_overlap != TpOverlap::none;
+  const bool scattered = c_.sp && gathers, kept = c_.job.framework.keeps_gathered;
   // A frozen weight needs no input; its adapter does.
-  const bool regathers =
-      c_.sp && gathers && !c_.job.framework.keeps_gathered && (!c_.strategy.lora || adapted(c_, linear));
+  const bool regathers = scattered && !kept && (!c_.strategy.lora || adapted(c_, linear));
   Casts casts(c_, out_, linear.name);
   casts.gradient(c_.tokens * linear.out, false);
   {
@@ -292,6 +292,9 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
   }
   if (regathers) {
     lay_out(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
+    casts.gathered(c_.tokens * linear.in, "input transpose");
+  } else if (scattered && kept &&
+             keeps_casts(c_)) {  // of the codes that are there; who casts anew casts to this layout
     casts.gathered(c_.tokens * linear.in, "input transpose");
   }
   adapter_backward(c_, out_, linear, Side::column);

@@ -116,6 +116,25 @@ TEST(LowPrecision, OneScaleForAScatteredTensorIsAgreedUpon) {
   EXPECT_EQ(agreements(true, spec::Fp8Recipe::delayed), 0);
 }
 
+TEST(LowPrecision, GatheredInputsThatWereKeptAreTurnedForTheWeightGradient) {
+  // Those of qkv and up, in each of 4 layers: behind a second gather, or as they were kept; where casts are not kept, a
+  // cast to that layout takes the place of the turning.
+  const auto turned = [](bool gathered, bool casts) {
+    const plan::Plan p = plan::build(job({.tp = 2, .sp = true}, Dtype::fp8, [=](spec::Job& j) {
+      j.training.fp8_recipe = spec::Fp8Recipe::delayed;
+      j.framework.keeps_gathered = gathered;
+      j.framework.keeps_casts = casts;
+    }));
+    const auto both = [&](const std::string& what) {
+      return walk::count(p, p.roles[0], "qkv " + what) + walk::count(p, p.roles[0], "feed-forward up " + what);
+    };
+    return std::pair(both("input transpose"), both("input all-gather"));
+  };
+  EXPECT_EQ(turned(false, true), std::pair(2 * 4, 2 * 4));
+  EXPECT_EQ(turned(true, true), std::pair(2 * 4, 0));
+  EXPECT_EQ(turned(true, false), std::pair(0, 0));
+}
+
 TEST(LowPrecision, BlackwellNeedsNoTransposeOfWhatHasOneScale) {
   const auto layouts = [](spec::Generation g, Dtype precision) {
     return plan::weight_layouts(Context(job({}, precision, [=](spec::Job& j) { j.cluster.node.gpu.generation = g; })));
