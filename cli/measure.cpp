@@ -39,12 +39,11 @@ bool on_cpu(const Arguments& arguments) {
   const bool cpu = backend == "cpu";
   if (cpu) refuse(arguments, {"--gpus"}, "the CPU has none", "leave it out: the job says how many ranks there are");
   if (cpu) refuse(arguments, {"--warmup"}, "belongs to a run on GPUs", "leave it out");
-  if (!cpu) refuse(arguments, {"--tokens"}, "belongs to a run on the CPU", "write --backend cpu");
   return cpu;
 }
 
 int check_gpus(const Arguments& arguments, int gpus) {
-  refuse(arguments, {"--steps", "--warmup", "--json", "--trace", "--html"}, "belongs to a JOB", "name one");
+  refuse(arguments, {"--steps", "--warmup", "--tokens", "--json", "--trace", "--html"}, "belongs to a JOB", "name one");
   if (!job_settings(arguments).empty()) {
     throw base::InputError({{"JOB",
                              "is missing: without a file only the GPUs are checked",
@@ -87,7 +86,8 @@ const Command measure{
          {"--gpus", "N", "how many ranks to start, one a GPU; as many as JOB is cut for when not given"},
          {"--steps", "N", "steps to time, or to train on the CPU; 10 when not given"},
          {"--warmup", "N", "gpu: steps before those; 3 when not given"},
-         {"--tokens", "FILE", "cpu: 16-bit token ids to learn from; made up when not given"},
+         {"--tokens", "FILE",
+          "token ids to learn from, 16 bits each (32 for vocabularies above 65,536); made up when not given"},
          {"--json", "FILE", "write the result (docs/real-mode.md; of the CPU: docs/output.md); - prints only it"},
          {"--trace", "FILE", "record one more step; prediction and measurement in one timeline for ui.perfetto.dev"},
          {"--html", "FILE", "record one more step; write a page that holds it against the prediction (docs/html.md)"}}),

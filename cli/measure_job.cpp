@@ -16,6 +16,7 @@
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/plan/build.h"
+#include "real/executor/token_file.h"
 #include "real/measure/supported.h"
 #include "real/trace/trace_file.h"
 #include "reports/perfetto.h"
@@ -62,9 +63,11 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   };
   for (const std::string& setting : job_settings(arguments)) pass_on("--set", setting);
   pass_on("--set", fmt::format("strategy.dp={}", plan.dp));  // the file's may have given way
-  for (const char* option : {"--steps", "--warmup", "--json"}) {
+  for (const char* option : {"--steps", "--warmup", "--tokens", "--json"}) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }
+  // A wrong one is told once, and not by every rank.
+  if (arguments.has("--tokens")) real::tokens_of(arguments.get("--tokens"), out.job.model.vocab, 1, plan.tokens);
   const auto beside = [](const char* what) {
     return fs::temp_directory_path() / (fmt::format("forerun-{}-{}.json", what, getpid()));
   };

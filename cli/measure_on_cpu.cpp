@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <ostream>
 
 #include "cli/exit_code.h"
@@ -20,6 +19,7 @@
 #include "core/plan/build.h"
 #include "core/spec/parameters.h"
 #include "real/cpu/train.h"
+#include "real/executor/token_file.h"
 #include "reports/training_run.h"
 
 namespace cli {
@@ -38,23 +38,6 @@ int steps_of(const Arguments& arguments) {
   if (const auto steps = number_in(text, 1, kMostSteps)) return *steps;
   refuse("--steps", "'" + text + "' is no number of steps",
          "give a whole number from 1 to " + std::to_string(kMostSteps));
-}
-
-/// Token ids of 16 bits, little-endian, one behind the other.
-std::vector<std::int32_t> read_tokens(const std::string& path, std::int64_t vocabulary) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse("--tokens", "cannot read " + path, "give a file of 16-bit token ids");
-  std::vector<std::int32_t> out;
-  unsigned char bytes[2];
-  while (in.read(reinterpret_cast<char*>(bytes), 2)) {
-    out.push_back(bytes[0] | bytes[1] << 8);
-    if (out.back() < vocabulary) continue;
-    refuse("--tokens",
-           fmt::format("token {} of {} is {}, beyond a vocabulary of {}", out.size(), path, out.back(), vocabulary),
-           "choose the model that the file was made for");
-  }
-  if (out.size() < 2) refuse("--tokens", path + " has fewer than two tokens", "give a file of 16-bit token ids");
-  return out;
 }
 
 void refuse_large(const spec::Job& job, const plan::Plan& plan) {
@@ -81,8 +64,7 @@ int measure_on_cpu(const Arguments& arguments) {
   if (std::vector<base::Fault> faults = real::unsupported(job, plan); !faults.empty()) throw base::InputError(faults);
   refuse_large(job, plan);
   const std::string file = arguments.get("--tokens");
-  const real::Tokens tokens = file.empty() ? real::Tokens(job.model.vocab, 1)
-                                           : real::Tokens(job.model.vocab, read_tokens(file, job.model.vocab));
+  const real::Tokens tokens = real::tokens_of(file, job.model.vocab, steps + 1, plan.tokens);  // one is recorded
   const real::Trained trained =
       real::train_on_cpu(job, plan, tokens, {}, steps, {}, {}, arguments.has("--trace") || arguments.has("--html"));
   result::TrainingRun run{.model = job.model.name,

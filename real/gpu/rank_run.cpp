@@ -10,8 +10,6 @@
 namespace real {
 namespace {
 
-constexpr std::uint64_t kTextSeed = 1;  // as the CPU backend's, so that losses can be compared
-
 struct Rank {
   World& world;
   GpuBackend& backend;
@@ -61,7 +59,7 @@ RankTrace record_step(Rank& rank, trace::Trace frame) {
 }  // namespace
 
 RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, const DeviceFacts& device,
-                 const Steps& steps) {
+                 const Tokens& tokens, const Steps& steps) {
   const int self = world.identity.rank;
   const Communicator everyone(world);
   GpuBackend backend(world, device.index, everyone, memberships(plan::Context(job), plan, self));
@@ -69,7 +67,6 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
   Marks marks(plan, role);
   RankRun out;
   try {
-    const Tokens tokens(job.model.vocab, kTextSeed);
     Executor executor(job, plan, self, backend, tokens, Settings{});
     backend.synchronize();
     backend.observe(&marks);

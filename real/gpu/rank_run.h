@@ -30,9 +30,12 @@ struct RankRun {
   std::optional<RankTrace> trace;
 };
 
+/// Recorded ones, of which the first is slow and thrown away, and the captured one included.
+constexpr int all_of(const Steps& s) { return s.warmup + s.timed + (s.recorded ? 2 : 0) + (s.captured ? 1 : 0); }
+
 /// All ranks of the Plan at the same time, each on its device, which is current. Timed steps begin together and are
 /// recorded by nobody, since recording costs the host time at each launch; the recorded step comes behind them.
 /// Throws base::DeviceError: a rank was lost, memory does not suffice, the record is void.
-RankRun run_rank(World&, const spec::Job&, const plan::Plan&, const DeviceFacts&, const Steps&);
+RankRun run_rank(World&, const spec::Job&, const plan::Plan&, const DeviceFacts&, const Tokens&, const Steps&);
 
 }  // namespace real

@@ -90,6 +90,7 @@ std::string json(const Measurement& m) {
                     {"tokens_per_s_per_gpu", m.tokens_per_second() / m.gpus},
                     {"model_tflops_per_gpu", m.model_flops_per_second_per_gpu() / 1e12},
                     {"mfu", m.mfu()},
+                    {"tokens", m.text},
                     {"losses", m.losses},
                     {"gradient_norms", m.gradient_norms},
                     {"memory", json_of(m.memory)},

@@ -28,7 +28,8 @@ struct MemoryUse {
 };
 
 struct Measurement {
-  std::string job;  // one line for people
+  std::string job;                 // one line for people
+  std::string text = "synthetic";  // what was learned from: made up, or a file
   int gpus = 1, warmup = 0;
   StepTimes steps;  // of the slowest rank in each
   Spread time;

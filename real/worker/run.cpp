@@ -1,6 +1,6 @@
-// real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--json FILE] [--trace
-// FILE]: trains a job on GPUs for a few steps and says what they took. The trace's file is for forerun, which makes a
-// timeline of it. SPDX-License-Identifier: Apache-2.0
+// real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--tokens FILE]
+// [--json FILE] [--trace FILE]: trains a job on GPUs for a few steps and says what they took. The trace's file is for
+// forerun, which makes a timeline of it. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "core/plan/build.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/nvml.h"
+#include "real/executor/token_file.h"
 #include "real/gpu/rank_run.h"
 #include "real/measure/measurement.h"
 #include "real/measure/supported.h"
@@ -182,8 +183,9 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   const real::CurrentDevice current(device.index);
   const real::Nvml nvml;
-  const real::RankRun mine =
-      real::run_rank(world, job, plan, device, {options.warmup, options.steps, !options.trace.empty(), captured});
+  const real::Steps steps{options.warmup, options.steps, !options.trace.empty(), captured};
+  const real::Tokens tokens = real::tokens_of(options.tokens, job.model.vocab, real::all_of(steps), plan.tokens);
+  const real::RankRun mine = real::run_rank(world, job, plan, device, tokens, steps);
   const auto ranks = world.store->gather("run", told(mine, condition_of(device, nvml)), world.patience.message);
   if (mine.trace) {
     const trace::Trace trace = gather_traces(world, plan, *mine.trace);
@@ -193,6 +195,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   real::Measurement m = measurement_of(job, plan, ranks);
   m.warmup = options.warmup;
   m.driver = nvml.driver_version();
+  if (!options.tokens.empty()) m.text = options.tokens;
   m.shares_cards = shared;
   if (options.json == "-") return real::json(m);
   if (!options.json.empty()) write_file(options.json, "--json", real::json(m));

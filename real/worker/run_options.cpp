@@ -38,12 +38,14 @@ RunOptions run_options(const std::vector<std::string>& words) {
       out.steps = whole_number(word, value, 1);
     } else if (word == "--warmup") {
       out.warmup = whole_number(word, value, 0);
+    } else if (word == "--tokens") {
+      out.tokens = value;
     } else if (word == "--json") {
       out.json = value;
     } else if (word == "--trace") {
       out.trace = value;
     } else {
-      refuse(word, "is no option of run", "there are --set, --steps, --warmup, --json and --trace");
+      refuse(word, "is no option of run", "there are --set, --steps, --warmup, --tokens, --json and --trace");
     }
   }
   if (out.job.empty()) refuse("JOB", "is missing", "name a Job file");

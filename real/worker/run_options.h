@@ -10,6 +10,7 @@ struct RunOptions {
   std::string job;               // a path
   std::vector<std::string> set;  // PATH=VALUE
   int steps = 10, warmup = 3;
+  std::string tokens;       // a file of ids; empty: made up
   std::string json, trace;  // files; empty: none; json "-": to stdout, and nothing else
 };
 

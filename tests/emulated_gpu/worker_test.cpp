@@ -74,6 +74,24 @@ TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {
   EXPECT_EQ(validated.exit_code, 0) << validated.err;
 }
 
+TEST(Worker, LearnsFromAFileAsTheCpuDoes) {
+  const ScratchFolder folder;
+  std::string text;  // 0 1 2 ... 31, over and over
+  for (int i = 0; i < 512; ++i) text += std::string{static_cast<char>(i % 32), '\0'};
+  std::ofstream(folder / "ids", std::ios::binary) << text;
+  const std::string command = "measure " + job_in(folder) + " --json - --tokens " + (folder / "ids");
+  const Answer run = forerun(command + " --steps 3 --warmup 1");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json measured = json::parse(run.out), cpu = json::parse(forerun(command + " --backend cpu --steps 4").out);
+  EXPECT_EQ(measured["tokens"], folder / "ids");
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
+  }
+  const Answer wrong = forerun("measure " + job_in(folder) + " --tokens /no/such/file");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("cannot read /no/such/file"));
+}
+
 TEST(Worker, CapturesAStep) {
   const ScratchFolder folder;
   const Answer run = forerun("measure " + job_in(folder, "cuda_graphs: true") + " --steps 3 --warmup 1 --json -");

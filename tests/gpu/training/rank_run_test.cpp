@@ -19,7 +19,7 @@ real::RankRun rank_run(const spec::Job& job, const real::Steps& steps) {
   const gpus::Turns turns(5, 1);
   std::vector<real::World> worlds = real::in_process(1);
   const real::CurrentDevice current(0);
-  return real::run_rank(worlds.front(), job, plan::build(job), real::facts(0), steps);
+  return real::run_rank(worlds.front(), job, plan::build(job), real::facts(0), tiny::tokens(job), steps);
 }
 
 void expect_timed_and_recorded(const spec::Model& model, const Change& change) {
