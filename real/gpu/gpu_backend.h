@@ -208,6 +208,7 @@ class GpuBackend final : public Backend {
   void end_operator();
   void begin_step();
   std::vector<std::byte> bytes_of_device(const Tensor&);
+  PinnedBuffer& landing(std::size_t bytes);
   void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
   void copy_codes(const Tensor& from, const Tensor& to);
   void add_sum(const Tensor& x, const Tensor& y);
@@ -249,6 +250,7 @@ class GpuBackend final : public Backend {
   std::vector<std::optional<Communicator>> communicators_;  // by channel
   Waiter waiter_;
   Staging staging_;
+  std::optional<PinnedBuffer> landing_;  // of what the host reads
   IndexCache indices_;
   std::map<plan::Stream, kernels::vendor::MatmulLibrary> matmuls_;
   std::optional<kernels::vendor::BatchedMatmulLibrary> batched_matmuls_;

@@ -16,13 +16,33 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.join(os.path.dirname(HERE), "torch")
 LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={}"])
+
+# Of tests/torch/tiny.yaml on several GPUs, a process each: losses are those of the CPU backend.
+STRATEGIES = {
+    "one GPU": (1, []),
+    "tp": (2, ["strategy.tp=2"]),
+    "tp, sp": (2, ["strategy.tp=2", "strategy.sp=true"]),
+    "tp, sp, chunked": (2, ["strategy.tp=2", "strategy.sp=true", "strategy.overlap.tp=chunked"]),
+    "pp": (2, ["strategy.pp=2"]),
+    "pp, vocabulary over the stages": (2, ["strategy.pp=2", "strategy.vocab_parallel=pipeline"]),
+    "cp, ring": (2, ["strategy.cp=2"]),
+    "cp, ulysses": (2, ["strategy.cp=2", "strategy.cp_kind=ulysses"]),
+    "zero 1": (2, ["strategy.zero=1"]),
+    "zero 3": (2, ["strategy.zero=3"]),
+    "ep": (2, ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}", "strategy.ep=2"]),
+    "graphs, tp, sp": (2, ["strategy.tp=2", "strategy.sp=true", "strategy.cuda_graphs=true"]),
+    "graphs, zero 3": (2, ["strategy.zero=3", "strategy.cuda_graphs=true"]),
+    "tp, pp, zero 1": (8, ["strategy.tp=2", "strategy.sp=true", "strategy.pp=2", "strategy.zero=1"]),
+}
 
 # Settings of the Job that a recorded step has to align under.
 RECORDED = {
@@ -86,19 +106,24 @@ class Session:
         """What it prints. Throws Failed with the last lines of what it complains of."""
         self.log.write("$ " + " ".join(words) + "\n")
         try:
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds, check=False)
-        except subprocess.TimeoutExpired as error:
-            for text in (error.stdout, error.stderr):
-                self.log.write((text or b"").decode(errors="replace"))
-            raise Failed(f"{os.path.basename(words[0])} was not done after {seconds} s") from error
+            child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         except OSError as error:
             raise Failed(str(error)) from error
-        out, complaints = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        late = False
+        try:
+            out, complaints = child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(child.pid, signal.SIGKILL)  # with what it has started, which would hold the GPU
+            out, complaints = child.communicate()
+        out, complaints = out.decode(errors="replace"), complaints.decode(errors="replace")
         self.log.write(out + complaints)
         self.log.flush()
-        if done.returncode not in ends_with:
+        if late:
+            raise Failed(f"{os.path.basename(words[0])} was not done after {seconds} s")
+        if child.returncode not in ends_with:
             last = (complaints or out).strip().splitlines()[-4:]
-            raise Failed(f"exit code {done.returncode}: " + " | ".join(last))
+            raise Failed(f"exit code {child.returncode}: " + " | ".join(last))
         return out
 
     def forerun(self, *words, seconds=120, ends_with=(0,)):
@@ -114,7 +139,7 @@ class Session:
         return out
 
     def _tests(self, name, seconds):
-        self.run([self.program(f"tests/gpu/{name}_test"), "--gtest_brief=1"], seconds)
+        self.run([self.program(f"tests/gpu/{name}_test")], seconds)
         return {}
 
     def kernels(self):
@@ -124,9 +149,11 @@ class Session:
         return self._tests("gpu_vendor", 180)
 
     def training(self):
-        return self._tests("gpu_training", 300)
+        return self._tests("gpu_training", 600)
 
     def torch(self):
+        if subprocess.run([sys.executable, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode:
+            return {"left out": f"{sys.executable} has no PyTorch"}
         told = os.path.join(self.out, "parity.json")
         steps = ["--steps", "6"] if self.small else []
         text = self.run([sys.executable, "-B", os.path.join(TORCH, "parity.py"), self.program("forerun"),
@@ -148,9 +175,38 @@ class Session:
         return json.loads(self.forerun("measure", job, *sets, "--warmup", "2", "--steps", str(steps), "--json", "-",
                                        "--trace", trace, seconds=300)), sets
 
+    def _card(self, query):
+        return self.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"], 60).strip().splitlines()
+
+    def _has_fp8(self):
+        return self.small or float(self._card("compute_cap")[0]) >= 8.9
+
+    def strategies(self):
+        gpus, out, failed = 1 if self.small else len(self._card("name")), {}, []
+        job = os.path.join(TORCH, "tiny.yaml")
+        for name, (wanted, settings) in STRATEGIES.items():
+            if wanted > gpus:
+                out[name] = {"left out": f"wants {wanted} GPUs"}
+                continue
+            sets = [w for s in [f"cluster.node.gpus={wanted}", "training.global_batch=8", *settings] for w in ("--set", s)]
+            try:
+                cpu = [step["loss"] for step in json.loads(
+                    self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
+                ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-"))
+                out[name] = {"cpu": cpu, "gpu": ours["losses"]}
+                if any(abs(a / b - 1) > 0.02 for a, b in zip(ours["losses"], cpu)):
+                    failed.append(name)
+            except Failed as error:
+                out[name] = {"failed": str(error)}
+                failed.append(name)
+        return {"losses": out, "failed": failed}
+
     def recorded(self):
         out, failed = {}, []
         for name, settings in RECORDED.items():
+            if "training.precision=fp8" in settings and not self._has_fp8():
+                out[name] = {"left out": "this GPU has no fp8"}
+                continue
             trace = os.path.join(self.out, "trace.json")
             try:
                 measured, sets = self._measured(os.path.join(TORCH, "tiny.yaml"), settings, 3, trace)
@@ -161,7 +217,7 @@ class Session:
                              "unpredicted": [f["family"] for f in told["families"] if f["kind"] == "unpredicted"]}
                 if out[name]["unpredicted"]:
                     failed.append(name)
-            except Failed as error:
+            except (Failed, ValueError, KeyError) as error:
                 out[name] = {"failed": str(error)}
                 failed.append(name)
             if os.path.exists(trace):
@@ -173,11 +229,12 @@ class Session:
             return self.node
         if self.small:
             return None
-        card = self.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], 60)
-        for part, node in (("H200", "dgx-h200"), ("H100", "dgx-h100"), ("B200", "dgx-b200"), ("A100", "dgx-a100-80gb")):
-            if part in card:
+        card = self._card("name")[0]
+        for name, node in (("NVIDIA H200", "dgx-h200"), ("NVIDIA H100 80GB HBM3", "dgx-h100"),
+                           ("NVIDIA B200", "dgx-b200"), ("NVIDIA A100-SXM4-80GB", "dgx-a100-80gb")):
+            if card == name:
                 return node
-        raise Failed(f"--node is wanted: none of the catalogue is known to have {card.strip()}")
+        raise Failed(f"--node is wanted: which of `forerun list nodes` has {card}?")
 
     def _compared(self, name, job, settings, calibration):
         """Step and families of operators, measured and predicted, in seconds."""
@@ -210,10 +267,13 @@ class Session:
     def _slices(self, calibration):
         node, out, failed = self._node(), {}, []
         for name, (job, settings) in slices(self.small).items():
+            if "training.precision=fp8" in settings and not self._has_fp8():
+                out[name] = {"left out": "this GPU has no fp8"}
+                continue
             on = ["cluster.node=" + node] if node else []
             try:
                 out[name] = self._compared(name, job, on + settings, calibration)
-            except Failed as error:
+            except (Failed, ValueError, KeyError, OSError) as error:
                 print(f"  {name}: {error}", flush=True)
                 out[name] = {"failed": str(error)}
                 failed.append(name)
@@ -221,6 +281,9 @@ class Session:
 
     def calibrate(self):
         words = ["--minutes", str(self.minutes), "--out", self.out] + (["--node", self.node] if self.node else [])
+        begun = os.path.join(self.out, time.strftime("calibration-%Y-%m-%d.points.jsonl"))
+        if os.path.exists(begun):
+            words += ["--resume", begun]
         text = self.forerun("calibrate", *words, seconds=60 * self.minutes + 90)
         for name in os.listdir(self.out):
             if name.endswith(".points.jsonl"):
@@ -233,10 +296,11 @@ class Session:
         files = [name for name in os.listdir(self.out) if re.search(r"-\d{4}-\d\d-\d\d\.yaml$", name)]
         if not files:
             raise Failed("there is no calibration in OUT: run the part `calibrate` first")
-        return self._slices(os.path.join(self.out, sorted(files)[0]))
+        return self._slices(os.path.join(self.out, max(files, key=lambda f: os.path.getmtime(os.path.join(self.out, f)))))
 
 
-PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "sanitizer", "slices", "calibrate", "calibrated")
+PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "strategies", "sanitizer", "slices", "calibrate",
+         "calibrated")
 
 
 def main():
@@ -260,6 +324,9 @@ def main():
                 told = getattr(session, name)()
             except Failed as error:
                 told = {"failed": [str(error)]}
+            except Exception as error:  # pylint: disable=broad-except  # parts behind it are wanted all the same
+                session.log.write(traceback.format_exc())
+                told = {"failed": [f"{type(error).__name__}: {error}"]}
         told["seconds"] = round(time.monotonic() - begin, 1)
         with open(os.path.join(session.out, name + ".json"), "w", encoding="utf-8") as file:
             json.dump(told, file, indent=1)

@@ -22,7 +22,7 @@ class Model:
         self.begins = None  # [batch, tokens], of each token's document
         self.heads, self.kv_heads = spec["heads"], spec["kv_heads"]
         self.head_dim = spec.get("head_dim") or spec["hidden"] // self.heads
-        self.parameters = {}
+        self.parameters, self.masters = {}, {}  # as they are multiplied with; as they were drawn, in float64
         self._start()
 
     # Parameters.
@@ -32,7 +32,9 @@ class Model:
             value = starting_values(layer, name, rows, columns, self.device)
         else:
             value = torch.full((rows, columns), 1.0 if start == "one" else 0.0, dtype=torch.float64, device=self.device)
-        self.parameters[layer, name] = value.to(self.dtype).squeeze(1 if columns == 1 else -1).requires_grad_()
+        value = value.squeeze(1 if columns == 1 else -1)
+        self.masters[layer, name] = value
+        self.parameters[layer, name] = value.to(self.dtype, copy=True).requires_grad_()
 
     def _add_norm(self, layer, name, width):
         self._add(layer, name + ".weight", width, 1, "one")
@@ -146,7 +148,7 @@ class Model:
         sinks, alibi = self.parameters.get((layer, "attention sinks")), self.spec["position"] == "alibi"
         scale = 1 / math.sqrt(q.shape[-1])
         if not (window or alibi or self.packing or sinks is not None) and hasattr(F, "scaled_dot_product_attention"):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         scores = q @ k.transpose(-1, -2) * scale
         scores = scores if scores.dtype == torch.float64 else scores.float()
         behind = torch.arange(tokens, device=q.device)[:, None] - torch.arange(tokens, device=q.device)

@@ -35,7 +35,8 @@ class Trainer:
         self.training, self.vocab = training, spec["vocab"]
         self.model = Model(spec, self.device, torch.bfloat16 if backend == "gpu" else torch.float64,
                            training.get("packing"))
-        self.masters = [p.detach().to(self.wide).clone() for p in self.model.parameters.values()]
+        self.masters = [master.to(self.wide, copy=True) for master in self.model.masters.values()]
+        self.model.masters.clear()
         self.optimizer = torch.optim.AdamW(self.masters, LEARNING_RATE, BETAS, ADAM_EPSILON, weight_decay=0.0)
 
     def batch(self, number):
@@ -113,7 +114,9 @@ def compare(options, settings):
             "forerun": ours, "pytorch": theirs}
     print(f"{' '.join(settings) or options.job}: {options.steps} steps, loss {theirs['losses'][0]:.6f} to "
           f"{theirs['losses'][-1]:.6f}; apart by {told['loss_apart']:.1e} of a loss, {told['norm_apart']:.1e} of a norm")
-    if "steps_s" in ours:
+    if options.backend == "gpu" and not torch.cuda.is_available():
+        print("  this PyTorch has no CUDA: it computed in bf16 on the CPU, and no times are compared")
+    elif "steps_s" in ours:
         print(f"  a step: {median(ours['steps_s']):.6f} s here, {median(theirs['steps_s'][WARMUP:]):.6f} s in PyTorch")
     return told
 

@@ -54,6 +54,10 @@ const Shape kShapes[] = {
     {"whole_blocks_of_ring_attention", {1, 2048, 2048, 32, 8, 128, 128, 0.088, false}},
     {"fewer_queries_than_keys", {1, 1024, 4096, 32, 8, 128, 128, 0.088, false}},
     {"tiny_of_training_tests", {1, 16, 16, 4, 2, 16, 16, 0.25, true}},
+    {"document_of_9", {1, 9, 9, 4, 2, 16, 16, 0.25, true}},
+    {"document_of_5", {1, 5, 5, 4, 2, 16, 16, 0.25, true}},
+    {"document_of_2", {1, 2, 2, 4, 2, 16, 16, 0.25, true}},
+    {"document_of_1", {1, 1, 1, 4, 2, 16, 16, 0.25, true}},
 };
 
 class CudnnAccepts : public testing::TestWithParam<std::tuple<Gpu, Shape>> {};

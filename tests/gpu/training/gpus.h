@@ -11,7 +11,8 @@ namespace gpus {
 int count();
 /// Compute capability of the first, times ten: 90 for Hopper.
 int capability();
-inline constexpr int kFp8Since = 89;  // Ada
+inline constexpr int kFp8Since = 89;      // Ada
+inline constexpr int kScalesOfRows = 90;  // and of blocks: Hopper alone (real/measure/supported.h)
 /// By a CPU: slow, and of one job the same to the last bit whenever it runs. A GPU's kernels add in any order.
 bool emulated();
 /// Work that the calling thread's GPU was given so far and that a profiler would record, where it is counted.

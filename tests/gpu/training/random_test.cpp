@@ -21,7 +21,8 @@ std::optional<spec::Job> job_of(unsigned seed) {
   if (seed % 3 == 0 && gpus::capability() >= gpus::kFp8Since) {
     job.training.precision = spec::Dtype::fp8;
     using enum spec::Fp8Recipe;
-    job.training.fp8_recipe = std::array{tensorwise, delayed, rowwise, blockwise}[seed / 3 % 4];
+    job.training.fp8_recipe = std::array{tensorwise, delayed, rowwise,
+                                         blockwise}[seed / 3 % (gpus::capability() == gpus::kScalesOfRows ? 4 : 2)];
     job.training.sequence = 64;  // sides of a multiple of 16 on every rank
     job.model.ffn = 192;
     if (job.model.moe) job.model.moe->shared_ffn = 64;
