@@ -116,6 +116,9 @@ class Session:
             late = True
             os.killpg(child.pid, signal.SIGKILL)  # with what it has started, which would hold the GPU
             out, complaints = child.communicate()
+        except BaseException:  # Ctrl-C does not reach a session of its own
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
         out, complaints = out.decode(errors="replace"), complaints.decode(errors="replace")
         self.log.write(out + complaints)
         self.log.flush()
