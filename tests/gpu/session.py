@@ -7,7 +7,7 @@ usage: session.py BUILD OUT [--only PART,...] [--minutes N] [--node NAME] [--sma
 
 BUILD is the folder of forerun, forerun-worker and tests/gpu. OUT gets PART.json and PART.log for each part, and the
 calibration. --small: models of a few thousand parameters in the place of real ones, for emulated GPUs. Exit code 1: a
-part has failed.
+part has failed; 3: there is no GPU.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
@@ -306,6 +306,15 @@ PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "strat
          "calibrated")
 
 
+def why_no_gpu(worker):
+    """What the worker says of this machine; empty where it has a GPU."""
+    try:
+        done = subprocess.run([worker, "--room", "1"], stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        return f"this build has no GPU part: {error}"
+    return done.stderr.decode(errors="replace").strip() if done.returncode else ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -320,6 +329,9 @@ def main():
         parser.error("there is no part " + ", ".join(sorted(unknown)))
 
     session, bad = Session(options), []
+    if why := why_no_gpu(session.program("forerun-worker")):
+        print(why, file=sys.stderr)
+        return 3
     for name in [part for part in PARTS if part in wanted]:
         begin = time.monotonic()
         with open(os.path.join(session.out, name + ".log"), "w", encoding="utf-8") as session.log:
