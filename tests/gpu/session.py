@@ -96,6 +96,7 @@ class Session:
     def __init__(self, options):
         self.build, self.out, self.small = os.path.abspath(options.build), os.path.abspath(options.out), options.small
         self.minutes, self.node = options.minutes, options.node
+        self.worker = os.environ.get("FORERUN_WORKER") or self.program("forerun-worker")  # as forerun finds it
         self.log = None
         os.makedirs(self.out, exist_ok=True)
 
@@ -135,7 +136,7 @@ class Session:
     # Parts. Each returns what is kept of it; "failed" names what was not as it should be.
 
     def machine(self):
-        out = {"versions": self.run([self.program("forerun-worker"), "--versions"], 60), "smoke": self.forerun("measure")}
+        out = {"versions": self.run([self.worker, "--versions"], 60), "smoke": self.forerun("measure")}
         if shutil.which("nvidia-smi"):
             query = "name,driver_version,memory.total,power.limit,clocks.max.sm,clocks.max.memory"
             out["card"] = self.run(["nvidia-smi", "--query-gpu=" + query, "--format=csv"], 60)
@@ -167,7 +168,7 @@ class Session:
     def sanitizer(self):
         if not shutil.which("compute-sanitizer"):
             return {"left out": "there is no compute-sanitizer"}
-        self.run(["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9", self.program("forerun-worker"),
+        self.run(["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9", self.worker,
                   "run", os.path.join(TORCH, "tiny.yaml"), "--steps", "1", "--warmup", "0"], 240)
         return {}
 
@@ -329,7 +330,7 @@ def main():
         parser.error("there is no part " + ", ".join(sorted(unknown)))
 
     session, bad = Session(options), []
-    if why := why_no_gpu(session.program("forerun-worker")):
+    if why := why_no_gpu(session.worker):
         print(why, file=sys.stderr)
         return 3
     for name in [part for part in PARTS if part in wanted]:
