@@ -37,8 +37,8 @@ std::vector<std::string> job_settings(const Arguments&);
 std::optional<base::Fault> without_its_map(const std::string& option, const std::string& path);
 
 /// Reads the Job: the file first (a path, or a name in workloads/jobs), then flags, then --set in the order of
-/// settings_of(); each lays itself over what came before. Without a file the flags alone make the Job. Throws base::InputError with every
-/// fault.
+/// settings_of(); each lays itself over what came before. Without a file the flags alone make the Job. Throws
+/// base::InputError with every fault.
 spec::Job job_from(const Arguments&, const config::Catalogue&);
 
 }  // namespace cli

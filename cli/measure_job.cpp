@@ -66,7 +66,7 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
   for (const char* option : {"--steps", "--warmup", "--tokens", "--json"}) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }
-  // A wrong one is told once, and not by every rank.
+  // One that is wrong in its first step is told once, and not by every rank.
   if (arguments.has("--tokens")) real::tokens_of(arguments.get("--tokens"), out.job.model.vocab, 1, plan.tokens);
   const auto beside = [](const char* what) {
     return fs::temp_directory_path() / (fmt::format("forerun-{}-{}.json", what, getpid()));

@@ -2,8 +2,8 @@
 #include "cli/measured_run.h"
 
 #include <fmt/format.h>
-#include <cmath>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/fault.h"

@@ -290,13 +290,10 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
     out_.join(kGathered);
     out_.weights().join(kGathered);  // which may run before anything else that is computed here
   }
-  if (regathers) {
-    lay_out(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
-    casts.gathered(c_.tokens * linear.in, "input transpose");
-  } else if (scattered && kept &&
-             keeps_casts(c_)) {  // of the codes that are there; who casts anew casts to this layout
-    casts.gathered(c_.tokens * linear.in, "input transpose");
-  }
+  if (regathers) lay_out(CollectiveKind::all_gather, c_.tokens * linear.in, called(linear, "input all-gather"));
+  // Of kept codes, too; who casts anew casts to this layout.
+  const bool finds_codes = scattered && kept && keeps_casts(c_);
+  if (regathers || finds_codes) casts.gathered(c_.tokens * linear.in, "input transpose");
   adapter_backward(c_, out_, linear, Side::column);
   const bool reduced = c_.tp > 1 && reduces;
   if (reduced) {

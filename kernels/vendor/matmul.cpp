@@ -52,8 +52,7 @@ struct Plan {
   Layout a, b, c;
   cublasLtMatmulHeuristicResult_t chosen{};
 
-  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment,
-       std::size_t workspace) {
+  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment) {
     check(cublasLtMatmulDescCreate(&description.handle, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -66,14 +65,13 @@ struct Plan {
     describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
     describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
     describe(c, types.c, p.m, p.n);
-    choose(handle, p, types, alignment, workspace);
+    choose(handle, p, types, alignment);
   }
 
-  void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment,
-              std::size_t workspace) {
+  void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment) {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(&preference.handle), "cublasLtMatmulPreferenceCreate");
-    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, MatmulLibrary::kWorkspace);
     // Its own assumption of 256 would be wrong for tensors inside of flat buffers.
     for (auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
@@ -104,7 +102,7 @@ struct MatmulLibrary::State {
   Plan& plan(const Matmul& p, const MatmulTypes& t, std::uint32_t alignment) {
     const Key key{p.m, p.n,   p.k,         p.transpose_a, p.transpose_b, t.a,      t.b,
                   t.c, t.sms, t.fast_sums, t.scales_a,    t.scales_b,    alignment};
-    return plans.try_emplace(key, handle, p, t, alignment, kWorkspace).first->second;
+    return plans.try_emplace(key, handle, p, t, alignment).first->second;
   }
   ~State() {
     plans.clear();

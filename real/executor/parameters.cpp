@@ -308,9 +308,10 @@ std::vector<kernels::Normal> draws_of(const Parameter& p, std::uint64_t seed) {
   if (p.start != Start::normal) return out;
   const Part& part = p.part;
   const double deviation = 1 / std::sqrt(static_cast<double>(part.whole_columns));
+  const std::uint64_t key = key_of(p, seed);
   for (const Range& rows : part.rows) {
     out.push_back({.deviation = deviation,
-                   .key = key_of(p, seed),
+                   .key = key,
                    .rows = rows.length,
                    .columns = part.columns.length,
                    .first = rows.begin * part.whole_columns + part.columns.begin,

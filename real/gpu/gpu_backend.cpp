@@ -151,13 +151,14 @@ Tensor GpuBackend::upload_indices(std::span<const std::int32_t> values) {
 /// are read in every step.
 PinnedBuffer& GpuBackend::landing(std::size_t bytes) {
   constexpr std::size_t kLeast = 64 << 10;
-  if (!landing_ || landing_->bytes() < bytes) landing_.emplace(std::clamp(bytes, kLeast, Staging::kMost));
+  const std::size_t wanted = std::clamp(bytes, kLeast, Staging::kMost);
+  if (!landing_ || landing_->bytes() < wanted) landing_.emplace(wanted);
   return *landing_;
 }
 
 std::vector<std::byte> GpuBackend::bytes_of_device(const Tensor& t) {
   std::vector<std::byte> out(static_cast<std::size_t>(t.count * bytes_of(t.meaning)));
-  const PinnedBuffer& piece = landing(std::min(out.size(), Staging::kMost));
+  const PinnedBuffer& piece = landing(out.size());
   for (std::size_t begin = 0; begin < out.size(); begin += piece.bytes()) {
     const std::size_t length = std::min(piece.bytes(), out.size() - begin);
     launch([&] {

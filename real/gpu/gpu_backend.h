@@ -208,7 +208,7 @@ class GpuBackend final : public Backend {
   void end_operator();
   void begin_step();
   std::vector<std::byte> bytes_of_device(const Tensor&);
-  PinnedBuffer& landing(std::size_t bytes);
+  PinnedBuffer& landing(std::size_t bytes);  // of so many, or of as many as go at once
   void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
   void copy_codes(const Tensor& from, const Tensor& to);
   void add_sum(const Tensor& x, const Tensor& y);

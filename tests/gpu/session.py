@@ -92,6 +92,12 @@ class Failed(Exception):
     pass
 
 
+def pack(path):
+    """Beside it, as PATH.gz."""
+    with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+        shutil.copyfileobj(plain, packed)
+
+
 class Session:
     def __init__(self, options):
         self.build, self.out, self.small = os.path.abspath(options.build), os.path.abspath(options.out), options.small
@@ -250,8 +256,7 @@ class Session:
         families = {f["family"]: [side["busy_ps"] / 1e12 for side in (f["measured"], f["predicted"])]
                     for f in told["families"]}
         memory = measured["memory"]
-        with open(trace, "rb") as plain, gzip.open(trace + ".gz", "wb") as packed:  # of the last one
-            shutil.copyfileobj(plain, packed)
+        pack(trace)  # the last one is kept
         os.remove(trace)
         print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, predicted {predicted['step_time_s'] * 1e3:.2f} "
               f"({predicted['step_time_s'] / measured['step_time_s'] - 1:+.1%})", flush=True)
@@ -291,9 +296,7 @@ class Session:
         text = self.forerun("calibrate", *words, seconds=60 * self.minutes + 90)
         for name in os.listdir(self.out):
             if name.endswith(".points.jsonl"):
-                path = os.path.join(self.out, name)
-                with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
-                    shutil.copyfileobj(plain, packed)
+                pack(os.path.join(self.out, name))
         return {"told": text.splitlines()}
 
     def calibrated(self):

@@ -110,11 +110,15 @@ class Model:
         return F.linear(x, self.parameters[layer, name + ".weight"], self.parameters.get((layer, name + ".bias")))
 
     def _norm(self, layer, name, x):
-        weight, bias = self.parameters[layer, name + ".weight"], self.parameters.get((layer, name + ".bias"))
         if self.spec["norm"] == "layernorm":
+            weight, bias = self.parameters[layer, name + ".weight"], self.parameters.get((layer, name + ".bias"))
             return F.layer_norm(x, x.shape[-1:], weight, bias, EPSILON)
+        return self._rms(layer, name, x)
+
+    def _rms(self, layer, name, x):
         wide = x if x.dtype == torch.float64 else x.float()
-        return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPSILON)).to(x.dtype) * weight
+        scaled = (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPSILON)).to(x.dtype)
+        return scaled * self.parameters[layer, name + ".weight"]
 
     def _rotated(self, x):
         """Pairs (i, i + d / 2) of heads [batch, heads, tokens, d] turn by the token's place in its document."""
@@ -189,11 +193,6 @@ class Model:
                 q, k = self._norm(layer, "query norm", q), self._norm(layer, "key norm", k)
             out = self._attend(layer, turned(q), turned(k), v)
         return self._linear(layer, "attention output", out.transpose(1, 2).reshape(batch, tokens, -1))
-
-    def _rms(self, layer, name, x):
-        wide = x if x.dtype == torch.float64 else x.float()
-        scaled = (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPSILON)).to(x.dtype)
-        return scaled * self.parameters[layer, name + ".weight"]
 
     def _activated(self, x):
         gate, rest = x.chunk(2, -1) if self.spec["gated_mlp"] else (x, 1)
