@@ -15,11 +15,17 @@ void fill_by_the_operation(Job& job, const std::string& from) {
   if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
 }
 
+/// Models that code of before 2024 does not train, or that hardly anybody had then: grouped K and V heads came with Llama
+/// 2's 70B and Mistral in the second half of 2023.
+bool is_of_2024(const Model& m) {
+  return m.kv_heads < m.heads || m.moe || m.mla || m.mtp > 0 || m.window > 0 || m.attention_chunk > 0 || m.qk_norm;
+}
+
 /// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
 /// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated
 /// activations and subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
-  if (job.training.serves()) return;
+  if (job.training.serves() || is_of_2024(job.model)) return;
   const std::string older = job.framework.name + " before 2024, GPUs without fp8";
   if (job.model.norm == Norm::rmsnorm)
     Filler(job, older).fill(job.strategy.fused_kernels.norm, false, "fused_kernels.norm");

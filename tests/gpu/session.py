@@ -191,9 +191,17 @@ class Session:
     def _has_fp8(self):
         return self.small or float(self._card("compute_cap")[0]) >= 8.9
 
+    def _aligned(self, job, sets, measured, trace):
+        """What aligning the recorded step with its prediction tells; nothing of it may be without a counterpart."""
+        told = json.loads(self.forerun("explain", job, *sets, "--against", trace, "--json", "-"))
+        os.remove(trace)
+        return {"losses": measured["losses"], "notes": measured["plain_attention"] + measured["experts_one_by_one"],
+                "explained": told["notes"],
+                "unpredicted": [f["family"] for f in told["families"] if f["kind"] == "unpredicted"]}
+
     def strategies(self):
-        gpus, out, failed = 1 if self.small else len(self._card("name")), {}, []
-        job = os.path.join(TORCH, "tiny.yaml")
+        gpus, out, failed = 8 if self.small else len(self._card("name")), {}, []
+        job, trace = os.path.join(TORCH, "tiny.yaml"), os.path.join(self.out, "trace.json")
         for name, (wanted, settings) in STRATEGIES.items():
             if wanted > gpus:
                 out[name] = {"left out": f"wants {wanted} GPUs"}
@@ -202,11 +210,12 @@ class Session:
             try:
                 cpu = [step["loss"] for step in json.loads(
                     self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
-                ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-"))
-                out[name] = {"cpu": cpu, "gpu": ours["losses"]}
-                if any(abs(a / b - 1) > 0.02 for a, b in zip(ours["losses"], cpu)):
+                ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-",
+                                               "--trace", trace))
+                out[name] = {"cpu": cpu, **self._aligned(job, sets, ours, trace)}
+                if out[name]["unpredicted"] or any(abs(a / b - 1) > 0.02 for a, b in zip(ours["losses"], cpu)):
                     failed.append(name)
-            except Failed as error:
+            except (Failed, ValueError, KeyError, OSError) as error:
                 out[name] = {"failed": str(error)}
                 failed.append(name)
         return {"losses": out, "failed": failed}
@@ -217,21 +226,15 @@ class Session:
             if "training.precision=fp8" in settings and not self._has_fp8():
                 out[name] = {"left out": "this GPU has no fp8"}
                 continue
-            trace = os.path.join(self.out, "trace.json")
+            job, trace = os.path.join(TORCH, "tiny.yaml"), os.path.join(self.out, "trace.json")
             try:
-                measured, sets = self._measured(os.path.join(TORCH, "tiny.yaml"), settings, 3, trace)
-                told = json.loads(self.forerun("explain", os.path.join(TORCH, "tiny.yaml"), *sets, "--against", trace,
-                                               "--json", "-"))
-                notes = measured["plain_attention"] + measured["experts_one_by_one"]
-                out[name] = {"losses": measured["losses"], "notes": notes, "explained": told["notes"],
-                             "unpredicted": [f["family"] for f in told["families"] if f["kind"] == "unpredicted"]}
+                measured, sets = self._measured(job, settings, 3, trace)
+                out[name] = self._aligned(job, sets, measured, trace)
                 if out[name]["unpredicted"]:
                     failed.append(name)
-            except (Failed, ValueError, KeyError) as error:
+            except (Failed, ValueError, KeyError, OSError) as error:
                 out[name] = {"failed": str(error)}
                 failed.append(name)
-            if os.path.exists(trace):
-                os.remove(trace)
         return {"steps": out, "failed": failed}
 
     def _node(self):

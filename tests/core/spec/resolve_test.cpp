@@ -319,6 +319,7 @@ TEST(Resolve, ALossIsFusedByRecipesOfFp8GpusWhereTheFrameworkSaysSo) {
 TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
   const auto older = [](double fp8, bool recipes, const auto& with) {
     Job job = small_job();
+    job.model.kv_heads = job.model.heads;
     job.model.position = Position::rope;
     job.model.gated_mlp = true;
     job.model.norm = Norm::rmsnorm;
@@ -338,6 +339,10 @@ TEST(Resolve, GpusWithoutFp8RanTheCodeOfBeforeThoseRecipes) {
   EXPECT_EQ(fused(older(1979, true, as_is)), all);
   EXPECT_EQ(fused(older(0, false, as_is)), all);
   EXPECT_EQ(fused(older(0, true, [](Job& j) { j.training.mode = Mode::prefill; })), all);
+  // A model of 2024 is trained by no older code.
+  EXPECT_EQ(fused(older(0, true, [](Job& j) { j.model.kv_heads = j.model.heads / 2; })), all);
+  EXPECT_EQ(fused(older(0, true, [](Job& j) { j.model.window = 512; })), all);
+  EXPECT_EQ(fused(older(0, true, [](Job& j) { j.model.qk_norm = true; })), all);
   // Layer norm and a plain GELU had their kernels earlier, and what the job says stands.
   EXPECT_TRUE(*older(0, true, [](Job& j) { j.model.norm = Norm::layernorm; }).strategy.fused_kernels.norm);
   EXPECT_TRUE(*older(0, true, [](Job& j) { j.model.gated_mlp = false; }).strategy.fused_kernels.activation);

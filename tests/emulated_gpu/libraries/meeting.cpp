@@ -18,8 +18,6 @@ namespace {
 
 constexpr auto kPatience = std::chrono::minutes(1);
 
-bool is_message(Kind kind) { return kind == Kind::send || kind == Kind::receive; }
-
 template <class T>
 void add_up(const Bytes& x, Bytes& sum, ncclRedOp_t op) {
   for (std::size_t at = 0; at < sum.size(); at += sizeof(T)) {
@@ -78,92 +76,54 @@ std::size_t bytes_to(const Call& c, int rank, int ranks) {
   return c.count * bytes_of(c.type) * static_cast<std::size_t>(c.kind == Kind::all_gather ? ranks : 1);
 }
 
-void Meeting::break_up(const std::string& why) {
-  const std::lock_guard lock(guard_);
-  if (broken_.empty()) broken_ = why;
+void expect_same(const Call& a, const Call& b) {
+  const bool same = a.kind == b.kind && a.count == b.count && a.type == b.type && a.sum == b.sum && a.peer == b.peer;
+  if (!same) throw Fault("ranks call different things: " + text_of(a) + ", and " + text_of(b));
 }
 
-void Meeting::bring(int rank, const Call& call, Bytes bytes) {
-  const std::lock_guard lock(guard_);
-  if (!broken_.empty()) throw Fault(broken_);
-  if (call.kind == Kind::receive) return;
-  if (call.kind == Kind::send) {
-    messages_[{rank, call.peer, call.number}] = {call, std::move(bytes), false};
-    return;
+void expect_fits(const Call& sent, const Call& received) {
+  if (sent.count != received.count || sent.type != received.type) {
+    throw Fault("what is sent is not what is received: " + text_of(sent) + ", and " + text_of(received));
   }
-  Collective& all = collectives_[call.number];
-  if (all.brought.empty()) {
-    all.first = call;
-    all.brought.resize(static_cast<std::size_t>(ranks_));
-  }
-  const Call& first = all.first;
-  const bool same = first.kind == call.kind && first.count == call.count && first.type == call.type &&
-                    first.sum == call.sum && first.peer == call.peer;
-  if (!same) throw Fault("ranks call different things: " + text_of(first) + ", and " + text_of(call));
-  all.brought[static_cast<std::size_t>(rank)] = std::move(bytes);
 }
 
-std::optional<Bytes> Meeting::result(int rank, const Call& call) {
-  const std::lock_guard lock(guard_);
-  if (!broken_.empty()) throw Fault(broken_);
-  if (is_message(call.kind)) {
-    const bool sends = call.kind == Kind::send;
-    const auto found =
-        messages_.find(sends ? std::tuple{rank, call.peer, call.number} : std::tuple{call.peer, rank, call.number});
-    if (found == messages_.end()) return std::nullopt;
-    Message& message = found->second;
-    if (sends) {
-      if (!message.taken) return std::nullopt;
-      messages_.erase(found);
-      return Bytes{};
-    }
-    if (message.taken) return std::nullopt;
-    if (message.call.count != call.count || message.call.type != call.type) {
-      throw Fault("what is sent is not what is received: " + text_of(message.call) + ", and " + text_of(call));
-    }
-    message.taken = true;
-    return std::move(message.bytes);
-  }
-  const auto found = collectives_.find(call.number);
-  Collective& all = found->second;
-  if (!std::ranges::all_of(all.brought, [](const auto& one) { return one.has_value(); })) return std::nullopt;
+Bytes result_of(const Call& call, int rank, const std::vector<Bytes>& brought) {
+  const auto ranks = static_cast<int>(brought.size());
   Bytes out;
   if (call.kind == Kind::all_gather) {
-    for (const auto& one : all.brought) out.insert(out.end(), one->begin(), one->end());
+    for (const Bytes& one : brought) out.insert(out.end(), one.begin(), one.end());
   } else if (call.kind == Kind::broadcast) {
-    out = *all.brought[static_cast<std::size_t>(call.peer)];
+    out = brought[static_cast<std::size_t>(call.peer)];
   } else {
-    out = *all.brought.front();
-    for (std::size_t i = 1; i < all.brought.size(); ++i) add(*all.brought[i], out, call.type, call.sum);
+    out = brought.front();
+    for (std::size_t i = 1; i < brought.size(); ++i) add(brought[i], out, call.type, call.sum);
     if (call.kind == Kind::reduce_scatter) {
-      const auto piece = static_cast<std::ptrdiff_t>(bytes_to(call, rank, ranks_));
+      const auto piece = static_cast<std::ptrdiff_t>(bytes_to(call, rank, ranks));
       out = {out.begin() + rank * piece, out.begin() + (rank + 1) * piece};
     }
   }
-  if (++all.left == ranks_) collectives_.erase(found);
-  out.resize(bytes_to(call, rank, ranks_));
+  out.resize(bytes_to(call, rank, ranks));
   return out;
 }
 
-Meeting::Split Meeting::split(int rank, std::uint64_t number, int color, int key) {
+std::vector<Meeting::Place> Meeting::gather(std::uint64_t number, const Place& own) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  std::unique_lock lock(guard_);
-  splits_[number].places.push_back({color, key, rank});
-  while (splits_[number].places.size() < static_cast<std::size_t>(ranks_)) {
-    if (std::chrono::steady_clock::now() > end) throw Fault("a rank does not come to split a communicator");
-    lock.unlock();
+  come(number, own);
+  std::vector<Place> all = places(number);
+  for (; all.size() < static_cast<std::size_t>(ranks_); all = places(number)) {
+    if (std::chrono::steady_clock::now() > end) throw Fault("a rank does not come to a communicator");
     std::this_thread::sleep_for(std::chrono::microseconds(100));
-    lock.lock();
   }
+  return all;
+}
+
+Meeting::Split Meeting::split(int rank, std::uint64_t number, int color, int key) {
+  std::vector<Place> all = gather(number, {color, key, rank});
   if (color == NCCL_SPLIT_NOCOLOR) return {};
-  std::vector<Place> mine;
-  std::ranges::copy_if(splits_[number].places, std::back_inserter(mine),
-                       [&](const Place& p) { return p.color == color; });
-  std::ranges::sort(mine, {}, [](const Place& p) { return std::pair{p.key, p.rank}; });
-  const auto self = std::ranges::find(mine, rank, &Place::rank);
-  std::shared_ptr<Meeting>& meeting = splits_[number].meetings[color];
-  if (!meeting) meeting = std::make_shared<Meeting>(static_cast<int>(mine.size()));
-  return {meeting, static_cast<int>(self - mine.begin())};
+  std::erase_if(all, [&](const Place& p) { return p.color != color; });
+  std::ranges::sort(all, {}, [](const Place& p) { return std::pair{p.key, p.rank}; });
+  const auto self = std::ranges::find(all, rank, &Place::rank);
+  return {part(number, color, static_cast<int>(all.size())), static_cast<int>(self - all.begin())};
 }
 
 }  // namespace emulated_gpu

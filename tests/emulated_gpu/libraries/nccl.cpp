@@ -1,12 +1,8 @@
-// tests/emulated_gpu/libraries/nccl.cpp -- NCCL between threads of this process, a GPU each. Calls of one communicator
-// run one behind the other in the order in which they were made, whatever their streams. SPDX-License-Identifier:
-// Apache-2.0
+// tests/emulated_gpu/libraries/nccl.cpp -- NCCL between threads of this process, or processes, a GPU each. Calls of one
+// communicator run one behind the other in the order in which they were made, whatever their streams.
+// SPDX-License-Identifier: Apache-2.0
 #include <nccl.h>
 
-#include <atomic>
-#include <cstring>
-#include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -97,9 +93,6 @@ ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncc
 
 namespace {
 
-std::mutex worlds_guard;
-std::map<std::uint64_t, std::shared_ptr<Meeting>> worlds;  // by id
-
 ncclComm_t comm_of(std::shared_ptr<Meeting> meeting, int rank) {
   const auto member = std::make_shared<Member>();
   member->meeting = std::move(meeting);
@@ -111,40 +104,31 @@ ncclComm_t comm_of(std::shared_ptr<Meeting> meeting, int rank) {
 }  // namespace
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static std::atomic<std::uint64_t> next{1};
-  const std::uint64_t number = next++;
-  std::memset(id->internal, 0, sizeof id->internal);
-  std::memcpy(id->internal, &number, sizeof number);
+  make_id(*id);
   return ncclSuccess;
 }
 
-/// Returns when all have come, by the rule of a split in which all have one color.
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, id.internal, sizeof number);
-  std::shared_ptr<Meeting> world;
-  {
-    const std::lock_guard lock(worlds_guard);
-    std::shared_ptr<Meeting>& found = worlds[number];
-    if (!found) found = std::make_shared<Meeting>(ranks);
-    world = found;
-  }
   return status_of(call([&] {
-    const Meeting::Split joined = world->split(rank, 0, 0, rank);
-    *comm = comm_of(joined.meeting, joined.rank);
+    const std::shared_ptr<Meeting> world = world_of(id, ranks);
+    world->join(rank);
+    *comm = comm_of(world, rank);
   }));
 }
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* part, ncclConfig_t*) {
   Member& member = *comm->member;
   return status_of(call([&] {
-    const Meeting::Split joined = member.meeting->split(member.rank, member.splits++, color, key);
+    const Meeting::Split joined = member.meeting->split(member.rank, ++member.splits, color, key);
     *part = joined.meeting ? comm_of(joined.meeting, joined.rank) : nullptr;
   }));
 }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   const std::shared_ptr<Member> member = comm->member;
   delete comm;
-  return status_of(call([&] { member->device->until([&] { return member->done == member->given; }); }));
+  return status_of(call([&] {
+    member->device->until([&] { return member->done == member->given; });
+    member->meeting->leave(member->rank);
+  }));
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->member->aborted = true;
