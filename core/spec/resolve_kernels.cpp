@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/spec/fillers.h"
+#include "core/spec/software_age.h"
 
 namespace spec {
 namespace {
@@ -15,17 +16,11 @@ void fill_by_the_operation(Job& job, const std::string& from) {
   if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
 }
 
-/// Models that code of before 2024 does not train, or that hardly anybody had then: grouped K and V heads came with Llama
-/// 2's 70B and Mistral in the second half of 2023.
-bool is_of_2024(const Model& m) {
-  return m.kv_heads < m.heads || m.moe || m.mla || m.mtp > 0 || m.window > 0 || m.attention_chunk > 0 || m.qk_norm;
-}
-
 /// Where a framework's newer recipes are those of GPUs with fp8, training on the others is older code: Megatron's
 /// before Core 0.5.0 (early 2024), which had no kernels of their own for RMSNorm, rotary embedding and gated
 /// activations and subtracted the maximum of the logits into a tensor of its own.
 void fill_older_code(Job& job) {
-  if (job.training.serves() || is_of_2024(job.model)) return;
+  if (job.training.serves() || software_year(job) >= 2024) return;
   const std::string older = job.framework.name + " before 2024, GPUs without fp8";
   if (job.model.norm == Norm::rmsnorm)
     Filler(job, older).fill(job.strategy.fused_kernels.norm, false, "fused_kernels.norm");
@@ -70,11 +65,13 @@ void fill_kernels(Job& job, Filler& of_framework) {
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's
-/// cross_entropy on an fp32 copy of the logits. Blackwell needs software of 2025; PyTorch's trainers of then compile or
-/// fuse the loss, Transformers does not (loss/loss_utils.py, ForCausalLMLoss).
+/// cross_entropy on an fp32 copy of the logits. PyTorch's trainers of 2025 compile or fuse the loss, Transformers does
+/// not (loss/loss_utils.py, ForCausalLMLoss).
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   fill_checkpoints(job, of_framework);
+  const bool compiles_loss = f.compiles_loss_of_2025 && software_year(job) >= 2025;
+  if (compiles_loss && job.strategy.compile) f.separate_loss = false;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss
   if (f.shards_by_dtensor) {
@@ -83,10 +80,9 @@ void fill_model_code(Job& job, Filler& of_framework) {
     if (job.strategy.cp > 1 && !job.training.packing) f.ring_gathers = true;
   }
   if (!job.model.gated_mlp || job.training.serves()) return;
-  const bool loss = !traits_of(job.cluster.node.gpu.generation).software_of_2025 || !f.compiles_loss_of_2025;
-  if (f.separate_linears && (f.separate_loss || !loss)) return;
+  if (f.separate_linears && (f.separate_loss || compiles_loss)) return;
   f.separate_linears = true;
-  f.separate_loss |= loss;
+  f.separate_loss |= !compiles_loss;
   of_framework.tell("model code", f.separate_loss ? "linears apart, fp32 loss" : "linears apart",
                     "LLaMA's or Transformers' under zero " + std::to_string(job.strategy.zero));
 }

@@ -3,8 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/cli/run_forerun.h"
 
@@ -108,6 +114,59 @@ TEST(Worker, ALossThatIsNoNumberIsNoFailure) {
   const Answer run = forerun("measure " + job_in(folder) + " --steps 1 --warmup 0 --json -");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(json::parse(run.out)["losses"][0].is_null()) << run.out;
+}
+
+/// Of the stage that a rank is of, what explain tells without a counterpart among the Plan's operators.
+std::vector<std::string> unpredicted(const std::string& job, const std::string& trace, int rank) {
+  const Answer run = forerun("explain " + job + " --against " + trace + " --json - --rank " + std::to_string(rank));
+  if (run.exit_code != 0) return {run.err};
+  std::vector<std::string> out;
+  for (const json& part : json::parse(run.out)["parts"]) {
+    if (part["kind"] == "only_measured") out.push_back(part["name"]);
+  }
+  return out;
+}
+
+TEST(Worker, RanksOfTheirOwnProcessesTrainAsTheCpuDoesAndRecordEachStage) {
+  const ScratchFolder folder;
+  const std::string job = job_in(folder, "tp: 2, sp: true, pp: 2, schedule: 1f1b"), trace = folder / "t.json";
+  const std::string command = "measure " + job + " --json - --set cluster.node.gpus=4";
+  const Answer run = forerun(command + " --steps 2 --warmup 1 --trace " + trace);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json measured = json::parse(run.out), cpu = json::parse(forerun(command + " --backend cpu --steps 3").out);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
+  }
+  const std::string of_four = job + " --set cluster.node.gpus=4";
+  EXPECT_THAT(unpredicted(of_four, trace, 0), testing::IsEmpty());
+  EXPECT_THAT(unpredicted(of_four, trace, 2), testing::IsEmpty());
+}
+
+/// A worker whose command line has this word; 0: none runs.
+pid_t worker_with(const std::string& word) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename(), command = content_of(entry.path() / "cmdline");
+    const bool process = name.find_first_not_of("0123456789") == std::string::npos;
+    if (process && command.find("emulated_worker") < command.find('\0') && command.find(word) != std::string::npos) {
+      return std::stoi(name);
+    }
+  }
+  return 0;
+}
+
+// The one that stays waits in a collective; its watchdog knows of the other from the launcher.
+TEST(Worker, ARankThatDiesEndsTheOthersAndIsNamed) {
+  const ScratchFolder folder;
+  const std::string job = job_in(folder, "tp: 2");
+  std::jthread killer([&](const std::stop_token& over) {
+    while (!over.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      if (const pid_t worker = worker_with(job); worker != 0) return void(kill(worker, SIGKILL));
+    }
+  });
+  const Answer run = forerun("measure " + job + " --set cluster.node.gpus=2 --steps 1000000 --warmup 1");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, ContainsRegex("rank [01] was ended by signal 9"));
 }
 
 TEST(Worker, TimesEveryPointOfACalibrationWhichThenPredicts) {

@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.join(os.path.dirname(HERE), "torch")
 LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={}"])
 
-# Of tests/torch/tiny.yaml on several GPUs, a process each: losses are those of the CPU backend.
+# Of tests/torch/tiny.yaml on several GPUs, a process each: losses are those of the CPU backend, and a recorded step aligns.
 STRATEGIES = {
     "one GPU": (1, []),
     "tp": (2, ["strategy.tp=2"]),
@@ -36,9 +36,19 @@ STRATEGIES = {
     "pp, vocabulary over the stages": (2, ["strategy.pp=2", "strategy.vocab_parallel=pipeline"]),
     "cp, ring": (2, ["strategy.cp=2"]),
     "cp, ulysses": (2, ["strategy.cp=2", "strategy.cp_kind=ulysses"]),
+    "cp, gathered": (2, ["strategy.cp=2", "strategy.cp_kind=all_gather"]),
     "zero 1": (2, ["strategy.zero=1"]),
+    "zero 2": (2, ["strategy.zero=2"]),
     "zero 3": (2, ["strategy.zero=3"]),
+    "zero 3, two groups": (4, ["strategy.zero=3", "strategy.shard=2"]),
     "ep": (2, ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}", "strategy.ep=2"]),
+    "ep, etp": (4, ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}", "strategy.tp=2", "strategy.sp=true", "strategy.ep=2",
+                    "strategy.etp=2"]),
+    "fp8, tp, sp": (2, ["training.precision=fp8", "training.fp8_recipe=delayed", "strategy.tp=2", "strategy.sp=true"]),
+    "interleaved": (2, ["strategy.pp=2", "strategy.schedule=interleaved", "strategy.vpp=2", "model.layers=4"]),
+    "zb-v": (2, ["strategy.pp=2", "strategy.schedule=zb-v", "model.layers=4"]),
+    "dualpipe": (2, ["strategy.pp=2", "strategy.schedule=dualpipe", "model.layers=4"]),
+    "pipedream": (2, ["strategy.pp=2", "strategy.schedule=pipedream"]),
     "graphs, tp, sp": (2, ["strategy.tp=2", "strategy.sp=true", "strategy.cuda_graphs=true"]),
     "graphs, zero 3": (2, ["strategy.zero=3", "strategy.cuda_graphs=true"]),
     "tp, pp, zero 1": (8, ["strategy.tp=2", "strategy.sp=true", "strategy.pp=2", "strategy.zero=1"]),
@@ -192,12 +202,17 @@ class Session:
         return self.small or float(self._card("compute_cap")[0]) >= 8.9
 
     def _aligned(self, job, sets, measured, trace):
-        """What aligning the recorded step with its prediction tells; nothing of it may be without a counterpart."""
-        told = json.loads(self.forerun("explain", job, *sets, "--against", trace, "--json", "-"))
+        """What aligning the recorded step of each stage with its prediction tells; nothing of it may be without a
+        counterpart."""
+        with open(trace, encoding="utf-8") as file:
+            told_of = json.load(file)["otherData"]["job"]
+        stages, gpus = int(told_of["strategy.pp"]), int(told_of["cluster.gpus"])
+        told = [json.loads(self.forerun("explain", job, *sets, "--against", trace, "--rank", str(stage * gpus // stages),
+                                        "--json", "-")) for stage in range(stages)]
         os.remove(trace)
         return {"losses": measured["losses"], "notes": measured["plain_attention"] + measured["experts_one_by_one"],
-                "explained": told["notes"],
-                "unpredicted": [f["family"] for f in told["families"] if f["kind"] == "unpredicted"]}
+                "explained": [note for t in told for note in t["notes"]],
+                "unpredicted": [p["name"] for t in told for p in t["parts"] if p["kind"] == "only_measured"]}
 
     def strategies(self):
         gpus, out, failed = 8 if self.small else len(self._card("name")), {}, []

@@ -74,6 +74,27 @@ TEST(Resolve, ACompilerLeavesTheLossToFrameworksThatCompileBlocks) {
   EXPECT_FALSE(fused(false));
 }
 
+TEST(Resolve, TrainersThatCompileTheLossSince2025DoSoWhereNothingOlderRuns) {
+  const auto apart = [](bool since_2025, bool compile, const auto& with) {
+    Job job = small_job();
+    job.strategy.compile = compile;
+    job.framework.separate_loss = true;
+    job.framework.compiles_loss_of_2025 = since_2025;
+    with(job);
+    return resolve(job).framework.separate_loss;
+  };
+  const auto blackwell = [](Job& j) { j.cluster.node.gpu.generation = Generation::blackwell; };
+  const auto norm_of = [](QkScale scale) {
+    return [scale](Job& j) { j.model.qk_norm = true, j.model.qk_scale = scale; };
+  };
+  EXPECT_FALSE(apart(true, true, blackwell));
+  EXPECT_FALSE(apart(true, true, norm_of(QkScale::head)));  // Qwen3
+  EXPECT_TRUE(apart(true, true, norm_of(QkScale::width)));  // OLMo 2, of 2024
+  EXPECT_TRUE(apart(true, true, [](Job&) {}));
+  EXPECT_TRUE(apart(true, false, blackwell));
+  EXPECT_TRUE(apart(false, true, blackwell));
+}
+
 TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
   const auto fsdp = [](int pp, bool given, int zero = 3) {
     Job job = small_job();

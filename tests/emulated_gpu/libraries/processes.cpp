@@ -1,7 +1,9 @@
 // tests/emulated_gpu/libraries/processes.cpp -- a meeting of ranks that are processes of one machine, by files: a file
 // that is there was brought, a message's that is gone was taken. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,9 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nobody sees half of it.
+/// Nobody sees half of it, and of two that write it one is last.
 void write(const fs::path& path, const std::string& content) {
-  const fs::path part = path.string() + ".part";
+  static std::atomic<int> written{0};
+  const fs::path part = fmt::format("{}.{}-{}", path.string(), getpid(), written++);
   std::ofstream file(part, std::ios::binary);
   file << content;
   file.close();
