@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/plan/adapters.h"
+#include "core/plan/states.h"
 
 namespace plan {
 namespace {
@@ -74,7 +75,7 @@ bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
 bool keeps_weight_casts(const Context& c) { return (c.serves || keeps_casts(c)) && !expands_base(c); }
 
 bool narrow_alone(const Context& c) {
-  const bool trained = keeps_casts(c) && c.job.training.fp8_parameters.value_or(false);
+  const bool trained = (keeps_casts(c) || shards_masters(c)) && c.job.training.fp8_parameters.value_or(false);
   return spec::bytes_of(c.dtype) < 2 && (c.serves || trained);
 }
 
@@ -130,7 +131,7 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
 
 void Casts::weight(std::int64_t elements) {
   if (!narrow_ || c_.serves) return;  // served weights were cast once and for all
-  if (!keeps_weight_casts(c_)) return write(cast_chain(c_, elements, 1), "weight cast");
+  if (!keeps_weight_casts(c_)) return gathers_narrow(c_) ? void() : write(cast_chain(c_, elements, 1), "weight cast");
   if (!out_.first_microbatch || out_.phase != Phase::forward) return;
   if (!gathers_narrow(c_)) {
     write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
@@ -146,8 +147,17 @@ void Casts::gradient(std::int64_t elements, bool scattered) {
 
 void Casts::again(std::int64_t inputs, std::int64_t weights) {
   if (!narrow_) return;
-  if (!keeps_weight_casts(c_)) write(cast_chain(c_, weights, 1), "weight cast");
+  if (!keeps_weight_casts(c_)) turn_or_cast(weights);
   if (!keeps_casts(c_) && !c_.strategy.lora) write(cast_chain(c_, inputs, 1), "input cast");
+}
+
+/// A weight for the gradient of its inputs: gathered codes lie in one layout.
+void Casts::turn_or_cast(std::int64_t weights) {
+  if (!gathers_narrow(c_)) {
+    write(cast_chain(c_, weights, 1), "weight cast");
+  } else if (weight_layouts(c_) == 2) {
+    write(chain(static_cast<double>(weights), 1, 1, 1), "weight transpose");
+  }
 }
 
 void Casts::gathered(std::int64_t elements, std::string_view what) {

@@ -39,7 +39,8 @@ bool keeps_casts(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
 /// expanded and cast for each use.
 bool keeps_weight_casts(const Context&);
-/// Whether the weights of narrow layers exist in the narrow format alone: all that serve do.
+/// Whether the weights of narrow layers exist in the narrow format alone: all that serve do. Shards that are the masters
+/// are cast as they are gathered (torchao, enable_fsdp_float8_all_gather).
 bool narrow_alone(const Context&);
 /// Whether such weights are gathered as they are, never cast. Those of mxfp8 are not: two layouts of tiled scales have
 /// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there
@@ -70,6 +71,7 @@ class Casts {
 
  private:
   void write(Chain, std::string_view what);
+  void turn_or_cast(std::int64_t weights);
   void cast(std::int64_t elements, int layouts, bool scattered, std::string_view what);
 
   const Context& c_;

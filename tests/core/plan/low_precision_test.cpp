@@ -207,6 +207,27 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
+TEST(LowPrecision, ShardsThatAreMastersAreGatheredAsCodesAndTurnedForTheInputsGradients) {
+  const toy::Cut cut{.dp = 2, .zero = 3};
+  const auto plan = [&](bool codes) {
+    return plan::build(job(cut, Dtype::fp8, [=](spec::Job& j) {
+      j.framework.keeps_casts = false;
+      j.framework.fp32_shards = true;
+      j.training.fp8_recipe = spec::Fp8Recipe::tensorwise;
+      j.training.fp8_parameters = codes;
+    }));
+  };
+  const plan::Plan codes = plan(true), wide = plan(false);
+  const auto gathered = [](const plan::Plan& p) { return walk::collective_bytes(p, p.roles[0], "unit all-gather"); };
+  // 4 layers of 12 h^2 + 13 h parameters, a byte less each; the last one is there when the backward begins with it.
+  constexpr std::int64_t layer = 12 * 256 * 256 + 13 * 256;
+  EXPECT_EQ(gathered(wide) - gathered(codes), 7 * layer);
+  EXPECT_EQ(codes.roles[0].resident, wide.roles[0].resident);             // the same masters
+  EXPECT_EQ(walk::count(wide, wide.roles[0], "weight cast"), 2 * 4 * 4);  // passes, layers, linears
+  EXPECT_EQ(walk::count(codes, codes.roles[0], "weight cast"), 0);
+  EXPECT_EQ(walk::count(codes, codes.roles[0], "weight transpose"), 4 * 4);
+}
+
 TEST(LowPrecision, WeightsInMxfp8AloneAreGatheredIn16BitsAndCastFromThere) {
   const toy::Cut cut{.dp = 2, .zero = 1};
   const auto plan = [&](bool alone) {
