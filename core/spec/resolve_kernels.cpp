@@ -8,10 +8,16 @@
 namespace spec {
 namespace {
 
-/// Code without kernels of their own for rotary embedding and gated activations.
-void fill_by_the_operation(Job& job, const std::string& from) {
+/// Whether it is the user's model code that is sharded, not the framework's.
+bool trains_own_code(const Job& job) {
+  return job.framework.own_models && job.strategy.zero >= 2 && job.model.gated_mlp && !job.training.serves();
+}
+
+/// Code without kernels of their own for rotary embedding and gated activations, `norms`: and RMSNorm.
+void fill_by_the_operation(Job& job, const std::string& from, bool norms) {
   FusedKernels& fused = job.strategy.fused_kernels;
   Filler filler(job, from);
+  if (norms && job.model.norm == Norm::rmsnorm) filler.fill(fused.norm, false, "fused_kernels.norm");
   filler.fill(fused.rope, false, "fused_kernels.rope", job.model.ropes());
   if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
 }
@@ -22,9 +28,7 @@ void fill_by_the_operation(Job& job, const std::string& from) {
 void fill_older_code(Job& job) {
   if (job.training.serves() || software_year(job) >= 2024) return;
   const std::string older = job.framework.name + " before 2024, GPUs without fp8";
-  if (job.model.norm == Norm::rmsnorm)
-    Filler(job, older).fill(job.strategy.fused_kernels.norm, false, "fused_kernels.norm");
-  fill_by_the_operation(job, older);
+  fill_by_the_operation(job, older, true);
   job.framework.shifted_logits = true;
 }
 
@@ -51,7 +55,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
   const FusedKernels& usual = job.framework.fused;
   // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
   // has no fused norm has neither.
-  if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm");
+  if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm", false);
+  if (trains_own_code(job)) fill_by_the_operation(job, "LLaMA's or Transformers' code under zero 2 and 3", true);
   const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
   if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
@@ -79,7 +84,7 @@ void fill_model_code(Job& job, Filler& of_framework) {
     // PyTorch's own ring knows no documents: of those that do, keys and values travel hop by hop.
     if (job.strategy.cp > 1 && !job.training.packing) f.ring_gathers = true;
   }
-  if (!job.model.gated_mlp || job.training.serves()) return;
+  if (!trains_own_code(job)) return;
   if (f.separate_linears && (f.separate_loss || compiles_loss)) return;
   f.separate_linears = true;
   f.separate_loss |= !compiles_loss;

@@ -418,6 +418,26 @@ TEST(Resolve, ShardedGatedModelsAreTheUsersOwnCode) {
   EXPECT_EQ(code(3, false, Generation::hopper), std::pair(false, false));
 }
 
+TEST(Resolve, TheUsersOwnCodeHasNoKernelsOfTheFrameworks) {
+  const auto fused = [](int zero, const auto& with) {
+    Job job = small_job();
+    job.model.gated_mlp = true;
+    job.model.norm = Norm::rmsnorm;
+    job.strategy.zero = zero;
+    job.framework.own_models = true;
+    job.framework.fused.norm = job.framework.fused.rope = job.framework.fused.activation = true;
+    with(job);
+    const FusedKernels kernels = resolve(job).strategy.fused_kernels;
+    return std::vector{*kernels.norm, *kernels.rope, *kernels.activation};
+  };
+  const auto as_is = [](Job&) {};
+  EXPECT_EQ(fused(2, as_is), (std::vector{false, false, false}));
+  EXPECT_EQ(fused(1, as_is), (std::vector{true, true, true}));
+  EXPECT_EQ(fused(3, [](Job& j) { j.strategy.compile = true; }), (std::vector{true, true, true}));
+  EXPECT_EQ(fused(3, [](Job& j) { j.strategy.fused_kernels.norm = true; }), (std::vector{true, false, false}));
+  EXPECT_TRUE(fused(3, [](Job& j) { j.model.norm = Norm::layernorm; })[0]);
+}
+
 TEST(Resolve, TensorParallelBesideShardsIsDTensors) {
   // Gathered inputs stay, the sequence lies behind the batch; code of gated models is younger than checkpoints that
   // stop.
