@@ -98,6 +98,19 @@ TEST(Nccl, SendsInGroupsWithoutAnOrder) {
   EXPECT_THAT(failures, ElementsAre("", "", ""));
 }
 
+// A rank that has its first result is not done with the others of the group.
+TEST(Nccl, RunsCollectivesOfAGroupTogether) {
+  const auto failures = on_ranks(3, [](Rank& r) {
+    for (int again = 0; again < 30; ++again) {
+      ncclGroupStart();
+      for (int i = 0; i < 4; ++i) ncclAllReduce(r.in + i, r.out + i, 1, ncclFloat, ncclSum, r.comm, r.stream);
+      ncclGroupEnd();
+    }
+    EXPECT_THAT(r.result(4), ElementsAre(33, 36, 39, 42));  // 1 + 11 + 21 and so on
+  });
+  EXPECT_THAT(failures, ElementsAre("", "", ""));
+}
+
 // Ranks 0 and 2 with their order turned round; rank 1 has no color.
 TEST(Nccl, SplitsByColorInTheOrderOfKeys) {
   const auto failures = on_ranks(3, [](Rank& r) {

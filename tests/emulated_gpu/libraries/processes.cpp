@@ -61,7 +61,10 @@ class Processes final : public Meeting {
   void bring(int rank, const Call& call, Bytes bytes) override {
     throw_if_broken();
     if (call.kind == Kind::receive) return;
-    write(call.kind == Kind::send ? message(rank, call.peer, call) : brought(rank, call), packed(call, bytes));
+    if (call.kind == Kind::send) return write(message(rank, call.peer, call), packed(call, bytes));
+    if (std::exchange(answered_, false)) before_.insert(before_.end(), group_.begin(), group_.end()), group_.clear();
+    group_.push_back(brought(rank, call));
+    write(group_.back(), packed(call, bytes));
   }
 
   std::optional<Bytes> result(int rank, const Call& call) override {
@@ -79,9 +82,8 @@ class Processes final : public Meeting {
       expect_same(theirs, call);
       all.push_back(std::move(bytes));
     }
-    // Who has brought this one is done with the one before.
-    if (last_) fs::remove(brought(rank, *last_));
-    last_ = call;
+    answered_ = true;
+    for (const fs::path& path : std::exchange(before_, {})) fs::remove(path);
     return result_of(call, rank, all);
   }
 
@@ -131,7 +133,10 @@ class Processes final : public Meeting {
   }
 
   fs::path folder_;
-  std::optional<Call> last_;  // collective of this process
+  // What this process has brought and not taken away: collectives that run together are all brought before the first is
+  // answered, and whoever has brought one of them is done with what was brought before.
+  std::vector<fs::path> group_, before_;
+  bool answered_ = false;
 };
 
 }  // namespace
