@@ -80,6 +80,7 @@ bool narrow_alone(const Context& c) {
 }
 
 bool gathers_narrow(const Context& c) { return narrow_alone(c) && scales_of(c) != Scales::mx; }
+bool gathers_narrow_experts(const Context& c) { return gathers_narrow(c) && !shards_masters(c); }
 
 double gathered_bytes(const Context& c, bool gradient) {
   return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
@@ -131,9 +132,9 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
 
 void Casts::weight(std::int64_t elements) {
   if (!narrow_ || c_.serves) return;  // served weights were cast once and for all
-  if (!keeps_weight_casts(c_)) return gathers_narrow(c_) ? void() : write(cast_chain(c_, elements, 1), "weight cast");
+  if (!keeps_weight_casts(c_)) return comes_narrow_ ? void() : write(cast_chain(c_, elements, 1), "weight cast");
   if (!out_.first_microbatch || out_.phase != Phase::forward) return;
-  if (!gathers_narrow(c_)) {
+  if (!comes_narrow_) {
     write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
   } else if (weight_layouts(c_) == 2) {
     write(chain(static_cast<double>(elements), 1, 1, 1), "weight transpose");
@@ -153,7 +154,7 @@ void Casts::again(std::int64_t inputs, std::int64_t weights) {
 
 /// A weight for the gradient of its inputs: gathered codes lie in one layout.
 void Casts::turn_or_cast(std::int64_t weights) {
-  if (!gathers_narrow(c_)) {
+  if (!comes_narrow_) {
     write(cast_chain(c_, weights, 1), "weight cast");
   } else if (weight_layouts(c_) == 2) {
     write(chain(static_cast<double>(weights), 1, 1, 1), "weight transpose");

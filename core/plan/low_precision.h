@@ -39,13 +39,15 @@ bool keeps_casts(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
 /// expanded and cast for each use.
 bool keeps_weight_casts(const Context&);
-/// Whether the weights of narrow layers exist in the narrow format alone: all that serve do. Shards that are the masters
-/// are cast as they are gathered (torchao, enable_fsdp_float8_all_gather).
+/// Whether the weights of narrow layers exist in the narrow format alone: all that serve do. Shards that are the
+/// masters are cast as they are gathered (torchao, enable_fsdp_float8_all_gather; nn.Linear alone, hence no experts): a
+/// cast of a rank's share, which is left out as that of other shards to 16 bits is.
 bool narrow_alone(const Context&);
 /// Whether such weights are gathered as they are, never cast. Those of mxfp8 are not: two layouts of tiled scales have
 /// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there
 /// (Megatron Core's --reuse-grad-buf-for-mxfp8-param-ag, 2025).
 bool gathers_narrow(const Context&);
+bool gathers_narrow_experts(const Context&);
 /// Whether a step's cast is the last that reads such weights in 16 bits.
 inline bool lets_go_when_cast(const Context& c) { return narrow_alone(c) && !gathers_narrow(c); }
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
@@ -59,8 +61,14 @@ Chain cast_chain(const Context&, std::int64_t elements, int layouts);
 /// operand is this rank's shard of the sequence, gathered behind the cast. `wide`: of a layer that stays in 16 bits.
 class Casts {
  public:
-  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false, std::int64_t experts = 1)
-      : c_(c), out_(out), linear_(linear), narrow_(!wide && narrow(c, out.layer)), experts_(experts) {}
+  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false, std::int64_t experts = 1,
+        bool expert = false)
+      : c_(c),
+        out_(out),
+        linear_(linear),
+        narrow_(!wide && narrow(c, out.layer)),
+        comes_narrow_(expert ? gathers_narrow_experts(c) : gathers_narrow(c)),
+        experts_(experts) {}
   bool narrow_now() const { return narrow_; }
   /// `from_norm`: a norm with delayed scaling writes the narrow format itself.
   void input(std::int64_t elements, bool from_norm, bool scattered);
@@ -78,6 +86,7 @@ class Casts {
   SegmentBuilder& out_;
   std::string_view linear_;
   bool narrow_;
+  bool comes_narrow_;  // the weight, as it was gathered
   std::int64_t experts_;
 };
 

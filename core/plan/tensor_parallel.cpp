@@ -228,7 +228,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
 void TensorParallel::full_forward(const Linear& linear, Side side) {
   {
     const ExpandedBase base(c_, out_, linear);
-    Casts casts(c_, out_, linear.name, false, linear.experts);
+    Casts casts(c_, out_, linear.name, false, linear.experts, linear.axis == Axis::etp);
     casts.weight(linear.in * linear.out * linear.experts);
     casts.input(linear.rows * linear.experts * linear.in, false, false);
     out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
@@ -239,7 +239,7 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
 }
 
 void TensorParallel::full_backward(const Linear& linear, Side side) {
-  Casts casts(c_, out_, linear.name, linear.wide, linear.experts);
+  Casts casts(c_, out_, linear.name, linear.wide, linear.experts, linear.axis == Axis::etp);
   casts.gradient(linear.rows * linear.experts * linear.out, false);
   {
     const ExpandedBase base(c_, out_, linear);

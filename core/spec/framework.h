@@ -65,7 +65,7 @@ struct Framework {
   bool expands_kv = false;         // grouped K and V are copied to every query head before attention
   bool ring_gathers = false;       // context parallel by ring: K and V come at once, results are merged in fp32
   bool own_models = false;         // zero 2 and 3 train the user's model code; see fill_model_code
-  bool compiles_loss_of_2025 = false;  // own_models: on GPUs that need software of 2025 the loss is compiled or fused
+  bool compiles_loss_of_2025 = false;  // in software of 2025 the loss is compiled or fused: see fill_model_code
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time

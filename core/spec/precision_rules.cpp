@@ -50,9 +50,11 @@ class Precision : Rules {
               "weights in mxfp8 alone are gathered into whole gradients, which zero 2 and 3 do not keep",
               "write zero: 1, or fp8_parameters: false");
       } else if (!job_.framework.keeps_casts && !t_.serves() && !gathers_codes_of_masters()) {
-        fault("training.fp8_parameters",
-              job_.framework.name + " casts 16-bit weights anew in each pass, but for shards with one scale a tensor",
-              "write zero: 3 and fp8_recipe: tensorwise, framework: megatron, or fp8_parameters: false");
+        fault(
+            "training.fp8_parameters",
+            job_.framework.name +
+                " casts 16-bit weights anew in each pass, but for shards with one scale a tensor and without adapters",
+            "write zero: 3 and fp8_recipe: tensorwise, framework: megatron, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");
@@ -66,7 +68,7 @@ class Precision : Rules {
 
   /// torchao's enable_fsdp_float8_all_gather.
   bool gathers_codes_of_masters() const {
-    return s_.zero == 3 && job_.framework.fp32_shards && t_.fp8_recipe == Fp8Recipe::tensorwise;
+    return s_.zero == 3 && job_.framework.fp32_shards && t_.fp8_recipe == Fp8Recipe::tensorwise && !s_.lora;
   }
 
   void adapters() {

@@ -56,7 +56,10 @@ void fill_kernels(Job& job, Filler& of_framework) {
   // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
   // has no fused norm has neither.
   if (fused.norm == false) fill_by_the_operation(job, "as fused_kernels.norm", false);
-  if (trains_own_code(job)) fill_by_the_operation(job, "LLaMA's or Transformers' code under zero 2 and 3", true);
+  // Tensor parallelism beside other than DTensor's shards is Megatron's code.
+  if (trains_own_code(job) && (job.strategy.tp == 1 || job.framework.shards_by_dtensor)) {
+    fill_by_the_operation(job, "LLaMA's or Transformers' code under zero 2 and 3", true);
+  }
   const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
   if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");

@@ -164,9 +164,9 @@ TEST(Worker, ARankThatDiesEndsTheOthersAndIsNamed) {
       if (const pid_t worker = worker_with(job); worker != 0) return void(kill(worker, SIGKILL));
     }
   });
-  const Answer run = forerun("measure " + job + " --set cluster.node.gpus=2 --steps 1000000 --warmup 1");
+  const Answer run = forerun("measure " + job + " --set cluster.node.gpus=2 --steps 20000 --warmup 1");
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, ContainsRegex("rank [01] was ended by signal 9"));
+  EXPECT_THAT(run.err, ContainsRegex("rank [01] (was ended by signal 9|.*ended before the others)"));
 }
 
 TEST(Worker, TimesEveryPointOfACalibrationWhichThenPredicts) {

@@ -228,6 +228,23 @@ TEST(LowPrecision, ShardsThatAreMastersAreGatheredAsCodesAndTurnedForTheInputsGr
   EXPECT_EQ(walk::count(codes, codes.roles[0], "weight transpose"), 4 * 4);
 }
 
+// torchao's Float8Linear stands for nn.Linear, not for grouped experts, which also need no gather where each rank has
+// its own.
+TEST(LowPrecision, ExpertsOfSuchShardsAreCastAsBefore) {
+  const plan::Plan p = plan::build(job({.dp = 2, .zero = 3}, Dtype::fp8, [](spec::Job& j) {
+    j.framework.keeps_casts = false;
+    j.framework.fp32_shards = true;
+    j.training.fp8_recipe = spec::Fp8Recipe::tensorwise;
+    j.training.fp8_parameters = true;
+    j.model.moe = {.experts = 4, .top_k = 2, .ffn = 512};
+    j.strategy.ep = 2;
+  }));
+  EXPECT_EQ(walk::count(p, p.roles[0], "expert up weight cast"), 2 * 4);  // passes and layers
+  EXPECT_EQ(walk::count(p, p.roles[0], "expert up weight transpose"), 0);
+  EXPECT_EQ(walk::count(p, p.roles[0], "qkv weight cast"), 0);
+  EXPECT_EQ(walk::count(p, p.roles[0], "qkv weight transpose"), 4);
+}
+
 TEST(LowPrecision, WeightsInMxfp8AloneAreGatheredIn16BitsAndCastFromThere) {
   const toy::Cut cut{.dp = 2, .zero = 1};
   const auto plan = [&](bool alone) {

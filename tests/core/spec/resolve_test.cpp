@@ -433,6 +433,10 @@ TEST(Resolve, TheUsersOwnCodeHasNoKernelsOfTheFrameworks) {
   const auto as_is = [](Job&) {};
   EXPECT_EQ(fused(2, as_is), (std::vector{false, false, false}));
   EXPECT_EQ(fused(1, as_is), (std::vector{true, true, true}));
+  // Beside tensor parallelism it is Megatron's, unless DTensor cuts it.
+  EXPECT_EQ(fused(2, [](Job& j) { j.strategy.tp = 2; }), (std::vector{true, true, true}));
+  EXPECT_EQ(fused(2, [](Job& j) { j.strategy.tp = 2, j.framework.shards_by_dtensor = true; }),
+            (std::vector{false, false, false}));
   EXPECT_EQ(fused(3, [](Job& j) { j.strategy.compile = true; }), (std::vector{true, true, true}));
   EXPECT_EQ(fused(3, [](Job& j) { j.strategy.fused_kernels.norm = true; }), (std::vector{true, false, false}));
   EXPECT_TRUE(fused(3, [](Job& j) { j.model.norm = Norm::layernorm; })[0]);

@@ -133,8 +133,8 @@ class Processes final : public Meeting {
   }
 
   fs::path folder_;
-  // What this process has brought and not taken away: collectives that run together are all brought before the first is
-  // answered, and whoever has brought one of them is done with what was brought before.
+  // What this process has brought and not taken away: collectives that run together, on all ranks, are all brought
+  // before the first is answered, and whoever has brought one of them is done with what was brought before.
   std::vector<fs::path> group_, before_;
   bool answered_ = false;
 };
