@@ -28,7 +28,7 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
          "leave fp8_parameters out");
   if (!faults.empty()) return faults;
 
-  constexpr double most_bytes = 1e17, longest = 10'000, most_passes = 4e6;
+  constexpr double most_bytes = 1e17, longest = 100'000, most_passes = 4e6;
   double elements = 0;
   for (const Layer& layer : job.model.list) {
     elements += static_cast<double>(layer.in_elements()) + 3 * static_cast<double>(layer.out_elements()) +
@@ -44,7 +44,7 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   const double flops = 6 * batch * totals(job.model.list).multiply_adds;
   const double peak = job.cluster.node.gpu.peak_of(t.precision).si();  // 0, an unknown precision, is a fault of its own
   if (flops > longest * peak * ranks && peak > 0) {
-    faults.push_back({"training.global_batch", "one step would take more than 10,000 s with every GPU at its peak",
+    faults.push_back({"training.global_batch", "one step would take more than 100,000 s with every GPU at its peak",
                       "check global_batch for a digit too many, or write more nodes"});
   }
   return faults;

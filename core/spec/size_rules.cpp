@@ -19,7 +19,7 @@ class Sizes : Rules {
   /// Sound piece by piece and absurd together: a digit too many, mostly. In doubles, which no product here overflows;
   /// behind these rules counts of bytes stay within 64 bits and times within the engine's clock.
   void size() {
-    constexpr double most_passes = 4e6, most_bytes = 1e18, longest = 10'000;
+    constexpr double most_passes = 4e6, most_bytes = 1e18, longest = 100'000;
     const double layers = model_.layers, hidden = static_cast<double>(model_.hidden);
     const double vocab = static_cast<double>(model_.vocab), sequence = static_cast<double>(t_.sequence);
     const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
@@ -52,7 +52,7 @@ class Sizes : Rules {
     const double flops = (6 * parameters + 6 * layers * static_cast<double>(model_.q_width()) * attended) * sequence *
                          static_cast<double>(t_.global_batch);
     if (flops / (cluster_.node.gpu.peak_of(t_.precision).si() * cluster_.gpus()) > longest) {
-      fault("training.global_batch", "one step would take more than 10,000 s with every GPU at its peak",
+      fault("training.global_batch", "one step would take more than 100,000 s with every GPU at its peak",
             "check sequence and global_batch for a digit too many, or write more nodes");
     }
   }

@@ -93,14 +93,14 @@ TEST_F(TrainingMessages, SequenceTimesBatchThatNoMemoryHolds) {
             "job.yaml:3:22: error: training.sequence: with this batch the activations of one replica's step pass "
             "10^18 bytes\n"
             "  mend: check sequence, global_batch and micro_batch for a digit too many\n"
-            "job.yaml:3:47: error: training.global_batch: one step would take more than 10,000 s with every GPU at "
+            "job.yaml:3:47: error: training.global_batch: one step would take more than 100,000 s with every GPU at "
             "its peak\n"
             "  mend: check sequence and global_batch for a digit too many, or write more nodes");
 }
 
 TEST_F(TrainingMessages, AStepThatNeverEnds) {
   EXPECT_EQ(of_job("", "sequence: 1000000, global_batch: 160000", "node: box-8, nodes: 2", "small"),
-            "job.yaml:3:45: error: training.global_batch: one step would take more than 10,000 s with every GPU at "
+            "job.yaml:3:45: error: training.global_batch: one step would take more than 100,000 s with every GPU at "
             "its peak\n"
             "  mend: check sequence and global_batch for a digit too many, or write more nodes");
 }
