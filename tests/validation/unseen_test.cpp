@@ -11,26 +11,46 @@
 
 namespace {
 
-TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
+result::Validation met(const std::vector<const char*>& names) {
   const config::Catalogue catalogue(FORERUN_SOURCE_DIR);
   std::vector<config::CaseFile> files;
-  for (const char* name : {"llama3", "nemo-24.12", "nemo-25", "collected"}) {
+  for (const char* name : names) {
     files.push_back(
         config::read_cases(std::string(FORERUN_SOURCE_DIR) + "/validation/unseen/" + name + ".yaml", catalogue));
   }
-  const result::Validation answer = sim::validate(std::move(files));
-  EXPECT_EQ(answer.summary.refused, 0);
+  return sim::validate(std::move(files));
+}
+
+/// Rows that are off by more than that.
+std::vector<std::string> beyond(double limit, const result::Validation& answer) {
   std::vector<std::string> far;
   for (const result::ValidationFile& file : answer.files) {
     for (const result::ValidationCase& row : file.cases) {
-      ASSERT_TRUE(row.error) << row.id;
-      if (std::abs(*row.error) > 0.255) far.push_back(row.id);  // nine tenths of NeMo's other rows are met as well
+      if (!row.error || std::abs(*row.error) > limit) far.push_back(row.id);
     }
   }
-  // Its source tells why: a host that each kernel waits for; what it mended is met within 2 % (dsv3-gb200-final).
-  EXPECT_EQ(far, std::vector<std::string>{"dsv3-gb200-baseline"});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.078);  // 5.8 % on 24 November 2026
+  return far;
+}
+
+TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
+  const result::Validation answer = met({"llama3", "nemo-24.12", "nemo-25", "collected"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  // Nine tenths of NeMo's other rows are met as well. The source of the one that is not tells why: a host that each
+  // kernel waits for; what it mended is met within 2 % (dsv3-gb200-final).
+  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"dsv3-gb200-baseline"});
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 5.5 % on 25 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.8);
+}
+
+TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
+  const result::Validation answer = met({"repositories"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  // Experts under TRL, one by one; a model of 6 layers whose step is mostly something else; one of 1.8B that the host
+  // is quicker with than with others.
+  EXPECT_EQ(beyond(0.255, answer), (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k",
+                                                             "qwen-1.8b-lora-1024", "swissai-llama-300m-32xgh200"}));
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 8.4 % on 25 November 2026
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 
 }  // namespace
