@@ -5,6 +5,7 @@
 
 #include "core/plan/adapters.h"
 #include "core/plan/states.h"
+#include "core/plan/tensor_parallel.h"
 
 namespace plan {
 namespace {
@@ -79,8 +80,9 @@ bool narrow_alone(const Context& c) {
   return spec::bytes_of(c.dtype) < 2 && (c.serves || trained);
 }
 
+bool narrow_experts_alone(const Context& c) { return narrow_alone(c) && !shards_masters(c); }
+
 bool gathers_narrow(const Context& c) { return narrow_alone(c) && scales_of(c) != Scales::mx; }
-bool gathers_narrow_experts(const Context& c) { return gathers_narrow(c) && !shards_masters(c); }
 
 double gathered_bytes(const Context& c, bool gradient) {
   return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
@@ -102,9 +104,22 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
   return {};
 }
 
+Casts::Casts(const Context& c, SegmentBuilder& out, const Linear& linear)
+    : c_(c),
+      out_(out),
+      linear_(linear.name),
+      narrow_(!linear.wide && narrow(c, out.layer)),
+      comes_narrow_(gathers_narrow(c) && (linear.axis != Axis::etp || narrow_experts_alone(c))),
+      experts_(linear.experts) {}
+
 void Casts::write(Chain chain, std::string_view what) {
   chain.work.tensors = static_cast<int>(experts_);
   out_.compute(chain.work, std::string(linear_) + ' ' + std::string(what), chain.launches);
+}
+
+/// Codes of one layout to the other.
+void Casts::turn(std::int64_t elements, std::string_view what) {
+  write(chain(static_cast<double>(elements), 1, 1, 1), what);
 }
 
 /// With one scale for what several ranks hold a part of, they agree on the largest number before they cast.
@@ -124,20 +139,27 @@ void Casts::input(std::int64_t elements, bool from_norm, bool scattered) {
   const int kept = keeps_casts(c_) ? operand_layouts(c_) : 1;
   const int layouts = scattered && one_scale(c_) ? 1 : kept;  // the other layout is made behind the gather
   if (from_norm && keeps_casts(c_) && c_.fused_norm && scales_of(c_) == Scales::delayed) {
-    if (layouts == 2) write(chain(static_cast<double>(elements), 1, 1, 1), "input transpose");
+    if (layouts == 2) turn(elements, "input transpose");
     return;
   }
   cast(elements, layouts, scattered, "input cast");
 }
 
+/// A weight that was gathered in the narrow format lies in one layout.
+void Casts::turn_or_cast(std::int64_t weights, int layouts) {
+  if (!comes_narrow_) {
+    write(cast_chain(c_, weights, layouts), "weight cast");
+  } else if (weight_layouts(c_) == 2) {
+    turn(weights, "weight transpose");
+  }
+}
+
 void Casts::weight(std::int64_t elements) {
   if (!narrow_ || c_.serves) return;  // served weights were cast once and for all
-  if (!keeps_weight_casts(c_)) return comes_narrow_ ? void() : write(cast_chain(c_, elements, 1), "weight cast");
-  if (!out_.first_microbatch || out_.phase != Phase::forward) return;
-  if (!comes_narrow_) {
-    write(cast_chain(c_, elements, weight_layouts(c_)), "weight cast");
-  } else if (weight_layouts(c_) == 2) {
-    write(chain(static_cast<double>(elements), 1, 1, 1), "weight transpose");
+  if (keeps_weight_casts(c_)) {
+    if (out_.first_microbatch && out_.phase == Phase::forward) turn_or_cast(elements, weight_layouts(c_));
+  } else if (!comes_narrow_) {
+    write(cast_chain(c_, elements, 1), "weight cast");
   }
 }
 
@@ -148,22 +170,13 @@ void Casts::gradient(std::int64_t elements, bool scattered) {
 
 void Casts::again(std::int64_t inputs, std::int64_t weights) {
   if (!narrow_) return;
-  if (!keeps_weight_casts(c_)) turn_or_cast(weights);
+  if (!keeps_weight_casts(c_)) turn_or_cast(weights, 1);
   if (!keeps_casts(c_) && !c_.strategy.lora) write(cast_chain(c_, inputs, 1), "input cast");
-}
-
-/// A weight for the gradient of its inputs: gathered codes lie in one layout.
-void Casts::turn_or_cast(std::int64_t weights) {
-  if (!comes_narrow_) {
-    write(cast_chain(c_, weights, 1), "weight cast");
-  } else if (weight_layouts(c_) == 2) {
-    write(chain(static_cast<double>(weights), 1, 1, 1), "weight transpose");
-  }
 }
 
 void Casts::gathered(std::int64_t elements, std::string_view what) {
   if (!narrow_ || !one_scale(c_) || operand_layouts(c_) == 1) return;
-  write(chain(static_cast<double>(elements), 1, 1, 1), what);
+  turn(elements, what);
 }
 
 }  // namespace plan

@@ -15,6 +15,8 @@
 
 namespace plan {
 
+struct Linear;
+
 /// Whether the matmuls of `layer` run below 16 bits; -1, the ends of the model, never do.
 bool narrow(const Context&, int layer);
 /// Format of the operands of `layer`'s matmuls.
@@ -43,11 +45,11 @@ bool keeps_weight_casts(const Context&);
 /// masters are cast as they are gathered (torchao, enable_fsdp_float8_all_gather; nn.Linear alone, hence no experts): a
 /// cast of a rank's share, which is left out as that of other shards to 16 bits is.
 bool narrow_alone(const Context&);
+bool narrow_experts_alone(const Context&);
 /// Whether such weights are gathered as they are, never cast. Those of mxfp8 are not: two layouts of tiled scales have
 /// no place in a flat buffer, so they are gathered in 16 bits, into that of the gradients, and cast from there
 /// (Megatron Core's --reuse-grad-buf-for-mxfp8-param-ag, 2025).
 bool gathers_narrow(const Context&);
-bool gathers_narrow_experts(const Context&);
 /// Whether a step's cast is the last that reads such weights in 16 bits.
 inline bool lets_go_when_cast(const Context& c) { return narrow_alone(c) && !gathers_narrow(c); }
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
@@ -58,17 +60,10 @@ double gathered_bytes(const Context&, bool gradient);
 Chain cast_chain(const Context&, std::int64_t elements, int layouts);
 
 /// Writes the casts of one linear layer's operands; each does nothing for layers that are not narrow. `scattered`: the
-/// operand is this rank's shard of the sequence, gathered behind the cast. `wide`: of a layer that stays in 16 bits.
+/// operand is this rank's shard of the sequence, gathered behind the cast.
 class Casts {
  public:
-  Casts(const Context& c, SegmentBuilder& out, std::string_view linear, bool wide = false, std::int64_t experts = 1,
-        bool expert = false)
-      : c_(c),
-        out_(out),
-        linear_(linear),
-        narrow_(!wide && narrow(c, out.layer)),
-        comes_narrow_(expert ? gathers_narrow_experts(c) : gathers_narrow(c)),
-        experts_(experts) {}
+  Casts(const Context&, SegmentBuilder&, const Linear&);
   bool narrow_now() const { return narrow_; }
   /// `from_norm`: a norm with delayed scaling writes the narrow format itself.
   void input(std::int64_t elements, bool from_norm, bool scattered);
@@ -79,7 +74,8 @@ class Casts {
 
  private:
   void write(Chain, std::string_view what);
-  void turn_or_cast(std::int64_t weights);
+  void turn(std::int64_t elements, std::string_view what);
+  void turn_or_cast(std::int64_t weights, int layouts);
   void cast(std::int64_t elements, int layouts, bool scattered, std::string_view what);
 
   const Context& c_;

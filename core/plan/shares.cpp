@@ -6,7 +6,6 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/multi_token.h"
-#include "core/plan/states.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
 
@@ -58,7 +57,7 @@ Held layer_parameters(const Context& c, int layer) {
   if (c.strategy.lora) return beside_frozen(c, layer, held);
   if (narrow_alone(c) && narrow(c, layer)) {  // norms and biases, a ten-thousandth, among them
     held.narrow_dense = held.dense;
-    if (!shards_masters(c)) held.narrow_experts = held.experts;
+    if (narrow_experts_alone(c)) held.narrow_experts = held.experts;
   }
   return held;
 }

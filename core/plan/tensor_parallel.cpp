@@ -105,7 +105,7 @@ void TensorParallel::column_forward(const Linear& linear, bool gathers) {
   const bool scattered = c_.sp && gathers;
   {
     const ExpandedBase base(c_, out_, linear);
-    Casts casts(c_, out_, linear.name);
+    Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out);
     casts.input((scattered ? c_.shard_tokens : c_.tokens) * linear.in, true, scattered);
     column_product(linear, gathers);
@@ -143,7 +143,7 @@ void TensorParallel::column_product(const Linear& linear, bool gathers) {
 void TensorParallel::row_forward(const Linear& linear, bool reduces) {
   {
     const ExpandedBase base(c_, out_, linear);
-    Casts casts(c_, out_, linear.name);
+    Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out);
     casts.input(c_.tokens * linear.in, false, false);
     row_product(linear, reduces);
@@ -228,7 +228,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
 void TensorParallel::full_forward(const Linear& linear, Side side) {
   {
     const ExpandedBase base(c_, out_, linear);
-    Casts casts(c_, out_, linear.name, false, linear.experts, linear.axis == Axis::etp);
+    Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out * linear.experts);
     casts.input(linear.rows * linear.experts * linear.in, false, false);
     out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
@@ -239,7 +239,7 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
 }
 
 void TensorParallel::full_backward(const Linear& linear, Side side) {
-  Casts casts(c_, out_, linear.name, linear.wide, linear.experts, linear.axis == Axis::etp);
+  Casts casts(c_, out_, linear);
   casts.gradient(linear.rows * linear.experts * linear.out, false);
   {
     const ExpandedBase base(c_, out_, linear);
@@ -252,7 +252,7 @@ void TensorParallel::full_backward(const Linear& linear, Side side) {
 
 void TensorParallel::row_backward(const Linear& linear, bool gathers) {
   const bool scattered = c_.sp && gathers;
-  Casts casts(c_, out_, linear.name);
+  Casts casts(c_, out_, linear);
   casts.gradient((scattered ? c_.shard_tokens : c_.tokens) * linear.out, scattered);
   if (scattered) {
     collective(CollectiveKind::all_gather, c_.tokens * linear.out, called(linear, "gradient all-gather"),
@@ -273,7 +273,7 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
   const bool scattered = c_.sp && gathers, kept = c_.job.framework.keeps_gathered;
   // A frozen weight needs no input; its adapter does.
   const bool regathers = scattered && !kept && (!c_.strategy.lora || adapted(c_, linear));
-  Casts casts(c_, out_, linear.name);
+  Casts casts(c_, out_, linear);
   casts.gradient(c_.tokens * linear.out, false);
   {
     const ExpandedBase base(c_, out_, linear);

@@ -47,6 +47,13 @@ std::string job_in(const ScratchFolder& folder, const std::string& more = "") {
   return path;
 }
 
+/// The losses of the first steps, of GPUs and of the CPU backend.
+void expect_near(const json& measured, const json& cpu, std::size_t steps) {
+  for (std::size_t i = 0; i < steps; ++i) {
+    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
+  }
+}
+
 TEST(Worker, SaysThatAllWorksHere) {
   const Answer run = forerun("measure");
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -65,9 +72,7 @@ TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {
   const json measured = json::parse(content_of(gpu)),
              cpu = json::parse(forerun("measure " + job + " --backend cpu --steps 3 --json -").out);
   ASSERT_EQ(measured["losses"].size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
-  }
+  expect_near(measured, cpu, 3);
   const json& memory = measured["memory"];
   EXPECT_GE(memory["reserved_bytes"], memory["peak_bytes"]);
   EXPECT_THAT(content_of(page), HasSubstr("<section id=\"losses\""));
@@ -90,9 +95,7 @@ TEST(Worker, LearnsFromAFileAsTheCpuDoes) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const json measured = json::parse(run.out), cpu = json::parse(forerun(command + " --backend cpu --steps 4").out);
   EXPECT_EQ(measured["tokens"], folder / "ids");
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
-  }
+  expect_near(measured, cpu, 4);
   const Answer wrong = forerun("measure " + job_in(folder) + " --tokens /no/such/file");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("cannot read /no/such/file"));
@@ -134,9 +137,7 @@ TEST(Worker, RanksOfTheirOwnProcessesTrainAsTheCpuDoesAndRecordEachStage) {
   const Answer run = forerun(command + " --steps 2 --warmup 1 --trace " + trace);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const json measured = json::parse(run.out), cpu = json::parse(forerun(command + " --backend cpu --steps 3").out);
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(measured["losses"][i].get<double>() / cpu["steps"][i]["loss"].get<double>(), 1, 0.005);
-  }
+  expect_near(measured, cpu, 3);
   const std::string of_four = job + " --set cluster.node.gpus=4";
   EXPECT_THAT(unpredicted(of_four, trace, 0), testing::IsEmpty());
   EXPECT_THAT(unpredicted(of_four, trace, 2), testing::IsEmpty());

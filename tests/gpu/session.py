@@ -213,47 +213,50 @@ class Session:
                 "explained": [note for t in told for note in t["notes"]],
                 "unpredicted": [p["name"] for t in told for p in t["parts"] if p["kind"] == "only_measured"]}
 
-    def strategies(self):
-        gpus, out, failed = 8 if self.small else len(self._card("name")), {}, []
-        job, trace = os.path.join(TORCH, "tiny.yaml"), os.path.join(self.out, "trace.json")
-        for name, (wanted, settings) in STRATEGIES.items():
-            if wanted > gpus:
-                out[name] = {"left out": f"wants {wanted} GPUs"}
-                continue
-            sets = [w for s in [f"cluster.node.gpus={wanted}", "training.global_batch=8", *settings] for w in ("--set", s)]
-            try:
-                cpu = [step["loss"] for step in json.loads(
-                    self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
-                ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-",
-                                               "--trace", trace))
-                out[name] = {"cpu": cpu, **self._aligned(job, sets, ours, trace)}
-                near = all(a is not None and abs(a / b - 1) <= 0.02 for a, b in zip(ours["losses"], cpu))
-                if out[name]["unpredicted"] or not near:
-                    failed.append(name)
-            except (Failed, ValueError, KeyError, OSError) as error:
-                out[name] = {"failed": str(error)}
-                failed.append(name)
-            if os.path.exists(trace):
-                os.remove(trace)
-        return {"losses": out, "failed": failed}
-
-    def recorded(self):
-        out, failed = {}, []
-        for name, settings in RECORDED.items():
+    def _each(self, cases, tell):
+        """What `tell` says of the settings of each case, and the names of those that failed, have something unpredicted
+        or lie apart. `tell` also gets the path of a trace, which does not stay."""
+        out, failed, trace = {}, [], os.path.join(self.out, "trace.json")
+        for name, settings in cases.items():
             if "training.precision=fp8" in settings and not self._has_fp8():
                 out[name] = {"left out": "this GPU has no fp8"}
                 continue
-            job, trace = os.path.join(TORCH, "tiny.yaml"), os.path.join(self.out, "trace.json")
             try:
-                measured, sets = self._measured(job, settings, 3, trace)
-                out[name] = self._aligned(job, sets, measured, trace)
-                if out[name]["unpredicted"]:
-                    failed.append(name)
+                out[name] = tell(settings, trace)
             except (Failed, ValueError, KeyError, OSError) as error:
                 out[name] = {"failed": str(error)}
+            if any(out[name].get(key) for key in ("failed", "unpredicted", "apart")):
                 failed.append(name)
             if os.path.exists(trace):
                 os.remove(trace)
+        return out, failed
+
+    def strategies(self):
+        gpus = 8 if self.small else len(self._card("name"))
+        job = os.path.join(TORCH, "tiny.yaml")
+
+        def tell(settings, trace):
+            sets = [word for setting in settings for word in ("--set", setting)]
+            cpu = [step["loss"] for step in json.loads(
+                self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
+            ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-",
+                                           "--trace", trace))
+            near = all(a is not None and abs(a / b - 1) <= 0.02 for a, b in zip(ours["losses"], cpu))
+            return {"cpu": cpu, **self._aligned(job, sets, ours, trace), "apart": not near}
+
+        out, failed = self._each({name: [f"cluster.node.gpus={wanted}", "training.global_batch=8", *settings]
+                                  for name, (wanted, settings) in STRATEGIES.items() if wanted <= gpus}, tell)
+        out |= {name: {"left out": f"wants {wanted} GPUs"} for name, (wanted, _) in STRATEGIES.items() if wanted > gpus}
+        return {"losses": out, "failed": failed}
+
+    def recorded(self):
+        job = os.path.join(TORCH, "tiny.yaml")
+
+        def tell(settings, trace):
+            measured, sets = self._measured(job, settings, 3, trace)
+            return self._aligned(job, sets, measured, trace)
+
+        out, failed = self._each(RECORDED, tell)
         return {"steps": out, "failed": failed}
 
     def _node(self):

@@ -62,7 +62,10 @@ class Processes final : public Meeting {
     throw_if_broken();
     if (call.kind == Kind::receive) return;
     if (call.kind == Kind::send) return write(message(rank, call.peer, call), packed(call, bytes));
-    if (std::exchange(answered_, false)) before_.insert(before_.end(), group_.begin(), group_.end()), group_.clear();
+    if (std::exchange(answered_, false)) {
+      before_.insert(before_.end(), group_.begin(), group_.end());
+      group_.clear();
+    }
     group_.push_back(brought(rank, call));
     write(group_.back(), packed(call, bytes));
   }
