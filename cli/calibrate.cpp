@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/residual_tables.h"
 #include "cli/terminal.h"
 #include "core/base/text.h"
 #include "core/config/calibration_writer.h"
@@ -117,15 +118,6 @@ void write_networks(const std::vector<spec::NetworkCalibration>& all, const Cata
     const std::string comment = comment_of(catalogue.network_path(one.name));
     write_to(below / (one.name + ".yaml"), "--out",
              [&](std::ostream& out) { out << config::network_calibration_yaml(one, comment); });
-  }
-}
-
-void write_residuals(const std::vector<result::ResidualTable>& tables, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  for (const result::ResidualTable& table : tables) {
-    write_to(fs::path(folder) / (table.name + ".csv"), "--residuals",
-             [&](std::ostream& out) { out << reports::residuals_csv(table); });
   }
 }
 

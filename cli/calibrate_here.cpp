@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/number.h"
 #include "cli/output.h"
+#include "cli/residual_tables.h"
 #include "cli/terminal.h"
 #include "cli/worker.h"
 #include "core/base/fault.h"
@@ -42,9 +43,7 @@ struct Wanted {
 };
 
 Wanted wanted(const Arguments& args) {
-  for (const char* option : {"--gpu", "--residuals"}) {
-    if (args.has(option)) throw base::InputError({{option, "belongs to --from-data", "leave it out", {}}});
-  }
+  if (args.has("--gpu")) throw base::InputError({{"--gpu", "belongs to --from-data", "leave it out", {}}});
   Wanted out{.minutes = number_of(args, "--minutes", kUsualMinutes, 0, kMostMinutes),
              .gpus = number_of<int>(args, "--gpus", 1, 1, spec::kMostGpusOfANode),
              .resumes = args.has("--resume"),
@@ -201,6 +200,7 @@ class Fit {
 };
 
 void tell(const Written& written, const real::Figures& figures, const Arguments& args) {
+  if (args.has("--residuals")) write_residuals(written.report.residuals, args.get("--residuals"));
   write_if_asked(args, "--json", [&] { return reports::kernel_calibration_json(written.report); });
   if (args.get("--json") == "-") return;
   std::string text = reports::kernel_calibration_text(written.report, stdout_style()) + '\n';

@@ -47,12 +47,18 @@ void describe(Layout& layout, Number number, std::int64_t rows, std::int64_t col
         "cublasLtMatrixLayoutCreate");
 }
 
+/// Addresses on the GPU. The heuristic reads none, but refuses other modes than one scale a tensor without any.
+struct Scaling {
+  const void *a = nullptr, *b = nullptr;
+};
+
 struct Plan {
   Description description;
   Layout a, b, c;
   cublasLtMatmulHeuristicResult_t chosen{};
 
-  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment) {
+  Plan(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, const Scaling& scaling,
+       std::uint32_t alignment) {
     check(cublasLtMatmulDescCreate(&description.handle, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -61,11 +67,17 @@ struct Plan {
     if (is_fp8(types.a)) {
       set(description, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode_of(types.scales_b));
       set(description, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode_of(types.scales_a));
+      scale(scaling);
     }
     describe(a, types.a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k);
     describe(b, types.b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n);
     describe(c, types.c, p.m, p.n);
     choose(handle, p, types, alignment);
+  }
+
+  void scale(const Scaling& by) {
+    set(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, by.b);
+    set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, by.a);
   }
 
   void choose(cublasLtHandle_t handle, const Matmul& p, const MatmulTypes& types, std::uint32_t alignment) {
@@ -99,10 +111,10 @@ struct MatmulLibrary::State {
   void *workspace = nullptr, *own = nullptr;
   std::map<Key, Plan> plans;
 
-  Plan& plan(const Matmul& p, const MatmulTypes& t, std::uint32_t alignment) {
+  Plan& plan(const Matmul& p, const MatmulTypes& t, const Scaling& scaling, std::uint32_t alignment) {
     const Key key{p.m, p.n,   p.k,         p.transpose_a, p.transpose_b, t.a,      t.b,
                   t.c, t.sms, t.fast_sums, t.scales_a,    t.scales_b,    alignment};
-    return plans.try_emplace(key, handle, p, t, alignment).first->second;
+    return plans.try_emplace(key, handle, p, t, scaling, alignment).first->second;
   }
   ~State() {
     plans.clear();
@@ -125,9 +137,9 @@ MatmulLibrary::~MatmulLibrary() = default;
 
 void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulOperands& o, Stream stream) {
   const void* addend = o.addend ? o.addend : o.c;
-  Plan& plan = state_->plan(p, types, alignment_of({o.a, o.b, addend, o.c}));
-  if (is_fp8(types.a)) set(plan.description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, o.scale_a);
-  if (is_fp8(types.b)) set(plan.description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, o.scale_b);
+  const Scaling scaling{.a = o.scale_a, .b = o.scale_b};
+  Plan& plan = state_->plan(p, types, scaling, alignment_of({o.a, o.b, addend, o.c}));
+  if (is_fp8(types.a)) plan.scale(scaling);
   const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
   check(cublasLtMatmul(state_->handle, plan.description.handle, &alpha, o.b, plan.b.handle, o.a, plan.a.handle, &beta,
                        addend, plan.c.handle, o.c, plan.c.handle, &plan.chosen.algo, state_->workspace, kWorkspace,
@@ -136,7 +148,8 @@ void MatmulLibrary::run(const Matmul& p, const MatmulTypes& types, const MatmulO
 }
 
 std::string MatmulLibrary::algorithm(const Matmul& p, const MatmulTypes& types) {
-  const cublasLtMatmulHeuristicResult_t& chosen = state_->plan(p, types, kMostAligned).chosen;
+  const Scaling somewhere{.a = state_->workspace, .b = state_->workspace};
+  const cublasLtMatmulHeuristicResult_t& chosen = state_->plan(p, types, somewhere, kMostAligned).chosen;
   const auto value = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
     int found = -1;
     std::size_t written = 0;

@@ -52,13 +52,20 @@ Seconds setup(const Shape& shape) {
   return base::ms(10);
 }
 
+/// The device rests after each repetition for as long as it took.
+bool cools(const Shape& shape) {
+  return std::holds_alternative<MatmulRow>(shape) || std::holds_alternative<AttentionRow>(shape) ||
+         std::holds_alternative<MemoryOperator>(shape);
+}
+
 }  // namespace
 
 Seconds repetition(const Shape& shape) { return std::visit(Repetition{}, shape); }
 
 Seconds cost(const Shape& shape) {
   if (std::holds_alternative<Sustained>(shape)) return repetition(shape);
-  return setup(shape) + (repetition(shape) + kBetween) * (kSamples + 3);  // 3: to warm up
+  const double pauses = cools(shape) ? 2 : 1;
+  return setup(shape) + (repetition(shape) * pauses + kBetween) * (kSamples + 3);  // 3: to warm up
 }
 
 }  // namespace real

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/plan/work.h"
 
 namespace real {
@@ -13,6 +15,15 @@ using config::MatmulRow;
 
 // Boost clocks are up to 8 % above those that peaks are stated at.
 constexpr double kAbovePeak = 1.1, kAboveMemory = 1.05;
+constexpr double kFullClock = 0.93;    // of the highest seen: what power or heat held below says nothing of others
+constexpr double kLeastOfATime = 0.5;  // that is not the events'
+constexpr std::int64_t kWhole = 8;     // elements: rows of a matrix that begin elsewhere run other, slow kernels
+
+base::Hertz highest_clock(const Points& points) {
+  base::Hertz highest;
+  for (const MeasuredPoint& point : points.points) highest = std::max(highest, point.condition.sm_clock);
+  return highest;
+}
 
 double flops_of(const MatmulRow& s) {
   return 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
@@ -33,21 +44,34 @@ double flops_of(const AttentionRow& s) {
 
 class Rows {
  public:
-  Rows(const Machine& machine, const spec::Gpu& gpu) : machine_(machine), gpu_(gpu) {
-    source_ = tables.source(source_of(machine));
+  Rows(const Points& points, const spec::Gpu& gpu)
+      : machine_(points.machine), gpu_(gpu), full_clock_(highest_clock(points) * kFullClock) {
+    source_ = tables.source(source_of(machine_));
+    for (const MeasuredPoint& point : points.points) {
+      const auto* launch = std::get_if<Launch>(&point.shape);
+      if (launch && launch->what == Launch::What::events && point.void_because.empty()) events_ = point.median;
+    }
   }
 
   void add(const MeasuredPoint& point) {
     if (!point.void_because.empty()) return void(++tables.left_out["void points: " + point.void_because]);
-    time_ = point.median;
+    time_ = std::max(point.median - events_, point.median * kLeastOfATime);
+    slow_clock_ = point.condition.sm_clock < full_clock_;
     std::visit([&](const auto& shape) { add(shape); }, point.shape);
   }
 
   config::KernelTables tables;
 
  private:
-  void add(const MatmulRow& s) { keep(s, too_fast(flops_of(s), s.dtype), "matmuls"); }
-  void add(const AttentionRow& s) { keep(s, too_fast(flops_of(s), s.dtype), "attention"); }
+  void add(const MatmulRow& s) {
+    if (s.n % kWhole != 0 || s.k % kWhole != 0) return leave_out("matmuls with sides of no multiple of 8");
+    if (slow_clock_) return leave_out("matmuls at clocks held down");
+    keep(s, too_fast(flops_of(s), s.dtype), "matmuls");
+  }
+  void add(const AttentionRow& s) {
+    if (slow_clock_) return leave_out("attention at clocks held down");
+    keep(s, too_fast(flops_of(s), s.dtype), "attention");
+  }
   void add(const MemoryOperator& s) {
     const auto moved = bytes_of(s);
     const bool too_fast = base::Bytes(static_cast<double>(moved)) / time_ > gpu_.hbm * kAboveMemory;
@@ -66,6 +90,7 @@ class Rows {
   template <class Figure>
   void add(const Figure&) {}
 
+  void leave_out(const char* why) { ++tables.left_out[why]; }
   bool too_fast(double flops, spec::Dtype dtype) const {
     const base::FlopRate peak = gpu_.peak_of(dtype);
     return peak.si() > 0 && base::Flops(flops) / time_ > peak * kAbovePeak;
@@ -77,8 +102,10 @@ class Rows {
 
   const Machine& machine_;
   const spec::Gpu& gpu_;
+  base::Hertz full_clock_;
   int source_;
-  base::Seconds time_;
+  base::Seconds time_, events_;  // events: what two with nothing between take, which every time holds
+  bool slow_clock_ = false;
 };
 
 }  // namespace
@@ -88,7 +115,7 @@ std::string source_of(const Machine& m) {
 }
 
 config::KernelTables tables_of(const Points& points, const spec::Gpu& gpu) {
-  Rows rows(points.machine, gpu);
+  Rows rows(points, gpu);
   for (const MeasuredPoint& point : points.points) rows.add(point);
   return std::move(rows.tables);
 }

@@ -19,32 +19,16 @@ constexpr std::size_t kBuffer = std::size_t{8} << 20;         // bytes of one ho
 constexpr std::size_t kDeviceBuffer = std::size_t{16} << 20;  // CUPTI's own on the device: some 500,000 records
 constexpr std::size_t kAlignment = 4096;                      // CUPTI wants 8
 
-constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_MEMCPY,
-                            CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+// External ids are written beside records of calls alone, so all calls are recorded. Choosing those that launch work by
+// cuptiActivityEnableRuntimeApi and -DriverApi tells of no call at all once there is a context (seen with CUPTI 13.0 on
+// an H200). Most libraries launch by the driver's functions, our kernels by the runtime's.
+constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                            CUPTI_ACTIVITY_KIND_RUNTIME,
+                            CUPTI_ACTIVITY_KIND_DRIVER,
+                            CUPTI_ACTIVITY_KIND_MEMCPY,
+                            CUPTI_ACTIVITY_KIND_MEMCPY2,
+                            CUPTI_ACTIVITY_KIND_MEMSET,
                             CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};  // never KERNEL, under which kernels run one by one
-
-// An external id is written only beside the record of a call, so the calls that launch work are recorded, and no
-// others.
-constexpr std::array kRuntimeCalls{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020,
-                                   CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000};
-constexpr std::array kDriverCalls{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-                                  CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-                                  CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
-                                  CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
-                                  CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch};
 
 // CUPTI's callbacks are handed nothing of ours, so what they fill can only be reached through the process.
 struct Sink {
@@ -80,11 +64,6 @@ void set_attribute(CUpti_ActivityAttribute attribute, T value) {
   check(cuptiActivitySetAttribute(attribute, &size, &value), "cuptiActivitySetAttribute");
 }
 
-void enable_calls(std::uint8_t on) {
-  for (const auto call : kRuntimeCalls) check(cuptiActivityEnableRuntimeApi(call, on), "cuptiActivityEnableRuntimeApi");
-  for (const auto call : kDriverCalls) check(cuptiActivityEnableDriverApi(call, on), "cuptiActivityEnableDriverApi");
-}
-
 void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
 }  // namespace
@@ -95,7 +74,6 @@ Collector::Collector() {
     set_attribute<std::uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
     set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, kDeviceBuffer);
     check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
-    enable_calls(1);
     for (const auto kind : kKinds) check(cuptiActivityEnable(kind), "cuptiActivityEnable");
   } catch (...) {
     cuptiUnsubscribe(subscriber_);
@@ -105,8 +83,6 @@ Collector::Collector() {
 
 Collector::~Collector() {
   for (const auto kind : kKinds) cuptiActivityDisable(kind);
-  for (const auto call : kRuntimeCalls) cuptiActivityEnableRuntimeApi(call, 0);
-  for (const auto call : kDriverCalls) cuptiActivityEnableDriverApi(call, 0);
   cuptiUnsubscribe(subscriber_);
 }
 

@@ -17,6 +17,10 @@ bool GpuBackend::run_grouped(const std::vector<kernels::ExpertMatmul>& experts, 
     experts_one_by_one_.insert("cuBLAS has no grouped matmul for " + types_refused);
     return false;
   }
+  if (vendor::faster_one_by_one(experts)) {
+    experts_one_by_one_.insert("experts are large, which cuBLAS's grouped matmul is slower at");
+    return false;
+  }
   const vendor::Groups groups = vendor::groups_of(experts, types, at(a), at(b), at(c));
   if (groups.count() == 0) return true;
   // Its kernels read packs, and check nothing (cuBLAS documentation, cublasGemmGroupedBatchedEx).

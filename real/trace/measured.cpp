@@ -14,10 +14,14 @@ namespace {
 constexpr std::size_t kNamed = 5;  // in a message
 constexpr trace::Ticks kTicksPerNanosecond = 1000;
 
-/// "gemm, norm, ... (12 in all)"
+/// "gemm, norm, ... (12 in all)", each name once.
 std::string some(const std::vector<std::string>& names) {
+  std::vector<std::string> different;
+  for (const std::string& name : names) {
+    if (std::ranges::find(different, name) == different.end()) different.push_back(name);
+  }
   std::string out;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) out += (i ? ", " : "") + names[i];
+  for (std::size_t i = 0; i < std::min(different.size(), kNamed); ++i) out += (i ? ", " : "") + different[i];
   return names.size() <= kNamed ? out : fmt::format("{}, ... ({} in all)", out, names.size());
 }
 
@@ -29,7 +33,9 @@ void refuse_if_incomplete(const Records& records, const Joined& joined) {
   std::vector<std::string> orphans;
   for (const DeviceRecord& record : joined.orphans) orphans.push_back(record.name);
   if (!orphans.empty())
-    throw base::DeviceError("the run is void: no operator launched what the GPU ran: " + some(orphans));
+    throw base::DeviceError(
+        fmt::format("the run is void: no operator launched {} of {} records of what the GPU ran: {}", orphans.size(),
+                    records.device.size(), some(orphans)));
 }
 
 }  // namespace

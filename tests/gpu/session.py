@@ -3,10 +3,12 @@
 steps of real models beside their prediction, a calibration. Each part has its own time limit and is told as soon as it
 is done.
 
-usage: session.py BUILD OUT [--only PART,...] [--minutes N] [--node NAME] [--small]
+usage: session.py BUILD OUT [--only PART,...] [--minutes N] [--node NAME] [--cases I/N] [--ranks N] [--small]
 
-BUILD is the folder of forerun, forerun-worker and tests/gpu. OUT gets PART.json and PART.log for each part, and the
-calibration. --small: models of a few thousand parameters in the place of real ones, for emulated GPUs. Exit code 1: a
+BUILD is the folder of forerun, forerun-worker and tests/gpu. OUT gets PART.json and PART.log for each part, the traces of
+slices and the calibration. --cases I/N: of each part's cases every N-th, beginning with the I-th of 1 to N, for several
+sessions side by side (not of slices, whose times would suffer). --ranks N: strategies of up to N ranks, which share the GPUs
+there are; that shows that all works, and no time. --small: models of a few thousand parameters in the place of real ones, for emulated GPUs. Exit code 1: a
 part has failed; 3: there is no GPU.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -85,6 +87,7 @@ def slices(small):
         out[f"llama3-8b, {layers} layers, {tokens} tokens"] = (job, one + [
             f"model.layers={layers}", f"training.sequence={tokens}", "training.global_batch=1"])
     base = one + ["model.layers=4", "training.sequence=2048"]
+    out["llama3-8b, 4 layers, 2048 tokens, graphs"] = (job, base + ["training.global_batch=1", "strategy.cuda_graphs=true"])
     out["llama3-8b, 4 layers, 2048 tokens, 4 microbatches"] = (job, base + ["training.global_batch=4"])
     out["llama3-8b, 4 layers, 4 x 2048 tokens"] = (
         job, base + ["training.global_batch=4", "training.micro_batch=4"])
@@ -111,7 +114,8 @@ def pack(path):
 class Session:
     def __init__(self, options):
         self.build, self.out, self.small = os.path.abspath(options.build), os.path.abspath(options.out), options.small
-        self.minutes, self.node = options.minutes, options.node
+        self.minutes, self.node, self.ranks = options.minutes, options.node, options.ranks
+        self.first, self.of = options.cases
         self.worker = os.environ.get("FORERUN_WORKER") or self.program("forerun-worker")  # as forerun finds it
         self.log = None
         os.makedirs(self.out, exist_ok=True)
@@ -184,7 +188,8 @@ class Session:
     def sanitizer(self):
         if not shutil.which("compute-sanitizer"):
             return {"left out": "there is no compute-sanitizer"}
-        self.run(["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9", self.worker,
+        # NCCL asks for kernels that this GPU has not, and copes: a call that fails is no error of ours.
+        self.run(["compute-sanitizer", "--tool", "memcheck", "--report-api-errors", "no", "--error-exitcode", "9", self.worker,
                   "run", os.path.join(TORCH, "tiny.yaml"), "--steps", "1", "--warmup", "0"], 240)
         return {}
 
@@ -217,7 +222,7 @@ class Session:
         """What `tell` says of the settings of each case, and the names of those that failed, have something unpredicted
         or lie apart. `tell` also gets the path of a trace, which does not stay."""
         out, failed, trace = {}, [], os.path.join(self.out, "trace.json")
-        for name, settings in cases.items():
+        for name, settings in list(cases.items())[self.first - 1::self.of]:
             if "training.precision=fp8" in settings and not self._has_fp8():
                 out[name] = {"left out": "this GPU has no fp8"}
                 continue
@@ -225,14 +230,16 @@ class Session:
                 out[name] = tell(settings, trace)
             except (Failed, ValueError, KeyError, OSError) as error:
                 out[name] = {"failed": str(error)}
-            if any(out[name].get(key) for key in ("failed", "unpredicted", "apart")):
+            wrong = [key for key in ("failed", "unpredicted", "apart") if out[name].get(key)]
+            print(f"  {name}: {', '.join(f'{key} {out[name][key]}' for key in wrong) or 'ok'}", flush=True)
+            if wrong:
                 failed.append(name)
             if os.path.exists(trace):
                 os.remove(trace)
         return out, failed
 
     def strategies(self):
-        gpus = 8 if self.small else len(self._card("name"))
+        gpus = self.ranks or (8 if self.small else len(self._card("name")))
         job = os.path.join(TORCH, "tiny.yaml")
 
         def tell(settings, trace):
@@ -273,15 +280,15 @@ class Session:
 
     def _compared(self, name, job, settings, calibration):
         """Step and families of operators, measured and predicted, in seconds."""
-        trace = os.path.join(self.out, "slice-trace.json")
-        measured, sets = self._measured(job, settings, 20, trace)
+        trace = os.path.join(self.out, re.sub(r"[^a-z0-9]+", "-", name) + ".json")
+        measured, sets = self._measured(job, settings, 10, trace)
         with_it = ["--calibration", calibration] if calibration else []
         told = json.loads(self.forerun("explain", job, *sets, *with_it, "--against", trace, "--json", "-"))
         predicted = json.loads(self.forerun("predict", job, *sets, *with_it, "--json", "-", ends_with=(0, 1)))
         families = {f["family"]: [side["busy_ps"] / 1e12 for side in (f["measured"], f["predicted"])]
                     for f in told["families"]}
         memory = measured["memory"]
-        pack(trace)  # the last one is kept
+        pack(trace)
         os.remove(trace)
         print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, predicted {predicted['step_time_s'] * 1e3:.2f} "
               f"({predicted['step_time_s'] / measured['step_time_s'] - 1:+.1%})", flush=True)
@@ -344,6 +351,13 @@ def why_no_gpu(worker):
     return done.stderr.decode(errors="replace").strip() if done.returncode else ""
 
 
+def share(text):
+    first, of = map(int, text.split("/"))
+    if not 1 <= first <= of:
+        raise ValueError(text)
+    return first, of
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -351,6 +365,8 @@ def main():
     parser.add_argument("--only", default=",".join(PARTS), metavar="PART,...", help=", ".join(PARTS))
     parser.add_argument("--minutes", type=int, default=5, help="of the calibration")
     parser.add_argument("--node", help="the catalogue's node that this GPU is of")
+    parser.add_argument("--cases", type=share, default=(1, 1), metavar="I/N")
+    parser.add_argument("--ranks", type=int, help="of strategies, sharing GPUs")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     wanted = options.only.split(",")

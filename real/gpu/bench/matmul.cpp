@@ -30,7 +30,7 @@ kernels::Matmul matmul_of(const config::MatmulRow& s) {
   return out;
 }
 
-/// The forward of `batch` experts.
+/// The forward of `batch` experts, as the backend computes it.
 Work grouped(const config::MatmulRow& s, const MatmulTypes& types, Kit& kit) {
   if (const std::string why = kernels::vendor::refused_as_grouped(types); !why.empty() || s.accumulates) {
     throw base::DeviceError("cuBLAS has no grouped matmul for " + (why.empty() ? "sums" : why));
@@ -38,8 +38,16 @@ Work grouped(const config::MatmulRow& s, const MatmulTypes& types, Kit& kit) {
   if (!kit.grouped) kit.grouped.emplace();
   const kernels::GroupedMatmul shape{.in = s.k, .out = s.n, .rows = std::vector(s.batch, s.m)};
   const auto numbers = [&](std::int64_t count) { return kit.arena.numbers(s.batch * count, Filling::bf16); };
-  const auto groups = kernels::vendor::groups_of(kernels::of_experts(shape), types, numbers(s.m * s.k),
-                                                 numbers(s.k * s.n), numbers(s.m * s.n));
+  const auto experts = kernels::of_experts(shape);
+  void* const a = numbers(s.m * s.k);
+  void* const b = numbers(s.k * s.n);
+  void* const c = numbers(s.m * s.n);
+  if (kernels::vendor::faster_one_by_one(experts)) {
+    return [&kit, experts, types, a, b, c](const Stream& stream) {
+      kernels::vendor::run_one_by_one(experts, types, a, b, c, kit.matmuls, stream.get());
+    };
+  }
+  const auto groups = kernels::vendor::groups_of(experts, types, a, b, c);
   const std::size_t bytes = groups.addresses.size() * sizeof(void*);
   void* const addresses = kit.arena.room(static_cast<std::int64_t>(bytes));
   void* const workspace = kit.arena.room(kernels::vendor::GroupedMatmulLibrary::kWorkspace);

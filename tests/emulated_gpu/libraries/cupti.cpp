@@ -30,7 +30,6 @@ struct Profiler {
   std::mutex guard;
   bool subscribed = false;
   std::set<CUpti_ActivityKind> kinds;  // that are recorded
-  int calls_recorded = 0;              // of CUDA's functions: an external id is written beside one alone
   std::uint32_t calls = 0;
   std::vector<std::vector<std::byte>> records;
   std::deque<std::string> names;  // which records point to
@@ -110,8 +109,9 @@ class Watched final : public Work {
 std::unique_ptr<Work> watched(std::unique_ptr<Work> work, int gpu) {
   const std::lock_guard lock(profiler().guard);
   const std::uint32_t call = ++profiler().calls;
+  const auto& kinds = profiler().kinds;  // an external id is written beside a call's record alone
   const bool tells =
-      profiler().calls_recorded > 0 && profiler().kinds.contains(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+      kinds.contains(CUPTI_ACTIVITY_KIND_RUNTIME) && kinds.contains(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
   if (!owners.empty() && tells) {
     OwnerRecord owner{};
     owner.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
@@ -161,11 +161,6 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   watch_if_wanted();
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t on) {
-  profiler().calls_recorded += on ? 1 : -1;
-  return CUPTI_SUCCESS;
-}
-CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
   profiler().request = request;

@@ -58,7 +58,7 @@ TEST(Measured, ARunWithLostStrayOrMissingRecordsIsVoid) {
   EXPECT_EQ(why_void(dropped, kBoth), "the run is void: the GPU's profiler dropped 3 records for want of buffers");
   real::Records stray = two();
   stray.owners.pop_back();
-  EXPECT_EQ(why_void(stray, kBoth), "the run is void: no operator launched what the GPU ran: rms");
+  EXPECT_EQ(why_void(stray, kBoth), "the run is void: no operator launched 1 of 2 records of what the GPU ran: rms");
   std::vector<real::Launched> more = kBoth;
   more.push_back({.instance = 2, .track = 1, .what = {.name = 1}});
   EXPECT_EQ(why_void(two(), more), "the run is void: nothing ran on the GPU for norm");
