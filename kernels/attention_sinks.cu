@@ -1,58 +1,73 @@
-// kernels/attention_sinks.cu -- see attention_sinks.h. A warp takes a row; in the gradient a block takes a head, so
-// that the order of addition is fixed. SPDX-License-Identifier: Apache-2.0
+// kernels/attention_sinks.cu -- see attention_sinks.h. A block takes a token; in the gradient a head, so that
+// the order of addition is fixed. SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention_sinks.h"
 #include "kernels/device.cuh"
 
 namespace kernels::gpu {
 namespace {
 
-/// Query `query` of a head of a sequence: where its numbers begin, and its statistic.
-struct RowOfStatistics {
-  std::int64_t begin, statistic;
+constexpr int kHeadThreads = 512;  // of the gradient's blocks, which are as few as there are heads
 
-  __device__ RowOfStatistics(const Attention& a, std::int64_t batch, std::int64_t head, std::int64_t query)
-      : begin(((batch * a.queries + query) * a.heads + head) * a.value_dim),
-        statistic((batch * a.heads + head) * a.queries + query) {}
-};
+/// The statistic when the sink takes part.
+__device__ float with_sink(float lse, float sink) {
+  const float high = fmaxf(lse, sink);
+  return high + logf(__expf(lse - high) + __expf(sink - high));
+}
 
-template <class T>
-__global__ void add_sinks(Attention a, const T* sinks, T* out, float* lse) {
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; i < a.batch * a.heads * a.queries;
-       i += static_cast<std::int64_t>(gridDim.x) * kWarps) {
-    const std::int64_t head = i / a.queries % a.heads;
-    const RowOfStatistics row(a, i / a.queries / a.heads, head, i % a.queries);
-    const float sink = to_float(sinks[head]), before = lse[row.statistic], high = fmaxf(before, sink);
-    const float both = high + logf(__expf(before - high) + __expf(sink - high)), kept = __expf(before - both);
-    for (std::int64_t d = row.begin + lane; d < row.begin + a.value_dim; d += kWarp) {
-      out[d] = from_float<T>(kept * to_float(out[d]));
+template <class T, int V>
+__global__ void scale_rows(Attention a, const T* sinks, T* out, const float* lse) {
+  const int packs_of_head = static_cast<int>(a.value_dim / V), count = static_cast<int>(a.heads) * packs_of_head;
+  for (std::int64_t token = blockIdx.x; token < a.batch * a.queries; token += gridDim.x) {
+    const std::int64_t batch = token / a.queries, query = token - batch * a.queries;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+      T* const at = out + (token * count + i) * V;
+      Pack<T, V> pack = load<V>(at);
+      const int head = i / packs_of_head;
+      const float before = lse[(batch * a.heads + head) * a.queries + query];
+      const float kept = __expf(before - with_sink(before, to_float(sinks[head])));
+      for (int j = 0; j < V; ++j) pack.set(j, kept * pack[j]);
+      store(at, pack);
     }
-    __syncwarp();  // all lanes have read lse
-    if (lane == 0) lse[row.statistic] = both;
   }
 }
 
 template <class T>
-__global__ void sinks_gradient(Attention a, const T* sinks, const T* out, const float* lse, const T* dout,
-                               float* dsinks) {
-  __shared__ float part[kWarps];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const std::int64_t head = blockIdx.x;
+__global__ void add_sinks(Attention a, const T* sinks, float* lse) {
+  for (std::int64_t i = grid_index(); i < a.batch * a.heads * a.queries; i += grid_stride()) {
+    lse[i] = with_sink(lse[i], to_float(sinks[i / a.queries % a.heads]));
+  }
+}
+
+template <class T, int V>
+__global__ void __launch_bounds__(kHeadThreads)
+    sinks_gradient(Attention a, const T* sinks, const T* out, const float* lse, const T* dout, float* dsinks) {
+  const std::int64_t head = blockIdx.x, packs_of_head = a.value_dim / V;
+  const std::int64_t step = blockDim.x, count = a.batch * a.queries * packs_of_head;
   const float sink = to_float(sinks[head]);
   float sum = 0;
-  for (std::int64_t i = warp; i < a.batch * a.queries; i += kWarps) {
-    const RowOfStatistics row(a, i / a.queries, head, i % a.queries);
-    float along = 0;
-    for (std::int64_t d = row.begin + lane; d < row.begin + a.value_dim; d += kWarp) {
-      along += to_float(dout[d]) * to_float(out[d]);
+  for (std::int64_t first = threadIdx.x; first < count; first += kTogether * step) {
+    Pack<T, V> value[kTogether], gradient[kTogether];
+    float statistic[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const std::int64_t i = first + k * step;
+      if (i >= count) continue;
+      const std::int64_t token = i / packs_of_head, batch = token / a.queries;
+      const std::int64_t at = (token * a.heads + head) * a.value_dim + (i - token * packs_of_head) * V;
+      value[k] = load<V>(out + at);
+      gradient[k] = load<V>(dout + at);
+      statistic[k] = lse[(batch * a.heads + head) * a.queries + token - batch * a.queries];
     }
-    sum += __expf(sink - lse[row.statistic]) * warp_reduce(along);
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      if (first + k * step >= count) continue;
+      float along = 0;
+      for (int j = 0; j < V; ++j) along += gradient[k][j] * value[k][j];
+      sum += __expf(sink - statistic[k]) * along;
+    }
   }
-  if (lane == 0) part[warp] = sum;
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  for (int i = 1; i < kWarps; ++i) sum += part[i];
-  dsinks[head] -= sum;
+  sum = block_reduce(sum);
+  if (threadIdx.x == 0) dsinks[head] -= sum;
 }
 
 }  // namespace
@@ -60,9 +75,10 @@ __global__ void sinks_gradient(Attention a, const T* sinks, const T* out, const 
 void attention_sinks_forward(const Attention& a, Element element, const void* sinks, void* out, float* lse,
                              Stream stream) {
   if (a.batch * a.heads * a.queries == 0) return;
-  with_element(element, [&]<class T>() {
-    launch(add_sinks<T>, {blocks_for(a.batch * a.heads * a.queries, kWarps), kBlock}, stream, a, as<T>(sinks),
-           as<T>(out), lse);
+  with_packs(element, packs(element, a.value_dim, out), [&]<class T, int V>() {
+    const Grid grid{blocks_for(a.batch * a.queries, 1), threads_for(a.heads * a.value_dim / V)};
+    launch(scale_rows<T, V>, grid, stream, a, as<T>(sinks), as<T>(out), lse);
+    launch(add_sinks<T>, {blocks_for(a.batch * a.heads * a.queries), kBlock}, stream, a, as<T>(sinks), lse);
   });
   check_launch("attention sinks forward");
 }
@@ -70,9 +86,9 @@ void attention_sinks_forward(const Attention& a, Element element, const void* si
 void attention_sinks_backward(const Attention& a, Element element, const void* sinks, const void* out, const float* lse,
                               const void* dout, float* dsinks, Stream stream) {
   if (a.batch * a.heads * a.queries == 0) return;
-  with_element(element, [&]<class T>() {
-    launch(sinks_gradient<T>, {static_cast<unsigned>(a.heads), kBlock}, stream, a, as<T>(sinks), as<T>(out), lse,
-           as<T>(dout), dsinks);
+  with_packs(element, packs(element, a.value_dim, out, dout), [&]<class T, int V>() {
+    launch(sinks_gradient<T, V>, {static_cast<unsigned>(a.heads), kHeadThreads}, stream, a, as<T>(sinks), as<T>(out),
+           lse, as<T>(dout), dsinks);
   });
   check_launch("attention sinks backward");
 }

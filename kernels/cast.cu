@@ -1,13 +1,12 @@
-// kernels/cast.cu -- see cast.h. A block of threads takes tiles of 64 x 64 through shared memory, so that both layouts
-// are written along their rows. SPDX-License-Identifier: Apache-2.0
+// kernels/cast.cu -- see cast.h. A block of threads takes tiles through shared memory, so that both layouts are written
+// along their rows. SPDX-License-Identifier: Apache-2.0
 #include "kernels/cast.h"
 #include "kernels/device.cuh"
 #include "kernels/fp8.cuh"
+#include "kernels/tile.cuh"
 
 namespace kernels::gpu {
 namespace {
-
-constexpr int kTile = 64, kStep = kBlock / kTile;  // rows of a tile that a block reads at once
 
 /// Magnitudes are not negative, so their bits are ordered as they are.
 __device__ void raise(float* magnitude, float to) {
@@ -15,10 +14,20 @@ __device__ void raise(float* magnitude, float to) {
   if (threadIdx.x == 0 && to > 0) atomicMax(reinterpret_cast<int*>(magnitude), __float_as_int(to));
 }
 
-template <class T>
+template <class T, int V>
 __global__ void largest(std::int64_t count, const T* x, float* magnitude) {
   float found = 0;
-  for (std::int64_t i = grid_index(); i < count; i += grid_stride()) found = fmaxf(found, fabsf(to_float(x[i])));
+  for (std::int64_t i = grid_index() * V; i < count; i += kTogether * grid_stride() * V) {
+    Pack<T, V> pack[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      if (i + k * grid_stride() * V < count) pack[k] = load<V>(x + i + k * grid_stride() * V);
+    }
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      if (i + k * grid_stride() * V < count) found = fmaxf(found, largest_magnitude_of(pack[k]));
+    }
+  }
   raise(magnitude, found);
 }
 
@@ -26,57 +35,47 @@ __global__ void scale_of_tensor(float largest_of_format, const float* magnitude,
   *scale = *magnitude == 0 ? 1 : *magnitude / largest_of_format;
 }
 
-/// Asks read(place) for each code of the matrix; writes them where they are wanted.
-template <class Read>
-__device__ void tiles(std::int64_t rows, std::int64_t columns, std::uint8_t* codes, std::uint8_t* turned, Read read) {
-  __shared__ std::uint8_t tile[kTile][kTile + 4];
-  const std::int64_t across = (columns + kTile - 1) / kTile, count = (rows + kTile - 1) / kTile * across;
-  const int lane = threadIdx.x % kTile, line = threadIdx.x / kTile;
-  for (std::int64_t number = blockIdx.x; number < count; number += gridDim.x) {
-    const std::int64_t top = number / across * kTile, left = number % across * kTile;
-    for (int i = line; i < kTile; i += kStep) {
-      const std::int64_t row = top + i, column = left + lane;
-      if (row >= rows || column >= columns) continue;
-      const std::uint8_t code = read(row * columns + column);
-      if (codes != nullptr) codes[row * columns + column] = code;
-      tile[i][lane] = code;
-    }
-    __syncthreads();
-    for (int i = line; turned != nullptr && i < kTile; i += kStep) {
-      const std::int64_t row = top + lane, column = left + i;
-      if (row < rows && column < columns) turned[column * rows + row] = tile[lane][i];
-    }
-    __syncthreads();  // the tile is written again
-  }
-}
-
-template <class T>
+template <class T, int V, int W>
 __global__ void encode_tiles(Cast c, const T* x, const float* scale, std::uint8_t* codes, std::uint8_t* turned,
                              float* magnitude) {
-  const float unit = *scale;
+  __shared__ TileOfCodes tile_of_codes;
+  const Divisor unit(*scale);
   float found = 0;
-  tiles(c.rows, c.columns, codes, turned, [&](std::int64_t at) {
-    const float value = to_float(x[at]);
-    found = fmaxf(found, fabsf(value));
-    return code_of(c.format, value / unit);
-  });
+  for (std::int64_t number = blockIdx.x; number < tiles_of(c.rows, c.columns); number += gridDim.x) {
+    const Tile tile(c.rows, c.columns, number);
+    tile.for_each<V>(x, [&](int row, int column, const Pack<T, V>& pack) {
+      const Pack<std::uint8_t, V> of_pack = codes_of(c.format, unit.quotients(pack));
+      if (magnitude != nullptr) found = fmaxf(found, largest_magnitude_of(pack));
+      if (codes != nullptr) store(codes + tile.place(row, column), of_pack);
+      if (turned != nullptr) tile_of_codes.put(row, column, of_pack);
+    });
+    if (turned == nullptr) continue;
+    __syncthreads();
+    tile_of_codes.write_turned<W>(tile, turned);
+    __syncthreads();  // the next tile's codes take their place
+  }
   if (magnitude != nullptr) raise(magnitude, found);
 }
 
+template <int V, int W>
 __global__ void transpose(std::int64_t rows, std::int64_t columns, const std::uint8_t* codes, std::uint8_t* turned) {
-  tiles(rows, columns, nullptr, turned, [&](std::int64_t at) { return codes[at]; });
-}
-
-unsigned blocks_of(std::int64_t rows, std::int64_t columns) {
-  return blocks_for((rows + kTile - 1) / kTile * ((columns + kTile - 1) / kTile), 1);
+  __shared__ TileOfCodes tile_of_codes;
+  for (std::int64_t number = blockIdx.x; number < tiles_of(rows, columns); number += gridDim.x) {
+    const Tile tile(rows, columns, number);
+    tile.for_each<V>(
+        codes, [&](int row, int column, const Pack<std::uint8_t, V>& pack) { tile_of_codes.put(row, column, pack); });
+    __syncthreads();
+    tile_of_codes.write_turned<W>(tile, turned);
+    __syncthreads();  // the next tile's codes take their place
+  }
 }
 
 }  // namespace
 
 void largest_magnitude(std::int64_t count, Element element, const void* x, float* magnitude, Stream stream) {
   if (count == 0) return;
-  with_element(element, [&]<class T>() {
-    launch(largest<T>, {blocks_for(count), kBlock}, stream, count, as<T>(x), magnitude);
+  with_packs(element, packs(element, count, x), [&]<class T, int V>() {
+    launch(largest<T, V>, {blocks_for(count, kBlock * kTogether * V), kBlock}, stream, count, as<T>(x), magnitude);
   });
   check_launch("largest_magnitude");
 }
@@ -89,16 +88,22 @@ void scale_for(Fp8 format, const float* magnitude, float* to, Stream stream) {
 void cast(const Cast& c, Element element, const void* x, const float* scale, std::uint8_t* codes, std::uint8_t* turned,
           float* magnitude, Stream stream) {
   if (c.rows == 0 || c.columns == 0) return;
-  with_element(element, [&]<class T>() {
-    launch(encode_tiles<T>, {blocks_of(c.rows, c.columns), kBlock}, stream, c, as<T>(x), scale, codes, turned,
-           magnitude);
+  with_packs(element, packs(element, c.columns, x, codes), [&]<class T, int V>() {
+    with_turned(c.rows, turned, [&]<int W>() {
+      launch(encode_tiles<T, V, W>, {blocks_for(tiles_of(c.rows, c.columns), 1), kBlock}, stream, c, as<T>(x), scale,
+             codes, turned, magnitude);
+    });
   });
   check_launch("cast");
 }
 
 void turn(std::int64_t rows, std::int64_t columns, const std::uint8_t* codes, std::uint8_t* turned, Stream stream) {
   if (rows == 0 || columns == 0) return;
-  launch(transpose, {blocks_of(rows, columns), kBlock}, stream, rows, columns, codes, turned);
+  with_turned(columns, codes, [&]<int V>() {
+    with_turned(rows, turned, [&]<int W>() {
+      launch(transpose<V, W>, {blocks_for(tiles_of(rows, columns), 1), kBlock}, stream, rows, columns, codes, turned);
+    });
+  });
   check_launch("turn");
 }
 

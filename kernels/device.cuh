@@ -46,6 +46,12 @@ __device__ void store(T* at, const Pack<T, V>& pack) {
   *reinterpret_cast<Pack<T, V>*>(at) = pack;
 }
 
+/// Threads of a block that keeps a row in registers, and such blocks of an SM: 64 registers are left to a thread.
+inline constexpr int kRowThreads = 512, kRowBlocks = 2;
+
+/// Packs of a thread that are on their way at once, where it reads many.
+inline constexpr int kTogether = 4;
+
 /// First index of this thread in a grid that strides over a flat array, and the stride.
 __device__ inline std::int64_t grid_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline std::int64_t grid_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }

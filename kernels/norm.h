@@ -35,7 +35,8 @@ void norm_backward(const Norm&, Input sum, Input weight, Input mean, Input rstd,
 namespace gpu {
 
 /// As the references; null stands for empty. Elements of `element` but for mean, rstd, dweight and dbias, which are
-/// fp32. dx may be dsum.
+/// fp32. dx may be dsum, not sum or dy. In what order the sums over rows are taken depends on the shape and on whether
+/// dx is dsum, never on the GPU.
 void norm_forward(const Norm&, Element element, const void* x, const void* residual, const void* weight,
                   const void* bias, void* sum, void* y, float* mean, float* rstd, Stream);
 void norm_backward(const Norm&, Element element, const void* sum, const void* weight, const float* mean,

@@ -1,4 +1,4 @@
-// kernels/rotary.cu -- see rotary.h. A block takes a token: its sines once, then all heads.
+// kernels/rotary.cu -- see rotary.h. A block takes some tokens one by one: a token's sines once, then all heads.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/device.cuh"
 #include "kernels/rotary.h"
@@ -7,35 +7,57 @@ namespace kernels::gpu {
 namespace {
 
 constexpr int kMostPairs = 512;
+constexpr std::int64_t kTokens = 4;  // of a block, if there are many: what all tokens share is computed once
+
+/// Where the V pairs of a pack lie in a token's heads, and the number in its head of the first.
+template <int V>
+struct Pairs {
+  std::int64_t a, b;
+  int first;
+
+  __device__ Pairs(const Rotary& r, int half, int pack) {
+    const int packs_of_head = half / V, head = pack / packs_of_head;
+    first = (pack - head * packs_of_head) * V;
+    a = head * r.head_dim + (r.interleaved ? 2 * first : first);
+    b = head * r.head_dim + (r.interleaved ? 2 * first + 1 : first + half);
+  }
+};
 
 /// V pairs at once where the two halves of a head are apart; interleaved pairs go one by one.
 template <class T, int V>
 __global__ void turn(Rotary r, float direction, const std::int32_t* positions, T* heads) {
+  __shared__ double frequency[kMostPairs];
   __shared__ float cosine[kMostPairs], sine[kMostPairs];
-  const auto half = static_cast<int>(r.rotary_dim / 2);
+  const int half = static_cast<int>(r.rotary_dim / 2), count = static_cast<int>(r.heads) * (half / V);
+  const int own = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+  // Each thread reads back only what it has written.
+  for (int i = own; i < half; i += step) frequency[i] = pow(r.base, -2.0 * i / static_cast<double>(r.rotary_dim));
   for (std::int64_t token = blockIdx.x; token < r.tokens; token += gridDim.x) {
-    for (int i = threadIdx.x; i < half; i += blockDim.x) {
+    T* const of_token = heads + token * r.token_stride;
+    Pack<T, V> a, b;
+    const auto read = [&](const Pairs<V>& pairs) {
+      a = load<V>(of_token + pairs.a);
+      b = load<V>(of_token + pairs.b);
+    };
+    if (own < count) read({r, half, own});  // on its way while the sines are computed
+    for (int i = own; i < half; i += step) {
       // In double: in float, place 100,000 would be off by 0.01 radian.
       double s, c;
-      sincos(positions[token] * pow(r.base, -2.0 * i / static_cast<double>(r.rotary_dim)), &s, &c);
+      sincos(positions[token] * frequency[i], &s, &c);
       sine[i] = static_cast<float>(s) * direction;
       cosine[i] = static_cast<float>(c);
     }
     __syncthreads();
-    const int packs_of_head = half / V, count = static_cast<int>(r.heads) * packs_of_head;
-    for (int pack = threadIdx.x; pack < count; pack += blockDim.x) {
-      const int head = pack / packs_of_head, i = pack % packs_of_head * V;
-      T* values = heads + token * r.token_stride + head * r.head_dim;
-      T* at_a = values + (r.interleaved ? 2 * i : i);
-      T* at_b = values + (r.interleaved ? 2 * i + 1 : i + half);
-      Pack<T, V> a = load<V>(at_a), b = load<V>(at_b);
+    for (int pack = own; pack < count; pack += step) {
+      const Pairs<V> pairs(r, half, pack);
+      if (pack != own) read(pairs);
       for (int j = 0; j < V; ++j) {
-        const float u = a[j], v = b[j];
-        a.set(j, u * cosine[i + j] - v * sine[i + j]);
-        b.set(j, u * sine[i + j] + v * cosine[i + j]);
+        const float u = a[j], v = b[j], c = cosine[pairs.first + j], s = sine[pairs.first + j];
+        a.set(j, u * c - v * s);
+        b.set(j, u * s + v * c);
       }
-      store(at_a, a);
-      store(at_b, b);
+      store(of_token + pairs.a, a);
+      store(of_token + pairs.b, b);
     }
     __syncthreads();  // the next token writes the sines
   }
@@ -50,8 +72,8 @@ void rotary(const Rotary& r, Direction direction, Element element, const std::in
   const bool wide = !r.interleaved && packs(element, r.rotary_dim / 2, heads) && packs(element, r.head_dim) &&
                     packs(element, r.token_stride);
   with_packs(element, wide, [&]<class T, int V>() {
-    launch(turn<T, V>, {blocks_for(r.tokens, 1), kBlock}, stream, r, direction == Direction::forward ? 1.0f : -1.0f,
-           positions, as<T>(heads));
+    launch(turn<T, V>, {blocks_for(r.tokens, kTokens), kBlock}, stream, r,
+           direction == Direction::forward ? 1.0f : -1.0f, positions, as<T>(heads));
   });
   check_launch("rotary");
 }

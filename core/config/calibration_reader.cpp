@@ -34,6 +34,13 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
     read_provenance(part, curve.grouped_from);
     part.finish();
   }
+  if (const Value* unaligned = map.child("unaligned")) {
+    MapReader part(*unaligned, map.path_of("unaligned"), faults);
+    part.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
+    part.require("rows_of_2", curve.rows_of_2, 1e-3, 1);
+    read_provenance(part, curve.unaligned_from);
+    part.finish();
+  }
   if (const Value* gradients = map.child("gradients")) {
     MapReader part(*gradients, map.path_of("gradients"), faults);
     part.require("pace", curve.gradient_pace, 1e-3, 1);

@@ -200,7 +200,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
     out.compute(
-        Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype)},
+        Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype), true},
         called(linear, "weight gradient"));
   };
   if (linear.parts[0] == 0) {

@@ -20,6 +20,7 @@ struct Matmul {
   bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
   bool grouped = false;      // `batch` experts, each with operands of its own and m (or k) tokens by routing
   bool gradient = false;     // of 8-bit operands: partial sums are promoted to fp32 as they are made, for precision
+  bool over_tokens = false;  // k counts tokens, each a row of both operands: of a weight gradient
   auto operator<=>(const Matmul&) const = default;
 };
 

@@ -34,11 +34,13 @@ struct MatmulCurve {
   double memory = 1;              // fraction of the data-sheet bandwidth at which operands stream
   base::Seconds overhead;         // prologue, epilogue and launch of one kernel
   Provenance from;
-  double grouped_pace = 1;          // of a grouped matmul over that of a batched one
-  base::Seconds grouped_each = {};  // one more for each group
-  Provenance grouped_from = {};     // source empty: as `from`
-  double gradient_pace = 1;         // with partial sums promoted to fp32 (plan::Matmul::gradient) over that without
-  Provenance gradient_from = {};    // source empty: they cost nothing
+  double grouped_pace = 1;              // of a grouped matmul over that of a batched one
+  base::Seconds grouped_each = {};      // one more for each group
+  Provenance grouped_from = {};         // source empty: as `from`
+  double gradient_pace = 1;             // with partial sums promoted to fp32 (plan::Matmul::gradient) over that without
+  Provenance gradient_from = {};        // source empty: they cost nothing
+  double rows_of_8 = 1, rows_of_2 = 1;  // pace where rows begin at multiples of 8, of 2 bytes, over that at 16
+  Provenance unaligned_from = {};       // source empty: as fast
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.

@@ -138,6 +138,11 @@ class Walk {
       figure(grouped, "grouped_pace", c.grouped_pace);
       figure(grouped, "grouped_each", c.grouped_each);
     }
+    if (!c.unaligned_from.source.empty()) {
+      const Origin unaligned = origin(prefix, c.unaligned_from, "unaligned matmul " + dtype);
+      share(unaligned, "rows_of_8", c.rows_of_8);
+      share(unaligned, "rows_of_2", c.rows_of_2);
+    }
     if (!c.gradient_from.source.empty()) {
       figure(origin(prefix, c.gradient_from, "matmul " + dtype), "gradient_pace", c.gradient_pace);
     }

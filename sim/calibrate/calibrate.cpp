@@ -174,7 +174,7 @@ void list_sources(const spec::Calibration& before, spec::Calibration& now) {
     const auto note = [&out](const spec::Provenance& from) {
       if (from.measured && std::find(out.begin(), out.end(), from.source) == out.end()) out.push_back(from.source);
     };
-    for (const auto& curve : c.matmul) note(curve.from), note(curve.grouped_from), note(curve.gradient_from);
+    for (const auto& curve : c.matmul) note(curve.from), note(curve.grouped_from), note(curve.gradient_from), note(curve.unaligned_from);
     for (const auto& curve : c.attention) note(curve.from);
     for (const auto& curve : c.memory) note(curve.from);
     return out;

@@ -20,7 +20,8 @@ base::Seconds priced(const config::MatmulRow& row, const Device& device) {
                           .dtype = row.dtype,
                           .out = row.out,
                           .accumulates = row.accumulates,
-                          .grouped = row.grouped};
+                          .grouped = row.grouped,
+                          .over_tokens = row.accumulates};
   const base::Seconds time = price(work, device).time;
   return row.holds_cast ? time + cast(row, device) : time;
 }

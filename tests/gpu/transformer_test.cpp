@@ -63,6 +63,25 @@ TEST_P(TransformerKernel, NormBackwardAgrees) {
   }
 }
 
+/// So many rows that their sums over columns are taken in pieces, the last one cut.
+TEST_P(TransformerKernel, NormBackwardOfManyRowsAgrees) {
+  const std::int64_t rows = 300;
+  const kernels::Norm shape{kernels::NormKind::layer, rows, width()};
+  const auto count = static_cast<std::size_t>(rows * width());
+  const Values sum = random(count, 1), weight = random(width(), 3), dy = random(count, 5), dsum = random(count, 6);
+  Values y(count), mean(rows), rstd(rows), dx(count), dweight(width(), 0.5), dbias(width(), 0.5);
+  reference::norm_forward(shape, sum, {}, weight, {}, {}, y, mean, rstd);
+  reference::norm_backward(shape, sum, weight, mean, rstd, dy, dsum, dx, dweight, dbias);
+  const Array d_sum(element(), sum), d_weight(element(), weight), d_dy(element(), dy), d_dsum(element(), dsum);
+  const Array d_dx(element(), count), d_mean(Element::f32, mean), d_rstd(Element::f32, rstd);
+  const Array d_dweight(Element::f32, Values(width(), 0.5)), d_dbias(Element::f32, Values(width(), 0.5));
+  gpu::norm_backward(shape, element(), d_sum.data(), d_weight.data(), d_mean.floats(), d_rstd.floats(), d_dy.data(),
+                     d_dsum.data(), d_dx.data(), d_dweight.floats(), d_dbias.floats(), nullptr);
+  test::expect_close(d_dx.values(), dx, close(), "dx");
+  test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
+  test::expect_close(d_dbias.values(), dbias, 1e-5, "dbias");
+}
+
 TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
   const std::int64_t dims = width() == 37 ? 38 : 128, heads = 3, stride = (heads + 2) * dims;
   std::vector<std::int32_t> positions;
@@ -126,15 +145,17 @@ TEST_P(TransformerKernel, ReluAgrees) {
 }
 
 TEST_P(TransformerKernel, DropoutHasTheSameMask) {
-  const kernels::Dropout shape{0.25, 12345678901234, 3};
-  const Values x = random(cells(), 1);
-  Values y(cells());
-  reference::dropout(shape, x, y);
-  const Array d_x(element(), x), d_y(element(), cells());
-  gpu::dropout(shape, static_cast<std::int64_t>(cells()), element(), d_x.data(), d_y.data(), nullptr);
-  const Values got = d_y.values();
-  test::expect_close(got, y, close(), "y");
-  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(got[i] == 0, y[i] == 0) << i;
+  for (const std::uint64_t offset : {3, 8}) {  // the second begins with a counter of its own
+    const kernels::Dropout shape{0.25, 12345678901234, offset};
+    const Values x = random(cells(), 1);
+    Values y(cells());
+    reference::dropout(shape, x, y);
+    const Array d_x(element(), x), d_y(element(), cells());
+    gpu::dropout(shape, static_cast<std::int64_t>(cells()), element(), d_x.data(), d_y.data(), nullptr);
+    const Values got = d_y.values();
+    test::expect_close(got, y, close(), "y");
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(got[i] == 0, y[i] == 0) << i;
+  }
 }
 
 TEST(NormalOnGpu, HasTheNumbersOfTheCpu) {

@@ -102,6 +102,19 @@ TEST(Matmul, BatchesWhoseRowsAreNotMultiplesOf16BytesMissTheTensorCores) {
   d.gpu.peak[static_cast<std::size_t>(spec::Dtype::fp32)] = {};  // a GPU without fp32 has no other way
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004, .batch = 64}, d), 128.512, 1e-3);
 }
+TEST(Matmul, RowsThatDoNotBeginAtMultiplesOf16BytesAreSlowerWhereThatWasMeasured) {
+  // 2 x 1000 x 1000 x 1000 FLOP take 2 us at 1 PFLOP/s; 1004 are rows of 8 bytes, 1002 of 4: sqrt(0.4 x 0.1) = 0.2.
+  sim::Device d = toy_device();
+  d.gpu.hbm = base::GBps(1e9);  // free
+  spec::MatmulCurve& curve = d.calibration.matmul[kBf16];
+  curve.rows_of_8 = 0.4;
+  curve.rows_of_2 = 0.1;
+  EXPECT_NEAR(us_of({.m = 1001, .n = 1000, .k = 1000}, d), 2.002, 1e-4);  // no operand has rows of m
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1004, .k = 1000}, d), 2.008 / 0.4, 1e-3);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004}, d), 2.008 / 0.4, 1e-3);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1002, .k = 1000}, d), 2.004 / 0.2, 1e-3);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1001, .k = 1004}, d), 2.010008 / 0.1, 1e-3);
+}
 TEST(Matmul, ACalibrationMaySayThatUnalignedBatchesKeepTheTensorCores) {
   // 64 x 1000 x 1000 x 1004 at 1 PFLOP/s: 128.512 us.
   sim::Device d = toy_device();
