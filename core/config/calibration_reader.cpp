@@ -41,6 +41,13 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
     read_provenance(part, curve.unaligned_from);
     part.finish();
   }
+  if (const Value* passes = map.child("passes")) {
+    MapReader part(*passes, map.path_of("passes"), faults);
+    part.require("input_gradient", curve.input_gradient_pace, 1e-3, 1.5);
+    part.require("weight_gradient", curve.weight_gradient_pace, 1e-3, 1.5);
+    read_provenance(part, curve.passes_from);
+    part.finish();
+  }
   if (const Value* gradients = map.child("gradients")) {
     MapReader part(*gradients, map.path_of("gradients"), faults);
     part.require("pace", curve.gradient_pace, 1e-3, 1);

@@ -37,6 +37,12 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
     out += part(name, "unaligned", fmt::format("rows_of_8: {:.6g}, rows_of_2: {:.6g}", c.rows_of_8, c.rows_of_2),
                 c.unaligned_from);
   }
+  if (!c.passes_from.source.empty()) {
+    out += part(
+        name, "passes",
+        fmt::format("input_gradient: {:.6g}, weight_gradient: {:.6g}", c.input_gradient_pace, c.weight_gradient_pace),
+        c.passes_from);
+  }
   if (!c.gradient_from.source.empty()) {
     out += part(name, "gradients", fmt::format("pace: {:.6g}", c.gradient_pace), c.gradient_from);
   }

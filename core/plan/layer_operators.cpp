@@ -106,10 +106,13 @@ void LayerOperators::backward(const spec::Layer& l) const {
       break;
     case Type::dense: {
       const std::int64_t rows = c_.batch * l.size * l.size;
-      if (!first) out_.compute(Matmul{rows, l.in, l.out, 1, c_.dtype, c_.storage, false}, l.name + " input gradient");
+      if (!first)
+        out_.compute(
+            Matmul{rows, l.in, l.out, 1, c_.dtype, c_.storage, false, false, false, Matmul::Pass::input_gradient},
+            l.name + " input gradient");
       const bool fused = c_.fused_accumulation;
       out_.compute(Matmul{l.in, l.out, rows, 1, c_.dtype, fused ? c_.job.training.gradients() : c_.storage, fused,
-                          false, false, true},
+                          false, false, Matmul::Pass::weight_gradient},
                    l.name + " weight gradient");
       weight_gradient_sum(l);
       break;

@@ -75,7 +75,9 @@ class Adapter {
     SegmentBuilder& out = out_.weights();
     const bool fused = c_.fused_accumulation;
     const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
-    out.compute(Matmul{m, n, rows_, linear_.experts, c_.storage, result, fused, grouped(), false, true}, called(what));
+    out.compute(Matmul{m, n, rows_, linear_.experts, c_.storage, result, fused, grouped(), false,
+                       Matmul::Pass::weight_gradient},
+                called(what));
     // As of other weights (tensor_parallel.cpp): a lone microbatch's gradient is the sum already.
     const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
     if (!fused && (c_.separate_gradients || sums)) {

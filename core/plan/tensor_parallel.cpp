@@ -43,7 +43,9 @@ void TensorParallel::matmul(std::int64_t m, std::int64_t n, std::int64_t k, std:
                             int launches) {
   if (m == 0 || n == 0 || k == 0) return;
   const spec::Dtype dtype = matmul_dtype(c_, out_.layer);
-  out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype)}, name, launches);
+  out_.compute(Matmul{m, n, k, 1, dtype, c_.storage, false, false, gradient && promotes(dtype),
+                      gradient ? Matmul::Pass::input_gradient : Matmul::Pass::forward},
+               name, launches);
 }
 
 void TensorParallel::product(const Linear& linear, std::int64_t rows, int launches) {
@@ -176,7 +178,7 @@ void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
     const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
     out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
-                        linear.experts > 1, promotes(dtype)},
+                        linear.experts > 1, promotes(dtype), Matmul::Pass::input_gradient},
                  called(linear, "input gradient"));
     return;
   }
@@ -199,9 +201,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
-    out.compute(
-        Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1, promotes(dtype), true},
-        called(linear, "weight gradient"));
+    out.compute(Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1,
+                       promotes(dtype), Matmul::Pass::weight_gradient},
+                called(linear, "weight gradient"));
   };
   if (linear.parts[0] == 0) {
     product(linear.out);

@@ -20,7 +20,9 @@ struct Matmul {
   bool accumulates = false;  // C += A B: C is read too (gradient accumulation inside the weight gradient)
   bool grouped = false;      // `batch` experts, each with operands of its own and m (or k) tokens by routing
   bool gradient = false;     // of 8-bit operands: partial sums are promoted to fp32 as they are made, for precision
-  bool over_tokens = false;  // k counts tokens, each a row of both operands: of a weight gradient
+  /// Of a linear layer: how operands lie. C [tokens, out] = A [tokens, in] W^T; [tokens, in] = dC W; [in, out] = A^T
+  /// dC, where k counts tokens and is no row's length.
+  enum class Pass : std::uint8_t { forward, input_gradient, weight_gradient } pass = Pass::forward;
   auto operator<=>(const Matmul&) const = default;
 };
 

@@ -41,6 +41,8 @@ struct MatmulCurve {
   Provenance gradient_from = {};        // source empty: they cost nothing
   double rows_of_8 = 1, rows_of_2 = 1;  // pace where rows begin at multiples of 8, of 2 bytes, over that at 16
   Provenance unaligned_from = {};       // source empty: as fast
+  double input_gradient_pace = 1, weight_gradient_pace = 1;  // of a linear layer over that of its forward
+  Provenance passes_from = {};                               // source empty: as fast
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.

@@ -143,6 +143,11 @@ class Walk {
       share(unaligned, "rows_of_8", c.rows_of_8);
       share(unaligned, "rows_of_2", c.rows_of_2);
     }
+    if (!c.passes_from.source.empty()) {
+      const Origin passes = origin(prefix, c.passes_from, "passes of matmul " + dtype);
+      figure(passes, "input_gradient_pace", c.input_gradient_pace);
+      figure(passes, "weight_gradient_pace", c.weight_gradient_pace);
+    }
     if (!c.gradient_from.source.empty()) {
       figure(origin(prefix, c.gradient_from, "matmul " + dtype), "gradient_pace", c.gradient_pace);
     }

@@ -146,9 +146,10 @@ void apply(const Figures& figures, const Machine& machine, spec::Calibration& c)
   c.power.sustained = *figures.sustained;
   if (machine.power_limit.si() > 0) c.power.power = machine.power_limit;
   const Condition& load = figures.under_load;
-  c.power.source =
-      fmt::format("sustained: measured: matmuls of 8192 for some 20 s against short ones, SMs at {}, {}; {}; {}",
-                  base::human(load.sm_clock), base::human(load.power), source_of(machine), c.power.source);
+  c.power.source = fmt::format(
+      "sustained: measured: matmuls of 8192 for some 20 s, a quarter of the time copies between them, against short "
+      "ones, SMs at {}, {}; {}; {}",
+      base::human(load.sm_clock), base::human(load.power), source_of(machine), c.power.source);
 }
 
 std::vector<std::string> lines(const Figures& f) {

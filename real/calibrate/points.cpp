@@ -32,6 +32,9 @@ Shapes matmul_anchors(const Offered& offered) {
     out.push_back(MatmulRow{.m = side, .n = side, .k = side});
   }
   for (const Accumulated& pair : accumulated()) append(out, {pair.plain, pair.adding});
+  for (const std::int64_t side : {2048, 4096, 8192}) {
+    out.push_back(MatmulRow{.m = side, .n = side, .k = side, .input_gradient = true});
+  }
   if (!offered.fp8) return out;
   for (const std::int64_t side : {8192, 1024, 2048, 4096, 16384}) {
     out.push_back(of_dtype({.m = side, .n = side, .k = side}, spec::Dtype::fp8));
@@ -158,7 +161,8 @@ Shapes by_worth(const std::vector<Used>& used, const Offered& offered) {
   for (const Used& one : used) {
     worth.emplace_back(one.share / cost(one.shape).si(), one.shape);
     const auto* matmul = std::get_if<MatmulRow>(&one.shape);
-    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->grouped ||
+    // In fp8 all passes have their operands' rows along the sum.
+    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->input_gradient || matmul->grouped ||
         (matmul->m | matmul->n | matmul->k) % 16 != 0)
       continue;
     const Shape narrow = of_dtype(*matmul, spec::Dtype::fp8);

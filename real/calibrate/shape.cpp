@@ -54,6 +54,7 @@ struct Writer {
              {"out", spec::name(s.out)},
              {"accumulates", s.accumulates}};
     if (s.grouped) out["experts"] = s.batch;
+    if (s.input_gradient) out["input_gradient"] = true;
     return out;
   }
   Json operator()(const AttentionRow& s) const {
@@ -93,7 +94,8 @@ Shape matmul_from(const Json& map) {
                    .dtype = value_in<spec::Dtype>(spec::kNamesOf<spec::Dtype>, map.at("dtype")),
                    .out = value_in<spec::Dtype>(spec::kNamesOf<spec::Dtype>, map.at("out")),
                    .accumulates = map.at("accumulates").get<bool>(),
-                   .grouped = grouped};
+                   .grouped = grouped,
+                   .input_gradient = map.value("input_gradient", false)};
 }
 
 Shape attention_from(const Json& map) {
@@ -127,8 +129,9 @@ Shape host_copy_from(const Json& map) {
 
 struct Words {
   std::string operator()(const MatmulRow& s) const {
-    return fmt::format("matmul {} {} x {} x {}{}{}", spec::name(s.dtype), s.m, s.n, s.k,
-                       s.accumulates ? ", added to fp32" : "", s.grouped ? fmt::format(", {} experts", s.batch) : "");
+    const char* pass = s.accumulates ? ", added to fp32" : s.input_gradient ? ", input gradient" : "";
+    return fmt::format("matmul {} {} x {} x {}{}{}", spec::name(s.dtype), s.m, s.n, s.k, pass,
+                       s.grouped ? fmt::format(", {} experts", s.batch) : "");
   }
   std::string operator()(const AttentionRow& s) const {
     return fmt::format("attention {} {} x {} tokens, {} heads over {}, {} wide{}", name_in(kPasses, s.passes), s.batch,

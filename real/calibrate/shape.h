@@ -38,7 +38,8 @@ struct Beside {
   bool crowded = true;
 };
 
-/// The matmul of kReferenceMatmul, over and over for so long: its time in the last third.
+/// The matmul of kReferenceMatmul for so long, two and then a copy of a third of their time: its time in the last
+/// third.
 struct Sustained {
   int seconds = 0;
 };

@@ -55,6 +55,7 @@ class Rows {
 
   void add(const MeasuredPoint& point) {
     if (!point.void_because.empty()) return void(++tables.left_out["void points: " + point.void_because]);
+    whole_ = point.median;
     time_ = std::max(point.median - events_, point.median * kLeastOfATime);
     slow_clock_ = point.condition.sm_clock < full_clock_;
     std::visit([&](const auto& shape) { add(shape); }, point.shape);
@@ -84,7 +85,7 @@ class Rows {
                                   .ranks = s.ranks,
                                   .nodes = s.nodes,
                                   .gpus_per_node = machine_.gpus,
-                                  .time = time_,
+                                  .time = whole_,
                                   .source = source_});
   }
   template <class Figure>
@@ -104,7 +105,8 @@ class Rows {
   const spec::Gpu& gpu_;
   base::Hertz full_clock_;
   int source_;
-  base::Seconds time_, events_;  // events: what two with nothing between take, which every time holds
+  base::Seconds whole_, time_;  // with the events around it, and without
+  base::Seconds events_;        // what two with nothing between take
   bool slow_clock_ = false;
 };
 

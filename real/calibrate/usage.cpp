@@ -31,7 +31,13 @@ std::optional<Shape> grouped_shape(const plan::Matmul& w) {
 std::optional<Shape> shape_of(const plan::Matmul& w) {
   if (w.grouped) return grouped_shape(w);
   if (w.batch != 1 || std::min({w.m, w.n, w.k}) < kLeastSide) return {};
-  return config::MatmulRow{.m = w.m, .n = w.n, .k = w.k, .dtype = w.dtype, .out = w.out, .accumulates = w.accumulates};
+  return config::MatmulRow{.m = w.m,
+                           .n = w.n,
+                           .k = w.k,
+                           .dtype = w.dtype,
+                           .out = w.out,
+                           .accumulates = w.accumulates,
+                           .input_gradient = w.pass == plan::Matmul::Pass::input_gradient};
 }
 
 std::optional<Shape> shape_of(const plan::Attention& w) {

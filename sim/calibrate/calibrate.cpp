@@ -130,6 +130,7 @@ class KernelFitter {
       case What::narrow_attention: break;  // one constant of a curve whose other rows speak for it
       case What::matmul:
         c.matmul[family.which].from = from;
+        if (tells_passes(one.rows)) c.matmul[family.which].passes_from = from;
         if (cast_moved(device)) {
           from.source += "; the cast inside matmul rows, as 5 bytes an element of A in two kernels";
           from.residual = kCastResidual;
@@ -174,7 +175,9 @@ void list_sources(const spec::Calibration& before, spec::Calibration& now) {
     const auto note = [&out](const spec::Provenance& from) {
       if (from.measured && std::find(out.begin(), out.end(), from.source) == out.end()) out.push_back(from.source);
     };
-    for (const auto& curve : c.matmul) note(curve.from), note(curve.grouped_from), note(curve.gradient_from), note(curve.unaligned_from);
+    for (const auto& curve : c.matmul)
+      note(curve.from), note(curve.grouped_from), note(curve.gradient_from), note(curve.unaligned_from),
+          note(curve.passes_from);
     for (const auto& curve : c.attention) note(curve.from);
     for (const auto& curve : c.memory) note(curve.from);
     return out;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kSweep = 1000;  // rows from which all constants can be told: thin and small ones are among them
 constexpr std::size_t kSeveral = 40;  // rows from which ramp and waves can be told
+constexpr std::size_t kOfAPass = 20;  // rows of each pass from which their paces can be told
 constexpr std::size_t kFirstLook = 1500;  // rows that a search begins with; all of them end it
 
 const config::MatmulRow& matmul_of(const config::MeasuredKernel& row) { return std::get<config::MatmulRow>(row.shape); }
@@ -28,59 +29,73 @@ struct Start {
 /// Two kinds of library: deep pipelines and whole waves, or persistent kernels that hide both.
 constexpr Start kStarts[] = {{150, 0.3, 0.8, 0.8}, {5, 0.05, 0.97, 0.95}};
 
-std::vector<Unknown> unknowns(const Start& start, std::size_t rows, bool with_cast) {
+/// What the rows can tell.
+struct ToldByMatmuls {
+  std::size_t rows = 0;
+  bool passes = false, cast = false;
+};
+
+std::vector<Unknown> unknowns(const Start& start, const ToldByMatmuls& told) {
   std::vector<Unknown> out{{"ceiling", 0.75, 0.02, 1.1}, {"overhead", 3e-6, 1e-6, 3e-5}};
-  if (rows >= kSeveral) {
+  if (told.rows >= kSeveral) {
     out.push_back({"k_half", start.k_half, 0.1, 2000});
     out.push_back({"wave_share", start.wave_share, 0, 1, false});
   }
-  if (rows >= kSweep) {
+  if (told.rows >= kSweep) {
     out.push_back({"half_tile", start.half_tile, 0.3, 1});
     out.push_back({"quarter_tile", start.quarter_tile, 0.3, 1});
     out.push_back({"memory", 0.7, 0.2, 1.1});
   }
-  if (with_cast) {
+  if (told.passes) {
+    out.push_back({"input_gradient", 0.95, 0.5, 1.3});
+    out.push_back({"weight_gradient", 0.95, 0.5, 1.3});
+  }
+  if (told.cast) {
     out.push_back({"cast efficiency", 0.6, 0.2, 1.0});
     out.push_back({"cast overhead", 4e-6, 1e-6, 8e-6});
   }
   return out;
 }
 
-void apply(const std::vector<double>& x, std::size_t rows, bool with_cast, spec::Dtype dtype,
-           spec::Calibration& calibration) {
+void apply(const std::vector<double>& x, const ToldByMatmuls& told, spec::Dtype dtype, spec::Calibration& calibration) {
   spec::MatmulCurve& curve = calibration.matmul[static_cast<int>(dtype)];
   curve.ceiling = x[0];
   curve.overhead = base::Seconds(x[1]);
-  if (rows >= kSeveral) {
+  if (told.rows >= kSeveral) {
     curve.tile_m = 128;
     curve.tile_n = 256;
     curve.k_half = x[2];
     curve.wave_share = x[3];
   }
-  if (rows >= kSweep) {
+  if (told.rows >= kSweep) {
     curve.half_tile = x[4];
     curve.quarter_tile = x[5];
     curve.memory = x[6];
   }
-  if (!with_cast) return;
+  if (told.passes) {
+    const std::size_t at = x.size() - (told.cast ? 4 : 2);
+    curve.input_gradient_pace = x[at];
+    curve.weight_gradient_pace = x[at + 1];
+  }
+  if (!told.cast) return;
   spec::MemoryCurve& cast = calibration.memory[static_cast<int>(plan::MemoryBound::Kind::cast)];
   cast.efficiency = x[x.size() - 2];
   cast.overhead = base::Seconds(x[x.size() - 1]);
 }
 
 /// False: a constant of the cast went to its bound, and nothing was changed.
-bool draw(Device& device, spec::Dtype dtype, const MeasuredRows& rows, bool with_cast) {
+bool draw(Device& device, spec::Dtype dtype, const MeasuredRows& rows, const ToldByMatmuls& told) {
   Device trial = device;
   const auto problem = [&](std::vector<Unknown> start, const MeasuredRows& some) {
     return LeastSquares{std::move(start), matmul_weights(some), [&, some](const std::vector<double>& x) {
-                          apply(x, rows.size(), with_cast, dtype, trial.calibration);
+                          apply(x, told, dtype, trial.calibration);
                           return log_errors(some, trial);
                         }};
   };
   Minimum best;
   std::vector<Unknown> found;
   for (const Start& start : kStarts) {
-    std::vector<Unknown> from = unknowns(start, rows.size(), with_cast);
+    std::vector<Unknown> from = unknowns(start, told);
     Minimum minimum = minimise(problem(from, thinned(rows, kFirstLook)));
     if (!found.empty() && minimum.loss >= best.loss) continue;
     best = std::move(minimum);
@@ -91,10 +106,10 @@ bool draw(Device& device, spec::Dtype dtype, const MeasuredRows& rows, bool with
   }
   const LeastSquares whole = problem(found, rows);
   best = minimise(whole);
-  if (with_cast && (best.at_bound(whole, found.size() - 1) || best.at_bound(whole, found.size() - 2))) return false;
+  if (told.cast && (best.at_bound(whole, found.size() - 1) || best.at_bound(whole, found.size() - 2))) return false;
   std::vector<double> written;
   for (const double value : best.values) written.push_back(rounded(value));
-  apply(written, rows.size(), with_cast, dtype, device.calibration);
+  apply(written, told, dtype, device.calibration);
   return true;
 }
 
@@ -109,9 +124,21 @@ std::vector<double> matmul_weights(const MeasuredRows& rows) {
   return out;
 }
 
+bool tells_passes(const MeasuredRows& rows) {
+  std::size_t of_input = 0, of_weights = 0;
+  for (const config::MeasuredKernel* row : rows) {
+    of_input += matmul_of(*row).input_gradient ? 1 : 0;
+    of_weights += matmul_of(*row).accumulates ? 1 : 0;
+  }
+  return std::min(of_input, of_weights) >= kOfAPass;
+}
+
 void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
   const bool cast = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return matmul_of(*row).holds_cast; });
-  if (!draw(device, dtype, rows, cast)) draw(device, dtype, rows, false);
+  ToldByMatmuls told{.rows = rows.size(), .passes = tells_passes(rows), .cast = cast};
+  if (draw(device, dtype, rows, told)) return;
+  told.cast = false;
+  draw(device, dtype, rows, told);
 }
 
 void fit_grouped(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {

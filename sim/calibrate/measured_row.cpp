@@ -12,6 +12,11 @@ base::Seconds cast(const config::MatmulRow& row, const Device& device) {
   return price(plan::MemoryBound{plan::MemoryBound::Kind::cast, 4 * numbers, numbers, 2}, device).time;
 }
 
+plan::Matmul::Pass pass_of(const config::MatmulRow& row) {
+  if (row.accumulates) return plan::Matmul::Pass::weight_gradient;
+  return row.input_gradient ? plan::Matmul::Pass::input_gradient : plan::Matmul::Pass::forward;
+}
+
 base::Seconds priced(const config::MatmulRow& row, const Device& device) {
   const plan::Matmul work{.m = row.m,
                           .n = row.n,
@@ -21,7 +26,7 @@ base::Seconds priced(const config::MatmulRow& row, const Device& device) {
                           .out = row.out,
                           .accumulates = row.accumulates,
                           .grouped = row.grouped,
-                          .over_tokens = row.accumulates};
+                          .pass = pass_of(row)};
   const base::Seconds time = price(work, device).time;
   return row.holds_cast ? time + cast(row, device) : time;
 }

@@ -61,10 +61,20 @@ bool misses_tensor_cores(const plan::Matmul& w, const Device& device) {
 /// over that of the others. Rows at multiples of 4 bytes: between those of 8 and of 2.
 double aligned_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
   if (spec::bytes_of(w.dtype) != 2 || (w.batch > 1 && !w.grouped)) return 1;
-  const std::int64_t both = w.over_tokens ? w.m | w.n : w.n | w.k;  // elements of a row
+  const std::int64_t both = w.pass == plan::Matmul::Pass::weight_gradient ? w.m | w.n : w.n | w.k;  // elements of a row
   if (both % 8 == 0) return 1;
   if (both % 4 == 0) return curve.rows_of_8;
   return both % 2 == 0 ? std::sqrt(curve.rows_of_8 * curve.rows_of_2) : curve.rows_of_2;
+}
+
+/// Of an operand whose rows the sum does not run along, over that of forward.
+double pass_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
+  switch (w.pass) {
+    case plan::Matmul::Pass::forward: return 1;
+    case plan::Matmul::Pass::input_gradient: return curve.input_gradient_pace;
+    case plan::Matmul::Pass::weight_gradient: return curve.weight_gradient_pace;
+  }
+  return 1;
 }
 
 /// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
@@ -74,8 +84,8 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
-  const double pace =
-      sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) * (in_memory ? aligned_pace(w, curve) : 1);
+  const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) *
+                      (in_memory ? aligned_pace(w, curve) : 1) * pass_pace(w, curve);
   const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * device.gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
   const std::array<Tile, 5> tiles{{{tm, tn, 1},

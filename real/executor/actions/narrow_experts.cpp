@@ -39,33 +39,69 @@ void for_each_expert(const GroupedMatmul& shape, Body body) {
   }
 }
 
+/// Results of matmuls whose rows are filled up to whole blocks, as the scales of lines lie. What an expert's last block
+/// has too many goes where the next experts' results come later; behind the last ones there is no room.
+class WholeResults {
+ public:
+  WholeResults(Task& task, const Tensor& y, std::int64_t width) : task_(task), y_(y), width_(width) {}
+
+  std::int64_t rows(std::int64_t of_expert) const { return lines_ ? whole_rows(task_, of_expert) : of_expert; }
+  Tensor place(std::int64_t begin, std::int64_t of_expert) {
+    const std::int64_t whole = rows(of_expert);
+    if ((begin + whole) * width_ <= y_.count) return y_.part(begin * width_, whole * width_);
+    Late& late =
+        late_.emplace_back(task_.backend.allocate(whole * width_), y_.part(begin * width_, of_expert * width_));
+    return late.whole;
+  }
+  void settle() {
+    for (const Late& late : late_) task_.backend.copy(late.whole.part(0, late.own.count), late.own);
+  }
+
+ private:
+  struct Late {
+    Tensor whole, own;
+    Late(Tensor whole_rows, Tensor own_rows) : whole(std::move(whole_rows)), own(std::move(own_rows)) {}
+  };
+  Task& task_;
+  const Tensor& y_;
+  std::int64_t width_;
+  bool lines_ = task_.rank.job.training.fp8_recipe == spec::Fp8Recipe::blockwise;
+  std::vector<Late> late_;
+};
+
 void forward(Task& task, const std::string& layer, const GroupedMatmul& shape, const Tensor& y) {
   std::vector<NarrowMatmul> all;
+  WholeResults results(task, y, shape.out);
   for_each_expert(shape, [&](std::size_t i, std::int64_t rows, std::int64_t begin) {
     Casts input(task, expert(layer, i), Operand::input), weight(task, expert(layer, i), Operand::weight);
     if (rows > 0) {
-      all.push_back({Matmul{rows, shape.out, shape.in, false, true}, input.operand(" codes", 0, rows * shape.in),
-                     weight.operand(" codes", 0, shape.out * shape.in), y.part(begin * shape.out, rows * shape.out)});
+      const std::int64_t whole = results.rows(rows);
+      all.push_back({Matmul{whole, shape.out, shape.in, false, true}, input.operand(" codes", 0, whole * shape.in),
+                     weight.operand(" codes", 0, shape.out * shape.in), results.place(begin, rows)});
     }
     if (!plan::keeps_casts(task.c) || task.c.strategy.lora) input.erase(" codes");
     if (!plan::keeps_weight_casts(task.c)) weight.erase(" codes");
   });
   task.backend.narrow_grouped_matmul(all, task.work<plan::Matmul>().gradient);
+  results.settle();
 }
 
 void input_gradient(Task& task, const std::string& layer, const GroupedMatmul& shape, const Tensor& dx) {
   std::vector<NarrowMatmul> all;
+  WholeResults results(task, dx, shape.in);
   for_each_expert(shape, [&](std::size_t i, std::int64_t rows, std::int64_t begin) {
     Casts gradient(task, expert(layer, i), Operand::gradient), weight(task, expert(layer, i), Operand::weight);
     const bool turned = weight.has(" turned");
     if (rows > 0) {
-      all.push_back({Matmul{rows, shape.in, shape.out, false, turned}, gradient.operand(" codes", 0, rows * shape.out),
-                     weight.operand(turned ? " turned" : " codes", 0, shape.out * shape.in),
-                     dx.part(begin * shape.in, rows * shape.in)});
+      const std::int64_t whole = results.rows(rows);
+      all.push_back(
+          {Matmul{whole, shape.in, shape.out, false, turned}, gradient.operand(" codes", 0, whole * shape.out),
+           weight.operand(turned ? " turned" : " codes", 0, shape.out * shape.in), results.place(begin, rows)});
     }
     if (turned && !plan::keeps_weight_casts(task.c)) weight.erase(" turned");
   });
   task.backend.narrow_grouped_matmul(all, task.work<plan::Matmul>().gradient);
+  results.settle();
 }
 
 void weight_gradient(Task& task, const std::string& layer, const GroupedMatmul& shape, const Tensor& dw) {

@@ -2,7 +2,8 @@
 // have scales of their own, as in Transformer Engine's GroupedLinear (2025): each is a layer by itself (casts.h).
 //
 // A weight gradient sums over an expert's rows, of which tensor cores want whole blocks: rows of zeros fill up the last
-// one, as its padding does. SPDX-License-Identifier: Apache-2.0
+// one, as its padding does. With scales of 128 x 128 all passes do so: cuBLASLt takes rows in fours alone then, and the
+// scales of lines lie by whole blocks. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "real/executor/actions/casts.h"

@@ -8,7 +8,9 @@
 namespace real {
 namespace {
 
-constexpr int kTogether = 20;  // matmuls between two looks at the time, some 30 ms
+// A step is no matmul without a pause: three quarters of it draw a matmul's power, a quarter streams.
+constexpr int kTogether = 2;                                                   // matmuls, some 3 ms
+constexpr MemoryOperator kBetween{MemoryOperator::What::copy, 1 << 18, 4096};  // 1 ms
 
 /// `times` runs of `work`, one behind the other; of one of them.
 base::Seconds together(const Work& work, int times, const Kit& kit) {
@@ -39,10 +41,11 @@ std::vector<base::Seconds> timed(const Work& work, Kit& kit, base::Seconds most)
 }
 
 std::vector<base::Seconds> timed(const Sustained&, Kit& kit, base::Seconds whole) {
-  const Work work = prepared(kReferenceMatmul, kit);
+  const Work work = prepared(kReferenceMatmul, kit), between = prepared(kBetween, kit);
   const Stopwatch watch;
   std::vector<base::Seconds> late;
   while (watch.passed() < whole) {
+    between(kit.stream);
     const base::Seconds time = together(work, kTogether, kit);
     if (watch.passed() > whole * (2.0 / 3)) late.push_back(time);
   }

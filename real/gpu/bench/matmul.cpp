@@ -1,5 +1,5 @@
-// real/gpu/bench/matmul.cpp -- matmuls by cuBLASLt: forward of a linear layer, or where they add to C its weights'
-// gradient; those of experts, with as many rows each, by cuBLAS. SPDX-License-Identifier: Apache-2.0
+// real/gpu/bench/matmul.cpp -- matmuls by cuBLASLt: a linear layer's forward, its input gradient or, where they add to
+// C, its weights' gradient; those of experts, with as many rows each, by cuBLAS. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "core/base/fault.h"
@@ -25,7 +25,7 @@ MatmulTypes types_of(const config::MatmulRow& s) {
 kernels::Matmul matmul_of(const config::MatmulRow& s) {
   kernels::Matmul out{.m = s.m, .n = s.n, .k = s.k};
   out.transpose_a = s.accumulates;
-  out.transpose_b = !s.accumulates;
+  out.transpose_b = !s.accumulates && !s.input_gradient;
   out.beta = s.accumulates ? 1 : 0;
   return out;
 }

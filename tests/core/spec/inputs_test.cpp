@@ -19,7 +19,8 @@ spec::Job full_job() {
   spec::Calibration& c = job.cluster.node.calibration;
   for (auto& curve : c.matmul) {
     curve.ceiling = 0.8;
-    curve.grouped_from.source = curve.gradient_from.source = curve.unaligned_from.source = "x";
+    curve.grouped_from.source = curve.gradient_from.source = "x";
+    curve.unaligned_from.source = curve.passes_from.source = "x";
   }
   for (auto& curve : c.attention) curve.forward = curve.backward = curve.unequal_heads = 0.5;
   for (auto& curve : c.memory) curve.efficiency = 0.8;
@@ -98,7 +99,8 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "sources"};
   EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 3);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
-  expect_known<spec::MatmulCurve>("matmul.bf16.", {"from", "grouped_from", "gradient_from", "unaligned_from"});
+  expect_known<spec::MatmulCurve>("matmul.bf16.",
+                                  {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::PowerState>("power.", {"residual", "source"});

@@ -100,7 +100,20 @@ bool takes(const Product& p) {
   const auto in_blocks = [](auto mode) {
     return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F || mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
   };
+  // Scales of lines lie in fours of rows; seen with cuBLASLt 13.1 on an H200.
+  const auto fours = [](auto mode, std::int64_t rows) {
+    return mode != CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F || rows % 4 == 0;
+  };
+  if (!fours(p.scale_a, p.m()) || !fours(p.scale_b, p.n())) return false;
   return in_blocks(p.scale_a) && in_blocks(p.scale_b) && !both(CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F);
+}
+
+/// Any other mode than a scale a tensor wants the scales' addresses before it chooses; seen as above.
+bool misses_scales(const Description& of, const Product& p) {
+  const auto missing = [](cudaDataType type, auto mode, const void* scales) {
+    return is_fp8(type) && mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F && scales == nullptr;
+  };
+  return missing(p.a.type, of.scale_mode_a, of.scale_a) || missing(p.b.type, of.scale_mode_b, of.scale_b);
 }
 
 bool is_aligned(const void* address, std::uint32_t alignment) {
@@ -206,6 +219,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                       wanted.alignment_b, wanted.alignment_c, wanted.alignment_d};
   const bool aligned = !is_fp8(p.a.type) ||
                        std::min({wanted.alignment_a, wanted.alignment_b, wanted.alignment_c, wanted.alignment_d}) >= 16;
+  if (misses_scales(ours<Description>(desc), p)) return CUBLAS_STATUS_INVALID_VALUE;
   if (!takes(p) || !aligned) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   std::memcpy(&results[0].algo, &chosen, sizeof chosen);

@@ -20,6 +20,7 @@ class Bench : public real::Bench {
  public:
   static constexpr double kComputeSlowdown = 1.2, kCommSlowdown = 1.1, kSustained = 0.9;
   static constexpr base::ByteRate kHostRate = base::GBps(50);
+  static constexpr base::Seconds kEvents = base::us(1.3);  // which every operator's time holds
 
   explicit Bench(sim::Device device) : device_(sim::short_run(device)) {}
 
@@ -61,15 +62,17 @@ class Bench : public real::Bench {
     row.shape = std::move(shape);
     return sim::time_of(row, device_, device_);
   }
-  base::Seconds exact(const config::MatmulRow& s) const { return kernel(s); }
-  base::Seconds exact(const config::AttentionRow& s) const { return kernel(s); }
+  base::Seconds exact(const config::MatmulRow& s) const { return kernel(s) + kEvents; }
+  base::Seconds exact(const config::AttentionRow& s) const { return kernel(s) + kEvents; }
   base::Seconds exact(const real::MemoryOperator& s) const {
-    return kernel(config::MemoryRow{static_cast<int>(real::kind_of(s).priced_as), real::bytes_of(s)});
+    return kernel(config::MemoryRow{static_cast<int>(real::kind_of(s).priced_as), real::bytes_of(s)}) + kEvents;
   }
   base::Seconds exact(const real::HostCopy& s) const {
     return base::Bytes(static_cast<double>(s.bytes)) / kHostRate * (s.beside_matmul ? 1.25 : 1);
   }
-  base::Seconds exact(const real::Launch&) const { return base::us(3); }
+  base::Seconds exact(const real::Launch& s) const {
+    return s.what == real::Launch::What::events ? kEvents : base::us(3);
+  }
   base::Seconds exact(const real::Beside& s) const {
     const bool copy = s.subject == real::Beside::Subject::copy;
     if (copy) return base::ms(5) * (s.crowded ? kCommSlowdown : 1);
