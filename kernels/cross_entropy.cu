@@ -31,12 +31,11 @@ __device__ float row_total(const T* row, std::int64_t width, float maximum) {
 /// The row becomes its gradient. `target` is local to the row; outside of it, no element is the target.
 template <class T, int V>
 __device__ void row_gradient(T* row, std::int64_t width, float maximum, float total, std::int64_t target, float scale) {
+  const float share = scale / total;  // a division an element would cost as much as reading it
   for (std::int64_t i = threadIdx.x * V; i < width; i += blockDim.x * V) {
     Pack<T, V> pack = load<V>(row + i);
-    for (int j = 0; j < V; ++j) {
-      const float probability = __expf(pack[j] - maximum) / total;
-      pack.set(j, scale * (probability - (i + j == target ? 1 : 0)));
-    }
+    const std::int64_t here = target - i;
+    for (int j = 0; j < V; ++j) pack.set(j, share * __expf(pack[j] - maximum) - (here == j ? scale : 0));
     store(row + i, pack);
   }
 }

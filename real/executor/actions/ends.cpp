@@ -114,16 +114,17 @@ void reduce(Task& task, const char* name, Sum sum) {
 }
 
 void loss_gradient(Task& task) {
-  const Tensor logits = task.read("output head"), maximum = task.read("loss maximum");
+  const Tensor maximum = task.read("loss maximum");
   const Tensor total = task.read("loss sum"), target = task.read("loss target"), targets = targets_of_tokens(task);
   const Tensor losses = task.backend.allocate(task.c.tokens, kStatistic);
-  const Tensor d = task.make("d output head", logits.count, kLogits);
+  const Tensor d = task.update("output head");                             // the logits become their gradient
   if (!task.c.spread_vocab || task.rank.place.stage() + 1 == task.c.pp) {  // of those that all have, once
     task.backend.cross_entropy_loss(targets, maximum, total, target, losses);
     task.backend.scale_add(weight_of_token(task), losses, 1, task.write(task.rank.loss, "loss"));
   }
-  task.backend.copy(logits, d);
   task.backend.cross_entropy_gradient(loss_shape(task), targets, maximum, total, d);
+  task.alias("d output head", "output head");
+  task.erase("output head");
 }
 
 }  // namespace
