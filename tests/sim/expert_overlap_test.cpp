@@ -38,13 +38,14 @@ spec::Job job(const Cut& cut, bool beside) {
   });
 }
 
-/// Attention, the experts and each exchange take one unit, forward and backward; everything else nothing. The first
-/// matmul of the experts has the shape of their second one's input gradient.
+/// Attention, the experts and each exchange take one unit, forward and backward; everything else nothing.
 std::vector<base::Seconds> unit_prices(const plan::Plan& p) {
   std::vector<base::Seconds> prices(p.works.size());
   for (const plan::Segment& segment : p.segments) {
     for (const plan::Operator& op : segment.operators) {
-      const bool kernel = std::holds_alternative<plan::Attention>(p.works[op.work]) || p.names[op.name] == "expert up";
+      const std::string& name = p.names[op.name];
+      const bool kernel = std::holds_alternative<plan::Attention>(p.works[op.work]) || name == "expert up" ||
+                          name == "expert down input gradient";
       if (kernel || op.stream == plan::Stream::ep) prices[op.work] = base::us(1);
     }
   }

@@ -27,14 +27,15 @@ spec::Job job(Schedule schedule, int stages, int microbatches) {
   });
 }
 
-/// One matmul of each pass of a layer has a price: the feed-forward's second one, whose shape the input gradient of
-/// its first one shares, and the weight gradient of its first one.
+/// One matmul of each pass of a layer has a price.
 std::vector<base::Seconds> unit_prices(const plan::Plan& p) {
   std::vector<base::Seconds> prices(p.works.size());
   for (const plan::Segment& segment : p.segments) {
     for (const plan::Operator& op : segment.operators) {
       const std::string& name = p.names[op.name];
-      if (name == "feed-forward down" || name == "feed-forward up weight gradient") prices[op.work] = base::us(1);
+      const bool has_one = name == "feed-forward down" || name == "feed-forward up input gradient" ||
+                           name == "feed-forward up weight gradient";
+      if (has_one) prices[op.work] = base::us(1);
     }
   }
   return prices;
