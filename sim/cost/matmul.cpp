@@ -58,9 +58,10 @@ bool misses_tensor_cores(const plan::Matmul& w, const Device& device) {
 }
 
 /// Pace of the kernels that libraries take where rows of 16-bit operands or of C do not begin at multiples of 16 bytes,
-/// over that of the others. Rows at multiples of 4 bytes: between those of 8 and of 2.
+/// over that of the others. Rows at multiples of 4 bytes: between those of 8 and of 2. Thin ones were not timed.
 double aligned_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
-  if (spec::bytes_of(w.dtype) != 2 || (w.batch > 1 && !w.grouped)) return 1;
+  constexpr std::int64_t kThin = 256;
+  if (spec::bytes_of(w.dtype) != 2 || (w.batch > 1 && !w.grouped) || std::min({w.m, w.n, w.k}) < kThin) return 1;
   const std::int64_t both = w.pass == plan::Matmul::Pass::weight_gradient ? w.m | w.n : w.n | w.k;  // elements of a row
   if (both % 8 == 0) return 1;
   if (both % 4 == 0) return curve.rows_of_8;
