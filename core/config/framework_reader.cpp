@@ -11,6 +11,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("collective_launch", framework.collective_launch);
   map.require("step", framework.step);
   map.require("compiled_launch", framework.compiled_launch);
+  map.read("plain_launch", framework.plain_launch);
   map.read("module_launch", framework.module_launch);
   map.read("module_fetch", framework.module_fetch);
   map.read("expert_launch", framework.expert_launch);

@@ -21,9 +21,10 @@ struct MatmulRow {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   spec::Dtype dtype = spec::Dtype::bf16, out = spec::Dtype::bf16;
   bool accumulates = false;
-  bool grouped = false;         // `batch` experts
-  bool input_gradient = false;  // B is stored [k, n], as an input gradient's weights are
-  bool holds_cast = false;      // the time holds the cast of A from 16 bits, too
+  bool grouped = false;          // `batch` experts
+  bool input_gradient = false;   // B is stored [k, n], as an input gradient's weights are
+  bool weight_gradient = false;  // A is stored [k, m], too; so it is where the result is added to
+  bool holds_cast = false;       // the time holds the cast of A from 16 bits, too
 };
 
 struct AttentionRow {

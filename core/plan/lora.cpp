@@ -38,14 +38,14 @@ class Adapter {
   void backward() {
     const std::int64_t columns = side_ == Side::row ? share(linear_.out) : linear_.out;
     const std::int64_t inner = side_ == Side::column ? share(rank_) : rank_;
-    multiply(rank_, columns, "adapter B input gradient");
+    multiply(rank_, columns, "adapter B input gradient", Matmul::Pass::input_gradient);
     weight(rank_, columns, "adapter B weight gradient");
     if (side_ == Side::column) {
       exchange(CollectiveKind::reduce_scatter, all_rows_ * rank_, "adapter gradient reduce-scatter");
     } else {
       exchange(CollectiveKind::all_reduce, all_rows_ * rank_, "adapter gradient all-reduce");
     }
-    multiply(linear_.in, inner, "adapter A input gradient");
+    multiply(linear_.in, inner, "adapter A input gradient", Matmul::Pass::input_gradient);
     weight(linear_.in, inner, "adapter A weight gradient");
     out_.retain(all_rows_ * (linear_.in + linear_.out + 2 * rank_) * c_.element);
     add(all_rows_ * linear_.in, "adapter gradient add");
@@ -68,8 +68,9 @@ class Adapter {
   std::int64_t share(std::int64_t width) const { return (width + ranks_ - 1) / ranks_; }
   std::string called(const char* what) const { return std::string(linear_.name) + ' ' + what; }
   bool grouped() const { return linear_.experts > 1; }
-  void multiply(std::int64_t n, std::int64_t k, const char* what) {
-    out_.compute(Matmul{rows_, n, k, linear_.experts, c_.storage, c_.storage, false, grouped()}, called(what));
+  void multiply(std::int64_t n, std::int64_t k, const char* what, Matmul::Pass pass = Matmul::Pass::forward) {
+    out_.compute(Matmul{rows_, n, k, linear_.experts, c_.storage, c_.storage, false, grouped(), false, pass},
+                 called(what));
   }
   void weight(std::int64_t m, std::int64_t n, const char* what) {
     SegmentBuilder& out = out_.weights();

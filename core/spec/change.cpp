@@ -23,8 +23,8 @@ const std::vector<ShortName> kShortNames{
     {"nvme", {"nvme.read", "nvme.write"}},
     {"oversubscription", {"fabric.oversubscription"}},
     {"launch",
-     {"framework.launch", "framework.backward_launch", "framework.compiled_launch", "framework.module_launch",
-      "framework.module_fetch", "framework.expert_launch"}},
+     {"framework.launch", "framework.backward_launch", "framework.compiled_launch", "framework.plain_launch",
+      "framework.module_launch", "framework.module_fetch", "framework.expert_launch"}},
 };
 constexpr std::string_view kPeak = "gpu.peak";
 

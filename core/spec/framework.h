@@ -40,6 +40,7 @@ struct Framework {
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
   bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
+  base::Seconds plain_launch;     // as `launch` and `backward_launch`, of modules that nothing wraps; 0: as those
   base::Seconds
       module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass

@@ -211,6 +211,7 @@ class Walk {
     figure(of, "launch", f.launch);
     figure(of, "backward_launch", f.backward_launch);
     figure(of, "compiled_launch", f.compiled_launch);
+    figure(of, "plain_launch", f.plain_launch);
     figure(of, "module_launch", f.module_launch);
     figure(of, "module_fetch", f.module_fetch);
     figure(of, "expert_launch", f.expert_launch);

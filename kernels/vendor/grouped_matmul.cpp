@@ -20,7 +20,7 @@ std::vector<cublasOperation_t> operations(const std::vector<int>& transposes) {
 }
 
 constexpr int kHopper = 9;
-constexpr double kLong = 4e9;  // flops of one expert: 14 us in a grouped kernel, and some 10 alone
+constexpr double kLong = 1e10;  // flops of one expert: 35 us in a grouped kernel, 15 alone and some to choose how
 
 const void* behind(const void* base, std::int64_t elements, Number number) {
   return static_cast<const char*>(base) + elements * bytes_of(number);

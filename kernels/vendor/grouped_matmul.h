@@ -49,7 +49,8 @@ class GroupedMatmulLibrary {
 
 /// Whether the current device is faster at one matmul an expert: from Hopper on, where each is long beside its launch.
 /// cuBLAS's grouped kernels reach 240 to 310 TFLOP/s there (H200, cuBLAS 13.1, experts of 0.5 to 800 GFLOP, timed by
-/// `forerun calibrate`), its single ones 700.
+/// `forerun calibrate`), its single ones 700. What choosing an algorithm for a size that was not met before takes the
+/// host, some 10 us, is not in those times.
 bool faster_one_by_one(const std::vector<ExpertMatmul>&);
 /// One matmul an expert.
 void run_one_by_one(const std::vector<ExpertMatmul>&, const MatmulTypes&, const void* a, const void* b, void* c,

@@ -101,6 +101,7 @@ struct Plan {
   }
 };
 
+constexpr std::size_t kMostPlans = 1 << 14;
 using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Number, Number, Number, int, bool, Scales,
                        Scales, std::uint32_t>;
 
@@ -112,6 +113,7 @@ struct MatmulLibrary::State {
   std::map<Key, Plan> plans;
 
   Plan& plan(const Matmul& p, const MatmulTypes& t, const Scaling& scaling, std::uint32_t alignment) {
+    if (plans.size() >= kMostPlans) plans.clear();  // routed experts have other sizes in every step
     const Key key{p.m, p.n,   p.k,         p.transpose_a, p.transpose_b, t.a,      t.b,
                   t.c, t.sms, t.fast_sums, t.scales_a,    t.scales_b,    alignment};
     return plans.try_emplace(key, handle, p, t, scaling, alignment).first->second;

@@ -162,8 +162,8 @@ Shapes by_worth(const std::vector<Used>& used, const Offered& offered) {
     worth.emplace_back(one.share / cost(one.shape).si(), one.shape);
     const auto* matmul = std::get_if<MatmulRow>(&one.shape);
     // In fp8 all passes have their operands' rows along the sum.
-    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->input_gradient || matmul->grouped ||
-        (matmul->m | matmul->n | matmul->k) % 16 != 0)
+    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->input_gradient || matmul->weight_gradient ||
+        matmul->grouped || (matmul->m | matmul->n | matmul->k) % 16 != 0)
       continue;
     const Shape narrow = of_dtype(*matmul, spec::Dtype::fp8);
     worth.emplace_back(one.share / 2 / cost(narrow).si(), narrow);
@@ -185,8 +185,8 @@ void shuffle(Shapes& shapes) {
 std::vector<Accumulated> accumulated() {
   std::vector<Accumulated> out;
   for (const std::int64_t k : {2048, 4096}) {
-    const MatmulRow plain{.m = 8192, .n = 8192, .k = k};
-    MatmulRow adding = plain;
+    const MatmulRow plain{.m = 8192, .n = 8192, .k = k, .weight_gradient = true};
+    MatmulRow adding{.m = 8192, .n = 8192, .k = k};
     adding.out = spec::Dtype::fp32;
     adding.accumulates = true;
     out.push_back({plain, adding});

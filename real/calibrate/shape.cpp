@@ -55,6 +55,7 @@ struct Writer {
              {"accumulates", s.accumulates}};
     if (s.grouped) out["experts"] = s.batch;
     if (s.input_gradient) out["input_gradient"] = true;
+    if (s.weight_gradient) out["weight_gradient"] = true;
     return out;
   }
   Json operator()(const AttentionRow& s) const {
@@ -95,7 +96,8 @@ Shape matmul_from(const Json& map) {
                    .out = value_in<spec::Dtype>(spec::kNamesOf<spec::Dtype>, map.at("out")),
                    .accumulates = map.at("accumulates").get<bool>(),
                    .grouped = grouped,
-                   .input_gradient = map.value("input_gradient", false)};
+                   .input_gradient = map.value("input_gradient", false),
+                   .weight_gradient = map.value("weight_gradient", false)};
 }
 
 Shape attention_from(const Json& map) {
@@ -129,7 +131,10 @@ Shape host_copy_from(const Json& map) {
 
 struct Words {
   std::string operator()(const MatmulRow& s) const {
-    const char* pass = s.accumulates ? ", added to fp32" : s.input_gradient ? ", input gradient" : "";
+    const char* pass = s.accumulates       ? ", added to fp32"
+                       : s.weight_gradient ? ", weight gradient"
+                       : s.input_gradient  ? ", input gradient"
+                                           : "";
     return fmt::format("matmul {} {} x {} x {}{}{}", spec::name(s.dtype), s.m, s.n, s.k, pass,
                        s.grouped ? fmt::format(", {} experts", s.batch) : "");
   }

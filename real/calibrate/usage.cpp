@@ -37,7 +37,8 @@ std::optional<Shape> shape_of(const plan::Matmul& w) {
                            .dtype = w.dtype,
                            .out = w.out,
                            .accumulates = w.accumulates,
-                           .input_gradient = w.pass == plan::Matmul::Pass::input_gradient};
+                           .input_gradient = w.pass == plan::Matmul::Pass::input_gradient,
+                           .weight_gradient = w.pass == plan::Matmul::Pass::weight_gradient && !w.accumulates};
 }
 
 std::optional<Shape> shape_of(const plan::Attention& w) {

@@ -29,7 +29,10 @@ bool alike(const MemoryCurve& a, const MemoryCurve& b) {
   return a.efficiency > 0 && a.efficiency == b.efficiency && a.overhead == b.overhead;
 }
 
-bool same(const MatmulCurve& a, const MatmulCurve& b) { return alike(a, b) && a.ceiling == b.ceiling; }
+bool same(const MatmulCurve& a, const MatmulCurve& b) {
+  return alike(a, b) && a.ceiling == b.ceiling && a.input_gradient_pace == b.input_gradient_pace &&
+         a.weight_gradient_pace == b.weight_gradient_pace;
+}
 bool same(const AttentionCurve& a, const AttentionCurve& b) {
   return alike(a, b) && a.forward == b.forward && a.backward == b.backward && a.head_dim_64 == b.head_dim_64 &&
          a.low_precision == b.low_precision;
@@ -46,6 +49,13 @@ void take(MatmulCurve& own, const MatmulCurve& before, const MatmulCurve& now) {
   own.wave_share = now.wave_share;
   own.memory = now.memory;
   own.overhead = now.overhead;
+  if (own.passes_from.measured) return;  // drawn together with a ceiling: forward's
+  own.input_gradient_pace = now.input_gradient_pace;
+  own.weight_gradient_pace = now.weight_gradient_pace;
+  own.passes_from = now.passes_from;
+  if (own.passes_from.source.empty()) return;
+  own.passes_from.measured = false;
+  own.passes_from.rows = 0;
 }
 void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurve& now) {
   own.forward = scaled(own.forward, before.forward, now.forward);

@@ -24,10 +24,15 @@ double share_of_module(const plan::Work& work, bool backward) {
   return backward ? 0.5 : 1;
 }
 
+/// Neither sharded nor cut: a module's forward is no more than its kernels.
+bool is_plain(const spec::Strategy& s) { return s.tp == 1 && s.cp == 1 && s.pp == 1 && s.zero < 2; }
+
 base::Seconds launch_of(const plan::Operator& op, const plan::Work& work, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   const bool backward = op.phase == plan::Phase::backward;
-  const base::Seconds eager = backward ? framework.backward_launch : framework.launch;
+  const bool plain = framework.plain_launch.si() > 0 && is_plain(job.strategy);
+  const base::Seconds wrapped = backward ? framework.backward_launch : framework.launch;
+  const base::Seconds eager = plain ? framework.plain_launch : wrapped;
   if (job.strategy.compile) return std::min(eager, framework.compiled_launch);
   return std::max(eager, framework.module_launch * share_of_module(work, backward));
 }

@@ -17,8 +17,9 @@ namespace sim {
 /// gradient pace, on which `math` is divided by it (Hopper promotes partial sums outside its tensor cores);
 /// a part of a split k is written and read in fp32.
 /// Batches in 16 bits, grouped ones not, with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve.
-/// Single ones and grouped ones keep them, at the pace of unaligned rows, by which `math` is divided.
-/// Leaves out: layouts (transposes), L2 hits, casts of operands.
+/// Single ones and grouped ones of sides of 256 and more keep them, at the pace of unaligned rows, by which `math` is
+/// divided; of a weight gradient rows are m and n long. So it is by the paces of the passes, forward's being 1.
+/// Leaves out: L2 hits, casts of operands.
 /// Grouped (each of the batch with its own operands and count of tokens): the same over the grouped pace, and the
 /// grouped overhead once more for each group, where a calibration has measured them; otherwise as batched.
 /// An uncalibrated dtype is a plain roofline on the data sheet. REQUIRES: the GPU's peak of the dtype is above 0.

@@ -67,8 +67,8 @@ TEST(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {
   const std::vector<double> own =
       errors(std::string(" --calibration ") + FORERUN_SOURCE_DIR + "/topologies/calibrations/" + kRun + ".yaml");
   ASSERT_EQ(own.size(), 11u);
-  for (const double e : own) EXPECT_LT(std::abs(e), 0.10);  // 0.01 to 0.09 on 26 November 2026
-  EXPECT_LT(mean_size(own), 0.05);                          // 0.043
+  for (const double e : own) EXPECT_LT(std::abs(e), 0.09);  // 0.004 to 0.08 on 26 November 2026
+  EXPECT_LT(mean_size(own), 0.035);                         // 0.031
 }
 
 TEST(RecordedOnGpus, ThePublishedCurvesPredictThemNearlyAsWell) {

@@ -280,7 +280,8 @@ class Session:
 
     def _compared(self, name, job, settings, calibration):
         """Step and families of operators, measured and predicted, in seconds."""
-        trace = os.path.join(self.out, re.sub(r"[^a-z0-9]+", "-", name) + ".json")
+        part = "calibrated-" if calibration else ""
+        trace = os.path.join(self.out, part + re.sub(r"[^a-z0-9]+", "-", name) + ".json")
         measured, sets = self._measured(job, settings, 10, trace)
         with_it = ["--calibration", calibration] if calibration else []
         told = json.loads(self.forerun("explain", job, *sets, *with_it, "--against", trace, "--json", "-"))

@@ -82,6 +82,23 @@ TEST_P(TransformerKernel, NormBackwardOfManyRowsAgrees) {
   test::expect_close(d_dbias.values(), dbias, 1e-5, "dbias");
 }
 
+/// As real mode calls it: RMS norm without a residual's gradient, a mean or a bias.
+TEST_P(TransformerKernel, RmsNormBackwardOfManyRowsAgrees) {
+  const std::int64_t rows = 300;
+  const kernels::Norm shape{kernels::NormKind::rms, rows, width()};
+  const auto count = static_cast<std::size_t>(rows * width());
+  const Values x = random(count, 1), weight = random(width(), 3), dy = random(count, 5);
+  Values y(count), rstd(rows), dx(count), dweight(width(), 0.5);
+  reference::norm_forward(shape, x, {}, weight, {}, {}, y, {}, rstd);
+  reference::norm_backward(shape, x, weight, {}, rstd, dy, {}, dx, dweight, {});
+  const Array d_x(element(), x), d_weight(element(), weight), d_dy(element(), dy), d_dx(element(), count);
+  const Array d_rstd(Element::f32, rstd), d_dweight(Element::f32, Values(width(), 0.5));
+  gpu::norm_backward(shape, element(), d_x.data(), d_weight.data(), nullptr, d_rstd.floats(), d_dy.data(), nullptr,
+                     d_dx.data(), d_dweight.floats(), nullptr, nullptr);
+  test::expect_close(d_dx.values(), dx, close(), "dx");
+  test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
+}
+
 TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
   const std::int64_t dims = width() == 37 ? 38 : 128, heads = 3, stride = (heads + 2) * dims;
   std::vector<std::int32_t> positions;

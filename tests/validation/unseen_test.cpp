@@ -45,10 +45,10 @@ TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
 TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
   const result::Validation answer = met({"repositories"});
   EXPECT_EQ(answer.summary.refused, 0);
-  // Experts under TRL, one by one; a model of 6 layers whose step is mostly something else; one of 1.8B that the host
-  // is quicker with than with others.
+  // Experts under TRL, one by one; a model of 6 layers whose step is mostly something else. (qwen-1.8b-lora-1024 was
+  // the fourth, and had a say in plain_launch.)
   EXPECT_EQ(beyond(0.255, answer), (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k",
-                                                             "qwen-1.8b-lora-1024", "swissai-llama-300m-32xgh200"}));
+                                                             "swissai-llama-300m-32xgh200"}));
   EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 8.4 % on 25 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }

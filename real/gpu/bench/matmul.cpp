@@ -24,8 +24,8 @@ MatmulTypes types_of(const config::MatmulRow& s) {
 
 kernels::Matmul matmul_of(const config::MatmulRow& s) {
   kernels::Matmul out{.m = s.m, .n = s.n, .k = s.k};
-  out.transpose_a = s.accumulates;
-  out.transpose_b = !s.accumulates && !s.input_gradient;
+  out.transpose_a = s.accumulates || s.weight_gradient;
+  out.transpose_b = !out.transpose_a && !s.input_gradient;
   out.beta = s.accumulates ? 1 : 0;
   return out;
 }

@@ -37,6 +37,8 @@ sim::Device drawn(unsigned seed) {
   matmul.overhead = base::us(between(2, 8));
   matmul.k_half = between(50, 300);
   matmul.wave_share = between(0.05, 0.5);
+  matmul.input_gradient_pace = between(0.85, 1.05);
+  matmul.weight_gradient_pace = between(0.85, 1.05);
   matmul.grouped_pace = between(0.5, 0.95);
   matmul.grouped_each = base::us(between(0.5, 5));
   out.calibration.accumulation = between(0.2, 0.8);
@@ -108,6 +110,9 @@ TEST(CalibrationRecovery, WhatIsFoundPricesTheDeviceAsItIs) {
     const spec::MatmulCurve &was = truth.calibration.matmul[kBf16], &is = found.matmul[kBf16];
     EXPECT_NEAR(is.grouped_pace / was.grouped_pace, 1, 0.03) << seed;
     EXPECT_NEAR(is.grouped_each / was.grouped_each, 1, 0.1) << seed;
+    EXPECT_NEAR(is.input_gradient_pace / was.input_gradient_pace, 1, 0.02) << seed;
+    EXPECT_NEAR(is.weight_gradient_pace / was.weight_gradient_pace, 1, 0.02) << seed;
+    EXPECT_TRUE(is.passes_from.measured);
     EXPECT_TRUE(is.grouped_from.measured);
     EXPECT_THAT(is.grouped_from.source, StartsWith("forerun on NVIDIA H200, 2026-11-22, driver 580.65.06"));
     EXPECT_TRUE(found.matmul[kBf16].from.measured);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/support/toy.h"
 
 namespace {
@@ -56,6 +58,25 @@ TEST(HostTime, ASlowHostTakesLongerForAllButTheExperts) {
   spec::Job graphs = job_of(12);
   graphs.strategy.cuda_graphs = true;
   EXPECT_EQ(host_us(matmul(16, true), graphs, 1, 2.75), 0);
+}
+
+TEST(HostTime, ModulesThatNothingWrapsAreIssuedAtAPaceOfTheirOwn) {
+  spec::Job job = job_of(0);
+  job.framework.plain_launch = base::us(4);
+  const auto both = [&] {
+    return std::pair(host_us(matmul(1, false), job), host_us(matmul(1, false), job, 1, 1, plan::Phase::backward));
+  };
+  EXPECT_EQ(both(), std::pair(4.0, 4.0));
+  job.strategy.zero = 1;
+  EXPECT_EQ(both(), std::pair(4.0, 4.0));
+  job.strategy.zero = 2;  // FSDP, too, wraps modules
+  EXPECT_EQ(both(), std::pair(10.0, 8.0));
+  job.strategy.zero = 0;
+  for (int* cut : {&job.strategy.tp, &job.strategy.cp, &job.strategy.pp}) {
+    *cut = 2;
+    EXPECT_EQ(both(), std::pair(10.0, 8.0));
+    *cut = 1;
+  }
 }
 
 // Transformer Engine's linear layers: a forward is one matmul, a backward two, each pass as long on the host.

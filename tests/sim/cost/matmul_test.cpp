@@ -115,6 +115,24 @@ TEST(Matmul, RowsThatDoNotBeginAtMultiplesOf16BytesAreSlowerWhereThatWasMeasured
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004}, d), 2.008 / 0.4, 1e-3);
   EXPECT_NEAR(us_of({.m = 1000, .n = 1002, .k = 1000}, d), 2.004 / 0.2, 1e-3);
   EXPECT_NEAR(us_of({.m = 1000, .n = 1001, .k = 1004}, d), 2.010008 / 0.1, 1e-3);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 200, .k = 1001}, d), 0.4004, 1e-4);  // thin
+  // A weight gradient sums over tokens, and its operands' rows are as long as those of the weight.
+  using enum plan::Matmul::Pass;
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1001, .pass = weight_gradient}, d), 2.002, 1e-4);
+  EXPECT_NEAR(us_of({.m = 1001, .n = 1000, .k = 1000, .pass = weight_gradient}, d), 2.002 / 0.1, 1e-3);
+}
+TEST(Matmul, PassesHavePacesOfTheirOwn) {
+  // 2 x 1000^3 FLOP take 2 us at 1 PFLOP/s.
+  sim::Device d = toy_device();
+  d.gpu.hbm = base::GBps(1e9);  // free
+  spec::MatmulCurve& curve = d.calibration.matmul[kBf16];
+  curve.ceiling = 1;
+  curve.input_gradient_pace = 0.8;
+  curve.weight_gradient_pace = 0.5;
+  using enum plan::Matmul::Pass;
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, d), 2, 1e-4);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000, .pass = input_gradient}, d), 2.5, 1e-4);
+  EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000, .pass = weight_gradient}, d), 4, 1e-4);
 }
 TEST(Matmul, ACalibrationMaySayThatUnalignedBatchesKeepTheTensorCores) {
   // 64 x 1000 x 1000 x 1004 at 1 PFLOP/s: 128.512 us.
