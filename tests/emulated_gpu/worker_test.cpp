@@ -175,7 +175,7 @@ TEST(Worker, TimesEveryPointOfACalibrationWhichThenPredicts) {
   const ScratchFolder folder;
   const std::string points = folder / "c.points.jsonl";
   ASSERT_EQ(std::system(("'" + std::string(std::getenv("FORERUN_WORKER")) + "' calibrate '" + points +
-                         "' --seconds 12 --date 2026-01-02 2>/dev/null")
+                         "' --seconds 40 --date 2026-01-02 2>/dev/null")
                             .c_str()),
             0);
   std::map<std::string, int> timed, refused;
