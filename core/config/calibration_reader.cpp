@@ -27,33 +27,27 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
   map.require("memory", curve.memory, 1e-3, kMost);
   map.require("overhead", curve.overhead);
   read_provenance(map, curve.from);
-  if (const Value* grouped = map.child("grouped")) {
-    MapReader part(*grouped, map.path_of("grouped"), faults);
-    part.require("pace", curve.grouped_pace, 1e-3, kMost);
-    part.require("each", curve.grouped_each);
-    read_provenance(part, curve.grouped_from);
-    part.finish();
-  }
-  if (const Value* unaligned = map.child("unaligned")) {
-    MapReader part(*unaligned, map.path_of("unaligned"), faults);
-    part.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
-    part.require("rows_of_2", curve.rows_of_2, 1e-3, 1);
-    read_provenance(part, curve.unaligned_from);
-    part.finish();
-  }
-  if (const Value* passes = map.child("passes")) {
-    MapReader part(*passes, map.path_of("passes"), faults);
-    part.require("input_gradient", curve.input_gradient_pace, 1e-3, 1.5);
-    part.require("weight_gradient", curve.weight_gradient_pace, 1e-3, 1.5);
-    read_provenance(part, curve.passes_from);
-    part.finish();
-  }
-  if (const Value* gradients = map.child("gradients")) {
-    MapReader part(*gradients, map.path_of("gradients"), faults);
-    part.require("pace", curve.gradient_pace, 1e-3, 1);
-    read_provenance(part, curve.gradient_from);
-    part.finish();
-  }
+  const auto part = [&](std::string_view key, spec::Provenance& from, auto read) {
+    const Value* const own = map.child(key);
+    if (!own) return;
+    MapReader of(*own, map.path_of(key), faults);
+    read(of);
+    read_provenance(of, from);
+    of.finish();
+  };
+  part("grouped", curve.grouped_from, [&](MapReader& of) {
+    of.require("pace", curve.grouped_pace, 1e-3, kMost);
+    of.require("each", curve.grouped_each);
+  });
+  part("unaligned", curve.unaligned_from, [&](MapReader& of) {
+    of.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
+    of.require("rows_of_2", curve.rows_of_2, 1e-3, 1);
+  });
+  part("passes", curve.passes_from, [&](MapReader& of) {
+    of.require("input_gradient", curve.input_gradient_pace, 1e-3, 1.5);
+    of.require("weight_gradient", curve.weight_gradient_pace, 1e-3, 1.5);
+  });
+  part("gradients", curve.gradient_from, [&](MapReader& of) { of.require("pace", curve.gradient_pace, 1e-3, 1); });
   map.finish();
 }
 

@@ -25,6 +25,9 @@ struct MatmulRow {
   bool input_gradient = false;   // B is stored [k, n], as an input gradient's weights are
   bool weight_gradient = false;  // A is stored [k, m], too; so it is where the result is added to
   bool holds_cast = false;       // the time holds the cast of A from 16 bits, too
+
+  /// Of a weight's gradient, added to C or not: k counts tokens, and is no row's length.
+  bool over_tokens() const { return accumulates || weight_gradient; }
 };
 
 struct AttentionRow {

@@ -162,8 +162,8 @@ Shapes by_worth(const std::vector<Used>& used, const Offered& offered) {
     worth.emplace_back(one.share / cost(one.shape).si(), one.shape);
     const auto* matmul = std::get_if<MatmulRow>(&one.shape);
     // In fp8 all passes have their operands' rows along the sum.
-    if (!matmul || !offered.fp8 || matmul->accumulates || matmul->input_gradient || matmul->weight_gradient ||
-        matmul->grouped || (matmul->m | matmul->n | matmul->k) % 16 != 0)
+    if (!matmul || !offered.fp8 || matmul->over_tokens() || matmul->input_gradient || matmul->grouped ||
+        (matmul->m | matmul->n | matmul->k) % 16 != 0)
       continue;
     const Shape narrow = of_dtype(*matmul, spec::Dtype::fp8);
     worth.emplace_back(one.share / 2 / cost(narrow).si(), narrow);

@@ -65,8 +65,7 @@ class Rows {
 
  private:
   void add(const MatmulRow& s) {
-    const bool over_tokens = s.accumulates || s.weight_gradient;  // k is no row's length
-    if (s.n % kWhole != 0 || (over_tokens ? s.m : s.k) % kWhole != 0)
+    if (s.n % kWhole != 0 || (s.over_tokens() ? s.m : s.k) % kWhole != 0)
       return leave_out("matmuls with sides of no multiple of 8");
     if (slow_clock_) return leave_out("matmuls at clocks held down");
     keep(s, too_fast(flops_of(s), s.dtype), "matmuls");

@@ -128,7 +128,7 @@ bool tells_passes(const MeasuredRows& rows) {
   std::size_t of_input = 0, of_weights = 0;
   for (const config::MeasuredKernel* row : rows) {
     of_input += matmul_of(*row).input_gradient ? 1 : 0;
-    of_weights += matmul_of(*row).accumulates || matmul_of(*row).weight_gradient ? 1 : 0;
+    of_weights += matmul_of(*row).over_tokens() ? 1 : 0;
   }
   return std::min(of_input, of_weights) >= kOfAPass;
 }

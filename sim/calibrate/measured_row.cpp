@@ -13,7 +13,7 @@ base::Seconds cast(const config::MatmulRow& row, const Device& device) {
 }
 
 plan::Matmul::Pass pass_of(const config::MatmulRow& row) {
-  if (row.accumulates || row.weight_gradient) return plan::Matmul::Pass::weight_gradient;
+  if (row.over_tokens()) return plan::Matmul::Pass::weight_gradient;
   return row.input_gradient ? plan::Matmul::Pass::input_gradient : plan::Matmul::Pass::forward;
 }
 

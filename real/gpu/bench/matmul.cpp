@@ -1,5 +1,5 @@
-// real/gpu/bench/matmul.cpp -- matmuls by cuBLASLt: a linear layer's forward, its input gradient or, where they add to
-// C, its weights' gradient; those of experts, with as many rows each, by cuBLAS. SPDX-License-Identifier: Apache-2.0
+// real/gpu/bench/matmul.cpp -- matmuls by cuBLASLt: a linear layer's forward, its input gradient or its
+// weights', added to C or not; those of experts, with as many rows each, by cuBLAS. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "core/base/fault.h"
@@ -24,7 +24,7 @@ MatmulTypes types_of(const config::MatmulRow& s) {
 
 kernels::Matmul matmul_of(const config::MatmulRow& s) {
   kernels::Matmul out{.m = s.m, .n = s.n, .k = s.k};
-  out.transpose_a = s.accumulates || s.weight_gradient;
+  out.transpose_a = s.over_tokens();
   out.transpose_b = !out.transpose_a && !s.input_gradient;
   out.beta = s.accumulates ? 1 : 0;
   return out;
