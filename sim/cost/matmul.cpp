@@ -78,16 +78,11 @@ double pass_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
   return 1;
 }
 
-/// `moved`: bytes, or below 0: those of the matmul itself, which may be split.
-Price priced(const plan::Matmul& w, const Device& device, double moved) {
-  const bool in_memory = moved < 0;  // an implicit matmul's rows are gathered as it runs
-  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device) ? spec::Dtype::fp32 : w.dtype;
-  const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
-  const base::FlopRate peak = device.gpu.peak_of(dtype);
-  assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
-  const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) *
-                      (in_memory ? aligned_pace(w, curve) : 1) * pass_pace(w, curve);
-  const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * device.gpu.hbm.si();
+/// Without overheads. `moved`: bytes, or below 0: those of the matmul itself, which may be split. `pace`: over the
+/// curve's ceiling.
+double busy_seconds(const plan::Matmul& w, const spec::MatmulCurve& curve, base::FlopRate peak, const spec::Gpu& gpu,
+                    double pace, double moved) {
+  const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
   const std::array<Tile, 5> tiles{{{tm, tn, 1},
                                    {tn, tm, 1},
@@ -99,20 +94,43 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
     if (moved >= 0 && split > 1) break;
     const double memory = (moved >= 0 ? moved : moved_bytes(w, split)) / bandwidth;
     for (const Tile& tile : tiles) {
-      const double math = occupied_flops(w, tile, split, curve, device.gpu.sms) / (rate * tile.pace);
+      const double math = occupied_flops(w, tile, split, curve, gpu.sms) / (rate * tile.pace);
       least = std::min(least, smooth_max(math, memory));
     }
   }
-  const base::Seconds fixed = curve.overhead + accumulation(w, device);
+  return least;
+}
+
+/// The same matmul with a result of its operands' width that nothing is added to.
+plan::Matmul without_sum(plan::Matmul w) {
+  w.accumulates = false;
+  w.out = spec::Dtype::bf16;
+  return w;
+}
+
+Price priced(const plan::Matmul& w, const Device& device, double moved) {
+  const bool in_memory = moved < 0;  // an implicit matmul's rows are gathered as it runs
+  const spec::Dtype dtype = in_memory && misses_tensor_cores(w, device) ? spec::Dtype::fp32 : w.dtype;
+  const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
+  const base::FlopRate peak = device.gpu.peak_of(dtype);
+  assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
+  const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) *
+                      (in_memory ? aligned_pace(w, curve) : 1) * pass_pace(w, curve);
+  const auto busy = [&](const plan::Matmul& one) { return busy_seconds(one, curve, peak, device.gpu, pace, moved); };
+  const base::Seconds sum = accumulation(w, device);
+  // Whichever is longer: the share of the sum that math leaves bare, or what its bytes take where they rule anyway.
+  const double apart = sum.si() > 0 ? busy(without_sum(w)) : busy(w);
+  const base::Seconds added = sum.si() > 0 ? std::max(sum, base::Seconds(busy(w) - apart)) : sum;
+  const base::Seconds fixed = curve.overhead + added;
   // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
   // it is as in bf16.
   const spec::MatmulCurve& grouped =
       curve.grouped_from.source.empty() ? matmul_curve(device.calibration, spec::Dtype::bf16) : curve;
   if (w.grouped && !grouped.grouped_from.source.empty()) {
-    const base::Seconds busy(least / grouped.grouped_pace);
-    return {fixed + grouped.grouped_each * static_cast<double>(w.batch) + busy, grouped.grouped_from.residual};
+    return {fixed + grouped.grouped_each * static_cast<double>(w.batch) + base::Seconds(apart / grouped.grouped_pace),
+            grouped.grouped_from.residual};
   }
-  return {fixed + base::Seconds(least), curve.from.residual};
+  return {fixed + base::Seconds(apart), curve.from.residual};
 }
 
 }  // namespace

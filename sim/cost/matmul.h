@@ -10,10 +10,11 @@ namespace sim {
 ///   math    waves SMs 2 tile_m tile_n (k / split + k_half) / (pace ceiling peak), pace: of the tile and sustained
 ///           w = batch split ceil(m / tile_m) ceil(n / tile_n) / SMs; waves = share ceil(w) + (1 - share) max(w, 1)
 ///   memory  batch (bytes (m k + k n) + out (1 or 2) m n + 8 split m n when split) / (memory hbm)
-///   time    overhead + (math^4 + memory^4)^(1/4) + accumulation 8 batch m n / hbm
+///   time    overhead + (math^4 + memory^4)^(1/4)
+///   of an fp32 sum: at least as long as with a 16-bit result and accumulation 8 batch m n / hbm behind it
 /// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such.
 /// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well, and
-/// where C is fp32 does not hide a share of that (the accumulation term); gradients of 8-bit operands keep to the
+/// where C is fp32 does not hide a share of that (`accumulation`), unless its bytes rule anyway; gradients of 8-bit operands keep to the
 /// gradient pace, on which `math` is divided by it (Hopper promotes partial sums outside its tensor cores);
 /// a part of a split k is written and read in fp32.
 /// Batches in 16 bits, grouped ones not, with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve.
