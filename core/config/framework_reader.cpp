@@ -97,6 +97,7 @@ void read_newer_machines(MapReader& map, spec::Framework& framework) {
   map.read("placeholders_of_fp8_gpus", framework.placeholders_of_fp8_gpus);
   map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus);
+  map.read("gathers_beside_reductions", framework.gathers_beside_reductions);
   map.read("graphs_on_slow_hosts", framework.graphs_on_slow_hosts);
   map.read("module_launch_of_fp8_gpus", framework.module_launch_of_fp8_gpus);
   map.read("dispatcher_across_nodes", framework.dispatcher_across_nodes);

@@ -98,7 +98,8 @@ struct Framework {
   base::Seconds module_launch_of_fp8_gpus;  // module_launch instead, on GPUs with fp8
   std::optional<MoeDispatcher>
       dispatcher_across_nodes;              // where the Job says none, on GPUs with fp8; see fill_dispatcher
-  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, where offers_userbuffers()
+  std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, where offers_userbuffers() and reductions overlap
+  bool gathers_beside_reductions = false;   // zero 1 and 2: overlap.param_gather has no effect without grad_reduce
   std::string source;                       // of the figures above
 };
 

@@ -9,10 +9,11 @@
 namespace spec {
 namespace {
 
-void fill_tp_overlap(Job& job, Filler& of_framework) {
+/// `recipe`: nothing that the Job states of overlaps tells otherwise.
+void fill_tp_overlap(Job& job, Filler& of_framework, bool recipe) {
   Strategy& s = job.strategy;
   if (s.overlap.tp) return;
-  s.overlap.tp = offers_userbuffers(job) && job.framework.tp_of_fp8_gpus
+  s.overlap.tp = recipe && offers_userbuffers(job) && job.framework.tp_of_fp8_gpus
                      ? *job.framework.tp_of_fp8_gpus
                      : job.framework.overlap.tp.value_or(TpOverlap::none);
   if (s.tp > 1) of_framework.tell("overlap.tp", std::string(name(*s.overlap.tp)), "default of " + job.framework.name);
@@ -31,9 +32,15 @@ void fill_overlap(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const Overlap& usual = job.framework.overlap;
   const bool sharded = s.zero == 3 && job.framework.zero3_overlaps;
+  // Recipes overlap reductions: who says not is following none of them.
+  const bool recipe = s.overlap.grad_reduce != false;
+  const bool gathers = recipe || !job.framework.gathers_beside_reductions;
   of_framework.fill(s.overlap.grad_reduce, sharded ? true : usual.grad_reduce, "overlap.grad_reduce", *s.dp * s.cp > 1);
-  of_framework.fill(s.overlap.param_gather, sharded ? true : usual.param_gather, "overlap.param_gather",
-                    *s.dp * s.cp > 1 && s.zero > 0);
+  of_framework.fill(s.overlap.param_gather,
+                    sharded   ? true
+                    : gathers ? usual.param_gather
+                              : false,
+                    "overlap.param_gather", *s.dp * s.cp > 1 && s.zero > 0);
   const ScheduleTraits schedule = s.traits();
   Filler of_schedule(job, "part of the schedule");
   if (schedule.training_only()) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");
@@ -44,7 +51,7 @@ void fill_overlap(Job& job, Filler& of_framework) {
   of_schedule.fill(s.optimizer_barrier, schedule.has_barrier(), "optimizer_barrier", !schedule.has_barrier());
   if (schedule.always_pairs) of_schedule.fill(s.overlap.expert, true, "overlap.expert", s.ep > 1);
   of_framework.fill(s.overlap.expert, usual.expert, "overlap.expert", s.ep > 1);
-  fill_tp_overlap(job, of_framework);
+  fill_tp_overlap(job, of_framework, recipe);
 }
 
 void fill_pipeline_units(Job& job, Filler& of_framework) {

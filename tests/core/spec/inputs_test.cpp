@@ -97,7 +97,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "unaligned_source",
                     "interference_source",
                     "sources"};
-  EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 3);
+  EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 4);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
   expect_known<spec::MatmulCurve>("matmul.bf16.",
                                   {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from"});
@@ -140,6 +140,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
                                                "graphs_on_slow_hosts",
+                                               "gathers_beside_reductions",
                                                "recipes_of_fp8_gpus",
                                                "synchronizes_p2p",
                                                "balances_stages",

@@ -245,6 +245,26 @@ TEST(Resolve, UserbuffersComeWithFp8GpusNvlinkSequenceParallelAndDenseModels) {
   EXPECT_EQ(overlap([](Job& j) { j.training.precision = Dtype::nvfp4; }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.framework.tp_of_fp8_gpus.reset(); }), TpOverlap::none);
   EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.tp = TpOverlap::wgrad; }), TpOverlap::wgrad);  // as written
+  // No recipe has these without reductions beside the backward.
+  EXPECT_EQ(overlap([](Job& j) { j.strategy.overlap.grad_reduce = false; }), TpOverlap::none);
+}
+
+TEST(Resolve, ParametersAreGatheredBesideComputeWhereReductionsMustBeAndAre) {
+  const auto gathers = [](auto change) {
+    Job job = small_job();
+    job.strategy.zero = 1;
+    job.framework.overlap.param_gather = job.framework.gathers_beside_reductions = true;
+    change(job);
+    return *resolve(job).strategy.overlap.param_gather;
+  };
+  EXPECT_TRUE(gathers([](Job& j) { j.strategy.overlap.grad_reduce = true; }));
+  EXPECT_FALSE(gathers([](Job& j) { j.strategy.overlap.grad_reduce = false; }));
+  EXPECT_TRUE(gathers([](Job& j) {
+    j.strategy.overlap.grad_reduce = false;
+    j.framework.gathers_beside_reductions = false;
+  }));
+  EXPECT_TRUE(
+      gathers([](Job& j) { j.strategy.overlap = {.grad_reduce = false, .param_gather = true}; }));  // as written
 }
 
 /// small_job on nodes of 4 GPUs, with experts over `ep` ranks.
