@@ -63,8 +63,7 @@ base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pa
 
 // NVLink and peer-to-peer PCIe give each GPU links of its own; the host's memory is shared by all groups of a node.
 base::ByteRate FlowPaths::inside(const plan::GroupShape& group, int members, bool over_nvlink) const {
-  const spec::Node& node = cluster().node;
-  const bool shared = !over_nvlink && !node.pcie.p2p && node.host.bandwidth.si() > 0;
+  const bool shared = shares_host_memory(cluster().node, over_nvlink);
   if (!shared || group.layout.ranks < 1) return Paths::inside(group, members, over_nvlink);
   const auto [at, fresh] = inside_.try_emplace(group);
   if (!fresh) return at->second;

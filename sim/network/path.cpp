@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/network/traffic.h"
 #include "sim/network/uplinks.h"
 
 namespace sim {
@@ -52,13 +53,17 @@ double torus_ratio(const spec::Cluster& cluster) {
 
 bool joined_by_nvlink(const spec::Node& node, int members) { return node.nvlinked() > 1 && members <= node.nvlinked(); }
 
-base::ByteRate inside_rate(const spec::Node& node, int members, bool over_nvlink) {
+bool shares_host_memory(const spec::Node& node, bool over_nvlink) {
+  return !over_nvlink && !node.pcie.p2p && node.host.bandwidth.si() > 0;
+}
+
+base::ByteRate inside_rate(const spec::Node& node, int members, bool over_nvlink, int senders) {
   if (over_nvlink) {
     if (node.nvlink.via != spec::Switch::mesh) return node.nvlink.bandwidth;
     return node.nvlink.bandwidth * (static_cast<double>(members - 1) / (node.nvlink.domain - 1));
   }
-  if (node.pcie.p2p || node.host.bandwidth.si() <= 0) return node.pcie.bandwidth;
-  return std::min(node.pcie.bandwidth, node.host.bandwidth / (2.0 * members));
+  if (!shares_host_memory(node, over_nvlink)) return node.pcie.bandwidth;
+  return std::min(node.pcie.bandwidth, node.host.bandwidth / (2.0 * senders));
 }
 
 base::ByteRate nic_rate(const spec::Cluster& cluster, int members, int sharing) {
@@ -104,8 +109,21 @@ double slowdown_all_to_all(const spec::Cluster& cluster, int domains) {
   return slowest;
 }
 
-base::ByteRate Paths::inside(const plan::GroupShape&, int members, bool over_nvlink) const {
-  return inside_rate(cluster_.node, members, over_nvlink);
+/// At once, in the node that has most.
+int Paths::flows_of_a_node(const plan::GroupShape& group) const {
+  const auto [at, fresh] = flows_.try_emplace(group, 0);
+  if (!fresh) return at->second;
+  std::map<int, int> by_node;
+  for (const Flow& flow : traffic_inside(group, cluster_).flows) {
+    at->second = std::max(at->second, ++by_node[flow.source / cluster_.node.gpus]);
+  }
+  return at->second;
+}
+
+base::ByteRate Paths::inside(const plan::GroupShape& group, int members, bool over_nvlink) const {
+  const bool shared = shares_host_memory(cluster_.node, over_nvlink) && group.layout.ranks > 0;
+  const int senders = shared ? std::max(members, flows_of_a_node(group)) : members;
+  return inside_rate(cluster_.node, members, over_nvlink, senders);
 }
 
 double Paths::slowdown(const plan::GroupShape& group, Pattern pattern, base::ByteRate rate) const {

@@ -16,8 +16,14 @@ namespace sim {
 
 /// What one GPU can send to `members` - 1 others of its node or domain, one direction. A switch gives the whole NVLink
 /// rate to any group; a mesh only the links that lead to members; PCIe without peer-to-peer passes through the host's
-/// memory (written and read once), which all members share. `over_nvlink` false: no NVLink joins these members.
-base::ByteRate inside_rate(const spec::Node&, int members, bool over_nvlink);
+/// memory (written and read once), which all of `senders` share. `over_nvlink` false: no NVLink joins these members.
+base::ByteRate inside_rate(const spec::Node&, int members, bool over_nvlink, int senders);
+/// Of a group that is alone.
+inline base::ByteRate inside_rate(const spec::Node& node, int members, bool over_nvlink) {
+  return inside_rate(node, members, over_nvlink, members);
+}
+/// Whether all groups of a node share its host's memory.
+bool shares_host_memory(const spec::Node&, bool over_nvlink);
 
 /// Whether `members` GPUs of one island talk over NVLink.
 bool joined_by_nvlink(const spec::Node&, int members);
@@ -63,10 +69,13 @@ class Paths {
 
  private:
   double slowdown(const plan::GroupShape&, Pattern, base::ByteRate rate) const;
+  int flows_of_a_node(const plan::GroupShape&) const;
 
   const spec::Cluster& cluster_;
   Cards cards_;
-  mutable std::map<std::pair<Pattern, plan::GroupShape>, double> slowdowns_;  // of groups whose layout is told
+  // Of groups whose layout is told.
+  mutable std::map<std::pair<Pattern, plan::GroupShape>, double> slowdowns_;
+  mutable std::map<plan::GroupShape, int> flows_;
 };
 
 }  // namespace sim
