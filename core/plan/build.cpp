@@ -200,7 +200,7 @@ Role StageBuilder::build() {
   SegmentBuilder begin(pool_, "begin");
   const bool gradients_away = c_.scatters_gradients && c_.strategy.offload.updates_on_host();
   const std::int64_t zeroed = gradients_away ? 0 : (c_.scatters_gradients ? optimizer_share(c_, held) : held).total();
-  const std::int64_t checkpoint = checkpoint_bytes(c_, held);
+  const CheckpointShare checkpoint = checkpoint_share(c_, stage_);
   begin_storage(c_, begin, stage_, checkpoint);
   begin.take(Category::gradients, unscattered_sums(c_, held));  // end_step() gives them back
   if (!c_.rolling) begin_step(c_, begin, zeroed);

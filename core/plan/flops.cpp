@@ -10,6 +10,7 @@
 #include "core/plan/moe.h"
 #include "core/plan/selective_ops.h"
 #include "core/plan/serving.h"
+#include "core/plan/shares.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
@@ -61,10 +62,20 @@ double feed_forward_weights(const spec::Model& model) {
   return (layers * experts + (model.layers - layers) * dense) / model.layers;
 }
 
+/// Of all layers and modules: each stage computes its first ones again, of which a schedule with two copies of the
+/// model holds some twice.
 double layers_recomputed(const spec::Job& job) {
-  const spec::Recompute& recompute = job.strategy.recompute;
-  if (recompute.layers == 0) return job.model.layers + job.model.mtp;
-  return std::min<double>(job.model.layers + job.model.mtp, double{1} * recompute.layers * job.strategy.pp);
+  const double all = job.model.layers + job.model.mtp;
+  const int most = job.strategy.recompute.layers;
+  if (most == 0) return all;
+  double again = 0, held = 0;
+  for (const std::vector<Chunk>& stage : chunks_of(Context(job))) {
+    int layers = 0;
+    for (const Chunk& chunk : stage) layers += chunk.layers + (chunk.last ? job.model.mtp : 0);
+    again += std::min(layers, most);
+    held += layers;
+  }
+  return all * again / held;
 }
 
 /// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.

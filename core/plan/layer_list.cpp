@@ -192,7 +192,8 @@ Role ListBuilder::build() {
   hold_states(c_, {dense_, 0}, {}, role);
   role.resident[static_cast<int>(Category::parameters)] += tables_.parameters * c_.element;
   SegmentBuilder begin(pool_, "begin");
-  const std::int64_t checkpoint = checkpoint_bytes(c_, {dense_, 0}) + tables_.parameters * c_.element;
+  const CheckpointShare checkpoint =
+      even_share(c_, checkpoint_bytes(c_, {dense_, 0}) + tables_.parameters * c_.element);
   begin_storage(c_, begin, 0, checkpoint);
   begin_step(c_, begin, c_.scatters_gradients ? optimizer_share(c_, {dense_, 0}).total() : dense_);
   role.calls.push_back({add(begin), -1, -1});

@@ -32,7 +32,7 @@ std::int64_t tiles(const Context& c, std::int64_t owned) {
 
 /// Gradient, weights and states of a tile on their way between drives and host.
 std::int64_t travelling_bytes(const Context& c, std::int64_t parameters) {
-  return state_bytes(c, parameters) + parameters * offloaded_gradient_bytes(c);
+  return state_bytes(c, parameters) + parameters * owned_gradient_element(c);
 }
 
 /// Whether what comes to the device now is behind the sums that earlier microbatches sent to the host: the first of a
@@ -45,33 +45,27 @@ bool fetches_behind_copies(const SegmentBuilder& out) {
 
 }  // namespace
 
-std::int64_t offloaded_gradient_bytes(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
-
 HostRates host_rates(const Context& c) {
   const spec::Node& node = c.job.cluster.node;
   const auto ranks = static_cast<double>(std::min<std::int64_t>(node.gpus, std::int64_t{c.axes.ranks} * c.pp));
-  const base::ByteRate link =
-      node.pcie.copy.si() > 0 ? std::min(node.pcie.copy, node.pcie.bandwidth) : node.pcie.bandwidth;
   const base::ByteRate memory = node.host.bandwidth * (1 / ranks);
-  return {whole(memory), whole(std::min(link, memory)), whole(memory * c.job.framework.cpu_optimizer),
+  return {whole(memory), whole(std::min(node.pcie.copies(), memory)), whole(memory * c.job.framework.cpu_optimizer),
           whole(node.nvme.read * (1 / ranks)), whole(node.nvme.write * (1 / ranks))};
 }
-
-std::int64_t shard_element(const Context& c) { return shards_masters(c) ? 4 : c.element; }
 
 std::int64_t staged_bytes(const Context& c, const Held& held) {
   if (!offload(c).fetches_parameters()) return 0;
   Held gathered = optimizer_share(c, held);
   Held frozen = held;
   if (c.axes[c.shard_axis].size == 1) gathered.dense = frozen.frozen_dense = 0;
-  if (c.axes[Axis::expert_dp].size == 1) gathered.experts = frozen.frozen_experts = 0;
-  return gathered.total() * shard_element(c) + frozen_share(c, frozen);
+  if (c.axes[c.expert_shard_axis].size == 1) gathered.experts = frozen.frozen_experts = 0;
+  return gathered.total() * weight_element(c) + frozen_share(c, frozen);
 }
 
 void bring_shard(const Context& c, SegmentBuilder& out, const Held& held, bool behind_compute, EventId room) {
   if (!offload(c).fetches_parameters()) return;
   const HostRates rates = host_rates(c);
-  const std::int64_t bytes = optimizer_share(c, held).total() * shard_element(c) + frozen_share(c, held);
+  const std::int64_t bytes = optimizer_share(c, held).total() * weight_element(c) + frozen_share(c, held);
   const bool drives = offload(c).parameters_on_drives();
   if (drives) out.beside_events(RatedCopy{bytes, rates.read}, "read parameters", Stream::storage, {room});
   out.beside_events(
@@ -82,7 +76,7 @@ void bring_shard(const Context& c, SegmentBuilder& out, const Held& held, bool b
 void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t parameters) {
   if (!offload(c).updates_on_host() || parameters == 0) return;
   const HostRates rates = host_rates(c);
-  const std::int64_t bytes = parameters * offloaded_gradient_bytes(c);
+  const std::int64_t bytes = parameters * owned_gradient_element(c);
   const RatedCopy copy{bytes, rates.copy};
   const bool drives = offload(c).states_on_drives();
   const auto leave = [&](const char* name) {
@@ -112,7 +106,7 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
 void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const HostRates rates = host_rates(c);
   const bool drives = offload(c).states_on_drives();
-  const std::int64_t gradient = offloaded_gradient_bytes(c), weight = shards_masters(c) ? 0 : c.element;
+  const std::int64_t gradient = owned_gradient_element(c), weight = weight_beside_state(c);
   const std::int64_t count = tiles(c, owned);
   out.join(Stream::to_host);
   if (!in_tiles(c)) {
@@ -156,7 +150,7 @@ void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
 void updated_to_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   if (!offload(c).fetches_parameters()) return;
   const HostRates rates = host_rates(c);
-  const std::int64_t bytes = owned * shard_element(c);
+  const std::int64_t bytes = owned * weight_element(c);
   out.beside(RatedCopy{bytes, rates.copy}, "updated parameters to host", Stream::to_host, {Stream::compute});
   if (!offload(c).parameters_on_drives()) return;
   out.beside(RatedCopy{bytes, rates.write}, "write parameters", Stream::storage, {Stream::to_host});
@@ -185,7 +179,7 @@ void hold_on_host(const Context& c, const Held& held, Role& role) {
     }
   }
   if (!offload(c).fetches_parameters()) return;
-  const std::int64_t bytes = share * shard_element(c) + frozen_share(c, held);
+  const std::int64_t bytes = share * weight_element(c) + frozen_share(c, held);
   if (offload(c).parameters_on_drives()) {  // two units: one is copied while another is read
     const std::int64_t layers = std::max(1, c.model.layers / c.pp);
     const std::int64_t unit = c.strategy.fsdp.unit > 0 ? std::min<std::int64_t>(c.strategy.fsdp.unit, layers) : layers;

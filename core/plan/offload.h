@@ -30,12 +30,6 @@ struct HostRates {
 };
 HostRates host_rates(const Context&);
 
-/// Bytes of one parameter of a shard: the 16-bit weight, or the fp32 master where that is the shard (states.h).
-std::int64_t shard_element(const Context&);
-
-/// Bytes of one parameter's gradient on the host: as it was reduced, or fp32 where the shards are the masters.
-std::int64_t offloaded_gradient_bytes(const Context&);
-
 /// Copies the rank's shard of `held` to the device, from NVMe first where it lies there. `behind_compute`: not before
 /// the compute issued until now; `room`: event after which the host has room to read (-1: at once).
 void bring_shard(const Context&, SegmentBuilder&, const Held& held, bool behind_compute, EventId room);

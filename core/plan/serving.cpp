@@ -5,6 +5,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -112,7 +113,7 @@ void sample_tokens(const Context& c, SegmentBuilder& out) {
   out.compute(norm.work, "final norm", norm.launches);
   const std::int64_t logits = c.batch * c.vocab * c.tp;  // of the whole vocabulary
   out.take(Category::logits, logits * (c.element + 4));
-  out.compute(Matmul{c.batch, c.vocab, c.hidden, 1, c.dtype, c.storage, false}, "output head");
+  out.compute(Matmul{c.batch, c.vocab, c.hidden, 1, matmul_dtype(c, -1), c.storage, false}, "output head");
   linear.collective(CollectiveKind::all_gather, logits, "logits all-gather");
   // Cast to fp32, softmax, and the draw from it.
   out.compute(MemoryBound{MemoryBound::Kind::softmax, logits * (c.element + 8), logits * 8, 3}, "sampling", 3);

@@ -43,11 +43,10 @@ void hold_unscattered(const Context& c, std::int64_t all, const std::vector<Chun
   hold(Category::communication, c.overlap_grad_reduce ? std::min(2 * one, most) : one);
 }
 
-/// Of what a rank's optimizer updates. A shard's gradient has the shard's dtype in PyTorch, whatever dtype it was
-/// reduced in.
+/// Of what a rank's optimizer updates.
 std::int64_t shard_gradients(const Context& c, const Held& held) {
   if (c.strategy.offload.updates_on_host()) return 0;
-  return optimizer_share(c, held).total() * (shards_masters(c) ? 4 : c.gradient_element);
+  return optimizer_share(c, held).total() * owned_gradient_element(c);
 }
 
 }  // namespace
@@ -70,6 +69,12 @@ bool shards_masters(const Context& c) {
   return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
 }
 
+std::int64_t weight_element(const Context& c) { return shards_masters(c) ? 4 : c.element; }
+
+std::int64_t weight_beside_state(const Context& c) { return shards_masters(c) ? 0 : c.element; }
+
+std::int64_t owned_gradient_element(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
+
 void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& chunks, Role& role) {
   const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };
   const std::int64_t all = held.total(), share = optimizer_share(c, held).total();
@@ -78,7 +83,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   hold_on_host(c, held, role);
   if (c.fully_sharded) {
     if (!offload.fetches_parameters()) {
-      hold(Category::parameters, share * (masters ? 4 : c.element) + frozen_share(c, held));
+      hold(Category::parameters, share * weight_element(c) + frozen_share(c, held));
     }
   } else {
     hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element + held.frozen());

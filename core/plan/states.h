@@ -13,6 +13,16 @@ namespace plan {
 /// Whether zero 3's shards are the fp32 master weights themselves (PyTorch), which then are no optimizer state.
 bool shards_masters(const Context&);
 
+/// Bytes of one parameter where a rank keeps it: the 16-bit weight, or the fp32 master where that is the shard.
+std::int64_t weight_element(const Context&);
+
+/// Bytes of one parameter's weight besides its optimizer state, of which a master copy is part.
+std::int64_t weight_beside_state(const Context&);
+
+/// Bytes of one parameter's gradient where the optimizer reads it: as it was reduced, or fp32 where the shards are the
+/// masters, whatever dtype it was reduced in (PyTorch).
+std::int64_t owned_gradient_element(const Context&);
+
 /// Whether fused accumulation of weight gradients leaves autograd a placeholder for them (Framework).
 bool has_placeholders(const Context&);
 

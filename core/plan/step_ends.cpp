@@ -97,7 +97,7 @@ void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vecto
 }
 
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
-  const std::int64_t bytes = owned * c.gradient_element;
+  const std::int64_t bytes = owned * owned_gradient_element(c);
   const int launches = c.job.framework.fused_optimizer ? 2 : 2 * 12;
   if (c.storage == spec::Dtype::fp16) {  // gradients lose their loss scale and are searched for overflow
     out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "unscale and check gradients", launches / 2);
@@ -138,8 +138,8 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
   const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
-  const std::int64_t read = owned * (c.gradient_element + state + weight) + optimizer_scales(c, owned);
-  const std::int64_t written = owned * (state + c.element) + optimizer_scales(c, owned);
+  const std::int64_t read = owned * (owned_gradient_element(c) + state + weight) + optimizer_scales(c, owned);
+  const std::int64_t written = owned * (state + weight_beside_state(c)) + optimizer_scales(c, owned);
   const std::int64_t workspace = take_workspace(c, out, owned);
   out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
+
+#include "core/plan/states.h"
 
 namespace plan {
 namespace {
@@ -23,10 +27,13 @@ std::int64_t each_step(const Context& c, std::int64_t checkpoint) {
   return (checkpoint + every - 1) / every;
 }
 
-void write(const Context& c, SegmentBuilder& out, std::int64_t bytes, bool behind_copy) {
+/// All ranks of a node have written when it has: each at its part of the node's rate.
+void write(const Context& c, SegmentBuilder& out, const CheckpointShare& share, bool behind_copy) {
+  if (share.rank == 0) return;
   const spec::Checkpoint& checkpoint = *c.job.training.checkpoint;
   const base::ByteRate node = checkpoint.bandwidth.value_or(c.job.cluster.node.nvme.write);
-  const RatedCopy work{bytes, share_of(node, ranks_of_node(c))};
+  const double part = static_cast<double>(share.rank) / static_cast<double>(share.node);
+  const RatedCopy work{each_step(c, share.rank), share_of(node * part, 1)};
   if (behind_copy) {
     out.beside(work, "checkpoint write", Stream::storage, {Stream::to_host, Stream::cpu});
   } else {
@@ -36,7 +43,7 @@ void write(const Context& c, SegmentBuilder& out, std::int64_t bytes, bool behin
 
 }  // namespace
 
-void begin_storage(const Context& c, SegmentBuilder& out, int stage, std::int64_t checkpoint) {
+void begin_storage(const Context& c, SegmentBuilder& out, int stage, const CheckpointShare& checkpoint) {
   const spec::Training& t = c.job.training;
   if (t.data && stage == 0) {
     const auto samples = static_cast<double>(c.microbatches * c.batch);
@@ -49,28 +56,49 @@ void begin_storage(const Context& c, SegmentBuilder& out, int stage, std::int64_
                {});
     if (!t.data->prefetch) out.join(Stream::storage);
   }
-  if (t.checkpoint && t.checkpoint->async) write(c, out, each_step(c, checkpoint), false);
+  if (t.checkpoint && t.checkpoint->async) write(c, out, checkpoint, false);
 }
 
-void end_storage(const Context& c, SegmentBuilder& out, std::int64_t checkpoint) {
+void end_storage(const Context& c, SegmentBuilder& out, const CheckpointShare& checkpoint) {
   const spec::Training& t = c.job.training;
   if (!t.checkpoint) return;
-  const std::int64_t bytes = each_step(c, checkpoint);
-  const auto pcie = share_of(c.job.cluster.node.pcie.bandwidth, 1);
+  const std::int64_t bytes = each_step(c, checkpoint.rank);
   const spec::Offload& offload = c.strategy.offload;  // what is on the host need not go there
-  const std::int64_t each = c.element + optimizer_bytes(c);
+  const std::int64_t weight = weight_beside_state(c), each = weight + optimizer_bytes(c);
   const std::int64_t here =
-      (offload.fetches_parameters() ? 0 : c.element) + (offload.updates_on_host() ? 0 : optimizer_bytes(c));
+      (offload.fetches_parameters() ? 0 : weight) + (offload.updates_on_host() ? 0 : optimizer_bytes(c));
   const std::int64_t copied = here == each ? bytes : bytes / each * here;
   if (copied > 0)
-    out.beside(RatedCopy{copied, pcie}, "checkpoint copy to host", Stream::to_host, {Stream::compute, Stream::dp});
-  if (!t.checkpoint->async) write(c, out, bytes, true);
+    out.beside(RatedCopy{copied, share_of(c.job.cluster.node.pcie.copies(), 1)}, "checkpoint copy to host",
+               Stream::to_host, {Stream::compute, Stream::dp});
+  if (!t.checkpoint->async) write(c, out, checkpoint, true);
 }
 
 std::int64_t checkpoint_bytes(const Context& c, const Held& held) {
-  const std::int64_t each = c.element + optimizer_bytes(c);
+  const std::int64_t each = weight_beside_state(c) + optimizer_bytes(c);
   const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
   return (share(held.dense, Axis::dp) + share(held.experts, Axis::expert_dp)) * each;
+}
+
+CheckpointShare even_share(const Context& c, std::int64_t bytes) { return {bytes, bytes * ranks_of_node(c)}; }
+
+CheckpointShare checkpoint_share(const Context& c, int stage) {
+  if (!c.job.training.checkpoint) return {};
+  const std::vector<std::vector<Chunk>> chunks = chunks_of(c);
+  const auto of = [&](int of_stage) {
+    Held held;
+    for (const Chunk& chunk : chunks[static_cast<std::size_t>(of_stage)]) held += chunk_parameters(c, chunk);
+    return checkpoint_bytes(c, held);
+  };
+  const int gpus = c.job.cluster.node.gpus, first = c.axes.rank_of(stage, 0) / gpus * gpus;
+  std::map<int, std::int64_t> known;
+  CheckpointShare out{of(stage), 0};
+  for (int rank = first; rank < std::min(first + gpus, c.axes.ranks * c.pp); ++rank) {
+    const auto [at, fresh] = known.try_emplace(c.axes.stage_of(rank), 0);
+    if (fresh) at->second = of(at->first);
+    out.node += at->second;
+  }
+  return out;
 }
 
 }  // namespace plan

@@ -41,6 +41,7 @@ struct Pcie {
   base::ByteRate bandwidth;
   bool p2p = true;      // GPUs reach one another without the host's memory
   base::ByteRate copy;  // that copies to and from pinned host memory reach; 0: all of it
+  base::ByteRate copies() const { return copy.si() > 0 && copy < bandwidth ? copy : bandwidth; }
 };
 struct Host {
   base::Bytes memory;

@@ -6,14 +6,24 @@
 
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
+#include "core/plan/storage.h"
 #include "core/spec/parameters.h"
 
 namespace sim {
 
 base::Bytes checkpoint_bytes(const spec::Job& job) {
   const plan::Context context(job);
-  const auto parameters = static_cast<double>(spec::parameters(job.model).total());
-  return base::Bytes(parameters * static_cast<double>(context.element + plan::optimizer_bytes(context)));
+  if (job.model.is_list()) {
+    const auto parameters = static_cast<double>(spec::parameters(job.model).total());
+    return base::Bytes(parameters * static_cast<double>(context.element + plan::optimizer_bytes(context)));
+  }
+  double bytes = 0;
+  for (const std::vector<plan::Chunk>& stage : plan::chunks_of(context)) {
+    plan::Held held;
+    for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(context, chunk);
+    bytes += static_cast<double>(plan::checkpoint_bytes(context, held)) * context.axes.ranks;
+  }
+  return base::Bytes(job.strategy.traits().two_copies() ? bytes / 2 : bytes);
 }
 
 RunModel run_model(const spec::Purchase& purchase, const spec::Job& job, const result::Prediction& step) {
@@ -28,8 +38,7 @@ RunModel run_model(const spec::Purchase& purchase, const spec::Job& job, const r
   const base::Seconds written = bytes / (purchase.checkpoint.bandwidth.value * nodes);
   out.restart = f.detect.value + f.restart.value + written;  // what was written is read
   if (purchase.checkpoint.async) {
-    const spec::Pcie& pcie = cluster.node.pcie;
-    out.write = bytes / ((pcie.copy.si() > 0 ? pcie.copy : pcie.bandwidth) * gpus);
+    out.write = bytes / (cluster.node.pcie.copies() * gpus);
     out.written_beside = written;
   } else {
     out.write = written;

@@ -63,6 +63,24 @@ TEST(Storage, ACheckpointIsWeightsAndStatesOnceSpreadOverRanks) {
   EXPECT_EQ(plan::checkpoint_bytes(context, held), (held.dense + 3) / 4 * 14);
 }
 
+TEST(Storage, AShardThatIsTheMasterWeightIsWrittenOnce) {
+  const spec::Job job = toy::job({.dp = 4, .zero = 3}, [](spec::Job& j) { j.framework.fp32_shards = true; });
+  const plan::Context context(job);
+  const plan::Held held = plan::chunk_parameters(context, plan::chunks_of(context)[0][0]);
+  EXPECT_EQ(plan::checkpoint_bytes(context, held), (held.dense + 3) / 4 * (4 + 8));
+}
+
+TEST(Storage, ACheckpointLeavesTheGpuAsFastAsCopiesDo) {
+  // Copies reach 8 of the link's 20 GB/s.
+  const auto copied = [](double rate) {
+    spec::Job job = saving(false, 10);
+    job.cluster.node.pcie.copy = base::GBps(rate);
+    return share(predicted(job), "offload");
+  };
+  EXPECT_NEAR(copied(8), copied(0) * 20 / 8, 1e-6 * copied(8));
+  EXPECT_EQ(copied(30), copied(0));  // never more than the link
+}
+
 TEST(Storage, ASynchronousCheckpointStopsTheStepForItsShare) {
   const spec::Job job = toy::job({.dp = 4});
   const plan::Context context(job);
@@ -74,6 +92,22 @@ TEST(Storage, ASynchronousCheckpointStopsTheStepForItsShare) {
   EXPECT_NEAR(p.step_time_s, alone + bytes / 10 / 20e9 + bytes / 10 / 1e8, 1e-6 * p.step_time_s);
   EXPECT_NEAR(share(p, "storage"), bytes / 10 / 1e8, 1e-6 * p.step_time_s);
   EXPECT_NEAR(share(p, "offload"), bytes / 10 / 20e9, 1e-6 * p.step_time_s);
+}
+
+TEST(Storage, StagesOfANodeShareItsPathByWhatTheyWrite) {
+  // Four stages on one node, of which the first and the last hold a table besides: written in all bytes over 400 MB/s.
+  const spec::Job job = toy::job({.pp = 4, .microbatches = 4}, [](spec::Job& j) {
+    j.training.checkpoint = spec::Checkpoint{.every = 1, .shared = true, .bandwidth = base::GBps(0.4), .async = false};
+  });
+  const plan::Context context(job);
+  double all = 0;
+  for (int stage = 0; stage < 4; ++stage) {
+    const plan::CheckpointShare share = plan::checkpoint_share(context, stage);
+    all += static_cast<double>(share.rank);
+    EXPECT_EQ(share.node, plan::checkpoint_share(context, 0).node);
+  }
+  EXPECT_EQ(all, static_cast<double>(plan::checkpoint_share(context, 0).node));
+  EXPECT_NEAR(share(predicted(job), "storage"), all / 0.4e9, 1e-3 * all / 0.4e9);
 }
 
 TEST(Storage, AnAsynchronousCheckpointCostsOnlyWhatIsNotWrittenByTheNext) {

@@ -159,7 +159,7 @@ void updated_to_device(Task& task) {
 
 std::vector<Parameter*> leaving(Task& task) {
   if (!task.rank.summed) {
-    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / plan::offloaded_gradient_bytes(task.c);
+    const std::int64_t elements = task.work<plan::RatedCopy>().bytes / plan::owned_gradient_element(task.c);
     task.rank.summed = next_uncarried_gradients(task, elements);
   }
   return *task.rank.summed;

@@ -51,6 +51,20 @@ TEST(Flops, RecomputeOfSomeLayersAddsTheirForwardOnEveryStage) {
   EXPECT_DOUBLE_EQ(plan::hardware_flops(half) - model, (plan::hardware_flops(all) - model) / 2);
 }
 
+TEST(Flops, RecomputeOfSomeLayersIsCountedStageByStage) {
+  // Stages of 1 and 3 layers, the first two of each again: 1 + 2 of 4.
+  const auto uneven = [](spec::Job& j) {
+    j.model.causal = false;
+    j.strategy.attention_kernel = spec::AttentionKernel::unfused;
+    j.strategy.stage_layers = {1, 3};
+  };
+  const spec::Job some = toy::job({.pp = 2, .microbatches = 2, .recompute = {Kind::full, 2}}, uneven),
+                  all = toy::job({.pp = 2, .microbatches = 2, .recompute = {Kind::full}}, uneven);
+  const double model = plan::model_flops(all);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(some) - model, (plan::hardware_flops(all) - model) * 3 / 4);
+  EXPECT_DOUBLE_EQ(walk::flops(plan::build(some)), plan::hardware_flops(some));
+}
+
 TEST(Flops, RecomputeThatStopsEarlyLeavesOutTheLastMatmulOfEachLayer) {
   const auto stop = [](spec::Job& j) {
     j.framework.stops_recompute = true;

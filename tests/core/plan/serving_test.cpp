@@ -92,6 +92,16 @@ TEST(Serving, WeightsBelow16BitsWereCastOnce) {
   }
 }
 
+TEST(Serving, TheOutputHeadKeepsTo16Bits) {
+  // As in training: its weight lies in two bytes, of which WeightsBelow16BitsWereCastOnce tells.
+  spec::Job job = serving(spec::Mode::decode, {});
+  job.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+  job.training.precision = spec::Dtype::fp8;
+  for (const plan::Matmul& w : works_of<plan::Matmul>(plan::build(job))) {
+    EXPECT_EQ(w.dtype, w.n == job.model.vocab ? spec::Dtype::bf16 : spec::Dtype::fp8) << w.n;
+  }
+}
+
 TEST(Serving, ADecodedTokenIsOneRowOfEachMatmul) {
   const plan::Plan plan = plan::build(serving(spec::Mode::decode, {.micro_batch = 5}));
   for (const plan::Matmul& w : works_of<plan::Matmul>(plan)) EXPECT_EQ(w.m, 5);

@@ -48,6 +48,23 @@ TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
   EXPECT_EQ(taken(spec::Dtype::bf16, true, 3, 1600), (2 + 4) * 400);  // 400 fp32 weights a tile
 }
 
+TEST(StepEnds, ShardsThatAreTheMastersAreReadAndWrittenOnce) {
+  // PyTorch's zero 3, whatever dtype gradients were reduced in: a gradient of 4 bytes, two moments and the master read;
+  // moments and master written, which the next gather casts. Others write a 16-bit weight besides.
+  const auto moved = [](bool masters) {
+    const spec::Job j = toy::job({.dp = 4, .zero = 3}, [&](spec::Job& job) {
+      job.framework.fp32_shards = masters;
+      job.training.gradient_dtype = spec::Dtype::bf16;
+    });
+    walk::Pen pen;
+    plan::update_parameters(plan::Context(j), pen.out, 1000);
+    const auto work = std::get<plan::MemoryBound>(pen.work(pen.out.finish().operators.front()));
+    return std::pair(work.read, work.written);
+  };
+  EXPECT_EQ(moved(true), std::pair(std::int64_t{16'000}, std::int64_t{12'000}));
+  EXPECT_EQ(moved(false), std::pair(std::int64_t{14'000}, std::int64_t{14'000}));
+}
+
 TEST(StepEnds, RootsOfSecondMomentsHaveTheirDtype) {
   // The square root of each second moment: 4 bytes a parameter in fp32, 2 in bf16; kernels of 8-bit moments have none,
   // and what SGD takes is not of moments.
