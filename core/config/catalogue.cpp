@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/calibration_reader.h"
 #include "core/config/fabric_reader.h"
@@ -75,7 +76,7 @@ base::Fault unknown(std::string field, const std::string& name, const Shelf& she
   const std::string near = base::did_you_mean(name, known);
   const std::string list = known.size() <= kFew ? "known: " + base::joined(known)
                                                 : std::string("`forerun list ") + shelf.many + "` shows all";
-  return {std::move(field), std::string("there is no ") + shelf.one + " '" + name + "'",
+  return {std::move(field), std::string("there is no ") + shelf.one + ' ' + base::quoted(name),
           (near.empty() ? "write a known name or a path; " : near + ' ') + list, std::move(where)};
 }
 
@@ -93,7 +94,7 @@ base::Fault no_file(std::string field, const std::string& text, const std::vecto
   // A name of Hugging Face ("Qwen/Qwen2.5-7B") looks like a path; its model may be in the catalogue.
   const bool names_a_file = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
   const std::string near = names_a_file ? "" : base::did_you_mean(fs::path(text).filename().string(), known);
-  return {std::move(field), "there is no file '" + text + "'",
+  return {std::move(field), "there is no file " + base::quoted(text),
           "write the path from here or from the file that names it, or a catalogue name" +
               (near.empty() ? "" : "; " + near),
           std::move(where)};
@@ -153,7 +154,7 @@ class Expander {
     const std::string file = file_named(at);
     if (file.empty()) return {};
     if (std::find(passed_.begin(), passed_.end(), file) != passed_.end()) {
-      faults_.push_back({field_ + ".base", "'" + at.text + "' is its own base, by way of " + passed_.back(),
+      faults_.push_back({field_ + ".base", base::quoted(at.text) + " is its own base, by way of " + passed_.back(),
                          "let one of them stand on its own, without base:", at.where});
       return {};
     }
@@ -297,6 +298,13 @@ spec::Gpu Catalogue::gpu(const Value& at, std::string_view field, Faults& faults
   return tree.kind == Value::Kind::null ? spec::Gpu{} : read_gpu(tree, std::string(field), faults);
 }
 
+std::optional<spec::Generation> Catalogue::generation_of(const std::string& gpu) const {
+  const std::string file = path(Kind::gpu, gpu);
+  if (file.empty()) return {};
+  Faults others;  // of a file that this job does not use otherwise
+  return read_gpu(entry(Kind::gpu, file), "gpu", others).generation;
+}
+
 spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faults) const {
   const Value tree = expanded(Kind::node, at, field, faults);
   if (tree.kind == Value::Kind::null) return {};
@@ -311,6 +319,8 @@ spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faul
   const std::string curves = node.gpu.calibration.empty() ? usual_calibration(node.gpu) : node.gpu.calibration;
   if (!node.gpu.calibration.empty() || !Catalogue::path(Kind::calibration, curves).empty()) {
     node.calibration = calibration(curves, gpu_at->where, faults);
+    const std::string& fitted = node.calibration.gpu;
+    if (!fitted.empty() && fitted != node.gpu.name) node.calibration.generation = generation_of(fitted);
   }
   if (const Value* links = tree.find("links"); links && links->kind == Value::Kind::scalar) {
     node.links = network_calibration(links->text, links->where, faults);

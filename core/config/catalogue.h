@@ -59,6 +59,8 @@ class Catalogue {
   Value entry(Kind, const std::string& file) const;
 
  private:
+  /// Of a GPU of the catalogue; none where it has none of that name.
+  std::optional<spec::Generation> generation_of(const std::string& gpu) const;
   Value entry(const std::string& folder, std::string_view shelf, const std::string& file) const;
 
   std::string root_;

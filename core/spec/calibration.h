@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/units.h"
 #include "core/spec/dtype.h"
+#include "core/spec/generation.h"
 #include "core/spec/network_calibration.h"
 #include "core/spec/strategy.h"
 
@@ -90,6 +92,7 @@ struct Calibration {
   std::array<MemoryCurve, kMemoryKinds> memory{};
   PowerState power;
   std::string gpu;                       // data sheet that the fractions are of; empty: none is fitted to rows
+  std::optional<Generation> generation;  // of `gpu`, where that is known and not the node's
   std::vector<std::string> measured_as;  // names of that GPU in tables of measured kernels
   double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
   bool unaligned_on_cuda_cores = true;  // batched matmuls whose rows tensor cores cannot load; sim/cost/matmul.cpp

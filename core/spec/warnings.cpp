@@ -63,6 +63,11 @@ std::vector<std::string> warnings(const Job& job) {
     out.push_back("no calibration was fitted to " + node.gpu.name +
                   ": its kernels are priced as usual for its generation");
   }
+  if (const auto& fitted = node.calibration.generation; fitted && *fitted != node.gpu.generation) {
+    out.push_back("the curves of calibration " + node.calibration.name + " were fitted to " + node.calibration.gpu +
+                  " (" + std::string(name(*fitted)) + "): kernels of " + node.gpu.name + " (" +
+                  std::string(name(node.gpu.generation)) + ") are others");
+  }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));

@@ -7,6 +7,7 @@
 #include <map>
 #include <variant>
 
+#include "core/base/text.h"
 #include "core/plan/kinds.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/interval.h"
@@ -15,6 +16,7 @@
 #include "sim/conditions.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
+#include "sim/memory/tight.h"
 #include "sim/network/closed_form.h"
 
 namespace sim {
@@ -213,10 +215,15 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   if (job.strategy.offload.any()) add_host(job, plan, out);
   out.provenance = provenance(job, plan);
   out.warnings = spec::warnings(job);
+  if (is_tight(most.peak, most.capacity)) {
+    out.warnings.push_back("fits with " + base::human(base::Bytes(static_cast<double>(most.capacity - most.peak))) +
+                           " to spare, less than predictions of memory are off by: run it, or leave it more room");
+  }
   for (const plan::Role& role : plan.roles) {
     if (plan::kinds_of(plan, role, job.cluster).size() == 1) continue;
     out.warnings.push_back("stage " + std::to_string(role.stage) +
-                           " stands on several kinds of node: the slowest of them sets its pace");
+                           " stands on several kinds of node: the slowest of them sets its pace" +
+                           (job.simulation.unfold ? "" : ", operator by operator; exact with simulation.unfold: true"));
   }
   for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
   for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));

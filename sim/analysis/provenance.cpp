@@ -9,7 +9,9 @@
 #include <variant>
 
 #include "core/base/text.h"
+#include "sim/cost/curves.h"
 #include "sim/network/algorithms.h"
+#include "sim/network/closed_form.h"
 #include "sim/network/collective_table.h"
 
 namespace sim {
@@ -33,7 +35,9 @@ class Collector {
  public:
   /// Of all works of the plan on that kind of node.
   Collector(const spec::Job& job, const plan::Plan& plan, int kind)
-      : node_(job.cluster.node_of(kind)), fabric_(job.cluster.fabric) {
+      : cluster_(job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster),
+        node_(cluster_.node),
+        algorithm_(job.network.algorithm) {
     for (const plan::Work& work : plan.works) {
       std::visit([&](const auto& w) { add(w); }, work);
     }
@@ -52,31 +56,32 @@ class Collector {
 
  private:
   void add(const plan::Matmul& w) {
-    const spec::MatmulCurve& curve = node_.calibration.matmul[static_cast<int>(w.dtype)];
+    const spec::MatmulCurve& curve = matmul_curve(node_.calibration, w.dtype);
     note(of("matmul " + std::string(spec::name(w.dtype)) + on_gpu(), curve.from.measured, curve.from.source));
   }
   void add(const plan::Attention& w) {
-    const spec::AttentionCurve& curve = node_.calibration.attention[static_cast<int>(w.kernel)];
+    const spec::AttentionCurve& curve = attention_curve(node_.calibration, w.kernel);
     note(of("attention " + std::string(spec::name(w.kernel)) + on_gpu(), curve.from.measured, curve.from.source));
   }
   void add(const plan::MemoryBound& w) {
-    const int kind = static_cast<int>(w.kind);
-    const spec::MemoryCurve& curve = node_.calibration.memory[kind];
-    note(of(std::string(spec::kMemoryKindNames[kind]) + " kernels" + on_gpu(), curve.from.measured, curve.from.source));
+    const spec::MemoryCurve& curve = memory_curve(node_.calibration, w.kind);
+    const std::string kind(spec::kMemoryKindNames[static_cast<int>(w.kind)]);
+    note(of(kind + " kernels" + on_gpu(), curve.from.measured, curve.from.source));
   }
   void add(const plan::Collective& w) {
     if (w.group.size == 1) return;
-    if (w.group.per_domain > 1) note_path(node_.links, w.kind, w.bytes);
-    if (w.group.domains > 1) note_path(fabric_.calibration, w.kind, w.bytes);
+    const spec::PathCurve* ruling = price(w, cluster_, algorithm_).curve;
+    if (w.group.per_domain > 1) note_path(node_.links, w.kind, w.bytes, ruling);
+    if (w.group.domains > 1) note_path(cluster_.fabric.calibration, w.kind, w.bytes, ruling);
   }
   void add(const plan::Transfer& w) {
-    const spec::NetworkCalibration& path = w.crosses_domain ? fabric_.calibration : node_.links;
-    note_path(path, plan::CollectiveKind::shift, w.bytes);
+    const spec::NetworkCalibration& path = w.crosses_domain ? cluster_.fabric.calibration : node_.links;
+    note_path(path, plan::CollectiveKind::shift, w.bytes, nullptr);
   }
   void add(const plan::HostSync&) {}
   void add(const plan::RatedCopy&) {}  // the job's or the data sheet's own rate
   void add(const plan::Convolution& w) {
-    const spec::MatmulCurve& curve = node_.calibration.matmul[static_cast<int>(w.dtype)];
+    const spec::MatmulCurve& curve = matmul_curve(node_.calibration, w.dtype);
     note(of("convolution " + std::string(spec::name(w.dtype)) + " as a matmul" + on_gpu(), false, curve.from.source));
   }
 
@@ -86,15 +91,22 @@ class Collector {
   std::string on_gpu() const {
     return " on " + node_.gpu.name + (node_.calibration.name.empty() ? "" : " (curve " + node_.calibration.name + ")");
   }
-  void note_path(const spec::NetworkCalibration& path, plan::CollectiveKind kind, std::int64_t bytes) {
-    const spec::PathCurve& curve = curve_of(path, kind);
-    const std::string what = name(kind, path);
+  /// `ruling`: the curve that priced it; where it is one of another path, this path's share went by its ring.
+  void note_path(const spec::NetworkCalibration& path, plan::CollectiveKind kind, std::int64_t bytes,
+                 const spec::PathCurve* ruling) {
+    const auto* own =
+        std::ranges::find_if(spec::kCurveNames, [&](const auto& c) { return &(path.*c.curve) == ruling; });
+    const bool rules = own != std::end(spec::kCurveNames);
+    const spec::PathCurve& curve = rules ? *ruling : curve_of(path, kind);
+    const bool plain = &curve == &curve_of(path, kind);
+    const std::string what = name(kind, path) + (plain ? "" : std::string(" by ") + own->key);
     note(of(what, curve.measured, curve.source));
     if (sim::outside(curve, bytes)) beyond_.emplace(what, curve.covered);
   }
 
-  const spec::Node& node_;
-  const spec::Fabric& fabric_;
+  const spec::Cluster cluster_;
+  const spec::Node& node_;  // of it
+  const spec::Algorithm algorithm_;
   std::set<std::string> seen_;
   std::map<std::string, spec::Covered> beyond_;
   std::vector<result::Provenance> out_;

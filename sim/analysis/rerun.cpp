@@ -19,9 +19,7 @@ trace::Ticks Rerun::length() const { return length_of(plan(), job_); }
 trace::Ticks length_of(const plan::Plan& plan, const spec::Job& job) {
   EngineInput in = priced(plan, job);
   chain(in);
-  if (plan.rolling) return simulate(plan, in).length;  // the period is read off the Trace
-  for (Instance& instance : in.instances) instance.recorded = false;
-  return run(in).end;
+  return length_of(plan, std::move(in));
 }
 
 std::vector<double> work_prices(const plan::Plan& plan, const spec::Job& job) {

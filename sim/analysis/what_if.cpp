@@ -6,6 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "sim/engine/chains.h"
+#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
 
 namespace sim {
@@ -35,9 +36,9 @@ Ticks length_without(EngineInput in, const std::vector<std::string>& categories,
   }
   // Kernels that take no time are never late.
   wait_for_the_latest(in);
-  for (Instance& instance : in.instances) instance.recorded = false;  // the length is all that is asked
   chain(in);
-  return run(in).end;
+  const plan::Plan& plan = *in.plan;
+  return length_of(plan, std::move(in));
 }
 
 }  // namespace

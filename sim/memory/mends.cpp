@@ -41,14 +41,6 @@ std::string flag(const char* name, long long value) { return std::string(name) +
 
 void fully_shard(spec::Job& job) { job.strategy.zero = 3; }
 
-/// Parameters and states kept on the host. False where that is no change.
-bool offload(spec::Job& job) {
-  if (job.training.serves() || job.strategy.offload.any()) return false;
-  fully_shard(job);
-  job.strategy.offload = {spec::Offload::To::cpu, spec::Offload::To::cpu, false};
-  return true;
-}
-
 /// Wider tensor parallelism or more stages instead of replicas. Tensor parallelism over the fabric fits as well, and
 /// nobody wants its step time.
 void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
@@ -81,6 +73,8 @@ void add_smaller_microbatches(const spec::Job& job, std::vector<Change>& changes
   if (given > 1) changes.push_back({"--micro-batch 1", true, [](spec::Job& j) { j.training.micro_batch = 1; }});
 }
 
+bool can_shard(const spec::Strategy& s) { return s.zero < 3 && s.data() * s.cp > 1; }
+
 /// All that the resolved job does not do yet, those that cost least time first.
 std::vector<Change> changes_of(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
@@ -100,13 +94,40 @@ std::vector<Change> changes_of(const spec::Job& job) {
                          j.strategy.recompute = {Recompute::Kind::full, 0};
                        }});
   }
-  if (s.zero < 3 && s.data() > 1) changes.push_back({"--zero 3", false, fully_shard});
+  if (can_shard(s)) changes.push_back({"--zero 3", false, fully_shard});
   add_other_cuts(job, changes);
   return changes;
 }
 
+/// `flags` with this zero in place of what they say of it.
+std::string with_zero(const std::string& flags, int zero) {
+  const std::string first = "--zero 1";
+  const std::string rest = flags.starts_with(first) ? flags.substr(first.size()) : flags.empty() ? "" : ' ' + flags;
+  return flag("--zero", zero) + rest;
+}
+
+/// The thrifty job with its optimizer on the host, its parameters as well where that is not enough.
+std::vector<std::string> on_the_host(const spec::Job& job, const spec::Job& thrifty, const std::string& flags) {
+  using To = spec::Offload::To;
+  if (job.training.serves() || job.strategy.offload.any()) return {};
+  struct Way {
+    int zero;
+    To parameters;
+  };
+  for (const Way& way : {Way{std::max(1, thrifty.strategy.zero), To::none}, {3, To::none}, {3, To::cpu}}) {
+    spec::Job tried = thrifty;
+    tried.strategy.zero = way.zero;
+    tried.strategy.offload = {To::cpu, way.parameters, false};
+    if (!fits(tried)) continue;
+    return {(way.zero == job.strategy.zero ? flags + (flags.empty() ? "" : " ") : with_zero(flags, way.zero) + ' ') +
+            "--set strategy.offload.optimizer=cpu" +
+            (way.parameters == To::cpu ? " --set strategy.offload.parameters=cpu" : "")};
+  }
+  return {};
+}
+
 /// The thrifty changes together; where that is not enough, parameters and gradients sharded besides; and behind all
-/// else kept on the host.
+/// else what is kept on the host.
 std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
   spec::Job thrifty = spec::unresolved(job);
   std::string flags;
@@ -116,17 +137,12 @@ std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Chan
     flags += (flags.empty() ? "" : " ") + change.flags;
   }
   if (!flags.empty() && fits(thrifty)) return {flags};
-  const spec::Strategy& s = job.strategy;
-  const std::string shards = "--zero 1";
-  std::string others = flags.starts_with(shards) ? flags.substr(shards.size()) : (flags.empty() ? "" : " " + flags);
-  if (s.zero < 3) others = "--zero 3" + others;
-  if (s.zero < 3 && s.data() > 1) {
-    fully_shard(thrifty);
-    if (fits(thrifty)) return {others};
+  if (can_shard(job.strategy)) {
+    spec::Job sharded = thrifty;
+    fully_shard(sharded);
+    if (fits(sharded)) return {with_zero(flags, 3)};
   }
-  if (!offload(thrifty) || !fits(thrifty)) return {};
-  if (others.starts_with(' ')) others.erase(0, 1);
-  return {others + " --set strategy.offload.optimizer=cpu --set strategy.offload.parameters=cpu"};
+  return on_the_host(job, thrifty, flags);
 }
 
 }  // namespace

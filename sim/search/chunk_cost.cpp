@@ -92,7 +92,8 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
 
 /// And its time.
 std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int64_t> key) {
-  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p, c.strategy.cuda_graphs == true});
+  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p, c.strategy.cuda_graphs == true,
+                         c.microbatches > 1});  // whether gradients are added up
   return key;
 }
 

@@ -62,6 +62,14 @@ TEST(Explain, AFreeHostLeavesNoHostOnThePath) {
   EXPECT_EQ(host->step_time_s, sim::explain(toy::job()).step_time_s);
 }
 
+TEST(Explain, WhatIsFreeNeverStretchesAPipelineThatRolls) {
+  // Without a barrier the step is the period of a pipeline that rolls on, not the time to its last operator.
+  const Explanation e = sim::explain(toy::job({.pp = 4, .microbatches = 12, .schedule = spec::Schedule::zb_h2},
+                                              [](spec::Job& j) { j.strategy.optimizer_barrier = false; }));
+  ASSERT_GE(e.what_if.size(), 5u);  // pp besides
+  for (const result::WhatIf& one : e.what_if) EXPECT_LE(one.step_time_s, e.step_time_s * (1 + 1e-12)) << one.free;
+}
+
 TEST(Explain, ASlowRankOfAnotherReplicaIsFound) {
   // Rank 3 is the second replica of stage 1 (tp 1, dp 2, pp 2), which no role shows; everyone waits for it in the end.
   const auto slow = [](spec::Job& j) { j.simulation.slow_ranks = {{3, 5.0}}; };

@@ -367,6 +367,20 @@ TEST(Warnings, TellWhatIsOddAndNoFault) {
   EXPECT_EQ(warnings(job).size(), 3u);
 }
 
+TEST(Warnings, TellOfCurvesOfAnotherGeneration) {
+  Job job = small_job();
+  spec::Calibration& curves = job.cluster.node.calibration;
+  curves.name = "chip";
+  curves.gpu = "elder";
+  curves.generation = job.cluster.node.gpu.generation;  // of one generation, as A100s of two sizes are
+  EXPECT_TRUE(warnings(job).empty());
+  curves.generation = Generation::volta;
+  job.cluster.node.gpu.name = "younger";
+  job.cluster.node.gpu.generation = Generation::hopper;
+  EXPECT_EQ(warnings(job), std::vector<std::string>{"the curves of calibration chip were fitted to elder (volta): "
+                                                    "kernels of younger (hopper) are others"});
+}
+
 TEST(Warnings, TellWhatServingDoesNotDo) {
   Job job = small_job();
   job.cluster.node.calibration.name = "chip";

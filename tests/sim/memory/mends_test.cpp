@@ -63,6 +63,30 @@ TEST(Mends, ShardedParametersAreAdvisedWhenTheyFit) {
   EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
 }
 
+TEST(Mends, ContextParallelRanksAloneShareParametersToo) {
+  // One replica over 8 context-parallel ranks, each of which holds all parameters under zero 1.
+  spec::Job job = toy::job({.dp = 1, .zero = 1}, [](spec::Job& j) {
+    j.model.layers = 32;
+    j.cluster = toy::cluster(8);
+    j.strategy.cp = 8;
+  });
+  job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(sim::footprints(plan::build(job), job)[0].total()) / 2);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
+}
+
+TEST(Mends, TheOptimizerGoesToTheHostAloneWhereThatIsEnough) {
+  // One GPU with room for all but two thirds of the states: 12 of 18 bytes a parameter.
+  spec::Job job = toy::job({.recompute = {Recompute::Kind::full}}, [](spec::Job& j) {
+    j.model.layers = 64;
+    j.framework.offloads_parameters = false;
+  });
+  job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(sim::footprints(plan::build(job), job)[0].total()) / 2);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  ASSERT_EQ(advice, std::vector<std::string>{"--zero 1 --set strategy.offload.optimizer=cpu"});
+  EXPECT_TRUE(fits(advised(job, advice.front())));
+}
+
 TEST(Mends, DefaultsAreThoseOfTheChangedJob) {
   // Gradients of 16 bits under zero 1 where there are no stages: with two of them they are in fp32, and need the room.
   const auto cut = [](int pp, double memory) {
