@@ -62,6 +62,7 @@ Against held_against(const spec::Job& job, const Arguments& args, const std::str
   trace::Recorded measured = config::read_recorded(file).measured;
   trace::Recorded predicted = predicted_step(job);
   if (auto faults = sim::conflicts(predicted.facts, measured.facts); !faults.empty()) refuse(std::move(faults), file);
+  for (std::string& doubt : sim::doubts(job, measured)) measured.notes.push_back(std::move(doubt));
   if (!trace::tells_operators(measured)) {
     const plan::Plan plan = plan::build(job);
     for (trace::Track& track : measured.trace.tracks) track.stage = plan.axes.stage_of(track.rank);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <string_view>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -47,6 +49,38 @@ std::string short_kernel(const std::string& kernel) {
 }
 
 bool is_nothing(const DifferencePart& part) { return part.predicted.busy_ps == 0 && part.measured.busy_ps == 0; }
+
+/// Which memory-bound kernels a profile tells of hangs on their names alone: a copy of one library is an elementwise
+/// kernel of another.
+bool told_by_name_alone(const DifferencePart& part) {
+  constexpr std::string_view families[] = {"elementwise", "norm",   "softmax", "embedding", "loss",
+                                           "copy",        "reduce", "cast",    "other"};
+  return std::ranges::count(families, part.family) > 0;
+}
+
+void add(OperatorTime& sum, const OperatorTime& one) {
+  sum.count += one.count;
+  sum.busy_ps += one.busy_ps;
+  sum.in_step_ps += one.in_step_ps;
+}
+
+/// The families of a step, those that are told by name alone as one.
+std::vector<DifferencePart> comparable(const StepDifference& d) {
+  if (d.by_operator) return d.families;
+  std::vector<DifferencePart> out;
+  DifferencePart sum{Kind::operators, "memory-bound kernels (by names: below)", "", "", {}, {}};
+  for (const DifferencePart& part : d.families) {
+    if (!told_by_name_alone(part)) {
+      out.push_back(part);
+      continue;
+    }
+    add(sum.predicted, part.predicted);
+    add(sum.measured, part.measured);
+  }
+  out.push_back(sum);
+  std::ranges::stable_sort(out, std::ranges::greater(), [](const auto& p) { return std::abs(p.difference_ps()); });
+  return out;
+}
 
 bool is_worth_telling(const DifferencePart& part, const StepDifference& d) {
   const auto most = static_cast<double>(std::max(part.predicted.busy_ps, part.measured.busy_ps));
@@ -203,7 +237,7 @@ std::string title(const DifferencePart& part) {
 
 Findings findings(const StepDifference& d) {
   Findings out;
-  for (const DifferencePart& part : d.families) {
+  for (const DifferencePart& part : comparable(d)) {
     if (!is_worth_telling(part, d)) continue;
     if (std::abs(ratio(part) - 1) <= kClose) {
       out.close += (out.close.empty() ? "" : ", ") + part.family;

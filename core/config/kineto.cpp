@@ -61,6 +61,10 @@ class ProfileReader {
   }
 
   KinetoTrace result(const TextEntries& head) {
+    if (find(head, "otherData.forerun") != nullptr) {
+      refuse("otherData.forerun", "is of a recorded step of forerun's own, not of PyTorch's profiler",
+             "give it as it is: forerun explain JOB --against " + file_);
+    }
     keep_one_device();
     find_launches();
     const std::vector<std::vector<Kernel>> by_step = parted();
@@ -165,6 +169,10 @@ class ProfileReader {
   }
 
   std::size_t choose(const std::vector<KinetoStep>& steps) const {
+    if (wanted_ && annotations_.empty()) {
+      refuse("--step", "the trace marks no steps (ProfilerStep#), so that none is number " + std::to_string(*wanted_),
+             "leave --step out: all of it is taken for one step");
+    }
     if (wanted_) {
       std::string known;
       for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -201,6 +209,7 @@ class ProfileReader {
     } else {
       out.notes.push_back("the trace does not tell its rank: it is taken for rank 0");
     }
+    if (const std::string* device = find(head, "deviceProperties.name")) out.facts.emplace_back("device", *device);
     out.kinds = kinds_.all();
     out.trace.names = names_.all();
     out.trace.phases = {"step"};

@@ -37,8 +37,9 @@ struct Side {
 
 /// The rank of this number, or else the one whose compute stream works longest. Throws base::InputError: there is none.
 Side measured_side(const trace::Recorded&, std::optional<int> rank);
-/// The rank that the track is of, or else the first of its stage. Throws base::InputError: there is no such stage.
-Side predicted_side(const trace::Recorded&, const trace::Track& like);
+/// The rank that the track of `measured` is of, or else the first of its stage. What the host does between two steps
+/// counts where the record reaches to the next step, too. Throws base::InputError: there is no such stage.
+Side predicted_side(const trace::Recorded& predicted, const trace::Recorded& measured, const trace::Track& like);
 
 /// Calls `tell(span, time)` for every operator.
 template <class Tell>

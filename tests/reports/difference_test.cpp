@@ -73,6 +73,22 @@ TEST(DifferenceText, SaysWhatIsSlowAndWhatIsAsPredicted) {
   EXPECT_NE(text.find("within 3 %: matmul"), std::string::npos);
 }
 
+TEST(DifferenceText, MemoryBoundKernelsOfAProfileAreOneThing) {
+  // By names 10 and 2 ms of copies and norms were predicted, 2 and 9 measured, and 1 ms that nobody predicted: 12
+  // of 12.
+  StepDifference d = sample();
+  d.by_operator = false;
+  const auto of = [](std::int64_t ms) { return OperatorTime{ms > 0, ms * kMs, 0, ms * kMs, 0}; };
+  d.families = {{Kind::operators, "copy", "", "", of(10), of(2)},
+                {Kind::operators, "norm", "", "", of(2), of(9)},
+                {Kind::only_measured, "other", "", "", of(0), of(1)},
+                {Kind::operators, "optimizer", "", "", of(10), of(20)}};
+  const reports::Findings found = reports::findings(d);
+  ASSERT_EQ(found.apart.size(), 1u);
+  EXPECT_EQ(found.apart[0], "optimizer takes 2.00 x as long as predicted: +10.0 ms of the step");
+  EXPECT_EQ(found.close, "memory-bound kernels (by names: below)");
+}
+
 TEST(DifferenceText, NoLineIsWiderThanAScreen) {
   std::string line;
   for (const char c : reports::text(sample())) {

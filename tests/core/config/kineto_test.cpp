@@ -98,7 +98,7 @@ TEST(Kineto, StreamsAreTracksAndKernelsHaveFamilies) {
   EXPECT_EQ(r.kinds[gather.work], (trace::WorkKind{"all_gather", 8}));
   EXPECT_EQ(gather.end - gather.start, 20'000'000);
   EXPECT_EQ(r.kinds[r.trace.tracks[0].spans[1].work].family, "host_copy");
-  EXPECT_EQ(r.facts, (trace::Facts{{"cluster.gpus", "8"}}));
+  EXPECT_EQ(r.facts, (trace::Facts{{"cluster.gpus", "8"}, {"device", "NVIDIA H100 80GB HBM3"}}));
   EXPECT_EQ(r.source, "kineto");
   EXPECT_EQ(r.period, 80'000'000);
 }
@@ -146,6 +146,18 @@ std::string refusal(const Profile& profile, std::optional<int> step = {}) {
   return "read without fault";
 }
 
+TEST(Kineto, AStepThatWasImportedBeforeIsToldWhereItGoes) {
+  std::istringstream in(R"({"otherData": {"forerun": 1, "source": "kineto"}, "traceEvents": []})");
+  try {
+    config::read_kineto(in, "step.json");
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "step.json:1:1: error: otherData.forerun: is of a recorded step of forerun's own, not of PyTorch's "
+                 "profiler\n  mend: give it as it is: forerun explain JOB --against step.json");
+  }
+}
+
 TEST(Kineto, RefusesWhatHasNoStepOfAGpu) {
   EXPECT_EQ(refusal(Profile().step(1, 0, 10)),
             "k.json:1:1: error: traceEvents: has no kernel of a GPU\n  mend: profile with ProfilerActivity.CUDA, and "
@@ -153,6 +165,9 @@ TEST(Kineto, RefusesWhatHasNoStepOfAGpu) {
   Profile profile;
   add_step(profile, 4, 0, 50);
   EXPECT_NE(refusal(profile, 9).find("--step: there is no step 9\n  mend: choose of 4"), std::string::npos);
+  EXPECT_EQ(refusal(Profile().kernel("gemm", 7, 1, 10, 20), 7),
+            "k.json:1:1: error: --step: the trace marks no steps (ProfilerStep#), so that none is number 7\n"
+            "  mend: leave --step out: all of it is taken for one step");
   EXPECT_NE(refusal(Profile().step(1, 0, 10).kernel("gemm", 7, 50, 60, 5)).find("no kernel was launched inside"),
             std::string::npos);
 }

@@ -196,6 +196,15 @@ TEST(StepDifference, CollectivesHaveNoSizeWhereOneOfTheRecordHasNone) {
   EXPECT_EQ(part(d.families, Kind::operators, "all_gather").predicted.count, 2);
 }
 
+TEST(StepDifference, OtherKernelsThanPredictedAreDoubted) {
+  EXPECT_TRUE(sim::difference(predicted().recorded(), kernels().recorded()).notes.empty());
+  RankTrace other = kernels();
+  for (int i = 0; i < 3; ++i) other.compute("nvjet_c", 622 + i, 623 + i);
+  EXPECT_EQ(
+      sim::difference(predicted().recorded(), other.recorded()).notes,
+      std::vector<std::string>{"5 matmuls were recorded where 2 are predicted: of another job, or not one whole step"});
+}
+
 TEST(StepDifference, ThePeriodOfARecordIsItsStep) {
   // The next step began 78 after the last kernel had ended.
   trace::Recorded record = kernels().recorded();
@@ -204,6 +213,17 @@ TEST(StepDifference, ThePeriodOfARecordIsItsStep) {
   EXPECT_EQ(d.measured_ps, 700);
   EXPECT_EQ(part(d.families, Kind::idle, "idle").measured.in_step_ps, 78);
   expect_exact(d);
+}
+
+TEST(StepDifference, WhatTheHostDoesBetweenStepsIsInBothOrInNeither) {
+  // A step is 50 longer than its operators, from the host's first to the next step's.
+  RankTrace whole = predicted();
+  whole.recorded().trace.length += 50;
+  trace::Recorded record = kernels().recorded();
+  const auto step = [&] { return sim::difference(whole.recorded(), record).predicted_ps; };
+  const trace::Ticks operators = step();
+  record.period = 700;
+  EXPECT_EQ(step(), operators + 50);
 }
 
 TEST(StepDifference, AddsUpOnRandomSteps) {

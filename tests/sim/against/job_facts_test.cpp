@@ -29,4 +29,25 @@ TEST(JobFacts, WhatTheRecordDoesNotTellIsNoConflict) {
   EXPECT_TRUE(sim::conflicts({{"strategy.tp", "4"}, {"cluster.gpus", "8"}}, {{"cluster.gpus", "8"}}).empty());
 }
 
+std::vector<std::string> doubts_of(const trace::Facts& facts, int dp) {
+  trace::Recorded recorded;
+  recorded.facts = facts;
+  spec::Job job = toy::job({.dp = dp});
+  job.cluster.node.gpu.name = "h100-sxm";
+  return sim::doubts(job, recorded);
+}
+
+TEST(JobFacts, ARecordOfAnotherGpuIsDoubted) {
+  EXPECT_TRUE(doubts_of({{"device", "NVIDIA H100 80GB HBM3"}}, 1).empty());
+  EXPECT_EQ(doubts_of({{"device", "NVIDIA H200"}}, 1),
+            std::vector<std::string>{"recorded on NVIDIA H200, predicted for h100-sxm: two GPUs are compared"});
+  EXPECT_EQ(doubts_of({{"device", "NVIDIA A100-SXM4-80GB"}}, 1).size(), 1u);
+  EXPECT_TRUE(doubts_of({}, 1).empty());  // nothing is known
+}
+
+TEST(JobFacts, ARecordThatTellsOfOneGpuIsDoubtedForAJobOfMany) {
+  EXPECT_EQ(doubts_of({}, 4), std::vector<std::string>{"the trace tells of one GPU alone, the job has 4"});
+  EXPECT_TRUE(doubts_of({{"cluster.gpus", "4"}}, 4).empty());
+}
+
 }  // namespace
