@@ -9,6 +9,7 @@
 #include <boost/program_options/variables_map.hpp>
 
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace cli {
@@ -22,8 +23,7 @@ base::Fault unknown(const std::string& word, const std::vector<Option>& options)
   const std::string name = word.substr(0, word.find('='));
   std::vector<std::string> known;
   for (const Option& option : options) known.push_back(option.name);
-  const auto near = base::nearest(name, known);
-  return {name, "there is no such option", near ? "did you mean " + *near + "?" : "--help shows all options", {}};
+  return {name, "there is no such option", base::nearest_or(name, known, "--help shows all options"), {}};
 }
 
 /// A value too few or one too many.

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/residual_tables.h"
 #include "cli/terminal.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/calibration_writer.h"
 #include "core/config/catalogue.h"
@@ -79,10 +80,9 @@ Shelves shelves(const Catalogue& catalogue, const std::string& only, Faults& fau
     found = found || only == name;
   }
   if (!found) {
-    const auto near = base::nearest(only, known);
     faults.push_back({"--gpu",
                       "no calibration '" + only + "' is fitted to tables",
-                      near ? "did you mean " + *near + "?" : "name a calibration with fitted_to, or a kind of link",
+                      base::nearest_or(only, known, "name a calibration with fitted_to, or a kind of link"),
                       {}});
   }
   return out;

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace cli {
@@ -28,10 +29,9 @@ int run_completion(const Arguments& args) {
   const std::string& word = args.operands().front();
   const auto shell = std::find_if(kShells.begin(), kShells.end(), [&](const Shell& s) { return s.name == word; });
   if (shell == kShells.end()) {
-    const auto near = base::nearest(word, {"bash", "zsh", "fish"});
     throw base::InputError({{"SHELL",
                              "there is no script for '" + word + "'",
-                             near ? "did you mean " + *near + "?" : "write one of bash, zsh, fish",
+                             base::nearest_or(word, {"bash", "zsh", "fish"}, "write one of bash, zsh, fish"),
                              {}}});
   }
   print(shell->script(commands()));

@@ -19,6 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A script may have been changed by hand since it was written.
+void refuse_replacing(const std::string& folder, const std::vector<config::launch::File>& files) {
+  std::vector<std::string> there;
+  std::error_code error;
+  for (const config::launch::File& file : files) {
+    if (fs::path path = fs::path(folder) / file.name; fs::exists(path, error)) there.push_back(path.string());
+  }
+  if (there.empty()) return;
+  throw base::InputError({{"-o",
+                           base::joined(there) + (there.size() == 1 ? " is" : " are") + " there already",
+                           "name another folder, or add --overwrite",
+                           {}}});
+}
+
 void write_folder(const std::string& folder, const std::vector<config::launch::File>& files) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -58,6 +72,7 @@ int run_export(const Arguments& args) {
     throw told_as_flags(error);
   }
   if (args.has("--output") && args.get("--output") != "-") {
+    if (!args.has("--overwrite")) refuse_replacing(args.get("--output"), launch.files);
     write_folder(args.get("--output"), launch.files);
   } else {
     print(joined(launch.files));
@@ -73,7 +88,8 @@ const Command export_job{
     .summary = "Writes a Job as the flags or files of a training framework.",
     .operands = {job_operand()},
     .options = with_job_flags({{"--to", "FRAMEWORK", targets(), false, targets()},
-                               {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"}}),
+                               {"--output", "FOLDER", "where the files are written; -o for short; stdout without it"},
+                               {"--overwrite", "", "replace files of that folder"}}),
     .notes =
         job_notes() +
         "What the framework cannot express is refused by the key of the Job, with the reason (docs/frameworks.md).\n"

@@ -3,6 +3,8 @@
 #include "cli/import.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/collective_cluster.h"
 #include "cli/command.h"
@@ -16,13 +18,23 @@ namespace {
 
 std::string formats() { return base::joined(job_formats(), " ") + " nccl-tests kineto"; }
 
+/// What is read is not what is written.
+void refuse_own_input(const Arguments& args) {
+  std::error_code error;
+  for (std::size_t i = 1; args.has("--output") && i < args.operands().size(); ++i) {
+    if (!std::filesystem::equivalent(args.operands()[i], args.get("--output"), error)) continue;
+    throw base::InputError({{"-o", args.operands()[i] + " is what is read", "name another file", {}}});
+  }
+}
+
 int run_import(const Arguments& args) {
   const std::vector<std::string>& words = args.operands();
+  refuse_own_input(args);
   if (!words.empty() && words[0] == "nccl-tests") return import_network(args);
   if (!words.empty() && words[0] == "kineto") return import_kineto(args);
   if (!words.empty() && is_job_format(words[0])) return import_job(args);
   throw base::InputError({{"FORMAT",
-                           words.empty() ? "is missing" : "'" + words[0] + "' cannot be imported",
+                           words.empty() ? "is missing" : base::quoted(words[0]) + " cannot be imported",
                            "write forerun import nccl-tests LOG... --node NODE -o FILE.yaml, forerun import kineto "
                            "TRACE -o FILE.json, or a "
                            "configuration of " +

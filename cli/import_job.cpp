@@ -9,6 +9,7 @@
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/tree.h"
+#include "core/base/fault.h"
 #include "core/base/text.h"
 #include "core/config/launch/framework.h"
 
@@ -28,6 +29,15 @@ void forget_places(Value& value) {
   for (auto& [key, entry] : value.entries) forget_places(entry);
 }
 
+/// There is no file yet in which to write a key.
+base::InputError told_as_set(base::InputError error) {
+  for (base::Fault& fault : error.faults) {
+    if (fault.what != "is missing" || !fault.mend.starts_with("add `")) continue;
+    fault.mend = "add --set " + fault.field + (fault.field.starts_with("model.") ? "=N" : "=VALUE");
+  }
+  return base::InputError(std::move(error.faults));
+}
+
 config::launch::Imported read(const Arguments& args, const config::Catalogue& catalogue) {
   const std::string format = args.operands()[0], file = args.operands()[1];
   const Value given = job_tree(args, catalogue, args.operands().size());
@@ -36,7 +46,7 @@ config::launch::Imported read(const Arguments& args, const config::Catalogue& ca
     return config::launch::import_job(*config::launch::framework_named(format), file, given, args.all("--ignore"),
                                       catalogue);
   } catch (const base::InputError& error) {
-    throw told_as_flags(error, "");
+    throw told_as_set(told_as_flags(error, ""));
   }
 }
 

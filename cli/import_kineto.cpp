@@ -43,7 +43,7 @@ std::optional<int> step_of(const Arguments& args) {
   if (!args.has(kStep)) return {};
   const std::string text = args.get(kStep);
   if (const auto step = number_in(text, 0, std::numeric_limits<int>::max())) return step;
-  throw base::InputError({{kStep, "'" + text + "' is no number of a step", "give the N of ProfilerStep#N", {}}});
+  throw base::InputError({{kStep, base::quoted(text) + " is no number of a step", "give the N of ProfilerStep#N", {}}});
 }
 
 std::string report(const config::KinetoTrace& trace, const std::string& target) {

@@ -8,6 +8,7 @@
 #include "cli/kinds.h"
 #include "cli/output.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace cli {
@@ -17,11 +18,10 @@ std::vector<KindName> asked_for(const Arguments& args) {
   if (args.operands().empty()) return {kKinds.begin(), kKinds.end()};
   const std::string& word = args.operands().front();
   if (const KindName* kind = kind_named(word)) return {*kind};
-  const auto near = base::nearest(word, kind_words());
-  std::string all;
-  for (const std::string& known : kind_words()) all += (all.empty() ? "" : ", ") + known;
-  throw base::InputError(
-      {{"KIND", "there is no kind '" + word + "'", near ? "did you mean " + *near + "?" : "write one of " + all, {}}});
+  throw base::InputError({{"KIND",
+                           "there is no kind '" + word + "'",
+                           base::nearest_or(word, kind_words(), "write one of " + base::joined(kind_words())),
+                           {}}});
 }
 
 int run_list(const Arguments& args) {

@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "core/base/fault.h"
 #include "core/base/heap.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "reports/layout.h"
 
@@ -47,10 +48,9 @@ const Command& command_named(const std::string& name) {
     if (command->name == name) return *command;
     known.push_back(command->name);
   }
-  const auto near = base::nearest(name, known);
   throw base::InputError({{name,
                            name.starts_with("-") ? "there is no such option" : "there is no such subcommand",
-                           near ? "did you mean " + *near + "?" : "`forerun --help` shows all",
+                           base::nearest_or(name, known, "`forerun --help` shows all"),
                            {}}});
 }
 

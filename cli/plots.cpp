@@ -7,6 +7,7 @@
 #include "cli/answers.h"
 #include "cli/job_flags.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
 #include "core/plan/build.h"
@@ -91,10 +92,9 @@ const Plot& plot_named(const std::string& name) {
     if (plot.name == name) return plot;
     known.push_back(plot.name);
   }
-  const auto near = base::nearest(name, known);
   throw base::InputError({{"CHART",
                            "there is no chart '" + name + "'",
-                           near ? "did you mean " + *near + "?" : "`forerun plot --help` shows all",
+                           base::nearest_or(name, known, "`forerun plot --help` shows all"),
                            {}}});
 }
 

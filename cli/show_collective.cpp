@@ -8,6 +8,7 @@
 #include "cli/joined_names.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "reports/collectives.h"
 #include "sim/network/collective_table.h"
@@ -27,13 +28,11 @@ plan::CollectiveKind kind_from(const Arguments& args, Faults& faults) {
   }
   if (words.size() > 2) faults.push_back({"OP", "'" + words[2] + "' is one operand too many", kUsage, {}});
   if (const auto kind = sim::collective_named(words[1])) return *kind;
-  std::string known;
-  for (const std::string& one : sim::collective_names()) known += (known.empty() ? "" : " ") + one;
-  const auto near = base::nearest(words[1], sim::collective_names());
-  faults.push_back({"OP",
-                    "there is no collective '" + words[1] + "'",
-                    (near ? "did you mean " + *near + "? " : "") + "known: " + known,
-                    {}});
+  faults.push_back(
+      {"OP",
+       "there is no collective '" + words[1] + "'",
+       base::nearest_and(words[1], sim::collective_names(), "known: " + base::joined(sim::collective_names(), " ")),
+       {}});
   return {};
 }
 

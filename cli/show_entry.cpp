@@ -20,6 +20,7 @@
 #include "cli/terminal.h"
 #include "cli/tree.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/huggingface.h"
 #include "core/config/job_reader.h"

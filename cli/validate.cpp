@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "cli/validate_measured.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/repeated.h"
 #include "core/base/text.h"
 #include "core/config/case_reader.h"
@@ -52,10 +53,9 @@ std::vector<std::string> keys_of(const char* option, const Arguments& args, std:
   for (const std::string& key : keys) {
     for (const std::string& part : split(key, '+')) {
       if (std::find(known.begin(), known.end(), part) != known.end()) continue;
-      const auto near = base::nearest(part, known);
       faults.push_back({option,
                         "there is no key '" + part + "'",
-                        near ? "did you mean " + *near + "?" : "known keys: " + base::joined(known, ","),
+                        base::nearest_or(part, known, "known keys: " + base::joined(known, ",")),
                         {}});
     }
   }

@@ -27,9 +27,8 @@ std::string network_import_text(const result::NetworkImport& import, const Style
                percent(one.median_abs_error), fmt::format("{:.3f}", one.residual)});
   }
   std::string out = paragraph("", import.path + "; fitted from " + import.base, style.columns) + table.text(style);
-  std::string guessed;
-  for (const std::string& one : import.guessed) guessed += (guessed.empty() ? "" : ", ") + one;
-  if (!guessed.empty()) out += paragraph("not in the logs, so as in " + import.base + ": ", guessed, style.columns);
+  if (!import.guessed.empty())
+    out += paragraph("not in the logs, so as in " + import.base + ": ", base::joined(import.guessed), style.columns);
   for (const std::string& warning : import.warnings) out += paragraph("warning: ", warning, style.columns);
   return out;
 }

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <set>
 #include <span>
 
 namespace base {
@@ -106,7 +105,18 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return fmt::format("{}", fmt::join(words, between));
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '\'';
+}
 
 Parsed<Seconds> parse_seconds(std::string_view text) { return parse<Seconds>(text, kTime, "a time", "1.5us or 60d"); }
 
@@ -178,98 +188,6 @@ std::string with_commas(long long value) {
   const std::size_t first = digits.front() == '-' ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
-}
-
-namespace {
-
-std::string in_small_letters(std::string_view name) {
-  std::string out(name);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-/// Words of several letters, a digit among them: {"gb200", "nvl72"} of "gb200-nvl72".
-std::set<std::string> numbered_words(std::string_view name) {
-  std::set<std::string> out;
-  std::string word;
-  bool digit = false;
-  for (const char c : std::string(name) + '-') {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) != 0) {
-      word += c;
-      digit |= std::isdigit(letter) != 0;
-      continue;
-    }
-    if (digit && word.size() > 1) out.insert(word);
-    word.clear();
-    digit = false;
-  }
-  return out;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
-
-std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known) {
-  std::optional<std::string> best;
-  for (const std::string& candidate : known) {  // h100 is the beginning of h100-sxm before it is a misspelt h800
-    const bool begins = !name.empty() && candidate.starts_with(name) && candidate.substr(name.size()).starts_with('-');
-    if (begins && (!best || candidate.size() < best->size())) best = candidate;
-  }
-  if (best) return best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
-    // Of two equally near ones the one that begins alike is meant: tpp is tp, not pp.
-    const bool begins_alike = best && distance == best_distance && !name.empty() && candidate.front() == name.front() &&
-                              best->front() != name.front();
-    if ((distance < best_distance || begins_alike) && distance < candidate.size()) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
-  const std::string wished = in_small_letters(name);
-  const std::set<std::string> wanted = numbered_words(wished);
-  std::vector<std::string> meant;
-  std::size_t most = 1;
-  for (const std::string& candidate : known) {
-    std::size_t shared = 0;
-    for (const std::string& word : numbered_words(in_small_letters(candidate)))
-      shared += wanted.contains(word) ? word.size() : 0;
-    if (shared > most) meant.clear();
-    if (shared > 0 && shared >= most) meant.push_back(candidate);
-    most = std::max(most, shared);
-  }
-  if (meant.empty()) {
-    const auto near = nearest(name, known);
-    return near ? "did you mean " + *near + "?" : "";
-  }
-  constexpr std::size_t kMost = 4;
-  const auto distance = [&](const std::string& candidate) { return edit_distance(wished, candidate); };
-  std::ranges::stable_sort(meant, {}, distance);
-  const std::size_t far = 2 * std::max<std::size_t>(1, distance(meant.front()));
-  while (meant.size() > kMost || (meant.size() > 1 && distance(meant.back()) >= far)) meant.pop_back();
-  const std::string last = std::move(meant.back());
-  meant.pop_back();
-  return "did you mean " + (meant.empty() ? last : joined(meant) + " or " + last) + "?";
 }
 
 }  // namespace base

@@ -1,4 +1,4 @@
-// core/base/text.h -- numbers and units to and from text; the nearest known name.
+// core/base/text.h -- numbers and units to and from text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -39,18 +39,11 @@ std::string human(ByteRate);
 std::string human(FlopRate);
 std::string human(Watts);
 std::string human(Hertz);
-/// 'text', as faults name what was written.
+/// 'text', as faults name what was written; what a terminal would obey or swallow as \x1b.
 std::string quoted(std::string_view text);
 /// "tp, pp, dp"
 std::string joined(const std::vector<std::string>& words, std::string_view between = ", ");
 /// 70553706496 as "70,553,706,496".
 std::string with_commas(long long);
-
-/// The known name nearest to `name` by edit distance, if one is near enough to be meant (at most a third of its
-/// letters wrong, two at least).
-std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known);
-/// "did you mean dgx-h100, nd-h100-v5 or h100-nvl-x8?" of hardware and models: the known names that share the most of
-/// its words with a digit (h100, gb200, 7b), else the nearest one; empty where none can be meant.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace base

@@ -1,6 +1,7 @@
 // core/config/calibration_reader.cpp -- one function a family; fractions are checked against what physics allows.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/calibration_reader.h"
+#include "core/base/text.h"
 
 namespace config {
 namespace {
@@ -127,7 +128,7 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   MapReader map(value, "", faults);
   map.require("name", result.name);
   if (!result.name.empty() && result.name != name) {
-    map.fault("name", "'" + result.name + "' is not the file's name", "write name: " + name);
+    map.fault("name", base::quoted(result.name) + " is not the file's name", "write name: " + name);
   }
   read_measured_as(map, result, faults);
   if (const Value* power = map.child("power")) read_power(*power, "power", result.power, faults);

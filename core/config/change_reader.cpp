@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace config {
@@ -49,7 +50,7 @@ Amount read_value(std::string_view text, InputUnit unit) {
     case InputUnit::count: break;
   }
   if (const auto plain = number(text)) return {{}, plain, {}, {}};
-  return {{}, {}, "'" + std::string(text) + "' is not a number", "it has no unit: write a number, such as 0.9, or 2x"};
+  return {{}, {}, base::quoted(text) + " is not a number", "it has no unit: write a number, such as 0.9, or 2x"};
 }
 
 Amount read_amount(std::string_view text, InputUnit unit) {
@@ -59,7 +60,7 @@ Amount read_amount(std::string_view text, InputUnit unit) {
   if (text.ends_with('%')) {
     const auto percent = number(text.substr(0, text.size() - 1));
     if (percent && (text.starts_with('+') || text.starts_with('-'))) return {1 + *percent / 100, {}, {}, {}};
-    return {{}, {}, "'" + std::string(text) + "' does not say more or less", "write +10% or -10%"};
+    return {{}, {}, base::quoted(text) + " does not say more or less", "write +10% or -10%"};
   }
   return read_value(text, unit);
 }
@@ -111,7 +112,7 @@ class ChangeReader {
   void one(const std::string& written) {
     const std::size_t equals = written.find('=');
     if (equals == written.npos || equals == 0 || equals + 1 == written.size()) {
-      return fault("", "'" + written + "' is no change", kHow);
+      return fault("", base::quoted(written) + " is no change", kHow);
     }
     const std::string name = trimmed(written.substr(0, equals)), text = trimmed(written.substr(equals + 1));
     const auto kinds = spec::inputs_named(job_, name);
@@ -123,14 +124,13 @@ class ChangeReader {
 
   void unknown(const std::string& name) {
     const std::vector<std::string> names = spec::input_names(job_);
-    const auto near = base::nearest(name, names);
     std::string few;
     for (const std::string& known : names) {
       if (known.find('.') == known.npos || known == "gpu.peak") few += (few.empty() ? "" : ", ") + known;
     }
     fault(name, "is no input of this job",
-          (near ? "did you mean " + *near + "? " : "") + "short names: " + few +
-              "; --sensitivity --json - lists all that the step uses");
+          base::nearest_and(name, names,
+                            "short names: " + few + "; --sensitivity --json - lists all that the step uses"));
   }
 
   void add(const std::string& name, const std::string& text, const std::vector<spec::Input>& group,
@@ -147,7 +147,7 @@ class ChangeReader {
       if (input.unit == InputUnit::count) after = std::round(after);
       if (input.value == 0 && after == 0) continue;
       if (const std::string problem = problem_of(input, after); !problem.empty()) {
-        return fault(name, "'" + text + "' would make it " + problem,
+        return fault(name, base::quoted(text) + " would make it " + problem,
                      "write a value nearer to that of today, " + text_of(input));
       }
       if (!set_.insert(input.name).second) return fault(name, "is changed twice", "keep one of the two");

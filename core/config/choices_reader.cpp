@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace config {
@@ -15,9 +16,8 @@ const std::vector<std::string> kShelves{"frameworks", "calibrations", "networks"
 
 void unknown(const std::string& path, const std::string& what, const std::string& name,
              const std::vector<std::string>& known, const base::Where& where, Faults& faults) {
-  const auto near = base::nearest(name, known);
-  faults.push_back({path, "there is no " + what + " '" + name + "'",
-                    near ? "did you mean " + *near + "?" : "known: " + base::joined(known), where});
+  faults.push_back({path, "there is no " + what + ' ' + base::quoted(name),
+                    base::nearest_or(name, known, "known: " + base::joined(known)), where});
 }
 
 std::vector<std::string> entry_names(const std::string& shelf, const Catalogue& catalogue) {
@@ -98,7 +98,7 @@ class Checker {
         }
       }
     } else if (is_present && (over.kind != held.kind || over.text != held.text)) {
-      faults_.push_back({path, "'" + over.text + "' is not what the catalogue holds, '" + held.text + "'",
+      faults_.push_back({path, base::quoted(over.text) + " is not what the catalogue holds, " + base::quoted(held.text),
                          "write the catalogue's value, or name as `present` the alternative that it has", over.where});
     }
   }
@@ -195,7 +195,7 @@ std::vector<Choice> read_choices(const Value& tree, const Catalogue& catalogue) 
     out.push_back(read_choice(list->items[i], "choices[" + std::to_string(i) + ']', catalogue, faults));
     const auto same = [&](const Choice& other) { return other.name == out.back().name; };
     if (std::find_if(out.begin(), out.end() - 1, same) != out.end() - 1) {
-      faults.push_back({"choices[" + std::to_string(i) + "].name", "'" + out.back().name + "' is there already",
+      faults.push_back({"choices[" + std::to_string(i) + "].name", base::quoted(out.back().name) + " is there already",
                         "give each choice a name of its own", list->items[i].where});
     }
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/gzip_stream.h"
 
 namespace config {
@@ -146,7 +147,7 @@ class Events final : public nlohmann::json_sax<Json> {
     if (moment && us > -kFarthest && us < kFarthest) return us * kPerMicrosecond + moment->ps;
     const std::string field = "traceEvents[" + std::to_string(event_.number) + "]." + key;
     throw base::InputError(
-        {{field, "'" + text + "' is no time in microseconds near the others", kMend, {name_, 1, 1}}});
+        {{field, base::quoted(text) + " is no time in microseconds near the others", kMend, {name_, 1, 1}}});
   }
 
   const std::string& name_;

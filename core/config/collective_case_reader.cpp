@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "core/base/text.h"
 #include "core/config/map_reader.h"
 #include "core/spec/ranges.h"
 
@@ -21,7 +22,8 @@ std::vector<double> read_numbers(MapReader& map, const char* key, Faults& faults
     double number = 0;
     const auto [end, error] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), number);
     if (error != std::errc() || end != item.text.data() + item.text.size() || !(number > 0 && number <= 1e15)) {
-      faults.push_back({map.path_of(key), "'" + item.text + "' is no number above zero", "write one", item.where});
+      faults.push_back(
+          {map.path_of(key), base::quoted(item.text) + " is no number above zero", "write one", item.where});
     }
     out.push_back(number);
   }

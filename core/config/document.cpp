@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/text.h"
 #include "core/config/syntax_words.h"
 
 namespace config {
@@ -91,7 +92,7 @@ class Builder : public YAML::EventHandler {
     Value value;
     YAML::Mark mark;
     YAML::anchor_t anchor = 0;
-    bool has_key = false;
+    bool has_key = false, key_is_quoted = false;
     std::string key;
     base::Where key_where;
     std::set<std::string> keys;
@@ -109,6 +110,13 @@ class Builder : public YAML::EventHandler {
 
   [[noreturn]] void too_deep(const YAML::Mark& mark) const {
     fail(at(mark), {}, "nested deeper than " + std::to_string(kDeepest) + " levels", "write it flatter");
+  }
+  /// {tp:8} is an entry without a value, whose key is "tp:8".
+  void refuse_glued(const Open& map, const Value& value) const {
+    const std::size_t colon = map.key.find(':');
+    if (value.kind != Value::Kind::null || map.key_is_quoted || colon == map.key.npos || colon == 0) return;
+    fail(map.key_where, {}, base::quoted(map.key) + " has no space behind its colon",
+         "write " + map.key.substr(0, colon) + ": " + map.key.substr(colon + 1));
   }
   void admit(std::size_t more, const YAML::Mark& mark) {
     values_ += more;
@@ -155,6 +163,7 @@ class Builder : public YAML::EventHandler {
     } else if (!top.has_key) {
       take_key(top, value, mark);
     } else {
+      refuse_glued(top, value);
       value.key_where = std::move(top.key_where);
       top.value.entries.emplace_back(std::move(top.key), std::move(value));
       top.has_key = false;
@@ -164,6 +173,10 @@ class Builder : public YAML::EventHandler {
     if (value.kind != Value::Kind::scalar) {
       fail(at(mark), {}, "an entry has no key", "write a word before the colon");
     }
+    const auto control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; };
+    if (std::any_of(value.text.begin(), value.text.end(), control)) {  // it would garble each message about its entry
+      fail(at(mark), {}, "a key holds a control character: " + base::quoted(value.text), "write it without");
+    }
     if (!map.keys.insert(value.text).second) {
       const auto first = std::find_if(map.value.entries.begin(), map.value.entries.end(),
                                       [&](const auto& entry) { return entry.first == value.text; });
@@ -171,6 +184,7 @@ class Builder : public YAML::EventHandler {
            "keep one of the two; the first is in line " + std::to_string(first->second.key_where.line));
     }
     map.key = value.text;
+    map.key_is_quoted = value.quoted;
     map.key_where = at(mark);
     map.has_key = true;
   }

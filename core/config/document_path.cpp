@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/config/document.h"
 
 namespace config {
@@ -71,7 +72,7 @@ class Setting {
     if (const std::size_t open = brackets_of(key); open != key.npos) {
       Value& entry = entry_of(at, key, open);
       if (entry.kind == Value::Kind::scalar) {
-        fail("leads into '" + entry.text + "', which is no map",
+        fail("leads into " + base::quoted(entry.text) + ", which is no map",
              "set the whole entry, " + std::string(path_.substr(0, end)) + "={...}");
       }
       return entry;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/fabric_reader.h"
+#include "core/base/text.h"
 
 #include "core/spec/ranges.h"
 
@@ -21,7 +22,7 @@ spec::Tier read_tier(const Value& value, const std::string& path, Faults& faults
 void check_tier(MapReader& map, std::string_view key, int nodes, int below) {
   if (nodes < 1) return;  // told already
   if (below < 1) {
-    map.fault("leaf_nodes", "is missing, and '" + std::string(key) + "' lies above the leaves",
+    map.fault("leaf_nodes", "is missing, and " + base::quoted(key) + " lies above the leaves",
               "write how many nodes are below one leaf");
   } else if (nodes <= below || nodes % below != 0) {
     map.fault(key,

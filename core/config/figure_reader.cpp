@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/figure_reader.h"
+#include "core/base/text.h"
 
 #include <charconv>
 #include <cmath>
@@ -10,7 +11,7 @@ base::Parsed<double> parse_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return {number, {}, {}};
-  return {{}, "'" + std::string(text) + "' is not a number", "write a number, such as 1.3"};
+  return {{}, base::quoted(text) + " is not a number", "write a number, such as 1.3"};
 }
 
 std::string place_text(const base::Where& where) {

@@ -31,7 +31,7 @@ bool read_figure(const Value& at, const std::string& path, base::Parsed<T> (*par
   if (value == nullptr) return false;
   base::Parsed<T> parsed = parse(value->text);
   if (parsed.value && !(*parsed.value >= least && *parsed.value <= most)) {
-    parsed = {{}, "'" + value->text + "' is out of range", "write " + range};
+    parsed = {{}, base::quoted(value->text) + " is out of range", "write " + range};
   }
   if (!parsed.value) {
     faults.push_back({path, std::move(parsed.problem), std::move(parsed.mend), value->where});

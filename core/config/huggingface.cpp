@@ -2,10 +2,13 @@
 #include "core/config/huggingface.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/huggingface_families.h"
 #include "core/config/model_reader.h"
@@ -16,17 +19,27 @@ namespace {
 using spec::Model;
 using Architecture = HuggingFaceArchitecture;
 
+std::string digits_of(std::string_view name) {
+  std::string out;
+  std::ranges::copy_if(name, std::back_inserter(out), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return out;
+}
+
+/// deepseek_v32 is not deepseek_v2 misspelt, and all classes end alike, which makes none of them near.
+bool may_be_meant(const std::string& name, const std::string& known) {
+  const std::string stem(class_stem(known));
+  return digits_of(name) == digits_of(known) && base::nearest(class_stem(name), {stem}).has_value();
+}
+
 /// "did you mean llama? known: bloom, ...", in model types or in class names.
 std::string known_architectures(const std::string& name, std::string_view Architecture::*spelling) {
-  std::vector<std::string> known;
-  std::string list;
+  std::vector<std::string> known, near;
   for (const Architecture& one : huggingface_architectures()) {
     if (!known.empty() && known.back() == one.*spelling) continue;  // two model types have one class
-    list += (list.empty() ? "" : ", ") + std::string(one.*spelling);
     known.emplace_back(one.*spelling);
+    if (may_be_meant(name, known.back())) near.push_back(known.back());
   }
-  const auto near = base::nearest(name, known);
-  return (near ? "did you mean " + *near + "? known: " : "known: ") + list;
+  return base::nearest_and(name, near, "known: " + base::joined(known));
 }
 
 /// By model_type, or by the class's name where the file has no model_type.
@@ -44,9 +57,13 @@ const Architecture* find_architecture(const Value& value, MapReader& map) {
   const auto it = std::find_if(all.begin(), all.end(), [&](const Architecture& one) { return one.*spelling == name; });
   if (it != all.end()) return &*it;
   const bool written = value.find("architectures") && !typed;
+  const bool recurrent = has_recurrent_layers(name);
   map.fault(written ? "architectures" : "model_type",
-            name.empty() ? "names no architecture" : "'" + name + "' is not known",
-            known_architectures(name, spelling));
+            name.empty() ? "names no architecture"
+            : recurrent  ? base::quoted(name) + " has state-space (recurrent) layers, which are not modelled"
+                         : base::quoted(name) + " is not known",
+            recurrent ? "name a model whose layers are attention and feed-forward alone"
+                      : known_architectures(name, spelling));
   return nullptr;
 }
 

@@ -141,7 +141,7 @@ void gemma2(Model& model, Config& config) {
               .positions = 8192,
               .tied = true});
   read_window(model, config, 4096);
-  model.window_every = 2;
+  read_window_layers(model, config);
   model.post_norms = true;
 }
 

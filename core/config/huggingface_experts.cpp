@@ -120,7 +120,7 @@ void gpt_oss(Model& model, Config& config) {
   model.bias = true;
   model.attention_sinks = true;
   read_window(model, config, 128);
-  model.window_every = 2;
+  read_window_layers(model, config);
   spec::Moe moe{.experts = 128, .top_k = 4, .ffn = model.ffn, .router_bias = true};
   config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
   config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_families.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 
 #include "core/config/huggingface_readers.h"
 
@@ -46,5 +49,20 @@ constexpr std::array kArchitectures{
 }  // namespace
 
 std::span<const HuggingFaceArchitecture> huggingface_architectures() { return kArchitectures; }
+
+std::string_view class_stem(std::string_view class_name) {
+  return class_name.substr(0, std::min(class_name.find("For"), class_name.find("LMHead")));
+}
+
+bool has_recurrent_layers(std::string_view name) {
+  constexpr std::array<std::string_view, 15> kRecurrent{
+      "mamba", "mamba2", "falconmamba",      "falconh1",  "jamba",  "bamba",          "zamba",    "zamba2",
+      "rwkv",  "xlstm",  "granitemoehybrid", "nemotronh", "plamo2", "recurrentgemma", "qwen3next"};
+  std::string plain;
+  for (const char c : class_stem(name)) {
+    if (c != '_' && c != '-') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return std::ranges::find(kRecurrent, plain) != kRecurrent.end();
+}
 
 }  // namespace config

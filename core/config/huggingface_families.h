@@ -17,4 +17,9 @@ struct HuggingFaceArchitecture {
 /// All that are known, by model type; those of one class stand together.
 std::span<const HuggingFaceArchitecture> huggingface_architectures();
 
+/// Whether a model type, or the name of a class, is of models known to have state-space (recurrent) layers.
+bool has_recurrent_layers(std::string_view name);
+/// What tells a class: "Mamba2" of Mamba2ForCausalLM.
+std::string_view class_stem(std::string_view class_name);
+
 }  // namespace config

@@ -42,6 +42,17 @@ int every_nth(Config& config, std::string_view key, std::string_view special) {
   return static_cast<int>(n);
 }
 
+void read_window_layers(Model& model, Config& config) {
+  model.window_every = 2;
+  if (!config.map.has("layer_types")) return;
+  model.full_every = every_nth(config, "layer_types", "full_attention");
+  model.window_every = 1;
+  if (model.full_every == 1) model.window = 0;
+  if (model.full_every > 2) return;
+  if (model.full_every == 2) model.window_every = 2;  // the same, as the catalogue says it
+  model.full_every = 0;
+}
+
 int read_nope_every(Config& config) {
   const Value* list = config.value.find("no_rope_layers");
   if (list && !list->items.empty()) return every_nth(config, "no_rope_layers", "0");

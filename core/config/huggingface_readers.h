@@ -22,6 +22,8 @@ void read_attention_bias(Model&, Config&, bool absent);
 /// Of a list with an entry a layer, n where every n-th entry is `special` and no other; 0 where none is. Another
 /// pattern is a fault.
 int every_nth(Config&, std::string_view key, std::string_view special);
+/// Which layers have the window, where one layer in two has unless the file lists the kinds of all (Gemma 2, gpt-oss).
+void read_window_layers(Model&, Config&);
 /// Layers without rotary embedding: a list with a 0 for each, or the distance between them (Llama 4, SmolLM3).
 int read_nope_every(Config&);
 /// Reads the part of a model for text and images that reads and writes text.

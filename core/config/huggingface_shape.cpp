@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/config/model_reader.h"
 
 namespace config {
@@ -98,7 +99,7 @@ void read_activation(spec::Model& model, HuggingFaceConfig& config, std::string_
     model.activation = gelu ? Activation::gelu : relu ? Activation::relu : Activation::squared_relu;
   } else {
     config.map.fault(
-        key, "'" + name + "' is not known in this architecture",
+        key, base::quoted(name) + " is not known in this architecture",
         model.gated_mlp ? "known: silu, gelu and its variants" : "known: relu, relu2, gelu and its variants");
   }
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace config {
@@ -17,7 +18,7 @@ Value load_job(const std::string& job, const Catalogue& catalogue) {
   if (const std::string path = catalogue.path(kind, job); !path.empty()) return load(path);
   const std::string near = base::did_you_mean(job, catalogue.names(kind));
   throw base::InputError({{"JOB",
-                           "there is no file and no catalogue job '" + job + "'",
+                           "there is no file and no catalogue job " + base::quoted(job),
                            (near.empty() ? "" : near + ' ') + "`forerun list jobs` shows all",
                            {}}});
 }

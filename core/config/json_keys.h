@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/text_lines.h"
 
@@ -16,9 +17,8 @@ inline void refuse_unknown(const TextLines& lines, const nlohmann::json& map, co
                            const std::string& path = "") {
   for (const auto& entry : map.items()) {
     if (std::find(known.begin(), known.end(), entry.key()) != known.end()) continue;
-    const auto near = base::nearest(entry.key(), known);
     lines.fault(1, path + entry.key(), "is not known",
-                near ? "did you mean " + *near + "?" : "leave it out, or write it in note");
+                base::nearest_or(entry.key(), known, "leave it out, or write it in note"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/config/text_lines.h"
 
 namespace config {
@@ -44,8 +45,7 @@ class Fields {
     const std::string_view text = texts_[i];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0)) {
-      lines_.fault(columns_[i], name_of(i), "'" + std::string(text) + "' is no number above 0",
-                   "write a number above 0");
+      lines_.fault(columns_[i], name_of(i), base::quoted(text) + " is no number above 0", "write a number above 0");
     }
     return value;
   }
@@ -91,7 +91,7 @@ void read_kernel_csv(const std::string& path, KernelTables& tables) {
   lines.next(line);
   const std::string header = line;
   if (header != kMatmulHeader && header != kAttentionHeader) {
-    lines.fault(1, "header", "'" + header.substr(0, 80) + "' has other columns than are known",
+    lines.fault(1, "header", base::quoted(header.substr(0, 80)) + " has other columns than are known",
                 "write " + std::string(kMatmulHeader) + " or " + std::string(kAttentionHeader));
   }
   while (lines.next(line)) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/config/collective_jsonl.h"
 #include "core/config/json_keys.h"
 #include "core/config/row_source.h"
@@ -208,7 +209,7 @@ class KernelRowReader {
       row.accumulates = flag("accumulate");
       if (optional_text(shape_, "main_grad_dtype") == "fp32") row.out = spec::Dtype::fp32;
     } else {
-      fail("shape.stage", "'" + stage + "' is not known", "write fwd, bwd_grad_act or bwd_grad_w");
+      fail("shape.stage", base::quoted(stage) + " is not known", "write fwd, bwd_grad_act or bwd_grad_w");
     }
     keep(row, 0);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/layer_list_reader.h"
+#include "core/base/text.h"
 
 #include <map>
 
@@ -128,14 +129,15 @@ std::vector<Layer> read_layer_list(const Value& list, const std::string& path, F
       if (const auto at = known.find(name); at != known.end()) {
         layer.reads = at->second;
       } else {
-        map.fault("reads", "'" + name + "' is no operator before this one", "write `input` or the name of one above");
+        map.fault("reads", base::quoted(name) + " is no operator before this one",
+                  "write `input` or the name of one above");
       }
     }
     if (typed) read_shape(layer, map);
     if (typed && faults.size() == before) check_layer(layer, out, map);
     if (typed) map.finish();
     if (!known.emplace(layer.name, static_cast<int>(i)).second) {
-      map.fault("name", "'" + layer.name + "' stands above already", "give each operator a name of its own");
+      map.fault("name", base::quoted(layer.name) + " stands above already", "give each operator a name of its own");
     }
     out.push_back(std::move(layer));
     if (faults.size() != before) return out;  // what follows reads what could not be read

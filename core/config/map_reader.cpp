@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 
 namespace config {
@@ -119,14 +120,21 @@ void MapReader::fault(std::string_view key, std::string what, std::string mend) 
 void MapReader::ignore(std::string_view key) { known_.emplace_back(key); }
 
 void MapReader::finish() {
+  finish([](std::string_view) { return std::string_view(); });
+}
+
+void MapReader::finish(std::string_view (*meant)(std::string_view)) {
   if (!value_) return;
   std::sort(known_.begin(), known_.end());
   known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
   for (const auto& [key, entry] : value_->entries) {
     if (key == "source" || std::binary_search(known_.begin(), known_.end(), key)) continue;  // where a number is from
-    const auto near = base::nearest(key, known_);
+    std::string_view other = meant(key);
+    if (other.starts_with(path_ + '.')) other.remove_prefix(path_.size() + 1);
     faults_.push_back({path_of(key), "unknown key",
-                       near ? "did you mean " + *near + "?" : "known keys: " + base::joined(known_), entry.key_where});
+                       other.empty() ? base::nearest_or(key, known_, "known keys: " + base::joined(known_))
+                                     : "did you mean " + std::string(other) + '?',
+                       entry.key_where});
   }
 }
 
@@ -135,9 +143,8 @@ int MapReader::read_name(std::string_view key, const std::vector<std::string>& k
   if (!value) return -1;
   const auto it = std::find(known.begin(), known.end(), value->text);
   if (it != known.end()) return static_cast<int>(it - known.begin());
-  const auto near = base::nearest(value->text, known);
   fault(key, base::quoted(value->text) + " is not known",
-        (near ? "did you mean " + *near + "? known: " : "known: ") + base::joined(known));
+        base::nearest_and(value->text, known, "known: " + base::joined(known)));
   return -1;
 }
 

@@ -115,6 +115,9 @@ class MapReader {
   void fault(std::string_view key, std::string what, std::string mend);
   void ignore(std::string_view key);  // known, and nothing of ours
   void finish();                      // REQUIRES: called once, after all reads
+  /// As finish(); an unknown key that other tools call so is offered by the path that `meant` tells, or by its name
+  /// here where the path begins with this map's.
+  void finish(std::string_view (*meant)(std::string_view key));
 
  private:
   int read_name(std::string_view key, const std::vector<std::string>& known);  // index, or -1

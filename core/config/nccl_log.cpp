@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/nccl_json.h"
 #include "core/config/nccl_tests.h"
 
@@ -149,7 +150,7 @@ class LogReader {
     double us = 0;
     if (word.text == "N/A" || word.text == "-") return true;
     if (!number(word.text, us) || us < 0 || us > 1e12) {
-      fault(word, "'" + std::string(word.text) + "' is no time in microseconds", "mend or delete the line");
+      fault(word, base::quoted(word.text) + " is no time in microseconds", "mend or delete the line");
       return false;
     }
     out = base::us(us);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/figure_reader.h"
 
@@ -19,7 +20,8 @@ Value opened(const Value& at, const std::string& path, Faults& faults) {
   for (const fs::path& file : {fs::path(at.text), fs::path(at.where.file).parent_path() / at.text}) {
     if (fs::is_regular_file(file, error)) return load(file);
   }
-  faults.push_back({path, "there is no file '" + at.text + "'", "write the path from here or from the plan", at.where});
+  faults.push_back(
+      {path, "there is no file " + base::quoted(at.text), "write the path from here or from the plan", at.where});
   return {};
 }
 
@@ -121,11 +123,9 @@ void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate
   }
   for (const OwnPrice& price : prices.own) {
     if (std::find(known.begin(), known.end(), price.of) != known.end()) continue;
-    const auto near = base::nearest(price.of, known);
-    faults.push_back(
-        {price.path, "no GPU, node or candidate is called '" + price.of + "'",
-         near ? "did you mean " + *near + "?" : "`forerun list gpus` and `forerun list nodes` show the names",
-         price.where});
+    faults.push_back({price.path, "no GPU, node or candidate is called " + base::quoted(price.of),
+                      base::nearest_or(price.of, known, "`forerun list gpus` and `forerun list nodes` show the names"),
+                      price.where});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/chrome_events.h"
 #include "core/config/numbered.h"
 
@@ -56,7 +57,7 @@ class Reader {
              "record one: forerun measure JOB --trace FILE; of PyTorch's profiler: forerun import kineto FILE -o "
              "RECORDED");
     }
-    if (*version != "1") refuse("otherData.forerun", "'" + *version + "' is of a newer forerun", "use that one");
+    if (*version != "1") refuse("otherData.forerun", base::quoted(*version) + " is of a newer forerun", "use that one");
     measured_.recorded.source = *source;
     for (const auto& [path, value] : head) {
       const std::string_view job = "otherData.job.";
@@ -66,7 +67,7 @@ class Reader {
     if (const std::string* period = find(head, "otherData.period_ps")) {
       const auto ticks = number_of<Ticks>(*period);
       if (!ticks || *ticks < 0 || *ticks > kLongest)
-        refuse("otherData.period_ps", "'" + *period + "' is no time", kMendTrace);
+        refuse("otherData.period_ps", base::quoted(*period) + " is no time", kMendTrace);
       measured_.recorded.period = *ticks;
     }
     if (measured_.spans.empty()) refuse("traceEvents", "has no measured operator", kMendTrace);
@@ -103,7 +104,7 @@ class Reader {
     const auto stage = number_of<int>(text.substr(colon + 8, comma - colon - 8));
     const auto rank = number_of<int>(text.substr(comma + 7));
     if (!stage || !rank || (side != "measured" && side != "predicted")) {
-      refuse(event, "args.name", "'" + *name + "' names no stage and rank");
+      refuse(event, "args.name", base::quoted(*name) + " names no stage and rank");
     }
     processes_[event.process] = {side == "measured" ? &measured_ : &predicted_, {*stage, *rank}};
   }
@@ -117,14 +118,14 @@ class Reader {
     const std::string* text = find(event.args, key);
     if (text == nullptr) return -1;
     if (const auto value = number_of<Number>(*text)) return *value;
-    refuse(event, std::string("args.") + key, "'" + *text + "' is no number of one");
+    refuse(event, std::string("args.") + key, base::quoted(*text) + " is no number of one");
   }
 
   void take_span(const ChromeEvent& event) {
     const auto process = processes_.find(event.process);
     if (process == processes_.end()) return;  // not forerun's: the head says what the file is
     const auto thread = threads_.find(event.process + '/' + event.thread);
-    if (thread == threads_.end()) refuse(event, "tid", "'" + event.thread + "' is no stream that was named");
+    if (thread == threads_.end()) refuse(event, "tid", base::quoted(event.thread) + " is no stream that was named");
     if (!event.start_ps) refuse(event, "ts", "is missing");
     if (!event.length_ps || *event.length_ps < 0) refuse(event, "dur", "is missing or negative");
     Side& side = *process->second.side;
@@ -162,7 +163,7 @@ class Reader {
     digits.resize(6, '0');
     const auto us = number_of<std::int64_t>(text.substr(0, point)), ps = number_of<std::int64_t>(digits);
     if (!us || !ps || *us < 0 || *us > kLongest / 1'000'000)
-      refuse(event, "args.waited_us", "'" + std::string(text) + "' is no time");
+      refuse(event, "args.waited_us", base::quoted(text) + " is no time");
     return *us * 1'000'000 + *ps;
   }
 
@@ -189,8 +190,8 @@ class Reader {
     for (std::size_t i = 1; i < spans.size(); ++i) {
       if (spans[i].start < spans[i - 1].end) {
         refuse("traceEvents",
-               "'" + trace.names[spans[i].name] + "' begins on stream '" + stream + "' before '" +
-                   trace.names[spans[i - 1].name] + "' has ended",
+               base::quoted(trace.names[spans[i].name]) + " begins on stream " + base::quoted(stream) + " before " +
+                   base::quoted(trace.names[spans[i - 1].name]) + " has ended",
                kMendTrace);
       }
       spans[i].ready = std::max(spans[i].ready, spans[i - 1].end);

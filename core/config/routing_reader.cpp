@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/routing_reader.h"
+#include "core/base/text.h"
 
 #include <charconv>
 #include <string>
@@ -52,7 +53,7 @@ void read_routing(MapReader& map, std::string_view key, std::vector<double>& out
   std::vector<double> counts;
   for (const std::string& word : words) {
     double count = 0;
-    if (!read_count(word, count)) return map.fault(key, "'" + word + "' is no count of tokens", kMendCounts);
+    if (!read_count(word, count)) return map.fault(key, base::quoted(word) + " is no count of tokens", kMendCounts);
     counts.push_back(count);
   }
   out = std::move(counts);

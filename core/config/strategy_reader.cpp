@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/text.h"
 #include "core/config/framework_reader.h"
+#include "core/config/other_key_names.h"
 #include "core/config/routing_reader.h"
 #include "core/spec/ranges.h"
 #include "core/spec/recompute_modules.h"
@@ -58,7 +60,7 @@ void read_modules(MapReader& map, spec::Recompute& recompute, Faults& faults) {
     const auto known = std::find_if(spec::kRecomputeModules.begin(), spec::kRecomputeModules.end(),
                                     [&](auto& m) { return m.first == item.text; });
     if (known == spec::kRecomputeModules.end()) {
-      faults.push_back({map.path_of("modules"), "'" + item.text + "' is no module that can be computed again",
+      faults.push_back({map.path_of("modules"), base::quoted(item.text) + " is no module that can be computed again",
                         "choose among core_attn, layernorm, mla_up_proj, moe_act, mlp, moe and shared_experts",
                         item.where});
     } else {
@@ -103,7 +105,8 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
     } else if (unit->text == "model") {
       s.fsdp.unit = 0;
     } else if (unit->text.find_first_not_of("0123456789") != std::string::npos) {
-      part.fault("unit", "'" + unit->text + "' is no unit of parameters", "write block, model, or a number of blocks");
+      part.fault("unit", base::quoted(unit->text) + " is no unit of parameters",
+                 "write block, model, or a number of blocks");
     } else {
       part.read("unit", s.fsdp.unit, 1, spec::kMostDegree);
     }
@@ -146,7 +149,8 @@ void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
     for (const Value& target : targets->items) {
       const auto* known = std::ranges::find(spec::kLoraTargets, target.text, &LoraTarget::first);
       if (known == std::end(spec::kLoraTargets)) {
-        part.fault("targets", "'" + target.text + "' is no layer with adapters", "choose among qkv, proj and ffn");
+        part.fault("targets", base::quoted(target.text) + " is no layer with adapters",
+                   "choose among qkv, proj and ffn");
       } else {
         lora.*known->second = true;
       }
@@ -169,7 +173,7 @@ spec::Strategy read_strategy(const Value& value, Faults& faults) {
   read_offload(map, s, faults);
   read_lora(map, s, faults);
   map.ignore("framework");
-  map.finish();
+  map.finish(job_key_elsewhere_called);
   return s;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/other_key_names.h"
 #include "core/spec/ranges.h"
 
 namespace config {
@@ -118,7 +119,7 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
   map.part("data", t.data, read_data);
   map.part("checkpoint", t.checkpoint, read_checkpoint);
   read_serving(map, t);
-  map.finish();
+  map.finish(job_key_elsewhere_called);
   return t;
 }
 

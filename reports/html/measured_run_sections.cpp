@@ -78,9 +78,7 @@ std::string memory_table(const result::MeasuredMemory& memory, const std::vector
 }
 
 std::string slowed(const MeasuredCard& card) {
-  std::string out;
-  for (const std::string& reason : card.slowed_by) out += (out.empty() ? "" : ", ") + reason;
-  return out.empty() ? "nothing" : out;
+  return card.slowed_by.empty() ? "nothing" : base::joined(card.slowed_by);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/cli/run_forerun.h"
 
@@ -27,6 +28,41 @@ TEST(ExportCommand, TheMainJobGoesToMegatronAndComesBackWithTheSameStep) {
   ASSERT_EQ(in.exit_code, 0) << in.err;
   const auto step_of = [](const Answer& answer) { return answer.out.substr(answer.out.find("Step time"), 40); };
   EXPECT_EQ(step_of(forerun("predict " + (folder / "back.yaml"))), step_of(forerun("predict " + kJob)));
+}
+
+TEST(ExportCommand, FilesThatAreThereStayUnlessTheyMayBeReplaced) {
+  const ScratchFolder folder;
+  const std::string command = "export " + kJob + " --to megatron -o " + (folder / "launch");
+  ASSERT_EQ(forerun(command).exit_code, 0);
+  const std::string script = folder / "launch/train.sh";
+  std::ofstream(script) << "mine";
+  const Answer again = forerun(command);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_EQ(again.err, "error: -o: " + script + " is there already\n  mend: name another folder, or add --overwrite\n");
+  EXPECT_EQ(content_of(script), "mine");
+  EXPECT_EQ(forerun(command + " --overwrite").exit_code, 0);
+  EXPECT_NE(content_of(script), "mine");
+}
+
+TEST(ImportCommand, WhatIsReadIsNotReplaced) {
+  const ScratchFolder folder;
+  const std::string config = folder / "config.json";
+  std::filesystem::copy_file(std::string(FORERUN_SOURCE_DIR) + "/tests/data/huggingface/gpt2.json", config);
+  const Answer out = forerun("import huggingface " + config + " --node dgx-h100 --sequence 512 --global-batch 8 -o " +
+                             (folder / "./config.json"));
+  EXPECT_EQ(out.exit_code, 2);
+  EXPECT_EQ(out.err, "error: -o: " + config + " is what is read\n  mend: name another file\n");
+  EXPECT_TRUE(contains(content_of(config), "\"model_type\""));
+}
+
+TEST(ImportCommand, AKeyThatTheFileLeavesOutIsGivenByAFlag) {
+  const ScratchFolder folder;
+  const std::string script = folder / "train.sh";
+  std::ofstream(script) << "--num-layers 2 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --bf16 "
+                           "--global-batch-size 8 --micro-batch-size 1 --max-position-embeddings 1024\n";
+  const std::string command = "import megatron " + script + " --node dgx-h100";
+  EXPECT_EQ(forerun(command).err, "error: model.vocab: is missing\n  mend: add --set model.vocab=N\n");
+  EXPECT_EQ(forerun(command + " --set model.vocab=50304").exit_code, 0);
 }
 
 TEST(ExportCommand, AWinnerOfASearchIsSaidByFlags) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/config/launch/framework.h"
 
 namespace config::launch {
@@ -11,10 +12,10 @@ namespace {
 void write(Export& e) {
   const spec::Strategy& s = e.job.strategy;
   if (s.zero == 3 && s.tp > 1)
-    e.refuse("strategy.tp", "'" + std::to_string(s.tp) + "' beside zero 3: AutoTP trains under zero 0 to 2",
+    e.refuse("strategy.tp", base::quoted(std::to_string(s.tp)) + " beside zero 3: AutoTP trains under zero 0 to 2",
              "write strategy.tp: 1, or strategy.zero: 2");
   if (e.keys.has("strategy.shard") && s.zero < 3)
-    e.refuse("strategy.shard", "'" + std::to_string(s.shard) + "' below zero 3, which alone has groups (MiCS)",
+    e.refuse("strategy.shard", base::quoted(std::to_string(s.shard)) + " below zero 3, which alone has groups (MiCS)",
              "write strategy.zero: 3, or leave shard out");
   write_keys(e);
   e.options.set("gradient_accumulation_steps", std::to_string(spec::microbatches(e.job)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/launch/export.h"
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,7 @@ namespace config::launch {
 namespace {
 
 /// Keys that go without saying where another one is refused: each fault is told once.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kUnder{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kUnder{
     {{"strategy.tp", "strategy.sp"},
      {"strategy.tp", "strategy.overlap.tp"},
      {"strategy.cp", "strategy.cp_kind"},
@@ -21,12 +22,36 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kUnder{
      {"strategy.pp", "strategy.stage_layers"},
      {"strategy.pp", "strategy.overlap.p2p"},
      {"strategy.pp", "strategy.optimizer_barrier"},
+     {"strategy.vocab_parallel", "strategy.overlap.p2p"},
+     {"strategy.vocab_parallel", "strategy.vocab_barriers"},
+     {"model.parallel_block", "model.norms_in_parallel"},
      {"strategy.schedule", "strategy.overlap.p2p"},
      {"strategy.schedule", "strategy.optimizer_barrier"},
      {"strategy.zero", "strategy.fsdp."},
      {"strategy.recompute.kind", "strategy.recompute."},
      {"strategy.lora.rank", "strategy.lora."},
      {"training.precision", "training.fp8_"}}};
+
+/// Keys about how a step is run, not about what is computed and kept where: a framework that takes no order about one
+/// does as it does.
+bool is_how(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kHow{"strategy.overlap.",       "strategy.fused_kernels.",
+                                                 "strategy.cuda_graphs",    "strategy.optimizer_barrier",
+                                                 "strategy.vocab_barriers", "strategy.cp_balance"};
+  return std::ranges::any_of(kHow, [&](std::string_view prefix) { return key.starts_with(prefix); });
+}
+
+/// Whether the user wrote the key, or all that it is a part of: recompute: full. A model's keys come with its name.
+bool is_written(const Value& tree, std::string_view key) {
+  if (key.starts_with("model")) return true;
+  const Value* at = &tree;
+  while (at && at->kind == Value::Kind::map && !key.empty()) {
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    at = at->find(key.substr(0, dot));
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return at && at->kind != Value::Kind::null;
+}
 
 /// "1f1b or interleaved"
 std::string alternatives(const std::vector<std::string>& values) {
@@ -39,7 +64,7 @@ std::string alternatives(const std::vector<std::string>& values) {
 /// Why, if the table knows.
 std::string reason(const Export& e, const std::string& key, const std::string& otherwise) {
   const std::string* why = beside(e.table.refusals, key);
-  return why ? *why : otherwise;
+  return why ? *why : otherwise.empty() ? "it has no option for this value" : otherwise;
 }
 
 void write_line(Export& e, const Line& line) {
@@ -58,7 +83,7 @@ void write_line(Export& e, const Line& line) {
   }
   std::vector<std::string> known;
   for (const auto& word : line.words) known.push_back(word.first);
-  e.refuse(line.key, "'" + text + "': " + reason(e, line.key, "there is no such value"),
+  e.refuse(line.key, base::quoted(text) + ": " + reason(e, line.key, "there is no such value"),
            "write " + line.key + ": " + alternatives(known));
 }
 
@@ -123,7 +148,7 @@ void refuse_choice(Export& e, const Choice& choice) {
     if (const std::string culprit = lone_culprit(e, choice, values); !culprit.empty()) key = culprit, known = values;
   }
   if (!key.empty()) {
-    e.refuse(key, "'" + e.keys.text(key) + "': " + reason(e, key, choice.because),
+    e.refuse(key, base::quoted(e.keys.text(key)) + ": " + reason(e, key, choice.because),
              "write " + key + ": " + alternatives(known));
   }
 }
@@ -161,7 +186,14 @@ void Export::refuse(const std::string& key, const std::string& why, const std::s
     if (key == over) keys.take_all(under);
   }
   if (std::any_of(faults.begin(), faults.end(), [&](const base::Fault& fault) { return fault.field == key; })) return;
-  faults.push_back({key, table.title + " cannot say " + why, mend});
+  const bool left_out = !is_written(written, key);
+  if (left_out && is_how(key)) {
+    notes.push_back(key + " is left to the framework: predicted is the default of " + job.framework.name + ", and " +
+                    table.title + " cannot say " + why);
+  } else {
+    const std::string from = "; not written, so the default of " + job.framework.name;
+    faults.push_back({key, table.title + " cannot say " + why + (left_out ? from : ""), mend});
+  }
 }
 
 void write_keys(Export& e) {
@@ -190,7 +222,7 @@ void refuse_rest(Export& e, const Settings& usual) {
         script += (script.empty() ? "" : ", ") + key.name + " " + text;
       continue;
     }
-    e.refuse(key.name, "'" + text + "': " + reason(e, key.name, "it has no option for this key"),
+    e.refuse(key.name, base::quoted(text) + ": " + reason(e, key.name, "it has no option for this key"),
              neutral.empty() ? "leave it out, or export to another framework" : "write " + key.name + ": " + neutral);
   }
   if (!script.empty()) e.notes.push_back("the training script's, not in this file: " + script);

@@ -15,12 +15,14 @@ struct Export {
   const Correspondence& table;
   const Catalogue& catalogue;
   const spec::Job& job;  // resolved under the framework's profile
+  const Value& written;  // the tree that it was read from
   Settings keys;         // of the Job; what was written is taken
   Settings options;      // of the framework
   Faults faults;         // fields are keys of the Job, without places
   std::vector<std::string> notes;
 
-  /// A key's value that the framework cannot say.
+  /// A key's value that the framework cannot say. Where nobody wrote it, that is a note, unless what is run would be
+  /// another model, another cut or another precision.
   void refuse(const std::string& key, const std::string& why, const std::string& mend);
 };
 

@@ -72,17 +72,16 @@ const Framework& framework_of(std::string_view to, const spec::Framework& profil
   if (const Framework* named = framework_named(to)) return *named;
   const std::string known = base::joined(framework_names());
   if (to != "slurm")
-    throw base::InputError(
-        {{"--to", "there is no framework '" + std::string(to) + "'", "choose among slurm, " + known, {}}});
+    throw base::InputError({{"--to", "there is no framework " + base::quoted(to), "choose among slurm, " + known, {}}});
   const Framework* own = framework_named(profile.launcher);
   if (own && own->command) return *own;
   if (!own && !profile.launcher.empty())
     throw base::InputError({{"strategy.framework.launcher",
-                             "there is no framework '" + profile.launcher + "' to launch with",
+                             "there is no framework " + base::quoted(profile.launcher) + " to launch with",
                              "choose among " + known,
                              {}}});
   throw base::InputError({{"strategy.framework",
-                           "'" + profile.name + "' has no program that a batch script could start",
+                           base::quoted(profile.name) + " has no program that a batch script could start",
                            "write megatron, torchtitan, deepspeed, torch or transformers (Accelerate)",
                            {}}});
 }
@@ -125,19 +124,21 @@ Launch export_job(const Value& tree, const Catalogue& catalogue, std::string_vie
   const spec::Job job = read_job(own, catalogue);
   refuse_shape(job);
   if (framework.title) table.title = framework.title;
-  Export e{table, catalogue, job, job_settings(job), {}, {}, {}};
+  Export e{table, catalogue, job, own, job_settings(job), {}, {}, {}};
   const Value* strategy = own.find("strategy");
   // The best kernel of the GPU is what the framework takes by itself.
   if (!strategy || !strategy->find("attention_kernel")) e.keys.erase("strategy.attention_kernel");
   framework.write(e);
   refuse_rest(e, usual_settings(read_unchecked_job(own, catalogue)));
-  if (!e.faults.empty()) {
+  const auto refuse_all = [&] {
+    if (e.faults.empty()) return;
     for (base::Fault& fault : e.faults) fault.where = place_of(tree, fault.field);
     throw base::InputError(std::move(e.faults));
-  }
+  };
+  refuse_all();
   tell_others(tree, e);
   out.files = framework.files(e);
-  if (!e.faults.empty()) throw base::InputError(std::move(e.faults));
+  refuse_all();
   if (to == "slurm") out.files.insert(out.files.begin(), batch_script(e, framework, out.files.front().name));
   out.notes.insert(out.notes.end(), e.notes.begin(), e.notes.end());
   return out;

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
+#include "core/config/launch/known_options.h"
 
 namespace config::launch {
 namespace {
@@ -22,7 +24,7 @@ bool same(const std::string& a, const std::string& b) {
 bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
 
 void refuse_variable(Import& i, const std::string& option) {
-  i.refuse(option, "'" + i.options.text(option) + "' is a variable that the text does not set",
+  i.refuse(option, base::quoted(i.options.text(option)) + " is a variable that the text does not set",
            "write its value in its place");
 }
 
@@ -46,7 +48,7 @@ void read_line(Import& i, const Line& line) {
     if (theirs == text) return i.keys.set(line.key, ours, value->where);
     known += (known.empty() ? "" : ", ") + theirs;
   }
-  i.refuse(line.option, "'" + text + "' is nothing that a Job can say", "known are " + known);
+  i.refuse(line.option, base::quoted(text) + " is nothing that a Job can say", "known are " + known);
 }
 
 std::vector<std::string> options_of(const Choice& choice) {
@@ -134,7 +136,7 @@ std::optional<std::int64_t> Import::number(const std::string& option) {
   const std::string& text = value->text;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (value->kind == Value::Kind::scalar && error == std::errc() && end == text.data() + text.size()) return out;
-  refuse(option, "'" + text_of(*value) + "' is no whole number", "write a number");
+  refuse(option, base::quoted(text_of(*value)) + " is no whole number", "write a number");
   return std::nullopt;
 }
 
@@ -173,27 +175,22 @@ void read_keys(Import& i) {
 }
 
 void account_for_rest(Import& i) {
-  std::vector<std::string> known;
-  for (const auto& item : i.table.keys) {
-    if (const Line* line = std::get_if<Line>(&item)) known.push_back(line->option);
-    if (const Choice* choice = std::get_if<Choice>(&item)) {
-      for (const std::string& option : options_of(*choice)) known.push_back(option);
-    }
-  }
+  const std::vector<std::string> known = options_of_keys(i.table);
   for (const Setting& option : std::vector<Setting>(i.options.all())) {
     if (option.taken) continue;
-    if (listed(i.table.no_effect, option.name) || listed(i.ignored, option.name) || listed(i.ignored, "all")) {
+    if (listed(i.table.no_effect, option.name)) {
       ++i.without_effect;
+    } else if (listed(i.ignored, option.name) || listed(i.ignored, "all")) {
+      i.left_out.push_back(option.name);
     } else if (const std::string* why = beside(i.table.small_effect, option.name)) {
       i.notes.push_back(option.name + ' ' + text_of(option.value) + ": " + *why);
     } else if (const std::string* why_not = beside(i.table.not_taken, option.name)) {
       i.refuse(option.name, "cannot be taken in: " + *why_not,
                "leave it out, or add --ignore " + option.name + " to predict a run without it");
     } else {
-      const auto near = base::nearest(option.name, known);
       i.refuse(option.name, "is not known",
-               (near ? "did you mean " + *near + "? " : "") + "add --ignore " + option.name +
-                   " if it has no effect on time and memory");
+               base::nearest_and(option.name, known,
+                                 "add --ignore " + option.name + " if it has no effect on time and memory"));
     }
   }
 }

@@ -22,7 +22,8 @@ struct Import {
   Settings keys;                        // of the Job. Those without a place are what the framework does unasked
   Faults faults;
   std::vector<std::string> notes;
-  int without_effect = 0;  // options known to have none
+  int without_effect = 0;                  // options known to have none
+  std::vector<std::string> left_out = {};  // options that would have been told, but are among `ignored`
 
   void refuse(const std::string& option, std::string what, std::string mend);
   /// A whole number; a fault and nothing otherwise. Counts as taken.
@@ -33,7 +34,8 @@ struct Import {
 void unify(Import&);
 /// Reads the table's keys that are not there yet.
 void read_keys(Import&);
-/// What is left: counted where it has no effect, told where it has a small one, a fault otherwise.
+/// What is left: counted where it has no effect, told where it has a small one or the user ignores it, a fault
+/// otherwise.
 void account_for_rest(Import&);
 
 }  // namespace config::launch

@@ -4,10 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/config/huggingface.h"
 #include "core/config/job_reader.h"
 #include "core/config/launch/framework.h"
 #include "core/config/launch/job_settings.h"
+#include "core/config/launch/known_options.h"
 #include "core/config/model_writer.h"
 
 namespace config::launch {
@@ -135,16 +137,6 @@ Value in_order(Value tree) {
   return tree;
 }
 
-/// Not one of the framework's files, if nothing in it is known.
-void refuse_strange(const Import& i, const std::string& path) {
-  const bool any =
-      std::any_of(i.options.all().begin(), i.options.all().end(), [](const Setting& s) { return s.taken; });
-  if (!any && i.without_effect == 0) {
-    throw base::InputError(
-        {{"FILE", "has no option of " + i.table.title, "name another file, or another format", {path, 0, 0}}});
-  }
-}
-
 }  // namespace
 
 Imported import_job(const Framework& framework, const std::string& path, const Value& flags,
@@ -163,8 +155,8 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   Value given = flags;
   if (i.gpus > 0) use_part_of_nodes(i, std::stoll(flattened(cluster).text("cluster.nodes", "1")), given);
   framework.read(i);
-  account_for_rest(i);
   refuse_strange(i, path);
+  account_for_rest(i);
   if (!i.faults.empty()) throw base::InputError(std::move(i.faults));
   i.keys.set("strategy.framework", table.profile);
   // A model that is given replaces the file's.
@@ -178,6 +170,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   Imported out{in_order(merged(nested(i.keys), given)), std::move(i.notes)};
   if (i.without_effect > 0)
     out.remarks.push_back("options without effect on time and memory: " + std::to_string(i.without_effect));
+  if (!i.left_out.empty()) out.remarks.push_back("ignored because --ignore says so: " + base::joined(i.left_out));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/config/launch/framework.h"
 #include "core/config/launch/layer_pattern.h"
 #include "core/config/launch/megatron.h"
@@ -14,13 +15,16 @@ namespace {
 void write_positions(Export& e) {
   const spec::Model& m = e.job.model;
   e.keys.take("model.max_positions");
-  if (m.has_position_table() && m.max_positions < e.job.training.sequence) {
+  if (m.has_position_table() && m.max_positions == 0)
+    e.notes.emplace_back("model.max_positions is not stated: there are positions for training.sequence alone");
+  if (m.has_position_table() && m.max_positions > 0 && m.max_positions < e.job.training.sequence) {
     return e.refuse("model.max_positions",
-                    "'" + std::to_string(m.max_positions) + "': fewer learned positions than the sequence",
+                    base::quoted(std::to_string(m.max_positions)) + ": fewer learned positions than the sequence",
                     "write at least training.sequence");
   }
-  const std::int64_t positions =
-      m.has_position_table() ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
+  const std::int64_t positions = m.has_position_table() && m.max_positions > 0
+                                     ? m.max_positions
+                                     : std::max(m.max_positions, e.job.training.sequence);
   e.options.set("max-position-embeddings", std::to_string(positions));
 }
 

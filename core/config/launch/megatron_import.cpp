@@ -1,10 +1,12 @@
 // core/config/launch/megatron_import.cpp -- Megatron-LM's arguments, out of a shell script or a YAML file, into the
 // keys of a Job. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/config/launch/layer_pattern.h"
 #include "core/config/launch/megatron.h"
 #include "core/config/launch/shell_words.h"
@@ -102,7 +104,7 @@ void read_expert_layers(Import& i) {
   const std::optional<ExpertLayers> found = layers ? expert_layers(*layers) : std::nullopt;
   if (!found) {
     return i.refuse(
-        "moe-layer-freq", "'" + text_of(*pattern) + "' is no pattern of a Job",
+        "moe-layer-freq", base::quoted(text_of(*pattern)) + " is no pattern of a Job",
         "a Job has first_dense dense layers, or experts in every n-th layer: write ([0]*3+[1]*58) or ([0,1]*16)");
   }
   i.keys.set("model.moe.first_dense", std::to_string(found->first_dense), pattern->where);
@@ -121,7 +123,7 @@ void read_layout(Import& i, std::int64_t pp) {
   const Value layout = *i.options.take("pipeline-model-parallel-layout");
   const auto layers = stage_layers(text_of(layout));
   if (!layers || static_cast<std::int64_t>(layers->size()) % pp != 0) {
-    return i.refuse("pipeline-model-parallel-layout", "'" + text_of(layout) + "' is no layout of a Job",
+    return i.refuse("pipeline-model-parallel-layout", base::quoted(text_of(layout)) + " is no layout of a Job",
                     "a Job's begins with E, ends with L and has t and | between them, pp (times vpp) parts in all");
   }
   set_stage_layers(i, *layers, layout.where);
@@ -223,6 +225,9 @@ void read_batch(Import& i) {
     i.options.erase("use-precision-aware-optimizer");
 }
 
+/// No script has such bytes, and a message that names one would garble the terminal.
+bool is_no_text(unsigned char c) { return (c < 0x20 && std::isspace(c) == 0) || c == 0x7f; }
+
 }  // namespace
 
 Settings parse_megatron(const std::string& path) {
@@ -231,6 +236,13 @@ Settings parse_megatron(const std::string& path) {
   if (!file)
     throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
   const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (const auto at = std::ranges::find_if(text, is_no_text); at != text.end()) {
+    const auto line = 1 + std::count(text.begin(), at, '\n');
+    throw base::InputError({{"FILE",
+                             "holds bytes that are no text",
+                             "name a shell script, or arguments saved as YAML",
+                             {path, static_cast<int>(line), 1}}});
+  }
   return options_of(shell_words(text, path));
 }
 

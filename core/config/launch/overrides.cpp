@@ -114,10 +114,8 @@ std::vector<File> nemo_files(Export& e) {
   fields.push_back("trainer.num_nodes=" + std::to_string(e.job.cluster.nodes));
   fields.push_back("trainer.devices=" + std::to_string(e.job.cluster.node.gpus));
   if (s.tp > 1 && s.overlap.tp == spec::TpOverlap::userbuffers) {
-    e.faults.push_back({"strategy.overlap.tp",
-                        "userbuffers are a callback of NeMo's recipes, not a field",
-                        "write strategy.overlap.tp: none, or export to megatron-bridge",
-                        {}});
+    e.refuse("strategy.overlap.tp", "'userbuffers': they are a callback of its recipes, not a field",
+             "write strategy.overlap.tp: none, or export to megatron-bridge");
   }
   e.notes.emplace_back("FACTORY names the recipe whose model class, data and learning is kept, as llama3_70b");
   return script(e, "nemo.sh", "nemo llm pretrain --factory \"${FACTORY:?names a recipe}\" -y", fields);

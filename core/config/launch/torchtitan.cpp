@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/config/launch/framework.h"
 #include "core/spec/layer_cuts.h"
 
@@ -32,7 +33,7 @@ void write_flavor(Export& e) {
     e.options.set("model.name", one.name);
     return e.options.set("model.flavor", one.flavor);
   }
-  e.refuse("model", "'" + e.job.model.name + "': no flavor of its models has this shape", "known are " + known);
+  e.refuse("model", base::quoted(e.job.model.name) + ": no flavor of its models has this shape", "known are " + known);
 }
 
 void write_batch(Export& e) {
@@ -52,7 +53,7 @@ void write_replicas(Export& e) {
   const int ranks = s.data() * s.cp, shard = s.zero == 3 ? (s.shard > 0 ? s.shard : ranks) : 1;
   if (s.zero == 1 || s.zero == 2) {
     return e.refuse("strategy.zero",
-                    "'" + std::to_string(s.zero) + "': it shards all of the state (FSDP2) or nothing (DDP)",
+                    base::quoted(std::to_string(s.zero)) + ": it shards all of the state (FSDP2) or nothing (DDP)",
                     "write strategy.zero: 3 or 0");
   }
   if (s.zero == 3 && ranks == 1)
@@ -62,7 +63,7 @@ void write_replicas(Export& e) {
     return e.refuse("strategy.zero", "'0' beside tp, cp or pp: its DDP stands alone", "write strategy.zero: 3");
   }
   if (shard % s.cp != 0)
-    return e.refuse("strategy.shard", "'" + std::to_string(s.shard) + "': shards hold whole groups of cp",
+    return e.refuse("strategy.shard", base::quoted(std::to_string(s.shard)) + ": shards hold whole groups of cp",
                     "write a multiple of cp");
   const int sharded = std::max(1, shard / s.cp);
   e.options.set(kParallel + "data_parallel_replicate_degree", std::to_string(s.data() / sharded));
@@ -171,7 +172,7 @@ void read_replicas(Import& i, const Degrees& d) {
   const std::string text = policy ? text_of(*policy) : "default";
   if (text == "default" || !sharded) return;
   if (text != "always" && text != "never")
-    return i.refuse(kParallel + "fsdp_reshard_after_forward", "'" + text + "' is no policy",
+    return i.refuse(kParallel + "fsdp_reshard_after_forward", base::quoted(text) + " is no policy",
                     "write default, always or never");
   i.keys.set("strategy.fsdp.reshard", text == "always" ? "true" : "false", policy->where);
   i.keys.set("strategy.fsdp.sync_each_microbatch", d.pp == 1 ? "true" : "false", policy->where);
@@ -223,7 +224,19 @@ void read_stages(Import& i, const Degrees& d) {
   i.keys.set("strategy.stage_layers", std::move(list));
 }
 
+/// Stock files have sections of converters that they do not switch on: those say nothing.
+void drop_idle_converters(Import& i) {
+  const std::string on = i.options.text("model.converters");
+  std::erase_if(i.options.all(), [&](const Setting& option) {
+    const std::size_t dot = option.name.rfind('.');
+    const bool idle = option.name.starts_with("quantize.") && on.find(option.name.substr(0, dot)) == on.npos;
+    i.without_effect += idle;
+    return idle;
+  });
+}
+
 void read(Import& i) {
+  drop_idle_converters(i);
   const Degrees d = degrees_of(i);
   read_flavor(i);
   read_replicas(i, d);

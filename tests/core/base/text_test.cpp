@@ -45,6 +45,13 @@ TEST(Text, OtherMistakesAreToldApart) {
   EXPECT_EQ(parse_bytes("nanGB").value, std::nullopt);
 }
 
+TEST(Text, QuotesShowWhatATerminalWouldObeyOrSwallow) {
+  EXPECT_EQ(quoted("zb-v"), "'zb-v'");
+  EXPECT_EQ(quoted(std::string_view("a\0b", 3)), "'a\\x00b'");
+  EXPECT_EQ(quoted("\x1b[31m\n\x7f"), "'\\x1b[31m\\x0a\\x7f'");
+  EXPECT_EQ(quoted("é"), "'é'");
+}
+
 TEST(Text, PeopleReadThreeDigits) {
   EXPECT_EQ(human(us(12345)), "12.3 ms");
   EXPECT_EQ(human(Bytes(71.4e9)), "71.4 GB");
@@ -58,36 +65,6 @@ TEST(Text, CommasGroupThousands) {
   EXPECT_EQ(with_commas(999), "999");
   EXPECT_EQ(with_commas(-1000), "-1,000");
   EXPECT_EQ(with_commas(-999), "-999");
-}
-
-TEST(Nearest, IsOfferedOnlyWhenItCouldBeMeant) {
-  const std::vector<std::string> known{"sequence", "global_batch", "tp"};
-  EXPECT_EQ(nearest("sequense", known), "sequence");
-  EXPECT_EQ(nearest("globalbatch", known), "global_batch");
-  EXPECT_EQ(nearest("temperature", known), std::nullopt);
-  EXPECT_EQ(nearest("xy", known), std::nullopt);  // every letter of tp wrong
-}
-
-TEST(Nearest, IsTheShortestThatBeginsSoBeforeAMisspeltOne) {
-  const std::vector<std::string> known{"h800", "h100-pcie", "h100-sxm", "h100x"};
-  EXPECT_EQ(nearest("h100", known), "h100-sxm");
-  EXPECT_EQ(nearest("h80", known), "h800");  // nothing begins with h80-
-}
-
-TEST(DidYouMean, NamesHardwareAndModelsByTheirNumbers) {
-  const std::vector<std::string> nodes{"a100-pcie-x8", "dgx-b200",    "dgx-h100",    "dgx-h200",
-                                       "gb200-nvl72",  "h100-nvl-x8", "hgx-h100-x4", "nd-h100-v5"};
-  // distances 4, 6, 7 and 7; twice the least is too far
-  EXPECT_EQ(did_you_mean("h100", nodes), "did you mean dgx-h100, nd-h100-v5, h100-nvl-x8 or hgx-h100-x4?");
-  EXPECT_EQ(did_you_mean("hgx-h100", nodes), "did you mean dgx-h100?");
-  EXPECT_EQ(did_you_mean("DGX-GB200", nodes), "did you mean gb200-nvl72?");  // not dgx-b200, which is nearer by letters
-  EXPECT_EQ(did_you_mean("b200", nodes), "did you mean dgx-b200?");
-  EXPECT_EQ(did_you_mean("dgx-h20", nodes), "did you mean dgx-h200?");  // no word of another: by letters
-  EXPECT_EQ(did_you_mean("cpu", nodes), "");
-  const std::vector<std::string> models{"llama2-13b", "llama2-7b", "qwen2.5-7b", "qwen3-4b"};
-  EXPECT_EQ(did_you_mean("qwen-7b", models), "did you mean qwen2.5-7b?");
-  EXPECT_EQ(did_you_mean("lama2-7b", models), "did you mean llama2-7b?");
-  EXPECT_EQ(did_you_mean("Llama-2-7B", {"llama-7b", "llama2-7b", "opt-2.7b"}), "did you mean llama2-7b?");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "core/config/model_reader.h"
@@ -193,6 +195,23 @@ TEST(HuggingFace, AListOfLayersAndADistanceSayTheSame) {
   EXPECT_EQ(read_sound(R"({"model_type": "smollm3", "no_rope_layers": [1, 1, 1, 1]})").nope_every, 0);
   EXPECT_EQ(read_sound(R"({"model_type": "smollm3", "no_rope_layer_interval": 5})").nope_every, 5);
   EXPECT_EQ(read_sound(R"({"model_type": "gemma3_text", "sliding_window_pattern": 2})").full_every, 2);
+}
+
+TEST(HuggingFace, LayersWithAWindowAreThoseThatTheFileLists) {
+  const auto read = [](const std::string& type, const std::string& kinds) {
+    const Model model = read_sound(R"({"model_type": ")" + type + R"(", "layer_types": )" + kinds + "}");
+    return std::array<std::int64_t, 3>{model.window, model.window_every, model.full_every};
+  };
+  using Is = std::array<std::int64_t, 3>;
+  const std::string full = R"("full_attention")", sliding = R"("sliding_attention")";
+  EXPECT_EQ(read("gpt_oss", '[' + full + ", " + full + ']'), (Is{0, 1, 0}));
+  EXPECT_EQ(read("gpt_oss", '[' + sliding + ", " + sliding + ']'), (Is{128, 1, 0}));
+  EXPECT_EQ(read("gpt_oss", '[' + sliding + ", " + full + ']'), (Is{128, 2, 0}));
+  EXPECT_EQ(read("gemma2", '[' + sliding + ", " + sliding + ", " + full + ']'), (Is{4096, 1, 3}));
+  Faults faults;
+  read_text(R"({"model_type": "gpt_oss", "layer_types": [)" + full + ", " + sliding + "]}", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].what, "layer 1 breaks the pattern of those before it");
 }
 
 TEST(HuggingFace, AModelForImagesWithoutATextPartIsAFault) {

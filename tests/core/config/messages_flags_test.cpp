@@ -61,6 +61,12 @@ TEST_F(FlagsMessages, AnUnknownSection) {
             "  mend: did you mean strategy?");
 }
 
+TEST_F(FlagsMessages, AColonWithoutItsSpace) {
+  EXPECT_EQ(of_set("cluster.node", "{base:box-8,gpus:4}"),
+            "--set cluster.node={base:box-8,gpus:4}: error: cluster.node: 'base:box-8' has no space behind its colon\n"
+            "  mend: write base: box-8");
+}
+
 TEST_F(FlagsMessages, AValueTakenBackThatIsNeeded) {
   EXPECT_EQ(of_set("training.sequence", ""),
             "--set training.sequence=: error: training.sequence: has no value\n"

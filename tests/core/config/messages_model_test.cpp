@@ -46,6 +46,31 @@ TEST_F(ModelMessages, AClassIsToldAmongClasses) {
                 kClasses);
 }
 
+TEST_F(ModelMessages, AnotherVersionIsAnotherArchitecture) {
+  const auto hint = [&](const std::string& key, const std::string& name) {
+    const std::string told = of_config_json("{\"" + key + "\": " + name + "}");
+    return told.substr(told.find("mend: "), 18);
+  };
+  EXPECT_EQ(hint("model_type", "\"deepseek_v32\""), "mend: known: bloom");
+  EXPECT_EQ(hint("model_type", "\"gemma4\""), "mend: known: bloom");
+  EXPECT_EQ(hint("architectures", "[\"Gamma2ForCausalLM\"]"), "mend: did you mean");
+  EXPECT_EQ(hint("architectures", "[\"Cohere2ForCausalLM\"]"), "mend: known: Bloom");  // near by its end alone
+}
+
+TEST_F(ModelMessages, RecurrentLayersAreToldByTheirName) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"falcon_mamba\"}"),
+            "workloads/models/other.json:1:16: error: model_type: 'falcon_mamba' has state-space (recurrent) layers, "
+            "which are not modelled\n"
+            "  mend: name a model whose layers are attention and feed-forward alone");
+  for (const char* name :
+       {"Mamba2ForCausalLM", "JambaForCausalLM", "BambaForCausalLM", "RwkvForCausalLM", "xLSTMForCausalLM",
+        "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "ZambaForCausalLM"}) {
+    EXPECT_NE(of_config_json(std::string("{\"architectures\": [\"") + name + "\"]}").find("recurrent"),
+              std::string::npos)
+        << name;
+  }
+}
+
 TEST_F(ModelMessages, AnArchitectureWithoutAName) {
   EXPECT_EQ(of_config_json("{\"model_type\": \"\"}"),
             "workloads/models/other.json:1:16: error: model_type: names no architecture\n"
@@ -102,6 +127,11 @@ TEST_F(ModelMessages, AModelWithoutItsVocabulary) {
   EXPECT_EQ(of_model("{layers: 2, hidden: 1024, heads: 16, ffn: 4096}"),
             "job.yaml:1:8: error: model.vocab: is missing\n"
             "  mend: add `vocab:` to model");
+}
+
+TEST_F(ModelMessages, AControlCharacterOfANameDoesNotEndTheMessage) {
+  EXPECT_EQ(of_model("\"sm\\u0000all\"").substr(0, 61),
+            "job.yaml:1:8: error: model: there is no model 'sm\\x00all'\n  m");
 }
 
 TEST_F(ModelMessages, AListIsNoModel) {

@@ -140,5 +140,21 @@ TEST_F(StrategyMessages, ATypoOffersTheWordThatBeginsAlike) {
             "  mend: did you mean tp?");
 }
 
+TEST_F(StrategyMessages, WhatOtherToolsCallAKey) {
+  const auto hint = [&](const std::string& name) {
+    const std::string told = of_strategy(name + ": 2");
+    return told.substr(std::min(told.find("mend: "), told.size()));
+  };
+  EXPECT_EQ(hint("tensor_parallel"), "mend: did you mean tp?");
+  EXPECT_EQ(hint("tensor-model-parallel-size"), "mend: did you mean tp?");
+  EXPECT_EQ(hint("TP"), "mend: did you mean tp?");
+  EXPECT_EQ(hint("data_parallel"), "mend: did you mean dp?");
+  EXPECT_EQ(hint("pipeline_parallelism"), "mend: did you mean pp?");
+  EXPECT_EQ(hint("context_parallel_degree"), "mend: did you mean cp?");
+  EXPECT_EQ(hint("expert_parallel"), "mend: did you mean ep?");
+  EXPECT_EQ(hint("zero_stage"), "mend: did you mean zero?");
+  EXPECT_EQ(hint("micro_batch_size"), "mend: did you mean training.micro_batch?");  // in another section
+}
+
 }  // namespace
 }  // namespace config::testing

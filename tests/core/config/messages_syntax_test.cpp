@@ -55,6 +55,19 @@ TEST_F(SyntaxMessages, AListWithoutItsComma) {
             "  mend: put commas between the entries and ] behind the last");
 }
 
+TEST_F(SyntaxMessages, AColonWithoutItsSpace) {
+  EXPECT_EQ(of_text("strategy: {pp: 2, tp:8}\n"),
+            "job.yaml:1:19: error: 'tp:8' has no space behind its colon\n"
+            "  mend: write tp: 8");
+  EXPECT_EQ(of_text("notes: {'tp:8': , b: http://c}\n"), "no fault");  // a key in quotes, and a text behind one
+}
+
+TEST_F(SyntaxMessages, AKeyWithAControlCharacter) {
+  EXPECT_EQ(of_text("{\"a\\u0000b\": 1}", "job.json"),
+            "job.json:1:2: error: a key holds a control character: 'a\\x00b'\n"
+            "  mend: write it without");
+}
+
 TEST_F(SyntaxMessages, ATabInFrontOfTheFirstEntry) {
   EXPECT_EQ(of_text("model: small\ncluster:\n\tnode: small\n"),
             "job.yaml:3:6: error: is not YAML: a tab in the indentation\n  mend: indent with spaces");

@@ -105,5 +105,22 @@ TEST_F(TrainingMessages, AStepThatNeverEnds) {
             "  mend: check sequence and global_batch for a digit too many, or write more nodes");
 }
 
+TEST_F(TrainingMessages, WhatOtherToolsCallAKey) {
+  const auto hint = [&](const std::string& name) {
+    const std::string told = of_training(std::string(kTraining) + ", " + name + ": 2");
+    return told.substr(std::min(told.find("mend: "), told.size()));
+  };
+  EXPECT_EQ(hint("seq_len"), "mend: did you mean sequence?");
+  EXPECT_EQ(hint("batch_size"), "mend: did you mean global_batch?");
+  EXPECT_EQ(hint("dtype"), "mend: did you mean precision?");
+  EXPECT_EQ(hint("tp_size"), "mend: did you mean strategy.tp?");
+}
+
+TEST_F(TrainingMessages, ANameInCapitalsIsTheSameInSmallLetters) {
+  EXPECT_EQ(of_training(std::string(kTraining) + ", precision: BF16"),
+            "job.yaml:3:57: error: training.precision: 'BF16' is not known\n"
+            "  mend: did you mean bf16? known: fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4");
+}
+
 }  // namespace
 }  // namespace config::testing

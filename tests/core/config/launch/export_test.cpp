@@ -142,6 +142,41 @@ TEST(ExportedJob, AccelerateHasNoTensorParallelism) {
             "which is the training script's\n  mend: write strategy.tp: 1");
 }
 
+TEST(ExportedJob, HowAStepIsRunIsLeftToTheFrameworkWhereNobodyWroteIt) {
+  const std::string both = "tp: 8, sp: true, zero: 1, framework: megatron";
+  const std::string script = refusal(job(both), "nemo");  // userbuffers by default on GPUs with fp8
+  EXPECT_NE(script.find("note: strategy.overlap.tp is left to the framework: predicted is the default of megatron, and "
+                        "NeMo cannot say 'userbuffers': they are a callback of its recipes, not a field\n"),
+            std::string::npos)
+      << script;
+  EXPECT_EQ(refusal(job(both + ", overlap: {tp: userbuffers}"), "nemo"),
+            "job.yaml:4:73: error: strategy.overlap.tp: NeMo cannot say 'userbuffers': they are a callback of its "
+            "recipes, not a field\n  mend: write strategy.overlap.tp: none, or export to megatron-bridge");
+}
+
+TEST(ExportedJob, ADefaultThatMakesItAnotherRunIsRefusedAsOne) {
+  // torchtitan's tensor parallelism cuts the norms by sequence, a Job's does not unless it says so.
+  EXPECT_EQ(
+      refusal(job("tp: 2, zero: 3", "llama3.1-8b"), "torchtitan"),
+      "job.yaml:4:11: error: strategy.sp: torchtitan cannot say 'false': its tensor parallelism cuts the norms by "
+      "sequence; not written, so the default of torchtitan\n  mend: write strategy.sp: true");
+}
+
+TEST(ExportedJob, APartOfARefusedKeyIsNotToldBesideIt) {
+  const std::string told = refusal(job("pp: 4, vocab_parallel: pipeline, vocab_barriers: 2"), "megatron");
+  EXPECT_EQ(told,
+            "job.yaml:4:35: error: strategy.vocab_parallel: Megatron-LM cannot say 'pipeline': embedding and head stay "
+            "on the first and the last stage\n  mend: write strategy.vocab_parallel: tensor");
+}
+
+TEST(ExportedJob, PositionsThatAreNotStatedReachAsFarAsTheSequence) {
+  const std::string script = refusal(
+      job("zero: 1", "{layers: 2, hidden: 1024, heads: 16, ffn: 4096, vocab: 50304, position: learned, bias: true}"),
+      "megatron");
+  EXPECT_NE(script.find("--max-position-embeddings 8192\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("note: model.max_positions is not stated"), std::string::npos) << script;
+}
+
 TEST(ExportedJob, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
   for (const char* to : {"megatron", "torchtitan", "deepspeed", "accelerate-fsdp"}) {
     EXPECT_NE(refusal(job("zero: 3, lora: {rank: 16, targets: [qkv]}"), to).find("strategy.lora.rank"),

@@ -177,6 +177,36 @@ TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
       has(read("megatron", "a.sh", text, kCluster, {"openai-gelu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
 }
 
+TEST_F(ImportedJob, WhatTheUserIgnoresIsToldApartFromWhatHasNoEffect) {
+  const std::string out = read("megatron", "a.sh",
+                               std::string(kGpt) +
+                                   "--padded-vocab-size 128256 --max-position-embeddings 8192 --lr 1e-4 --my-trick 3 "
+                                   "--openai-gelu",
+                               kCluster, {"all"});
+  EXPECT_TRUE(has(out,
+                  "# options without effect on time and memory: 1\n"
+                  "# ignored because --ignore says so: my-trick, openai-gelu\n"))
+      << out;
+}
+
+TEST_F(ImportedJob, AFileWithoutAnOptionOfTheFrameworkIsAnothersFile) {
+  const std::string deepspeed = R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}})";
+  const std::string given = "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096}}";
+  EXPECT_EQ(read("accelerate-fsdp", "a.json", deepspeed, given, {"all"}),
+            "a.json: error: FILE: has no option of Accelerate's FSDP\n"
+            "  mend: some are known to forerun import deepspeed: name another file, or another format");
+  EXPECT_EQ(read("megatron", "a.sh", "echo --frobnicate", given, {"all"}),
+            "a.sh: error: FILE: has no option of Megatron-LM\n  mend: name another file, or another format");
+  EXPECT_TRUE(has(read("deepspeed", "a.json", R"({"model_type": "llama", "hidden_size": 4096})", given, {"all"}),
+                  "some are known to forerun import huggingface, megatron: "));
+}
+
+TEST_F(ImportedJob, BytesThatAreNoTextAreNoScript) {
+  EXPECT_EQ(read("megatron", "a.sh", std::string("--tp 2\n--\x01\x02\0 7", 14), kCluster),
+            "a.sh:2:1: error: FILE: holds bytes that are no text\n"
+            "  mend: name a shell script, or arguments saved as YAML");
+}
+
 TEST_F(ImportedJob, AVariableThatNothingSetsIsNoNumber) {
   EXPECT_TRUE(has(read("megatron", "a.sh", std::string(kGpt) + "--tensor-model-parallel-size $TP", kCluster),
                   "tensor-model-parallel-size: '$TP' is a variable that the text does not set"));
@@ -211,6 +241,19 @@ TEST_F(ImportedJob, AScheduleWithoutStagesIsNotRead) {
            "\"Interleaved1F1B\"\n[activation_checkpoint]\nmode = \"full\"\n",
            kCluster);
   EXPECT_TRUE(has(out, "model=llama3.1-8b\n")) << out;
+}
+
+TEST_F(ImportedJob, ConvertersThatAreNotSwitchedOnSayNothing) {
+  const auto toml = [](const std::string& converters) {
+    return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + converters +
+           "\n[training]\nseq_len = 8192\n[activation_checkpoint]\nmode = \"none\"\n[quantize.linear.float8]\n"
+           "enable_fsdp_float8_all_gather = false\nfilter_fqns = [\"output\"]\n";
+  };
+  const std::string note = "# quantize.linear.float8.filter_fqns [output]: all linears of a block are predicted in fp8";
+  const std::string idle = read("torchtitan", "a.toml", toml("# converters = [\"quantize.linear.float8\"]"), kCluster);
+  EXPECT_TRUE(has(idle, "model=llama3.1-8b\n") && !has(idle, "filter_fqns")) << idle;
+  EXPECT_TRUE(has(idle, "# options without effect on time and memory: 1\n")) << idle;
+  EXPECT_TRUE(has(read("torchtitan", "a.toml", toml("converters = [\"quantize.linear.float8\"]"), kCluster), note));
 }
 
 TEST_F(ImportedJob, TomlIsToldByItsPlace) {
