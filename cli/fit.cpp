@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
@@ -23,6 +24,7 @@
 #include "core/spec/parameters.h"
 #include "reports/limits.h"
 #include "sim/limits/sizes.h"
+#include "sim/memory/tight.h"
 #include "sim/predict.h"
 
 namespace cli {
@@ -65,6 +67,7 @@ result::Limit limit_of(const sim::Size& size, const config::Value& tree, const c
     out.settings = size.settings(*last.reached);
     out.parameters = parameters_of(job_at(*last.reached));
     out.prediction = step_at(*last.reached);
+    out.tight = sim::is_tight(out.prediction.peak_bytes, out.prediction.capacity_bytes);
   } catch (const base::InputError& error) {
     const base::Fault& first = error.faults.front();
     out.refusal = (first.field.empty() ? "" : first.field + ": ") + first.what;
@@ -80,10 +83,9 @@ std::vector<sim::Size> asked(std::vector<sim::Size> all, const Arguments& args) 
   const std::string wanted = args.get(kSize);
   std::erase_if(all, [&](const sim::Size& size) { return size.name != wanted; });
   if (!all.empty()) return all;
-  const auto near = base::nearest(wanted, names);
   throw base::InputError({{kSize,
                            "this job has no size '" + wanted + "' to grow",
-                           near ? "did you mean " + *near + "?" : fmt::format("choose {}", fmt::join(names, ", ")),
+                           base::nearest_or(wanted, names, fmt::format("choose {}", fmt::join(names, ", "))),
                            {}}});
 }
 

@@ -86,6 +86,8 @@ config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue
   tree.kind = config::Value::Kind::map;
   if (operand < args.operands().size()) tree = config::load_job(args.operands()[operand], catalogue);
   lay_over(tree, args, kJobFlags);
+  check_overridden(tree, args, kJobFlags,
+                   [&](const config::Value& its) { config::read_unchecked_job(its, catalogue); });
   let_dp_follow(tree, catalogue);
   return tree;
 }

@@ -2,8 +2,13 @@
 #include "cli/launchable.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/fault.h"
@@ -12,44 +17,124 @@
 namespace cli {
 namespace {
 
-/// What is refused of the keys that a search chooses.
-std::vector<std::string> refused(config::Value tree, const config::Catalogue& catalogue, const std::string& launcher,
+/// Faults of keys of the strategy.
+std::vector<base::Fault> refused(config::Value tree, const config::Catalogue& catalogue, const std::string& launcher,
                                  const result::Choices& strategy) {
   for (const auto& [key, value] : strategy) {
     config::set_path(tree, (key == "micro_batch" ? "training." : "strategy.") + key, value, "a strategy");
   }
-  std::vector<std::string> out;
+  std::vector<base::Fault> out;
   try {
     config::launch::export_job(tree, catalogue, launcher);
   } catch (const base::InputError& error) {
-    for (const base::Fault& fault : error.faults) {
-      if (fault.field.starts_with("strategy.")) out.push_back(fault.field + ": " + fault.what);
-    }
+    std::ranges::copy_if(error.faults, std::back_inserter(out),
+                         [](const base::Fault& fault) { return fault.field.starts_with("strategy."); });
+  }
+  return out;
+}
+
+/// The key that a search chooses: "recompute" of "strategy.recompute.kind".
+const std::pair<std::string, std::string>* chosen(const result::Choices& strategy, const std::string& field) {
+  const std::string path = field.substr(std::string_view("strategy.").size());
+  const auto at = std::ranges::find_if(
+      strategy, [&](const auto& choice) { return path == choice.first || path.starts_with(choice.first + '.'); });
+  return at == strategy.end() ? nullptr : &*at;
+}
+
+/// "write strategy.schedule: gpipe, interleaved or 1f1b" names what it can say; other mends name none.
+std::vector<std::string> values_in(const base::Fault& fault) {
+  const std::string begin = "write " + fault.field + ": ";
+  std::vector<std::string> out;
+  if (!fault.mend.starts_with(begin)) return out;
+  std::string_view rest = std::string_view(fault.mend).substr(begin.size());
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(", "), rest.size()), last = std::min(rest.find(" or "), rest.size());
+    const std::size_t end = std::min(comma, last);
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + (end == last ? 4 : 2)));
+  }
+  return out;
+}
+
+/// Warns of it and collects what is to be said of it: "schedule zb-h1".
+std::vector<std::string> tell(const std::vector<base::Fault>& faults, result::SearchRow& row,
+                              Restriction& restriction) {
+  std::vector<std::string> out;
+  for (const base::Fault& fault : faults) {
+    row.prediction.warnings.push_back(fault.field + ": " + fault.what);
+    const auto* choice = chosen(row.strategy, fault.field);
+    if (choice == nullptr) continue;
+    out.push_back(choice->first + ' ' + choice->second);
+    restriction.note_refused(choice->first, fault);
   }
   return out;
 }
 
 }  // namespace
 
+void Restriction::note_tried(const std::vector<result::SearchedKey>& space) {
+  for (const result::SearchedKey& key : space) {
+    for (const auto& [value, count] : key.values) tried_[key.key].insert(value);
+  }
+}
+
+void Restriction::note_refused(const std::string& key, const base::Fault& fault) {
+  if (std::vector<std::string> values = values_in(fault); !values.empty()) sayable_.emplace(key, std::move(values));
+}
+
+std::string Restriction::words() const {
+  std::vector<std::string> flags;
+  for (const auto& [key, values] : sayable_) {
+    const auto tried = tried_.find(key);
+    std::vector<std::string> kept;
+    std::ranges::copy_if(values, std::back_inserter(kept), [&](const std::string& value) {
+      return tried != tried_.end() && tried->second.contains(value);
+    });
+    flags.push_back(fmt::format("--allow {}={}", key, fmt::join(kept.empty() ? values : kept, ",")));
+  }
+  if (flags.empty()) return "--fix and --allow keep to what it can";
+  return fmt::format("{} {} to what it can", fmt::join(flags, " "), flags.size() == 1 ? "keeps" : "keep");
+}
+
 void tell_unlaunchable(const config::Value& tree, const config::Catalogue& catalogue, const std::string& launcher,
                        result::Search& found) {
   if (launcher.empty()) return;
   std::size_t count = 0, first = found.results.size();  // that can be launched
+  Restriction restriction;
+  restriction.note_tried(found.space);
   for (std::size_t i = 0; i < found.results.size(); ++i) {
     result::SearchRow& row = found.results[i];
-    const std::vector<std::string> refusals = refused(tree, catalogue, launcher, row.strategy);
-    for (const std::string& refusal : refusals) row.prediction.warnings.push_back(refusal);
-    if (!refusals.empty()) {
+    const std::vector<base::Fault> faults = refused(tree, catalogue, launcher, row.strategy);
+    tell(faults, row, restriction);
+    if (!faults.empty()) {
       ++count;
     } else if (first > i) {
       first = i;
     }
   }
   if (count == 0) return;
-  found.notes.push_back(fmt::format(
-      "{} cannot say {} of the {} strategies shown (see their warnings; --fix and --allow keep to what it can){}",
-      launcher, count, found.results.size(),
-      first < found.results.size() ? fmt::format("; the first that it can is number {}", first + 1) : ""));
+  found.notes.push_back(
+      fmt::format("{} cannot say {} of the {} strategies shown (see their warnings; {}){}", launcher, count,
+                  found.results.size(), restriction.words(),
+                  first < found.results.size() ? fmt::format("; the first that it can is number {}", first + 1) : ""));
+}
+
+void UnlaunchableBest::judge(const std::string& where, const config::Value& tree, const std::string& launcher,
+                             result::Search& found) {
+  if (launcher.empty() || found.results.empty()) return;
+  restriction_.note_tried(found.space);
+  result::SearchRow& best = found.results.front();
+  const std::vector<base::Fault> faults = refused(tree, catalogue_, launcher, best.strategy);
+  if (faults.empty()) return;
+  launcher_ = launcher;
+  const std::vector<std::string> why = tell(faults, best, restriction_);
+  found_.push_back(why.empty() ? where : fmt::format("{} ({})", where, fmt::join(why, ", ")));
+}
+
+std::vector<std::string> UnlaunchableBest::notes() const {
+  if (found_.empty()) return {};
+  return {fmt::format("{} cannot say the best {} of {}: {}", launcher_, found_.size() == 1 ? "strategy" : "strategies",
+                      fmt::join(found_, ", "), restriction_.words())};
 }
 
 }  // namespace cli

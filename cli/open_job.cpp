@@ -2,7 +2,7 @@
 #include "cli/open_job.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 
 #include "cli/stated_dp.h"
@@ -11,47 +11,81 @@
 namespace cli {
 namespace {
 
-/// Two entries of one option for one key: which of them is meant?
-void refuse_keys_twice(const Arguments& args, const std::string& option) {
-  std::set<std::string> seen;
+const char kFix[] = "--fix", kAllow[] = "--allow", kFree[] = "--free";
+using Given = std::map<spec::SearchKey, std::string>;  // the entry that says what a key may be: "tp=2,8"
+
+/// Reads every entry of an option. Two for one key: which of them is meant?
+Given read_entries(const Arguments& args, const std::string& option, spec::SearchSpace& space) {
+  Given out;
   for (const std::string& entry : args.all(option)) {
-    const std::string key = entry.substr(0, entry.find('='));
-    if (!seen.insert(key).second) {
+    const spec::SearchKey key = config::read_values(entry, option, space);
+    if (!out.emplace(key, entry).second) {
+      const std::string name(spec::name(key));
       throw base::InputError(
-          {{option, key + " is given twice", "keep one of the two, or --allow " + key + "=V1,V2", {}}});
+          {{option, name + " is given twice", "keep one of the two, or --allow " + name + "=V1,V2", {}}});
+    }
+  }
+  return out;
+}
+
+/// A flag that fixes a key to another value than those allowed. What a file says gives way.
+void refuse_other_than_flags(const Given& given, const std::string& option, const config::Value& tree,
+                             const spec::SearchSpace& before, const spec::SearchSpace& space) {
+  for (const auto& [key, entry] : given) {
+    const config::Value* written = config::written_at(tree, key);
+    const bool by_flag = before[key] && written != nullptr && written->where.file.starts_with("--");
+    if (by_flag && space[key] != before[key]) {
+      throw base::InputError({{option, entry + " contradicts " + written->where.file, "keep one of the two", {}}});
     }
   }
 }
 
 bool says_dp(const Arguments& args) {
   const auto of_dp = [](const std::string& entry) { return entry.starts_with("dp="); };
-  return std::ranges::any_of(args.all("--fix"), of_dp) || std::ranges::any_of(args.all("--allow"), of_dp);
+  return std::ranges::any_of(args.all(kFix), of_dp) || std::ranges::any_of(args.all(kAllow), of_dp);
 }
 
 }  // namespace
 
 std::vector<Option> with_search_flags(std::vector<Option> own) {
   std::vector<Option> out{
-      {"--fix", "KEY=VALUE", "a key that is not searched: tp=8", true},
-      {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
-      {"--free", "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true}};
+      {kFix, "KEY=VALUE", "a key that is not searched: tp=8", true},
+      {kAllow, "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+      {kFree, "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true}};
   out.insert(out.end(), own.begin(), own.end());
   return out;
 }
 
-void read_chosen_values(const Arguments& args, spec::SearchSpace& space) {
-  refuse_keys_twice(args, "--allow");
-  refuse_keys_twice(args, "--fix");
-  for (const std::string& values : args.all("--allow")) config::read_values(values, "--allow", space);
-  for (const std::string& value : args.all("--fix")) config::read_values(value, "--fix", space);
+void read_chosen_values(const Arguments& args, const config::Value& tree, spec::SearchSpace& space) {
+  const spec::SearchSpace before = space;
+  const Given allowed = read_entries(args, kAllow, space), fixed = read_entries(args, kFix, space);
+  for (const auto& [key, entry] : fixed) {
+    const auto other = allowed.find(key);
+    if (other == allowed.end()) continue;
+    const std::string name(spec::name(key));
+    throw base::InputError({{kFix,
+                             entry + " and --allow " + other->second + " both say what " + name + " may be",
+                             "keep one of the two",
+                             {}}});
+  }
+  refuse_other_than_flags(allowed, kAllow, tree, before, space);
+  refuse_other_than_flags(fixed, kFix, tree, before, space);
+}
+
+std::vector<std::string> given_search_flags(const Arguments& args) {
+  std::vector<std::string> out;
+  for (const Option& option : with_search_flags({})) {
+    if (!args.all(option.name).empty()) out.push_back(option.name);
+  }
+  return out;
 }
 
 config::OpenJob open_job(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
   config::OpenJob out = config::read_open_job(tree, catalogue);
-  for (const std::string& keys : args.all("--free")) {
-    for (const spec::SearchKey key : config::read_keys(keys, "--free")) out.space[key].reset();
+  for (const std::string& keys : args.all(kFree)) {
+    for (const spec::SearchKey key : config::read_keys(keys, kFree)) out.space[key].reset();
   }
-  read_chosen_values(args, out.space);
+  read_chosen_values(args, tree, out.space);
   if (!says_dp(args)) let_dp_follow(tree, out);
   return out;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/arguments.h"
@@ -14,8 +15,12 @@ namespace cli {
 /// The three options before `own`.
 std::vector<Option> with_search_flags(std::vector<Option> own);
 
-/// What --allow and --fix say that keys may be.
-void read_chosen_values(const Arguments&, spec::SearchSpace&);
+/// What --allow and --fix say that keys may be, in `space` from now on; until now it holds what the tree fixes. A key
+/// of which two of them, or one of them and a flag or --set, say different things is a fault.
+void read_chosen_values(const Arguments&, const config::Value& tree, spec::SearchSpace& space);
+
+/// The options of with_search_flags() that are given: where nothing is searched they would be ignored.
+std::vector<std::string> given_search_flags(const Arguments&);
 
 /// The tree's keys are fixed but for those set free; --fix and --allow then say what each may be. Throws
 /// base::InputError with every fault of the tree or the options.

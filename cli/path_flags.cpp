@@ -2,6 +2,8 @@
 #include "cli/path_flags.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -38,6 +40,26 @@ void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFl
       } catch (const base::InputError& error) {
         faults.insert(faults.end(), error.faults.begin(), error.faults.end());
       }
+    }
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
+}
+
+void check_overridden(const config::Value& tree, const Arguments& args, std::span<const PathFlag> flags,
+                      const std::function<void(const config::Value&)>& read) {
+  const std::vector<Setting> all = settings_of(args, flags);
+  std::vector<base::Fault> faults;
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    const auto again = [&](const Setting& later) { return later.path == one->path && later.value != one->value; };
+    const bool is_map = one->value.starts_with('{');  // it may lack what others add
+    if (is_map || std::none_of(one + 1, all.end(), again)) continue;
+    config::Value its = tree;
+    config::set_path(its, one->path, one->value, one->origin);
+    try {
+      read(its);
+    } catch (const base::InputError& error) {
+      std::ranges::copy_if(error.faults, std::back_inserter(faults),
+                           [&](const base::Fault& fault) { return fault.where.file == one->origin; });
     }
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));

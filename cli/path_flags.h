@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,13 +26,20 @@ struct Setting {
   std::string origin;  // as it was typed
 };
 
-/// What the flags that are given and every --set say, in the order in which they are laid over a file: flags, then --set
-/// as they come, but a map as a whole before what lies in it, so that nothing of a command line is lost. An entry of
+/// What the flags that are given and every --set say, in the order in which they are laid over a file: flags, then
+/// --set as they come, but a map as a whole before what lies in it, so that nothing of a command line is lost. An entry
+/// of
 /// --set without a value has an empty path.
 std::vector<Setting> settings_of(const Arguments&, std::span<const PathFlag>);
 
 /// Throws base::InputError with every fault.
 void lay_over(config::Value& tree, const Arguments&, std::span<const PathFlag>);
+
+/// What is laid over again, as by --set over a flag, changes nothing, and a slip in it would go unseen: each is put
+/// into its place in `tree`, which lay_over() made, for `read` to judge. Throws base::InputError with the faults of
+/// their values alone.
+void check_overridden(const config::Value& tree, const Arguments&, std::span<const PathFlag>,
+                      const std::function<void(const config::Value&)>& read);
 
 /// The fault of a field that is named by its key alone ("tp"), where a flag tells which is meant ("strategy.tp").
 /// `option` is the one that names it.

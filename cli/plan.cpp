@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/html.h"
 #include "cli/interruption.h"
+#include "cli/launchable.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
@@ -39,6 +41,7 @@ constexpr std::array kPlanFlags{
     PathFlag{"--tokens", "tokens", "N", "to train on: 15e12, 15T, or chinchilla"},
     PathFlag{"--deadline", "deadline", "TIME", "60d"},
     PathFlag{"--budget", "budget", "MONEY", "5MUSD, or '$5M'"},
+    PathFlag{"--outlay", "outlay", "MONEY", "for nodes that are bought, all at once: 5MUSD"},
     PathFlag{"--sequence", "training.sequence", "TOKENS", "length of a sequence"},
     PathFlag{"--global-batch", "training.global_batch", "N", "sequences in a step"},
     PathFlag{"--precision", "training.precision", "DTYPE", "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
@@ -84,10 +87,11 @@ void lay_candidates_over(config::Value& tree, const Arguments& args) {
   if (!list.items.empty()) tree.set("candidates", std::move(list));
 }
 
-config::Value plan_tree(const Arguments& args) {
+config::Value plan_tree(const Arguments& args, const config::Catalogue& catalogue) {
   config::Value tree = opened(args);
   lay_candidates_over(tree, args);
   lay_over(tree, args, kPlanFlags);
+  check_overridden(tree, args, kPlanFlags, [&](const config::Value& its) { config::read_purchase(its, catalogue); });
   return tree;
 }
 
@@ -114,56 +118,73 @@ void refuse_repeated(const std::vector<spec::Candidate>& candidates) {
   if (!faults.empty()) throw base::InputError(std::move(faults));
 }
 
-spec::Purchase purchase_of(const Arguments& args) {
-  const config::Value tree = plan_tree(args);
+/// The plan, and the tree of each cluster's Job.
+struct Question {
+  spec::Purchase purchase;
+  std::map<int, config::Value> jobs;
+};
+
+Question question_of(const Arguments& args, const config::Catalogue& catalogue) {
+  const config::Value tree = plan_tree(args, catalogue);
   const bool has_file = std::any_of(args.operands().begin(), args.operands().end(),
                                     [](const std::string& word) { return !names_nodes(word); });
-  spec::Purchase out;
+  Question out;
   try {
-    out = config::read_purchase(tree, config::Catalogue::find());
+    out.purchase = config::read_purchase(tree, catalogue, &out.jobs);
   } catch (const base::InputError& error) {
     if (has_file) throw;
     throw told_as_flags(error);
   }
-  if (args.has(kCandidates) || std::ranges::any_of(args.operands(), names_nodes)) refuse_repeated(out.candidates);
-  for (spec::Candidate& candidate : out.candidates) read_chosen_values(args, candidate.space);
+  std::vector<spec::Candidate>& candidates = out.purchase.candidates;
+  if (args.has(kCandidates) || std::ranges::any_of(args.operands(), names_nodes)) refuse_repeated(candidates);
+  for (spec::Candidate& one : candidates) read_chosen_values(args, out.jobs.at(one.cluster), one.space);
   return out;
 }
 
-/// Searches one cluster after the other and tells how far it is with all.
-std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> searcher(const spec::Purchase& purchase,
-                                                                                   unsigned threads, ProgressBar& bar,
-                                                                                   const std::atomic<bool>* stop) {
-  std::size_t clusters = 0;
-  for (const spec::Candidate& c : purchase.candidates) {
-    clusters = std::max(clusters, static_cast<std::size_t>(c.cluster) + 1);
-  }
-  return [threads, clusters, &bar, stop, searched = std::size_t{0}](const spec::Job& job,
-                                                                    const spec::SearchSpace& space) mutable {
-    sim::SearchOptions options;
-    options.top = 1;
-    options.threads = threads;
-    options.stop = stop;
-    options.progress = [&](std::size_t done, std::size_t all) {
-      bar.show(100 * (searched * all + done) / (all * clusters), 100);
+/// Searches one cluster after the other, tells how far it is with all, and judges what it finds.
+class Searcher {
+ public:
+  Searcher(const Question& question, unsigned threads, ProgressBar& bar, const std::atomic<bool>* stop,
+           UnlaunchableBest& unlaunchable)
+      : question_(question), bar_(bar), unlaunchable_(unlaunchable) {
+    options_.top = 1;
+    options_.threads = threads;
+    options_.stop = stop;
+    options_.progress = [this](std::size_t done, std::size_t all) {
+      bar_.show(100 * (searched_ * all + done) / (all * question_.jobs.size()), 100);
     };
-    result::Search found = sim::search(job, space, options);
-    ++searched;
+  }
+
+  result::Search operator()(const spec::Candidate& one) {
+    result::Search found = sim::search(one.job, one.space, options_);
+    ++searched_;
+    unlaunchable_.judge(one.name, question_.jobs.at(one.cluster), one.job.framework.launcher, found);
     return found;
-  };
-}
+  }
+
+ private:
+  const Question& question_;
+  ProgressBar& bar_;
+  UnlaunchableBest& unlaunchable_;
+  sim::SearchOptions options_;
+  std::size_t searched_ = 0;
+};
 
 int run_plan(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv", "--html"});
   check_html(args);
   sim::PurchaseOptions options;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
-  const spec::Purchase purchase = purchase_of(args);
+  const config::Catalogue catalogue = config::Catalogue::find();
+  const Question question = question_of(args, catalogue);
   ProgressBar bar("percent of the searches");
   const Interruption interruption;
   options.stop = interruption.asked();
-  options.search = searcher(purchase, options.threads, bar, options.stop);
-  const result::Purchase answer = sim::plan_purchase(purchase, options);
+  UnlaunchableBest unlaunchable(catalogue);
+  Searcher searcher(question, options.threads, bar, options.stop, unlaunchable);
+  options.search = std::ref(searcher);
+  result::Purchase answer = sim::plan_purchase(question.purchase, options);
+  answer.notes = unlaunchable.notes();
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });

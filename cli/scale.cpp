@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/gpu_counts.h"
 #include "cli/job_flags.h"
+#include "cli/launchable.h"
 #include "cli/number.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
@@ -41,6 +42,15 @@ std::vector<ScalingKind> kinds_of(const Arguments& args) {
   if (kind == result::name(ScalingKind::weak)) return {ScalingKind::weak};
   throw base::InputError(
       {{kKind, "there is no kind '" + kind + "'", "write strong, weak, or leave it out for both", {}}});
+}
+
+void refuse_what_only_a_search_reads(const Arguments& args) {
+  if (args.has(kSearch)) return;
+  std::vector<base::Fault> faults;
+  for (const std::string& flag : given_search_flags(args)) {
+    faults.push_back({flag, "says what a search chooses, and there is none", "add --search, or leave it out", {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
 }
 
 /// A Job's tree and what it is on the GPUs that it names itself.
@@ -105,11 +115,13 @@ ComparisonRow as_given(const config::Value& tree, const config::Catalogue& catal
   return sim::predicted(std::move(candidate));
 }
 
-ComparisonRow as_searched(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
+ComparisonRow as_searched(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue,
+                          const std::string& where, UnlaunchableBest& unlaunchable) {
   const config::OpenJob open = open_job(tree, args, catalogue);
   sim::SearchOptions options;
   options.top = 1;
   result::Search found = sim::search(open.job, open.space, options);
+  unlaunchable.judge(where, tree, open.job.framework.launcher, found);
   ComparisonRow row;
   if (found.results.empty()) {
     row.refusal = "no strategy fits";
@@ -122,14 +134,15 @@ ComparisonRow as_searched(const config::Value& tree, const Arguments& args, cons
 }
 
 ScalingPoint point_of(const Base& base, ScalingKind kind, int gpus, const Arguments& args,
-                      const config::Catalogue& catalogue) {
+                      const config::Catalogue& catalogue, UnlaunchableBest& unlaunchable) {
   ScalingPoint point;
   point.gpus = gpus;
   point.row.refusal = unsound(base, kind, gpus);
   if (!point.row.refusal.empty()) return point;
   try {
     const config::Value tree = sized(base, kind, point);
-    point.row = args.has(kSearch) ? as_searched(tree, args, catalogue) : as_given(tree, catalogue);
+    const std::string where = std::to_string(gpus) + " GPUs in " + std::string(result::name(kind)) + " scaling";
+    point.row = args.has(kSearch) ? as_searched(tree, args, catalogue, where, unlaunchable) : as_given(tree, catalogue);
   } catch (const base::InputError& error) {
     const base::Fault& first = error.faults.front();
     point.row.refusal = (first.field.empty() ? "" : first.field + ": ") + first.what;
@@ -139,9 +152,10 @@ ScalingPoint point_of(const Base& base, ScalingKind kind, int gpus, const Argume
 }
 
 result::ScalingCurve curve_of(const Base& base, ScalingKind kind, const std::vector<int>& counts, double threshold,
-                              const Arguments& args, const config::Catalogue& catalogue) {
+                              const Arguments& args, const config::Catalogue& catalogue,
+                              UnlaunchableBest& unlaunchable) {
   std::vector<ScalingPoint> points(counts.size());
-  const auto fill = [&](std::size_t i) { points[i] = point_of(base, kind, counts[i], args, catalogue); };
+  const auto fill = [&](std::size_t i) { points[i] = point_of(base, kind, counts[i], args, catalogue, unlaunchable); };
   if (args.has(kSearch)) {  // a search has all cores to itself
     ProgressBar bar(std::string(result::name(kind)) + " scaling");
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -158,14 +172,17 @@ int run_scale(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--csv"});
   if (!args.has(kGpus)) throw base::InputError({{kGpus, "is missing", "write --gpus 8..16384", {}}});
   const std::vector<int> counts = gpu_counts(args.get(kGpus), kGpus);
+  refuse_what_only_a_search_reads(args);
   const std::vector<ScalingKind> kinds = kinds_of(args);
   const config::Catalogue catalogue = config::Catalogue::find();
   const Base base = base_of(args, catalogue);
-  result::Scaling answer{.job = base.title, .searched = args.has(kSearch), .curves = {}};
+  result::Scaling answer{.job = base.title, .searched = args.has(kSearch), .curves = {}, .notes = {}};
   answer.efficiency = number_of(args, kEfficiency, 0.8, 0.0, 1.0);
+  UnlaunchableBest unlaunchable(catalogue);
   for (const ScalingKind kind : kinds) {
-    answer.curves.push_back(curve_of(base, kind, counts, answer.efficiency, args, catalogue));
+    answer.curves.push_back(curve_of(base, kind, counts, answer.efficiency, args, catalogue, unlaunchable));
   }
+  answer.notes = unlaunchable.notes();
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   if (taken.empty()) print(reports::text(answer, stdout_style()));

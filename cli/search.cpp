@@ -24,6 +24,7 @@
 #include "cli/search_together.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
 #include "reports/html/search_page.h"
@@ -40,12 +41,11 @@ sim::Objective objective_of(const Arguments& args) {
   const std::string name = args.get("--by");
   const auto at = std::find(kObjectives.begin(), kObjectives.end(), name);
   if (at != kObjectives.end()) return static_cast<sim::Objective>(at - kObjectives.begin());
-  const auto near = base::nearest(name, {kObjectives.begin(), kObjectives.end()});
-  throw base::InputError(
-      {{"--by",
-        "there is no objective '" + name + "'",
-        near ? "did you mean " + *near + "?" : "choose step_time, cost, memory, energy or tokens_per_dollar",
-        {}}});
+  throw base::InputError({{"--by",
+                           "there is no objective '" + name + "'",
+                           base::nearest_or(name, {kObjectives.begin(), kObjectives.end()},
+                                            "choose step_time, cost, memory, energy or tokens_per_dollar"),
+                           {}}});
 }
 
 int run_search(const Arguments& args) {

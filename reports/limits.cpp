@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
 #include "reports/table.h"
+#include "reports/tight.h"
 
 namespace reports {
 namespace {
@@ -38,7 +41,8 @@ void add(const Limit& limit, Table& table, const Style& style) {
   if (!limit.reached) return table.add({limit.size, given, "-", "", "", "", "", {"no value fits", Ink::red}});
   const Prediction& p = limit.prediction;
   table.add({limit.size, given, base::with_commas(*limit.reached), limit.unit, billions(limit.parameters),
-             base::human(base::Seconds(p.step_time_s)), percent(p.mfu), of_capacity(p)});
+             base::human(base::Seconds(p.step_time_s)), percent(p.mfu),
+             of_capacity(p) + (limit.tight ? std::string(", ") + kTightMark : "")});
   table.add_lines(paragraph(std::string(kIndent, ' '), beyond(limit), style.columns));
 }
 
@@ -73,6 +77,7 @@ Json limit_json(const Limit& limit) {
   out["mfu"] = p.mfu;
   out["peak_bytes"] = p.peak_bytes;
   out["capacity_bytes"] = p.capacity_bytes;
+  out["tight"] = limit.tight;
   return out;
 }
 
@@ -96,7 +101,9 @@ std::string text(const Limits& all, const Style& style) {
                   {"MFU", number, 9},
                   {"memory", text, 0, 2}});
   for (const Limit& limit : all.limits) add(limit, table, style);
-  return out + table.text(style) + settings(all, style);
+  const bool tight = std::ranges::any_of(all.limits, &Limit::tight);
+  return out + table.text(style) + (tight ? '\n' + paragraph("", tight_words(), style.columns) : "") +
+         settings(all, style);
 }
 
 std::string json(const Limits& all) {

@@ -2,6 +2,7 @@
 #include "reports/purchase.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,6 +12,7 @@
 #include "reports/quantity.h"
 #include "reports/strategy_words.h"
 #include "reports/table.h"
+#include "reports/tight.h"
 
 namespace reports {
 namespace {
@@ -29,21 +31,21 @@ std::string tokens_text(double tokens) {
 }
 
 std::string title(const Purchase& p, const Style& style) {
-  std::string out = p.model + ", " + tokens_text(p.tokens) + " tokens";
-  if (p.deadline_s) out += ", within " + days_text(*p.deadline_s);
-  if (p.budget) out += ", for at most " + money(*p.budget);
-  return paragraph("", out, style.columns) + '\n';
+  return paragraph("", with_limits(p.model + ", " + tokens_text(p.tokens) + " tokens", p), style.columns) + '\n';
 }
 
-int name_columns(const Purchase& p) {
-  int width = 10;
+int longest_name(const Purchase& p) {
+  int width = 0;
   for (const PurchaseRow& row : p.rows) width = std::max(width, columns(row.candidate));
   return width;
 }
 
-std::string verdict(const PurchaseRow& row) {
-  if (row.in_time && row.in_budget) return "";
-  return row.in_time ? "too dear" : row.in_budget ? "too late" : "too late, too dear";
+int name_columns(const Purchase& p) { return std::max(10, longest_name(p)); }
+
+std::string verdict(const Purchase& p, const PurchaseRow& row) {
+  std::vector<std::string> out = cautions(p, row);
+  if (const std::string missed = limits_missed(row); !missed.empty()) out.insert(out.begin(), missed);
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 void add(const Purchase& p, std::size_t i, int width, Table& table, const Style& style) {
@@ -56,7 +58,7 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
   if (!row.fits)
     return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits", style.columns));
   const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
-  std::vector<Cell> cells{name,
+  std::vector<Cell> cells{fmt::format("{:<{}}", name, width + 3),
                           base::with_commas(row.gpus),
                           days(row.time_s),
                           days(row.time_low_s) + " to " + days(row.time_high_s),
@@ -65,7 +67,7 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
                           row.energy_j > 0 ? megawatt_hours(row.energy_j) : "-",
                           tokens_text(row.tokens_per_dollar),
                           percent(row.goodput.goodput),
-                          verdict(row)};
+                          verdict(p, row)};
   if (p.recommended == i) {
     for (Cell& cell : cells) cell.ink = Ink::green;
   }
@@ -74,8 +76,8 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
 
 std::string table(const Purchase& p, const Style& style) {
   using enum Column::Kind;
-  const int width = name_columns(p);
-  Table rows(0, {{"", text, width + 3},
+  const int width = longest_name(p);
+  Table rows(0, {{"", number, width + 3},  // padded, for a text would be broken where the others need its room
                  {"GPUs", number, 6},
                  {"days", number, 9},
                  {"80 %", number, 16, 1, true},
@@ -87,7 +89,8 @@ std::string table(const Purchase& p, const Style& style) {
                  {"", text, 0, 2}});
   for (std::size_t i = 0; i < p.rows.size(); ++i) add(p, i, width, rows, style);
   return rows.text(style) +
-         paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns);
+         paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns) +
+         (std::ranges::any_of(p.rows, &PurchaseRow::tight) ? paragraph("   ", tight_words(), style.columns) : "");
 }
 
 std::string strategies(const Purchase& p, const Style& style) {
@@ -164,6 +167,7 @@ std::string assumptions(const Purchase& p, const Style& style) {
 std::string text(const Purchase& p, const Style& style) {
   std::string out = title(p, style) + table(p, style) + '\n' + recommendation(p, style.columns);
   if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings, style.columns);
+  for (const std::string& note : p.notes) out += '\n' + paragraph("", note, style.columns);
   if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
   if (const std::string flips = flips_text(p, style.columns); !flips.empty()) out += "\nWhat would change it\n" + flips;
   return out + break_even(p, style) + strategies(p, style) + failures(p, style) + figures(p, style) +

@@ -35,6 +35,15 @@ FlipWords words_of(const result::Flip&);
 /// What half as many uplinks would do; empty where nobody looked.
 std::string spine_words(const result::Purchase&);
 
+/// "too late", "too dear", "too much at once", or several; empty: it keeps every limit.
+std::string limits_missed(const result::PurchaseRow&);
+/// Of one that keeps them: "outlay above the budget", where only the budget limits money and buying takes more of it at
+/// once; "tight".
+std::vector<std::string> cautions(const result::Purchase&, const result::PurchaseRow&);
+
+/// "llama3-70b, 1T tokens", with the limits behind it.
+std::string with_limits(std::string title, const result::Purchase&);
+
 /// "41.3 days", "5.2 hours" below two days.
 std::string days_text(double seconds);
 

@@ -66,6 +66,8 @@ Json row_json(const PurchaseRow& row) {
               {"chance_in_time", or_null(row.chance_in_time)},
               {"in_time", row.in_time},
               {"in_budget", row.in_budget},
+              {"in_outlay", row.in_outlay},
+              {"tight", row.tight},
               {"on_front", row.on_front},
               {"price_of", row.price_of},
               {"price_usd", row.price},
@@ -79,6 +81,7 @@ const char* name_of(Flip::Kind kind) {
     case Flip::Kind::rent: return "rent";
     case Flip::Kind::price: return "price";
     case Flip::Kind::deadline: return "deadline";
+    case Flip::Kind::outlay: return "outlay";
     case Flip::Kind::budget: break;
   }
   return "budget";
@@ -105,6 +108,7 @@ std::string json(const Purchase& p) {
            {"tokens", p.tokens},
            {"deadline_s", or_null(p.deadline_s)},
            {"budget_usd", or_null(p.budget)},
+           {"outlay_limit_usd", or_null(p.outlay)},
            {"by", p.by},
            {"complete", p.complete},
            {"recommended", name_or_null(p, p.recommended)},
@@ -129,6 +133,7 @@ std::string json(const Purchase& p) {
     out["figures"].push_back({{"what", f.what}, {"value", f.value}, {"date", f.date}, {"source", f.source}});
   }
   out["assumptions"] = p.assumptions;
+  out["notes"] = p.notes;
   out["runs"] = p.runs;
   out["seed"] = p.seed;
   return text_of(out);

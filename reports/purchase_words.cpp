@@ -1,6 +1,7 @@
 // reports/purchase_words.cpp -- a purchase plan's answer in sentences: the recommendation and what would flip it.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include "reports/layout.h"
 #include "reports/purchase.h"
 #include "reports/quantity.h"
+#include "reports/tight.h"
 
 namespace reports {
 namespace {
@@ -25,23 +27,23 @@ std::string days_range(double low, double high) {
 }
 
 std::string wishes(const Purchase& p) {
-  if (p.deadline_s && p.budget) return "finish within " + days_text(*p.deadline_s) + " and " + money(*p.budget);
-  if (p.deadline_s) return "finish within " + days_text(*p.deadline_s);
-  if (p.budget) return "cost at most " + money(*p.budget);
-  return "can train it";
+  std::string out;
+  if (p.deadline_s) out = "finish within " + days_text(*p.deadline_s);
+  if (p.budget) out += (out.empty() ? "cost at most " : " and ") + money(*p.budget);
+  if (p.outlay) out += std::string(out.empty() ? "" : " and ") + "take at most " + money(*p.outlay) + " to buy";
+  return out.empty() ? "can train it" : out;
 }
 
 std::size_t able(const Purchase& p) {
   std::size_t count = 0;
-  for (const PurchaseRow& row : p.rows)
-    count += row.fits && row.refused.empty() && row.in_time && row.in_budget ? 1 : 0;
+  for (const PurchaseRow& row : p.rows) count += row.known() && limits_missed(row).empty() ? 1 : 0;
   return count;
 }
 
 std::string reason(const Purchase& p) {
   const std::size_t count = able(p);
-  const bool wished = p.deadline_s || p.budget;
-  const std::string sure = wished ? " in nine runs of ten" : "";
+  const bool wished = p.deadline_s || p.budget || p.outlay;
+  const std::string sure = p.deadline_s || p.budget ? " in nine runs of ten" : "";
   if (p.rows.size() == 1) return "the one candidate";
   if (count == 1) {
     return fmt::format("of {} candidates the only one {} {}{}", p.rows.size(), wished ? "to" : "that", wishes(p), sure);
@@ -64,10 +66,17 @@ std::string against_next(const Purchase& p, const PurchaseRow& best) {
       more_or_less(next.time_s / best.time_s, "longer", "shorter"), overlap ? "; the two intervals overlap" : "");
 }
 
-std::string outlay(const PurchaseRow& best) {
+/// The budget is of a run's cost: that more is to be paid at once is not what it says.
+bool outlay_exceeds_budget(const Purchase& p, const PurchaseRow& row) {
+  return p.budget && !p.outlay && row.outlay > *p.budget;
+}
+
+std::string outlay(const Purchase& p, const PurchaseRow& best) {
   if (!(best.outlay > 0)) return "";
-  return fmt::format(" Its {} nodes take {} to buy; the cost is this run's share of their life.",
-                     best.nodes + best.spares, money(best.outlay));
+  const std::string above =
+      outlay_exceeds_budget(p, best) ? ", more than the budget of " + money(*p.budget) + " (--outlay limits it)" : "";
+  return fmt::format(" Its {} nodes take {} to buy{}; the cost is this run's share of their life.",
+                     best.nodes + best.spares, money(best.outlay), above);
 }
 
 std::string risk(const Purchase& p, const PurchaseRow& best) {
@@ -103,7 +112,7 @@ std::string none_will_do(const Purchase& p) {
 
 std::string choice(const Purchase& p) {
   const PurchaseRow& best = p.rows[*p.recommended];
-  return fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(best);
+  return fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(p, best);
 }
 
 std::string figure(const Flip& f, double value) {
@@ -111,6 +120,7 @@ std::string figure(const Flip& f, double value) {
     case Flip::Kind::rent: return base::human(base::usd_per_hour(value));
     case Flip::Kind::deadline: return days_text(value);
     case Flip::Kind::price:
+    case Flip::Kind::outlay:
     case Flip::Kind::budget: break;
   }
   return money(value);
@@ -121,12 +131,35 @@ std::string name_of(const Flip& f) {
     case Flip::Kind::rent: return "rent of " + f.of;
     case Flip::Kind::price: return "price of " + f.of;
     case Flip::Kind::deadline: return "deadline";
+    case Flip::Kind::outlay: return "outlay";
     case Flip::Kind::budget: break;
   }
   return "budget";
 }
 
 }  // namespace
+
+std::string limits_missed(const PurchaseRow& row) {
+  std::vector<const char*> out;
+  if (!row.in_time) out.push_back("too late");
+  if (!row.in_budget) out.push_back("too dear");
+  if (!row.in_outlay) out.push_back("too much at once");
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::vector<std::string> cautions(const Purchase& p, const PurchaseRow& row) {
+  std::vector<std::string> out;
+  if (outlay_exceeds_budget(p, row)) out.emplace_back("outlay above the budget");
+  if (row.tight) out.emplace_back(kTightMark);
+  return out;
+}
+
+std::string with_limits(std::string title, const Purchase& p) {
+  if (p.deadline_s) title += ", within " + days_text(*p.deadline_s);
+  if (p.budget) title += ", for at most " + money(*p.budget);
+  if (p.outlay) title += ", buying for at most " + money(*p.outlay);
+  return title;
+}
 
 std::string days_text(double seconds) {
   const double days = seconds / base::kDay;

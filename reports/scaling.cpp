@@ -114,6 +114,7 @@ Json point_json(const ScalingPoint& point) {
   out["fits"] = p.fits;
   out["peak_bytes"] = p.peak_bytes;
   out["capacity_bytes"] = p.capacity_bytes;
+  out["warnings"] = p.warnings;
   return out;
 }
 
@@ -138,6 +139,7 @@ std::string text(const Scaling& s, const Style& style) {
     for (const ScalingPoint& point : curve.points) add(point, table, style);
     out += fmt::format("\n{}\n", title(curve)) + table.text(style) + fall(curve, s.efficiency, style);
   }
+  for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out + '\n' +
          paragraph("", "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs that run it.",
                    style.columns);
@@ -147,6 +149,7 @@ std::string json(const Scaling& s) {
   Json out{{"schema", kSchema}, {"job", s.job}, {"searched", s.searched}, {"efficiency", s.efficiency}};
   out["curves"] = Json::array();
   for (const ScalingCurve& curve : s.curves) out["curves"].push_back(curve_json(curve));
+  out["notes"] = s.notes;
   return text_of(out);
 }
 

@@ -9,8 +9,10 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/strategy_words.h"
 #include "reports/table.h"
+#include "reports/tight.h"
 
 namespace reports {
 namespace {
@@ -22,18 +24,32 @@ constexpr double kWorthShowing = 0.85;  // of the memory of the one above: the f
 
 std::string counted(std::int64_t value) { return base::with_commas(value); }
 
+/// What a search cannot choose may still make it fit: keys that are fixed, and those that are left out.
+std::string nearest_text(const Search& s, const Style& style) {
+  if (!s.nearest) return "";
+  const result::Prediction& p = s.nearest->prediction;
+  std::string told = strategy_words(s.nearest->strategy) + ": " + shortfall_words(p) + '.';
+  if (!p.attack.empty()) told += " Attack " + spaced(p.attack) + '.';
+  if (p.mends.empty()) told += " No change that forerun predict tries makes it fit.";
+  std::string out = '\n' + paragraph("Nearest comes ", told, style.columns);
+  for (const std::string& mend : p.mends) {
+    out += paragraph(&mend == &p.mends.front() ? "    it fits with " : "              or ", mend, style.columns);
+  }
+  return out;
+}
+
 std::string results_text(const Search& s, const Style& style) {
   if (s.results.empty()) {
-    return inked(s.complete ? "Nothing fits." : "Nothing that fits was found so far.", Ink::red, style) + '\n';
+    return inked(s.complete ? "Nothing fits." : "Nothing that fits was found so far.", Ink::red, style) + '\n' +
+           nearest_text(s, style);
   }
   using enum Column::Kind;
-  Table table(0, {{"", number, 5},
-                  {"step time", number, 11},
-                  {"of best", number, 9},
-                  {"MFU", number, 9},
-                  {"peak", number, 10},
-                  {"of GPU", number, 8},
-                  {"", text, 0, 2}});
+  const bool any_tight = std::ranges::any_of(s.results, &SearchRow::tight);
+  std::vector<Column> columns{{"", number, 5},    {"step time", number, 11}, {"of best", number, 9},
+                              {"MFU", number, 9}, {"peak", number, 10},      {"of GPU", number, 8}};
+  if (any_tight) columns.push_back({"", number, 6});
+  columns.push_back({"", text, 0, 2});
+  Table table(0, std::move(columns));
   const double best = s.results.front().prediction.step_time_s;
   int rank = 0;
   for (const SearchRow& row : s.results) {
@@ -47,13 +63,16 @@ std::string results_text(const Search& s, const Style& style) {
         percent(p.mfu),
         bytes(p.peak_bytes),
         fmt::format("{:.0f}%", 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes))};
+    if (any_tight) cells.emplace_back(row.tight ? kTightMark : "");
     if (first) {
       for (Cell& cell : cells) cell.ink = Ink::green;
     }
+    if (row.tight) cells.back().ink = Ink::yellow;
     cells.emplace_back(strategy_words(row.strategy));
     table.add(std::move(cells));
   }
-  return fmt::format("Best first, by {}\n\n", s.by) + table.text(style);
+  return fmt::format("Best first, by {}\n\n", s.by) + table.text(style) +
+         (any_tight ? '\n' + paragraph("", tight_words(), style.columns) : "");
 }
 
 std::string ties_text(const Search& s, const Style& style) {

@@ -8,6 +8,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/search.h"
+#include "reports/shortfall.h"
 
 namespace reports {
 namespace {
@@ -29,6 +30,7 @@ Json row_json(const SearchRow& row) {
            {"bubble_fraction", p.bubble_fraction},
            {"breakdown_s", object_of(p.breakdown_s)},
            {"fits", p.fits},
+           {"tight", row.tight},
            {"memory", {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}}}};
   if (row.cost_per_million_tokens > 0) {
     out["cost_per_million_tokens"] = row.cost_per_million_tokens;
@@ -37,6 +39,17 @@ Json row_json(const SearchRow& row) {
   if (row.energy_per_step_j > 0) out["energy_per_step_j"] = row.energy_per_step_j;
   out["warnings"] = p.warnings;
   return out;
+}
+
+/// What does not fit; how long it would take is of no interest.
+Json nearest_json(const SearchRow& row) {
+  const result::Prediction& p = row.prediction;
+  const auto [needed, there] = shortfall_of(p);
+  return {{"strategy", strategy_json(row.strategy)},
+          {"memory", {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}}},
+          {"short_bytes", needed - there},
+          {"attack", p.attack},
+          {"mends", p.mends}};
 }
 
 }  // namespace
@@ -57,6 +70,7 @@ std::string json(const Search& s) {
   out["strategies_per_s"] = static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9);
   out["results"] = Json::array();
   for (const SearchRow& row : s.results) out["results"].push_back(row_json(row));
+  out["nearest"] = s.nearest ? nearest_json(*s.nearest) : Json();
   out["pareto"] = Json::array();
   for (const result::SearchTrade& t : s.pareto) {
     out["pareto"].push_back({{"strategy", strategy_json(t.strategy)},

@@ -164,11 +164,13 @@ std::string communication(const Prediction& p, const Style& style) {
                   {"time", number, 12},
                   {"bus bandwidth", number, 16}});
   bool any = false;
+  constexpr std::int64_t kWords = 1024;  // bytes: a flag or a norm takes what the latest rank and the latency do
   for (const result::Communication& axis : p.communication) {
     if (axis.calls == 0) continue;
     any = true;
+    const bool moves = axis.bus_bandwidth > 0 && axis.bytes >= kWords * axis.calls;
     table.add({axis.axis, base::with_commas(axis.calls), bytes(axis.bytes), seconds(axis.time_s),
-               axis.bus_bandwidth > 0 ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-"});
+               moves ? base::human(base::ByteRate(axis.bus_bandwidth)) : "-"});
   }
   return any ? "\nCommunication of one rank in a step, hidden or not\n" + table.text(style) : "";
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/repeated.h"
+#include "core/base/text.h"
 #include "core/config/figure_reader.h"
 #include "core/config/search_reader.h"
 #include "core/spec/ranges.h"
@@ -151,12 +152,12 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
   look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
-    add_faults({{"cluster.rent", "nothing says what an hour of '" + node.gpu.name + "' costs",
+    add_faults({{"cluster.rent", "nothing says what an hour of " + base::quoted(node.gpu.name) + " costs",
                  "write rent: $2.50/h here, or rent: {" + node.gpu.name + ": $2.50/h} in your prices", entry.where}},
                entry.path, faults);
   }
   if (!candidate.price && entry.terms != Terms::rent) {
-    add_faults({{"cluster.price", "nothing says what a node '" + node.name + "' costs",
+    add_faults({{"cluster.price", "nothing says what a node " + base::quoted(node.name) + " costs",
                  "write price: $300k here, or buy: {" + node.name + ": $300k} in your prices", entry.where}},
                entry.path, faults);
   }
@@ -183,7 +184,7 @@ void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::
 }  // namespace
 
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList& prices,
-                                             const Catalogue& catalogue, Faults& faults) {
+                                             const Catalogue& catalogue, Faults& faults, std::map<int, Value>* jobs) {
   std::vector<spec::Candidate> out;
   if (list.kind != Value::Kind::list || list.items.empty()) {
     faults.push_back({"candidates", list.kind == Value::Kind::list ? "is an empty list" : "is not a list",
@@ -208,6 +209,7 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
           continue;
         }
         candidate.cluster = clusters.of(*entry.node, nodes, fabric);
+        if (jobs != nullptr) jobs->try_emplace(candidate.cluster, std::move(tree));
         candidate.spares = entry.spares;
         candidate.name = spec::nodes_text(candidate.job.cluster);
         if (fabric != nullptr && nodes > 1) candidate.name += ", " + candidate.job.cluster.fabric.name;
@@ -223,7 +225,7 @@ Value candidate_tree(std::string_view text, const std::string& origin) {
   const std::size_t colon = text.find(':'), at = text.find('@');
   if (colon == text.npos || colon == 0 || (at != text.npos && at < colon)) {
     throw base::InputError({{origin,
-                             "'" + std::string(text) + "' does not say how many nodes",
+                             base::quoted(text) + " does not say how many nodes",
                              "write NODE:COUNT,COUNT or NODE:COUNT@FABRIC, such as dgx-h100:32,64",
                              {}}});
   }

@@ -2,6 +2,7 @@
 // counts on every one of its fabrics. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace config {
 
 /// `list`: [{node: dgx-h100, nodes: [32, 64], fabric: [..], terms: rent, rent: $2.10/h, price: $270k, spares: 2}].
 /// `job`: a Job's tree without its cluster. Faults of the Job itself are noted once, under the keys of the plan.
+/// `jobs`: takes the tree with each cluster, by Candidate::cluster.
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList&, const Catalogue&,
-                                             Faults&);
+                                             Faults&, std::map<int, Value>* jobs = nullptr);
 
 /// "dgx-h100:32,64@rail-400g,rail-400g-2to1", as a flag has it, as such an entry. `origin`: the flag, for messages.
 /// Throws base::InputError.

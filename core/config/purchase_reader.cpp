@@ -69,7 +69,7 @@ void read_tokens(MapReader& map, spec::Purchase& out, Faults& faults) {
   if (!map.require("tokens", text)) return;
   if (text == "chinchilla") {
     if (out.model.moe) {
-      map.fault("tokens", "chinchilla's law is of dense models, and '" + out.model.name + "' has experts",
+      map.fault("tokens", "chinchilla's law is of dense models, and " + base::quoted(out.model.name) + " has experts",
                 "write how many tokens, such as 15e12");
     }
     out.tokens = kChinchilla * static_cast<double>(spec::parameters(out.model).total());
@@ -84,19 +84,23 @@ void read_tokens(MapReader& map, spec::Purchase& out, Faults& faults) {
   }
 }
 
+void read_sum(MapReader& map, const char* key, std::optional<base::Money>& out, Faults& faults) {
+  const Value* value = map.child(key);
+  spec::Figure<base::Money> sum;
+  if (value != nullptr && read_figure(*value, key, base::parse_money, base::usd(0.01), base::usd(1e15),
+                                      "a sum, such as $5M", sum, faults)) {
+    out = sum.value;
+  }
+}
+
 void read_wishes(MapReader& map, spec::Purchase& out, Faults& faults) {
   base::Seconds deadline;
   if (map.read("deadline", deadline)) {
     if (!(deadline.si() > 0)) map.fault("deadline", "is zero", "write how long the run may take, such as 60d");
     out.deadline = deadline;
   }
-  if (const Value* budget = map.child("budget")) {
-    spec::Figure<base::Money> sum;
-    if (read_figure(*budget, "budget", base::parse_money, base::usd(0.01), base::usd(1e15), "a sum, such as $5M", sum,
-                    faults)) {
-      out.budget = sum.value;
-    }
-  }
+  read_sum(map, "budget", out.budget, faults);
+  read_sum(map, "outlay", out.outlay, faults);
   map.read("runs", out.runs, 10, 1'000'000);
   std::int64_t seed = 1;
   map.read("seed", seed, 0, INT64_MAX);
@@ -132,13 +136,13 @@ base::Parsed<double> parse_tokens(std::string_view text) {
     break;
   }
   const base::Parsed<double> parsed = parse_number(digits);
-  if (!parsed.value) return {{}, "'" + std::string(text) + "' is not a number of tokens", mend};
+  if (!parsed.value) return {{}, base::quoted(text) + " is not a number of tokens", mend};
   const double tokens = *parsed.value * scale;
-  if (!(tokens >= 1 && tokens <= 1e18)) return {{}, "'" + std::string(text) + "' is out of range", mend};
+  if (!(tokens >= 1 && tokens <= 1e18)) return {{}, base::quoted(text) + " is out of range", mend};
   return {tokens, {}, {}};
 }
 
-spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
+spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map<int, Value>* jobs) {
   const Catalogue catalogue = files.remembering();
   Faults faults;
   spec::Purchase out;
@@ -151,7 +155,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
   }
   const bool has_model = faults.empty();
   if (has_model && out.model.is_list()) {
-    map.fault("model", "'" + out.model.name + "' is not trained on tokens", "name a transformer");
+    map.fault("model", base::quoted(out.model.name) + " is not trained on tokens", "name a transformer");
   }
   if (has_model) read_tokens(map, out, faults);
   const Value job = shared_job(map, out.model, tree.where, out);
@@ -163,7 +167,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files) {
   if (candidates == nullptr && tree.kind == Value::Kind::map) {
     map.fault("candidates", "is missing", "add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
   } else if (candidates != nullptr && has_model) {
-    out.candidates = read_candidates(*candidates, job, prices, catalogue, faults);
+    out.candidates = read_candidates(*candidates, job, prices, catalogue, faults, jobs);
     refuse_strangers(prices, out.candidates, catalogue, faults);
   }
   if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, out.tokens, map);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/job_reader.h"
 #include "core/config/strategy_reader.h"
@@ -13,15 +14,6 @@ namespace config {
 namespace {
 
 using spec::SearchKey;
-
-const Value* at_path(const Value& tree, std::string_view path) {
-  const Value* value = &tree;
-  for (std::size_t dot; value != nullptr && (dot = path.find('.')) != path.npos; path.remove_prefix(dot + 1)) {
-    value = value->find(path.substr(0, dot));
-  }
-  if (value != nullptr) value = value->find(path);
-  return value != nullptr && value->kind != Value::Kind::null ? value : nullptr;
-}
 
 /// At commas outside of brackets.
 std::vector<std::string> split(std::string_view text) {
@@ -46,12 +38,9 @@ SearchKey key_named(std::string_view text, const std::string& option) {
   const auto known = std::find(names.begin(), names.end(), name);
   if (known != names.end()) return static_cast<SearchKey>(known - names.begin());
   const std::vector<std::string> all(names.begin(), names.end());
-  std::string list;
-  for (const std::string& one : all) list += (list.empty() ? "" : ", ") + one;
-  const auto near = base::nearest(name, all);
   throw base::InputError({{option,
                            "'" + name + "' is no key that a search chooses",
-                           near ? "did you mean " + *near + "?" : "choose among " + list + "; --set fixes any other",
+                           base::nearest_or(name, all, "choose among " + base::joined(all) + "; --set fixes any other"),
                            {}}});
 }
 
@@ -89,16 +78,27 @@ spec::SearchValue read_value(SearchKey key, const std::string& text, const std::
 
 }  // namespace
 
+const Value* written_at(const Value& tree, SearchKey key) {
+  const std::string whole = spec::path_of(key);
+  std::string_view path = whole;
+  const Value* value = &tree;
+  for (std::size_t dot; value != nullptr && (dot = path.find('.')) != path.npos; path.remove_prefix(dot + 1)) {
+    value = value->find(path.substr(0, dot));
+  }
+  if (value != nullptr) value = value->find(path);
+  return value != nullptr && value->kind != Value::Kind::null ? value : nullptr;
+}
+
 OpenJob read_open_job(const Value& tree, const Catalogue& catalogue) {
   OpenJob out{read_unchecked_job(tree, catalogue), {}};
   for (int k = 0; k < spec::kSearchKeys; ++k) {
     const auto key = static_cast<SearchKey>(k);
-    if (at_path(tree, spec::path_of(key)) != nullptr) out.space[key] = {spec::value_of(key, out.job)};
+    if (written_at(tree, key) != nullptr) out.space[key] = {spec::value_of(key, out.job)};
   }
   return out;
 }
 
-void read_values(std::string_view text, const std::string& option, spec::SearchSpace& space) {
+SearchKey read_values(std::string_view text, const std::string& option, spec::SearchSpace& space) {
   const std::size_t equals = text.find('=');
   const SearchKey key = key_named(text.substr(0, equals), option);
   if (equals == text.npos) {
@@ -113,6 +113,7 @@ void read_values(std::string_view text, const std::string& option, spec::SearchS
     if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);
   }
   space[key] = values;
+  return key;
 }
 
 void set_choice(const std::string& key, const std::string& value, spec::Job& job) {

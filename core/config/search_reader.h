@@ -20,9 +20,12 @@ struct OpenJob {
 /// Throws base::InputError with every fault of the tree.
 OpenJob read_open_job(const Value& tree, const Catalogue&);
 
+/// What a Job's tree says of the key; nullptr: nothing.
+const Value* written_at(const Value& tree, spec::SearchKey);
+
 /// `key=value,value` as written behind `option` (--fix, --allow): the key's values in `space` from now on. Commas
-/// inside of brackets part nothing. Throws base::InputError: no such key, no such value, an empty one.
-void read_values(std::string_view text, const std::string& option, spec::SearchSpace& space);
+/// inside of brackets part nothing. Returns the key. Throws base::InputError: no such key, no such value, an empty one.
+spec::SearchKey read_values(std::string_view text, const std::string& option, spec::SearchSpace& space);
 
 /// What an answer of a search says of one key (its value of stage_layers is a list), in `job` from now on.
 void set_choice(const std::string& key, const std::string& value, spec::Job& job);

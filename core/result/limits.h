@@ -21,6 +21,7 @@ struct Limit {
   std::vector<std::pair<std::string, std::string>> settings;  // of the reached one, for --set
   std::int64_t parameters = 0;                                // of the reached one's model
   Prediction prediction;                                      // of the reached one
+  bool tight = false;                                         // it, with hardly anything to spare (sim/memory/tight.h)
   std::optional<std::int64_t> next;                           // the nearest value found not to fit
   std::int64_t next_peak_bytes = 0;
   std::string refusal;  // why this size cannot be varied; empty: it was

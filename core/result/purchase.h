@@ -42,16 +42,18 @@ struct PurchaseRow {
   double tokens_per_dollar = 0;
   std::optional<double> chance_in_time;
   bool in_time = true, in_budget = true;  // in nine runs of ten
-  bool on_front = false;                  // none is faster and cheaper
-  std::string price_of;                   // "h100-sxm"
-  double price = 0;                       // of a GPU for an hour; bought: of a node
+  bool in_outlay = true;
+  bool tight = false;     // its strategy fits with hardly anything to spare (sim/memory/tight.h)
+  bool on_front = false;  // none is faster and cheaper
+  std::string price_of;   // "h100-sxm"
+  double price = 0;       // of a GPU for an hour; bought: of a node
 
   bool known() const { return fits && refused.empty(); }  // it runs, and what it costs was worked out
 };
 
 /// A change of one figure that makes another candidate the recommended one.
 struct Flip {
-  enum class Kind { rent, price, deadline, budget } kind = Kind::rent;
+  enum class Kind { rent, price, deadline, budget, outlay } kind = Kind::rent;
   std::string of;      // whose rent or price
   bool below = true;   // else above
   double value = 0;    // of that figure
@@ -79,7 +81,7 @@ struct PurchaseFigure {
 struct Purchase {
   std::string model;
   double tokens = 0;
-  std::optional<double> deadline_s, budget;
+  std::optional<double> deadline_s, budget, outlay;
   std::string by;                 // cheapest, fastest
   std::vector<PurchaseRow> rows;  // in the order of the candidates
   std::optional<std::size_t> recommended, runner_up;
@@ -87,7 +89,7 @@ struct Purchase {
   std::optional<SpineCheck> spine;
   std::vector<BreakEven> break_even;
   std::vector<PurchaseFigure> figures;
-  std::vector<std::string> assumptions;
+  std::vector<std::string> assumptions, notes;
   int runs = 0;
   std::uint64_t seed = 0;
   bool complete = true;  // false: interrupted

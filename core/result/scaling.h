@@ -41,6 +41,7 @@ struct Scaling {
   bool searched = false;  // each point with its own best strategy
   double efficiency = 0;  // under which the fall is told
   std::vector<ScalingCurve> curves;
+  std::vector<std::string> notes = {};
 };
 
 }  // namespace result

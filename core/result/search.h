@@ -28,6 +28,7 @@ struct SearchRow {
   bool tied = false;                   // with the first, by what their intervals do not share
   double cost_per_million_tokens = 0;  // in the currency of the price; 0: no price was given
   double energy_per_step_j = 0;        // 0: the node's power is unknown
+  bool tight = false;                  // fits with hardly anything to spare (sim/memory/tight.h)
 };
 
 /// The values that a key could take, and of how many strategies each is.
@@ -47,8 +48,9 @@ struct Search {
   std::int64_t priced = 0, bounded = 0;  // of those that fit
   std::int64_t operator_level = 0;       // of the priced, those that two levels cannot tell
   double elapsed_s = 0;
-  std::vector<SearchRow> results;   // best first
-  std::vector<SearchTrade> pareto;  // fastest first
+  std::vector<SearchRow> results;    // best first
+  std::optional<SearchRow> nearest;  // where nothing fits: what comes nearest to the GPUs' memory
+  std::vector<SearchTrade> pareto;   // fastest first
   std::vector<SearchedKey> space;
   Choices left_out;  // key, and what of it is not searched unless allowed
   std::vector<std::string> notes;

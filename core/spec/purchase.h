@@ -72,6 +72,7 @@ struct Purchase {
   double tokens = 0;
   std::optional<base::Seconds> deadline;
   std::optional<base::Money> budget;
+  std::optional<base::Money> outlay;  // for nodes that are bought, all at once
   std::vector<Candidate> candidates;
   Failures failures;
   Checkpointing checkpoint;

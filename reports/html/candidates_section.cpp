@@ -1,16 +1,19 @@
 // The candidates of a purchase plan: days against cost as a chart, and everything about each as a table.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "core/base/money.h"
 #include "reports/html/chart.h"
+#include "reports/html/page.h"
 #include "reports/html/purchase_sections.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
 #include "reports/quantity.h"
+#include "reports/tight.h"
 
 namespace reports::html {
 namespace {
@@ -23,11 +26,6 @@ constexpr double kNear = 1.5;  // a limit further off than this many times the d
 Cell money_cell(double dollars) { return {reports::money(dollars), dollars, {}}; }
 Cell millions(double value) { return {fmt::format("{:.3g}", value / 1e6), value, {}}; }
 Cell duration(double seconds) { return {days_text(seconds), seconds / base::kDay, {}}; }
-
-std::string limits_missed(const PurchaseRow& row) {
-  if (row.in_time && row.in_budget) return "";
-  return row.in_time ? "too dear" : row.in_budget ? "too late" : "too late, too dear";
-}
 
 std::string verdict(const Purchase& p, std::size_t i) {
   const PurchaseRow& row = p.rows[i];
@@ -101,6 +99,10 @@ std::vector<Cell> known_cells(const PurchaseRow& row) {
           text(row.on_front ? "yes" : "no")};
 }
 
+std::string note_of(const Purchase& p, const PurchaseRow& row) {
+  return row.refused.empty() ? fmt::format("{}", fmt::join(cautions(p, row), ", ")) : row.refused;
+}
+
 }  // namespace
 
 std::string days_and_cost_section(const Purchase& p) {
@@ -131,19 +133,19 @@ std::string candidates_section(const Purchase& p) {
                {"goodput", "Goodput", true},
                {"front", "Front"}},
               {}};
-  const bool refusals =
-      std::any_of(p.rows.begin(), p.rows.end(), [](const PurchaseRow& row) { return !row.refused.empty(); });
-  if (refusals) table.columns.push_back({"note", "Why not"});
+  const bool noted = std::ranges::any_of(p.rows, [&](const PurchaseRow& row) { return !note_of(p, row).empty(); });
+  if (noted) table.columns.push_back({"note", "To know"});
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
     const PurchaseRow& row = p.rows[i];
     std::vector<Cell> cells{text(row.candidate), verdict_cell(p, i), count(row.gpus),
                             row.known() ? count(row.spares) : none()};
     const std::vector<Cell> figures = row.known() ? known_cells(row) : std::vector<Cell>(9, none());
     cells.insert(cells.end(), figures.begin(), figures.end());
-    if (refusals) cells.push_back(text(row.refused));
+    if (noted) cells.push_back(text(note_of(p, row)));
     table.rows.push_back(std::move(cells));
   }
-  return html_of(table, true);
+  const bool tight = std::ranges::any_of(p.rows, &PurchaseRow::tight);
+  return html_of(table, true) + (tight ? paragraph_of(tight_words() + '.') : "");
 }
 
 }  // namespace reports::html

@@ -43,10 +43,7 @@ std::vector<html::KeyFigure> key_figures(const Purchase& p) {
 }
 
 std::string title(const Purchase& p) {
-  std::string out = fmt::format("{}, {:.4g} billion tokens", p.model, p.tokens / 1e9);
-  if (p.deadline_s) out += ", within " + days_text(*p.deadline_s);
-  if (p.budget) out += ", for at most " + money(*p.budget);
-  return out;
+  return with_limits(fmt::format("{}, {:.4g} billion tokens", p.model, p.tokens / 1e9), p);
 }
 
 }  // namespace
@@ -61,7 +58,8 @@ void write_html(const Purchase& p, const std::string& version, std::ostream& out
                    {"strategies", "Best strategies", html::strategies_section(p)},
                    {"failures", "Failures", html::failures_section(p)},
                    {"figures", "Prices and rates, and who says so", html::figures_section(p)},
-                   {"assumptions", "Assumed", html::assumptions_section(p)}};
+                   {"assumptions", "Assumed", html::assumptions_section(p)},
+                   {"notes", "To know", html::list_of(p.notes)}};
   html::write(page, out);
 }
 

@@ -2,6 +2,7 @@
 #include "reports/html/search_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "reports/html/page.h"
 #include "reports/html/trade_off.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/strategy_words.h"
+#include "reports/tight.h"
 
 namespace reports {
 namespace {
@@ -22,11 +25,19 @@ using result::Prediction;
 using result::Search;
 using result::SearchRow;
 
+std::string nearest(const Search& s) {
+  if (!s.nearest) return "";
+  const std::vector<std::string>& mends = s.nearest->prediction.mends;
+  return fmt::format(" Nearest comes {}: {}.{}", strategy_words(s.nearest->strategy),
+                     shortfall_words(s.nearest->prediction),
+                     mends.empty() ? "" : fmt::format(" It fits with {}.", fmt::join(mends, ", or ")));
+}
+
 std::string answer(const Search& s) {
   if (s.results.empty())
-    return fmt::format("{}: {} strategies were looked at.",
+    return fmt::format("{}: {} strategies were looked at.{}",
                        s.complete ? "Nothing fits" : "Nothing that fits was found so far",
-                       base::with_commas(s.evaluated));
+                       base::with_commas(s.evaluated), nearest(s));
   const Prediction& best = s.results.front().prediction;
   const auto tied = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
   std::string out = fmt::format("Best by {}: {}. A step takes {} (80 % interval {} to {})", spaced(s.by),
@@ -84,6 +95,7 @@ std::string results(const Search& s) {
                                                               {"mfu", "MFU", true},
                                                               {"peak", "Peak memory", true},
                                                               {"of_gpu", "Of the GPU", true},
+                                                              {"tight", "Tight"},
                                                               {"strategy", "Strategy"}}) {
     table.columns.push_back(column);
   }
@@ -94,16 +106,18 @@ std::string results(const Search& s) {
                  capacity = static_cast<double>(std::max<std::int64_t>(1, p.capacity_bytes));
     std::vector<Cell> cells{html::count(++rank)};
     for (const std::string& key : keys) cells.push_back(html::text(value_of(row.strategy, key)));
-    for (Cell& cell : std::vector<Cell>{html::quantity(p.step_time_s, "s"),
-                                        html::decimal(p.step_time_s / s.results.front().prediction.step_time_s, 3),
-                                        html::text(row.tied || rank == 1 ? "yes" : "no"), html::share(p.mfu),
-                                        html::quantity(peak, "B"), html::share(peak / capacity),
-                                        html::text(strategy_words(row.strategy))}) {
+    for (Cell& cell :
+         std::vector<Cell>{html::quantity(p.step_time_s, "s"),
+                           html::decimal(p.step_time_s / s.results.front().prediction.step_time_s, 3),
+                           html::text(row.tied || rank == 1 ? "yes" : "no"), html::share(p.mfu),
+                           html::quantity(peak, "B"), html::share(peak / capacity),
+                           html::text(row.tight ? "yes" : "no"), html::text(strategy_words(row.strategy))}) {
       cells.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(cells));
   }
-  return html::html_of(table, true);
+  const bool tight = std::ranges::any_of(s.results, &SearchRow::tight);
+  return html::html_of(table, true) + (tight ? html::paragraph_of(tight_words() + '.') : "");
 }
 
 std::string looked_at(const Search& s) {

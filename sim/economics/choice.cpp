@@ -5,12 +5,13 @@ namespace sim {
 
 bool in_time(const Offer& o, const Wishes& w) { return !w.deadline || o.time_high <= *w.deadline; }
 bool in_budget(const Offer& o, const Wishes& w) { return !w.budget || o.cost_high <= *w.budget; }
+bool in_outlay(const Offer& o, const Wishes& w) { return !w.outlay || o.outlay <= *w.outlay; }
 
 std::optional<std::size_t> choose(const std::vector<Offer>& offers, const Wishes& wishes) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const Offer& o = offers[i];
-    if (!o.possible || !in_time(o, wishes) || !in_budget(o, wishes)) continue;
+    if (!o.possible || !in_time(o, wishes) || !in_budget(o, wishes) || !in_outlay(o, wishes)) continue;
     if (!best || (wishes.fastest() ? o.time < offers[*best].time : o.cost < offers[*best].cost)) best = i;
   }
   return best;

@@ -33,6 +33,7 @@ class Flips {
     for (const PriceKey& key : others) cheaper_other(key);
     dearer_best();
     wishes_.fastest() ? other_budget() : other_deadline();
+    if (wishes_.outlay) other_outlay();
     return std::move(out_);
   }
 
@@ -41,7 +42,12 @@ class Flips {
   double winning_factor(const PricedOffer& o) const {
     double most = wishes_.fastest() ? 1e300 : o.cost.price_factor(best_.offer.cost, o.offer.time);
     if (wishes_.budget) most = std::min(most, o.cost.price_factor(*wishes_.budget, o.offer.time_high));
-    return most;
+    return std::min(most, outlay_factor(o));
+  }
+
+  /// What it may cost at most for the outlay to be kept: that grows with the price.
+  double outlay_factor(const PricedOffer& o) const {
+    return wishes_.outlay && o.offer.outlay > base::Money() ? *wishes_.outlay / o.offer.outlay : 1e300;
   }
 
   bool could_win(const PricedOffer& o) const {
@@ -74,6 +80,7 @@ class Flips {
     if (wishes_.budget) {
       factor = std::min(factor, best_.cost.price_factor(*wishes_.budget, best_.offer.time_high));
     }
+    factor = std::min(factor, outlay_factor(best_));
     if (factor > 1e299) return;
     out_.push_back({kind_of(best_), best_.price_of, false, best_.price * factor, best_.price,
                     winner_at(best_.price * factor * (1 + 1e-9))});
@@ -88,6 +95,7 @@ class Flips {
       cost.of_price = cost.of_price * (price / best_.price);
       offers[i].cost = cost.over(offers[i].time);
       offers[i].cost_high = cost.over(offers[i].time_high);
+      offers[i].outlay = offers[i].outlay * (price / best_.price);
     }
     const auto winner = choose(offers, wishes_);
     return winner ? all_[*winner].name : "";
@@ -103,7 +111,8 @@ class Flips {
     if (!wishes_.deadline) return;
     const PricedOffer* later = nullptr;
     for (const PricedOffer& o : all_) {
-      const bool better = o.offer.possible && in_budget(o.offer, wishes_) && o.offer.cost < best_.offer.cost;
+      const bool better = o.offer.possible && in_budget(o.offer, wishes_) && in_outlay(o.offer, wishes_) &&
+                          o.offer.cost < best_.offer.cost;
       if (better && (later == nullptr || o.offer.time_high < later->offer.time_high)) later = &o;
     }
     if (later == nullptr) return;
@@ -119,11 +128,30 @@ class Flips {
     out_.push_back({Flip::Kind::budget, "", true, best_.offer.cost_high.dollars(), now, next ? all_[*next].name : ""});
     const PricedOffer* more = nullptr;
     for (const PricedOffer& o : all_) {
-      const bool better = o.offer.possible && o.offer.time < best_.offer.time;
+      const bool better = o.offer.possible && in_outlay(o.offer, wishes_) && o.offer.time < best_.offer.time;
       if (better && (more == nullptr || o.offer.cost_high < more->offer.cost_high)) more = &o;
     }
     if (more == nullptr) return;
     out_.push_back({Flip::Kind::budget, "", false, more->offer.cost_high.dollars(), now, more->name});
+  }
+
+  /// Less money at once than the best takes, where it is bought; more, where that buys a better one.
+  void other_outlay() {
+    const double now = wishes_.outlay->dollars();
+    if (best_.offer.outlay > base::Money()) {
+      Wishes less = wishes_;
+      less.outlay = best_.offer.outlay * (1 - 1e-9);
+      const auto next = choose(offers_of(all_), less);
+      out_.push_back({Flip::Kind::outlay, "", true, best_.offer.outlay.dollars(), now, next ? all_[*next].name : ""});
+    }
+    const PricedOffer* more = nullptr;
+    for (const PricedOffer& o : all_) {
+      const bool better = wishes_.fastest() ? o.offer.time < best_.offer.time : o.offer.cost < best_.offer.cost;
+      if (!better || !o.offer.possible || !in_time(o.offer, wishes_) || !in_budget(o.offer, wishes_)) continue;
+      if (more == nullptr || o.offer.outlay < more->offer.outlay) more = &o;
+    }
+    if (more == nullptr) return;
+    out_.push_back({Flip::Kind::outlay, "", false, more->offer.outlay.dollars(), now, more->name});
   }
 
   const std::vector<PricedOffer>& all_;

@@ -28,7 +28,7 @@ struct BestStrategy {
 class Planner {
  public:
   Planner(const spec::Purchase& purchase, const PurchaseOptions& options)
-      : p_(purchase), options_(options), wishes_{purchase.deadline, purchase.budget} {}
+      : p_(purchase), options_(options), wishes_{purchase.deadline, purchase.budget, purchase.outlay} {}
 
   result::Purchase run() {
     search_clusters();
@@ -65,7 +65,7 @@ void Planner::search_clusters() {
     const auto [at, is_new] = best_.try_emplace(c.cluster);
     if (!is_new) continue;
     try {
-      const result::Search found = options_.search(c.job, c.space);
+      const result::Search found = options_.search(c);
       if (!found.results.empty()) at->second.row = found.results.front();
       any_sound = true;
     } catch (const base::InputError& error) {
@@ -90,6 +90,7 @@ void Planner::add_row(const spec::Candidate& c) {
     row.fits = true;
     row.strategy = best.row->strategy;
     row.prediction = best.row->prediction;
+    row.tight = best.row->tight;
     add_run(c, job_of(c, row.strategy), row);
   } else if (stopped()) {
     row.refused = "interrupted before a strategy was looked at";
@@ -99,9 +100,15 @@ void Planner::add_row(const spec::Candidate& c) {
   if (row.fits && row.refused.empty()) {
     add_money(c, row);
     offer.cost = running_cost(c, p_.ownership, row.nodes + row.spares);
-    offer.offer = {true, base::s(row.time_s), base::s(row.time_high_s), base::usd(row.cost), base::usd(row.cost_high)};
+    offer.offer = {true,
+                   base::s(row.time_s),
+                   base::s(row.time_high_s),
+                   base::usd(row.cost),
+                   base::usd(row.cost_high),
+                   base::usd(row.outlay)};
     row.in_time = in_time(offer.offer, wishes_);
     row.in_budget = in_budget(offer.offer, wishes_);
+    row.in_outlay = in_outlay(offer.offer, wishes_);
   }
   offers_.push_back(std::move(offer));
   out_.rows.push_back(std::move(row));
@@ -172,7 +179,7 @@ void Planner::check_spine() {
       slower[c.cluster] = c.job.cluster.nodes > 1 ? slower_with_half_the_uplinks(c, out_.rows[i].strategy) : 1;
     }
     const double factor = o.possible ? slower[c.cluster] : 1;
-    o = {o.possible, o.time * factor, o.time_high * factor, o.cost * factor, o.cost_high * factor};
+    o = {o.possible, o.time * factor, o.time_high * factor, o.cost * factor, o.cost_high * factor, o.outlay};
     offers.push_back(o);
   }
   const auto winner = choose(offers, wishes_);
@@ -183,7 +190,9 @@ void Planner::check_spine() {
 
 void Planner::add_break_even() {
   std::set<std::string> told;
-  for (const spec::Candidate& c : p_.candidates) {
+  for (std::size_t i = 0; i < p_.candidates.size(); ++i) {
+    const spec::Candidate& c = p_.candidates[i];
+    if (!out_.rows[i].known()) continue;  // nobody has to choose terms for it
     if (!c.rent || !c.price || !told.insert(c.price_of + ' ' + c.rent_of).second) continue;
     if (!(c.job.cluster.node.power.si() > 0)) continue;
     const auto time = break_even(c, p_.ownership);
@@ -198,6 +207,7 @@ void Planner::tell_the_rest() {
   out_.tokens = p_.tokens;
   if (p_.deadline) out_.deadline_s = p_.deadline->si();
   if (p_.budget) out_.budget = p_.budget->dollars();
+  if (p_.outlay) out_.outlay = p_.outlay->dollars();
   out_.by = wishes_.fastest() ? "fastest" : "cheapest";
   out_.assumptions = p_.assumptions;
   if (!p_.failures.stragglers)

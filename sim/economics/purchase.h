@@ -13,8 +13,8 @@
 namespace sim {
 
 struct PurchaseOptions {
-  /// The best strategies of an unchecked job over a space, best first: sim::search, for the command line.
-  std::function<result::Search(const spec::Job&, const spec::SearchSpace&)> search;
+  /// The best strategies of a candidate's unchecked job over its space, best first: sim::search, for the command line.
+  std::function<result::Search(const spec::Candidate&)> search;
   unsigned threads = 0;                     // for the simulated runs; 0: all cores
   const std::atomic<bool>* stop = nullptr;  // true: the search was stopped, and what is known so far is the answer
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "sim/memory/tight.h"
 #include "sim/predict.h"
 #include "sim/search/strategies.h"
 #include "sim/search/ties.h"
@@ -97,6 +98,7 @@ std::vector<result::SearchRow> rows_of(const SearchQuestion& q, const std::vecto
 
 void account(const SearchQuestion& q, result::SearchRow& row) {
   const result::Prediction& p = row.prediction;
+  row.tight = is_tight(p.peak_bytes, p.capacity_bytes);
   constexpr double kHour = 3600, kMillion = 1e6;
   if (q.options.gpu_hour)
     row.cost_per_million_tokens = *q.options.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
@@ -126,6 +128,15 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::ve
   return out;
 }
 
+/// What does not fit, in full: its prediction says what would mend that.
+result::SearchRow row_of(const SearchQuestion& q, const Standing& one) {
+  JobMaker jobs(q.base, q.space);
+  result::SearchRow row;
+  row.strategy = choices_of(q, one.point);
+  row.prediction = predict(jobs.job_of(one.point), Detail::chains).prediction;
+  return row;
+}
+
 void tell_space(const SearchQuestion& q, const ValueCounts& tried, result::Search& out) {
   for (int k = 0; k < spec::kSearchKeys; ++k) {
     const auto key = static_cast<SearchKey>(k);
@@ -139,7 +150,8 @@ void tell_space(const SearchQuestion& q, const ValueCounts& tried, result::Searc
 
 }  // namespace
 
-void answer(const SearchQuestion& q, const Leaders& leaders, const ValueCounts& tried, result::Search& out) {
+void answer(const SearchQuestion& q, const Leaders& leaders, const std::optional<Standing>& nearest,
+            const ValueCounts& tried, result::Search& out) {
   const std::vector<Finalist> best = at_operator_level(q, leaders.best());
   out.pareto = front_of(q, best, leaders.front());
   std::vector<result::SearchRow> rows = rows_of(q, best);
@@ -148,6 +160,7 @@ void answer(const SearchQuestion& q, const Leaders& leaders, const ValueCounts& 
     row.tied = &row != &rows.front() && tied(rows.front().prediction, row.prediction);
   }
   out.results = std::move(rows);
+  if (out.results.empty() && nearest) out.nearest = row_of(q, *nearest);
   out.job = q.base.model.name + " on " + spec::nodes_text(q.base.cluster);
   tell_space(q, tried, out);
 }

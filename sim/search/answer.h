@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "core/result/search.h"
 #include "core/spec/search_space.h"
 #include "sim/search/findings.h"
@@ -19,7 +21,9 @@ struct SearchQuestion {
   unsigned threads = 1;
 };
 
-/// Fills all of `out` but the counts of strategies. `tried`: of each key, how many strategies had which value.
-void answer(const SearchQuestion&, const Leaders&, const ValueCounts& tried, result::Search& out);
+/// Fills all of `out` but the counts of strategies. `nearest`: told where nothing fits. `tried`: of each key, how many
+/// strategies had which value.
+void answer(const SearchQuestion&, const Leaders&, const std::optional<Standing>& nearest, const ValueCounts& tried,
+            result::Search& out);
 
 }  // namespace sim

@@ -13,12 +13,25 @@ void write(std::ostream& out, const Standing& one) {
   out << '\n';
 }
 
+void write(std::ostream& out, const std::vector<Standing>& all) {
+  out << all.size() << '\n';
+  for (const Standing& one : all) write(out, one);
+}
+
 Standing read_standing(std::istream& in) {
   std::uint64_t time = 0;
   Standing out;
   in >> time >> out.bytes;
   out.time = std::bit_cast<double>(time);
   for (spec::SearchValue& value : out.point.values) in >> value;
+  return out;
+}
+
+std::vector<Standing> read_standings(std::istream& in) {
+  std::size_t size = 0;
+  in >> size;
+  std::vector<Standing> out;
+  for (std::size_t i = 0; i < size; ++i) out.push_back(read_standing(in));
   return out;
 }
 
@@ -39,8 +52,8 @@ std::string encoded(const Findings& found) {
     for (const auto& [value, count] : counts) out << ' ' << value << ' ' << count;
     out << '\n';
   }
-  out << found.standings.size() << '\n';
-  for (const Standing& one : found.standings) write(out, one);
+  write(out, found.standings);
+  write(out, found.nearest);
   return out.str();
 }
 
@@ -57,9 +70,8 @@ Findings decoded(const std::string& text) {
       in >> counts[value];
     }
   }
-  std::size_t size = 0;
-  in >> size;
-  for (std::size_t i = 0; i < size; ++i) out.standings.push_back(read_standing(in));
+  out.standings = read_standings(in);
+  out.nearest = read_standings(in);
   return out;
 }
 

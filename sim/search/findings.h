@@ -23,6 +23,7 @@ struct Findings {
   bool complete = true;
   ValueCounts values;
   std::vector<Standing> standings;  // the best ones and the front
+  std::vector<Standing> nearest;    // where nothing fits: at most one, without a time
 
   bool operator==(const Findings&) const = default;
 };

@@ -17,6 +17,7 @@
 #include "sim/search/answer.h"
 #include "sim/search/findings.h"
 #include "sim/search/leaders.h"
+#include "sim/search/nearest.h"
 #include "sim/search/strategies.h"
 #include "sim/search/two_level.h"
 
@@ -64,7 +65,7 @@ class Searcher {
     const auto begin = std::chrono::steady_clock::now();
     filter();
     price();
-    if (gathered()) answer({base_, space_, options_, threads_}, leaders_, counts_, out_);
+    if (gathered()) answer({base_, space_, options_, threads_}, leaders_, nearest_, counts_, out_);
     out_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(out_);
   }
@@ -76,6 +77,7 @@ class Searcher {
   void look_at(const SearchPoint&, const spec::Job&, Desk&, std::vector<Candidate>& fitting);
   void price();
   std::optional<Standing> priced(const Candidate&, Desk&);
+  std::optional<Standing> nearest_here() const;
   Findings findings() const;
   bool gathered();
   [[noreturn]] void throw_why_none_is_sound();
@@ -100,6 +102,8 @@ class Searcher {
   Books books_;
   std::int64_t capacity_ = 0;
   std::vector<Candidate> candidates_;  // those that fit, least time first
+  Nearest misses_;                     // among those that do not
+  std::optional<Standing> nearest_;    // of all processes
   Leaders leaders_;
   std::mutex guard_;  // of what follows
   std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, too_large_{0};
@@ -117,14 +121,15 @@ void Searcher::look_at(const SearchPoint& point, const spec::Job& job, Desk& des
   Candidate one{point, 0, 0};
   if (has_two_levels(job)) {
     Draft draft(job, books_, desk.prices);
-    const auto bytes = draft.peak_within(capacity_);
+    const auto bytes = draft.peak_within(misses_.limit(capacity_));
     if (!bytes) return;
     one.bytes = *bytes;
-    one.least = draft.least_time();
+    if (one.bytes <= capacity_) one.least = draft.least_time();
   } else {
     one.bytes = peak_at_operator_level(job);
-    if (one.bytes > capacity_) return;
   }
+  if (one.bytes > capacity_) return misses_.add(point, one.bytes);
+  misses_.something_fits();
   fitting.push_back(one);
 }
 
@@ -195,6 +200,14 @@ void Searcher::price() {
   });
 }
 
+/// Where all that seemed to fit was too large at operator level, or for the host, one of those.
+std::optional<Standing> Searcher::nearest_here() const {
+  if (candidates_.empty()) return misses_.best();
+  if (priced_ + bounded_ > 0) return {};
+  const auto standing = [](const Candidate& one) { return Standing{0, one.bytes, one.point}; };
+  return standing(*std::ranges::min_element(candidates_, nearer, standing));
+}
+
 Findings Searcher::findings() const {
   Findings out;
   out.strategies = strategies_;
@@ -204,6 +217,7 @@ Findings Searcher::findings() const {
   out.operator_level = operator_level_;
   out.complete = !stopped();
   out.values = counts_;
+  if (const std::optional<Standing> nearest = nearest_here()) out.nearest.push_back(*nearest);
   out.standings = leaders_.best();
   const std::vector<Standing> front = leaders_.front();
   out.standings.insert(out.standings.end(), front.begin(), front.end());
@@ -228,7 +242,11 @@ bool Searcher::gathered() {
     out_.complete = out_.complete && one.complete;
     add_counts(counts_, one.values);
     for (const Standing& standing : one.standings) leaders_.add(standing);
+    for (const Standing& standing : one.nearest) {
+      if (!nearest_ || nearer(standing, *nearest_)) nearest_ = standing;
+    }
   }
+  if (out_.fits > 0) nearest_.reset();
   out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded;
   if (out_.strategies == 0 && out_.complete) throw_why_none_is_sound();
   return true;

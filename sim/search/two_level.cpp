@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <variant>
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/states.h"
@@ -26,11 +25,6 @@ ShapeKey shape_of(const plan::Context& c) {
           .microbatches = static_cast<int>(c.microbatches)};
 }
 
-const PassMemory& of_pass(const ChunkMemory& chunk, Pass pass) {
-  if (pass == Pass::forward) return chunk.forward;
-  return pass == Pass::weight_gradient ? chunk.weights : chunk.backward;
-}
-
 /// The gradients' zeroing, a kernel.
 std::vector<PassSection> kernels_in_company(const spec::Job& job) {
   const spec::Calibration& calibration = job.cluster.node.calibration;
@@ -41,12 +35,6 @@ std::vector<PassSection> kernels_in_company(const spec::Job& job) {
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
 PassTime pass_time(const PassCost& cost, std::vector<PassSection> sections, double restore) {
   return {cost.time, std::max(0.0, restore - cost.gap), cost.operators, cost.squares, std::move(sections)};
-}
-
-void add_rise(Rise& to, const Rise& more, std::int64_t times) {
-  to.moving += more.moving * times;
-  to.communication += more.communication * times;
-  to.other += more.other * times;
 }
 
 }  // namespace
@@ -132,16 +120,6 @@ void Draft::sort_stages() {
   }
 }
 
-const ChunkMemory& Draft::memory_of(int kind, bool least) {
-  ChunkKind& chunk = chunk_kinds_[kind];
-  std::optional<ChunkMemory>& out = least ? chunk.least_memory : chunk.memory;
-  if (!out) {
-    const ChunkOfStage at{chunk.stage, chunks_[chunk.stage], chunk.index};
-    out = least ? least_book_.memory(least_c_, at) : book_.memory(c_, at);
-  }
-  return *out;
-}
-
 const ChunkCost& Draft::cost_of(int kind, bool least) {
   ChunkKind& chunk = chunk_kinds_[kind];
   std::optional<ChunkCost>& out = least ? chunk.least_cost : chunk.cost;
@@ -155,53 +133,6 @@ const ChunkCost& Draft::cost_of(int kind, bool least) {
 const StageEnds& Draft::ends_of(StageKind& kind) {
   if (!kind.ends) kind.ends = std::make_unique<StageEnds>(stage_ends(c_, chunks_[kind.shown], kind.shown, prices_));
   return *kind.ends;
-}
-
-std::int64_t Draft::footprint_of(const StageKind& kind, const Rise& rise, std::int64_t pool) const {
-  MemoryPeak peak;
-  peak.bytes = kind.resident;
-  peak.bytes[static_cast<int>(Category::activations)] += rise.moving;
-  peak.bytes[static_cast<int>(Category::communication)] += rise.communication;
-  peak.bytes[static_cast<int>(Category::gradients)] += rise.other;
-  return footprint(peak, cut_, job_, pool).total() + kind.shards;
-}
-
-/// `least`: of what zero 2 and 3 hold, too, without what they gather.
-std::int64_t Draft::peak_of(int stage, bool least) {
-  StageKind& kind = kinds_[kind_of_[stage]];
-  const auto memory = [&](std::size_t v) -> const ChunkMemory& { return memory_of(kind.chunk_kinds[v], least); };
-  Rise most;
-  if (job_.framework.optimizer_workspace > 0 && !least) most.moving = ends_of(kind).workspace;
-  for (const Fullness& moment : shape_->fullest[stage]) {
-    Rise level = of_pass(memory(moment.chunk), moment.pass).highest;
-    for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
-      add_rise(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
-      add_rise(level, memory(v).backward.net, moment.gradients[v]);
-    }
-    if (least) level.communication = level.other = 0;
-    level.other += kind.sums;
-    if (level.total() > most.total()) most = level;
-  }
-  std::int64_t pool = 0;
-  for (std::size_t v = 0; v < kind.chunk_kinds.size() && !least; ++v) pool = std::max(pool, memory(v).gather_pool);
-  return footprint_of(kind, most, pool);
-}
-
-std::optional<std::int64_t> Draft::peak_within(std::int64_t capacity) {
-  for (const StageKind& kind : kinds_) {
-    if (footprint_of(kind, {}, 0) > capacity) return {};
-  }
-  std::int64_t most = 0;
-  for (const bool least : {true, false}) {
-    if (least && !c_.scatters_gradients) continue;
-    most = 0;
-    for (int stage = 0; stage < c_.pp; ++stage) {
-      if (stage > 0 && kind_of_[stage] == kind_of_[stage - 1] && shape_->like_before[stage]) continue;
-      most = std::max(most, peak_of(stage, least));
-      if (most > capacity) return {};
-    }
-  }
-  return most;
 }
 
 double Draft::least_time() {
@@ -248,75 +179,6 @@ bool Draft::agrees() {
 bool Draft::rehearses_exchanges() const {
   return c_.scatters_gradients ||
          (c_.pp == 1 && c_.replicated() && (c_.overlap_grad_reduce || c_.overlap_param_gather));
-}
-
-/// Whether inputs and collectives of that axis have a link in common.
-bool Draft::meets_transfers(plan::Axis axis) const {
-  const plan::GroupShape group = c_.group(axis);
-  return group.size > 1 && (c_.stage_transfer.crosses_domain ? group.domains > 1 : group.per_domain > 1);
-}
-
-Exchange Draft::exchange_of(const plan::Plan& plan, const plan::Operator& op, double share) {
-  const plan::Work& work = plan.works[op.work];
-  const auto* collective = std::get_if<plan::Collective>(&work);
-  return {share, prices_.of(work).si(), collective != nullptr ? collective->group.size : 1, op.stream};
-}
-
-/// Those that `write` writes.
-template <class Write>
-std::vector<Exchange> Draft::exchanges(Write write) {
-  plan::Plan plan;
-  plan::Pool pool(plan);
-  plan::SegmentBuilder pen(pool, "");
-  write(pen);
-  std::vector<Exchange> out;
-  for (const plan::Operator& op : pen.written()) out.push_back(exchange_of(plan, op, 0));
-  return out;
-}
-
-std::vector<Exchange> Draft::gathers_of(const plan::Chunk& chunk, bool bucketed) {
-  std::vector<Exchange> out;
-  if (c_.strategy.zero == 0 || !c_.overlap_param_gather) return out;
-  const int layers = chunk.layers, group = layers == 0 ? 1 : plan::layers_a_gather(c_, chunk, bucketed);
-  for (int first = 0; first == 0 || first < layers; first += group) {
-    const int count = std::min(group, layers - first);
-    plan::Held held;
-    for (int i = 0; i < count; ++i) held += plan::layer_parameters(c_, chunk.first_layer + first + i);
-    if (first == 0 && chunk.first) held.dense += plan::embedding_parameters(c_);
-    if (first + count == layers && chunk.last) held += plan::last_parameters(c_);
-    const double share = layers == 0 ? 1 : static_cast<double>(first + count) / layers;
-    Exchange gather{.share = share};
-    for (const Exchange& one : exchanges([&](auto& pen) { plan::gather_parameters(c_, pen, held, false); })) {
-      if (gather.time == 0) gather.ranks = one.ranks;  // the others find nobody late
-      gather.time += one.time;
-    }
-    out.push_back(gather);
-  }
-  return out;
-}
-
-std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucketed) {
-  std::vector<Exchange> out;
-  if (!c_.overlap_grad_reduce) return out;
-  plan::Plan plan;
-  plan::Pool pool(plan);
-  plan::SegmentBuilder pen(pool, "");
-  plan::GradientBuckets buckets(c_, pen, bucketed);
-  const auto note = [&](double share) {  // what the buckets have sent by now
-    for (std::size_t sent = out.size(); sent < pen.written().size(); ++sent) {
-      out.push_back(exchange_of(plan, pen.written()[sent], share));
-    }
-  };
-  if (chunk.last) buckets.add(plan::last_parameters(c_));
-  note(0);
-  for (int i = chunk.layers - 1; i >= 0; --i) {
-    buckets.add(plan::layer_parameters(c_, chunk.first_layer + i));
-    note(static_cast<double>(chunk.layers - i) / chunk.layers);
-  }
-  if (chunk.first) buckets.add({plan::embedding_parameters(c_), 0});
-  buckets.flush();
-  note(1);
-  return out;
 }
 
 ChunkTimes Draft::times_of(const StageKind& kind, int index) {

@@ -89,6 +89,31 @@ TEST(PlanCommand, TermsShareAStepAndTheBreakEvenIsTold) {
               hours * (270e3 / (5 * 8760 * 0.7) + 10.2 * 1.2 * 0.0929), 0.01);
 }
 
+TEST(PlanCommand, WhatTheFrameworkCannotSayIsToldWithTheWayAroundIt) {
+  const std::string common =
+      "plan --model llama3-8b --tokens 10B --sequence 4096 --global-batch 64 --candidates dgx-h100:1 --fix tp=2 "
+      "--fix sp=true --fix cp=1 --fix pp=2 --fix zero=1 --fix recompute=none --fix overlap.tp=none --set runs=10 ";
+  const json other = answer_to(common + "--fix schedule=zb-h1 --fix attention_kernel=cudnn");
+  const json row = other["candidates"][0];
+  EXPECT_TRUE(contains(row["warnings"].dump(), "strategy.schedule: Megatron-LM cannot say 'zb-h1'")) << row["warnings"];
+  EXPECT_TRUE(contains(other["notes"].dump(),
+                       "megatron cannot say the best strategy of 1 x dgx-h100 (schedule zb-h1): --allow "
+                       "schedule=interleaved,1f1b keeps to what it can"))
+      << other["notes"];
+  const json own = answer_to(common + "--allow schedule=interleaved,1f1b --fix attention_kernel=cudnn");
+  EXPECT_FALSE(contains(own["candidates"][0]["warnings"].dump(), "cannot say"));
+  EXPECT_TRUE(own["notes"].empty()) << own["notes"];
+}
+
+TEST(PlanCommand, AnOutlayLimitsWhatIsBought) {
+  const std::string both = kSmall + "--set 'candidates=[{node: dgx-h100, nodes: 1, terms: both}]' --outlay ";
+  EXPECT_EQ(answer_to(both + "270kUSD")["recommended"], "1 x dgx-h100, bought");
+  const json rented = answer_to(both + "269kUSD");
+  EXPECT_EQ(rented["recommended"], "1 x dgx-h100");
+  EXPECT_EQ(rented["outlay_limit_usd"], 269e3);
+  EXPECT_FALSE(rented["candidates"][1]["in_outlay"]);
+}
+
 TEST(PlanCommand, PricesLieBesideThePlan) {
   const ScratchFolder scratch;
   std::ofstream(scratch / "mine.yaml") << "rent:\n  h100-sxm: {value: $1.25/h, date: 2026-11-22, source: an offer}\n";
@@ -178,6 +203,11 @@ TEST(PlanCommand, SlipsAreToldAsFlags) {
   EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1,1").err,
             "--candidates dgx-h100:1,1: error: candidates[0].nodes: 1 is there twice\n  mend: write each count once\n");
   EXPECT_EQ(forerun("plan a.yaml b.yaml").exit_code, 2);
+  EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1 --set strategy.tp=4 --fix tp=2").err,
+            "error: --fix: tp=2 contradicts --set strategy.tp=4\n  mend: keep one of the two\n");
+  EXPECT_EQ(forerun("plan --model llama3-8b --tokens 1T --candidates dgx-h100:1 --seed x --set seed=2").err,
+            "--seed x: error: seed: 'x' is not a whole number\n"
+            "  mend: write a whole number from 0 to 9223372036854775807\n");
 }
 
 TEST(PlanCommand, TheExamplesAreSound) {

@@ -48,6 +48,25 @@ TEST(ScaleCommand, ASearchIsNeverWorseThanTheJobItself) {
   EXPECT_LE(time(forerun(common + "--search --free tp,sp --allow tp=1,2,4,8")), time(forerun(common)));
 }
 
+TEST(ScaleCommand, WhatTheFrameworkCannotSayIsTold) {
+  const json answer = json::parse(
+      forerun("scale" + kSmall +
+              "--gpus 8 --kind strong --search --free tp,sp --fix tp=2 --fix pp=2 --fix cp=1 "
+              "--fix schedule=zb-h1 --fix recompute=none --fix attention_kernel=cudnn --fix micro_batch=1 --json -")
+          .out);
+  EXPECT_TRUE(contains(answer["curves"][0]["points"][0]["warnings"].dump(), "Megatron-LM cannot say 'zb-h1'"));
+  EXPECT_TRUE(contains(answer["notes"].dump(),
+                       "megatron cannot say the best strategy of 8 GPUs in strong scaling (schedule zb-h1): "
+                       "--allow schedule="))
+      << answer["notes"];
+}
+
+TEST(ScaleCommand, WhatOnlyASearchReadsIsAFaultWithoutOne) {
+  EXPECT_EQ(forerun("scale llama3-8b-32xh200 --gpus 64 --free tp").err,
+            "error: --free: says what a search chooses, and there is none\n  mend: add --search, or leave it out\n");
+  EXPECT_EQ(forerun("scale llama3-8b-32xh200 --gpus 64 --fix tp=1 --allow zero=1").exit_code, 2);
+}
+
 TEST(ScaleCommand, MessagesMend) {
   EXPECT_EQ(forerun("scale" + kSmall).err, "error: --gpus: is missing\n  mend: write --gpus 8..16384\n");
   EXPECT_EQ(forerun("scale" + kSmall + "--gpus 16..8").err,
@@ -79,6 +98,7 @@ TEST(FitCommand, TheReachedValueFitsAndTheNextOneDoesNot) {
     EXPECT_TRUE(step["fits"]) << flags;
     EXPECT_EQ(step["memory"]["peak_bytes"], limit["peak_bytes"]);
     EXPECT_GT(limit["next_peak_bytes"], limit["capacity_bytes"]);
+    EXPECT_EQ(limit["tight"], limit["peak_bytes"].get<double>() > 0.95 * limit["capacity_bytes"].get<double>());
   }
 }
 

@@ -55,6 +55,7 @@ TEST(Schema, OfCompare) {
 TEST(Schema, OfSearch) {
   expect_answer_as_in_schema("search", "llama3-8b-32xh200 --free micro_batch");
   expect_answer_as_in_schema("search", "llama3-8b-32xh200 --free zero --by cost --price 2");
+  expect_answer_as_in_schema("search", "llama3-70b-64xh100 --nodes 1 --free all --fix zero=0 --fix recompute=none");
 }
 
 TEST(Schema, OfValidate) {

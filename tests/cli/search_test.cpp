@@ -53,7 +53,11 @@ TEST(SearchCommand, WhatTheFrameworkCannotSayIsTold) {
   const json other = json::parse(forerun(titan + "1").out), own = json::parse(forerun(titan + "3").out);
   ASSERT_EQ(other["results"].size() + own["results"].size(), 2u);
   EXPECT_TRUE(contains(other["results"][0]["warnings"].dump(), "strategy.zero: torchtitan cannot say '1'"));
-  EXPECT_TRUE(contains(other["notes"].dump(), "torchtitan cannot say 1 of the 1 strategies shown"));
+  EXPECT_TRUE(
+      contains(other["notes"].dump(),
+               "torchtitan cannot say 1 of the 1 strategies shown (see their warnings; --allow zero=3,0 keeps to "
+               "what it can)"))
+      << other["notes"].dump();
   EXPECT_FALSE(contains(own["results"][0]["warnings"].dump(), "cannot say"));
   EXPECT_TRUE(own["notes"].empty()) << own["notes"].dump();
 }
@@ -99,6 +103,44 @@ TEST(SearchCommand, AKeyThatIsFixedTwiceIsAFault) {
   const Answer run = forerun(kSmall + "--fix tp=1 --fix tp=2");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "error: --fix: tp is given twice\n")) << run.err;
+}
+
+TEST(SearchCommand, TwoThatSayDifferentThingsOfOneKeyAreAFault) {
+  const auto message = [](const std::string& flags) { return forerun(kSmall + flags).err; };
+  EXPECT_EQ(message("--fix tp=4 --allow tp=2,8"),
+            "error: --fix: tp=4 and --allow tp=2,8 both say what tp may be\n  mend: keep one of the two\n");
+  EXPECT_EQ(message("--tp 4 --fix tp=8"), "error: --fix: tp=8 contradicts --tp 4\n  mend: keep one of the two\n");
+  EXPECT_EQ(message("--set strategy.zero=1 --allow zero=0,1"),
+            "error: --allow: zero=0,1 contradicts --set strategy.zero=1\n  mend: keep one of the two\n");
+  EXPECT_TRUE(contains(message("--fix tp=4 --fix strategy.tp=8"), "error: --fix: tp is given twice\n"));
+  const std::string small = "--fix pp=1 --fix zero=1 --fix micro_batch=1 --top 1 ";
+  EXPECT_EQ(message(small + "--tp 4 --fix tp=4"), "");                                              // the same
+  EXPECT_EQ(message(small + "--tp 4 --free tp --allow tp=2,4"), "");                                // set free
+  EXPECT_EQ(forerun("search llama3-8b-32xh200 --fix tp=2 --fix cp=1 --fix pp=1 --top 1").err, "");  // a file gives way
+}
+
+TEST(SearchCommand, TheValueOfAFlagThatIsLaidOverIsReadAllTheSame) {
+  EXPECT_EQ(forerun(kSmall + "--tp banana --set strategy.tp=8").err,
+            "--tp banana: error: strategy.tp: 'banana' is not a whole number\n"
+            "  mend: write a whole number from 1 to 1000000\n");
+}
+
+TEST(SearchCommand, WhereNothingFitsTheNearestIsToldAndWhatMendsIt) {
+  const std::string command =
+      "search --model llama3-8b --node dgx-a100-40gb --sequence 4096 --global-batch 16 --fix micro_batch=1 --fix tp=1 "
+      "--fix cp=1 --fix pp=1 --fix attention_kernel=flash2 --fix zero=1 --fix recompute=none ";
+  const Answer run = forerun(command);
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  const json nearest = json::parse(forerun(command + "--json -").out)["nearest"];
+  const json alone =
+      json::parse(forerun("predict --model llama3-8b --node dgx-a100-40gb --sequence 4096 --global-batch 16 "
+                          "--micro-batch 1 --attention-kernel flash2 --zero 1 --json -")
+                      .out);
+  EXPECT_EQ(nearest["memory"]["peak_bytes"], alone["memory"]["peak_bytes"]);
+  EXPECT_EQ(nearest["mends"], alone["mends"]);
+  ASSERT_FALSE(nearest["mends"].empty());
+  EXPECT_TRUE(contains(run.out, "Nothing fits.\n\nNearest comes tp 1, dp 8, zero 1, micro_batch 1, ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "    it fits with " + nearest["mends"][0].get<std::string>() + "\n")) << run.out;
 }
 
 TEST(SearchCommand, WhereNothingFitsTheExitCodeSaysSo) {

@@ -31,6 +31,49 @@ TEST(PurchaseReport, WhatBuyingTakesAtOnceIsSaid) {
   EXPECT_NE(text.find("Its 16 nodes take $8.24M to buy;"), text.npos) << text;
 }
 
+TEST(PurchaseReport, AnOutlayAboveTheBudgetIsSaidAndMarkedUnlessItIsLimited) {
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  const reports::Style wide{.columns = 140, .colour = false};
+  Purchase p = sample();
+  p.budget = 4e6;
+  p.rows[0].nodes = 16;
+  p.rows[0].outlay = 4.96e6;
+  std::string choice = reports::reasons(p).front();
+  EXPECT_TRUE(has(choice, "Its 16 nodes take $4.96M to buy, more than the budget of $4.00M (--outlay limits it);"))
+      << choice;
+  EXPECT_TRUE(has(reports::text(p, wide), "95.0 %  outlay above the budget\n"));
+  p.outlay = 5e6;
+  choice = reports::reasons(p).front();
+  EXPECT_TRUE(has(choice, "finish within 60.0 days and $4.00M and take at most $5.00M to buy")) << choice;
+  EXPECT_TRUE(has(choice, "Its 16 nodes take $4.96M to buy; the cost")) << choice;
+  EXPECT_TRUE(has(reports::text(p, wide), "within 60.0 days, for at most $4.00M, buying for at most $5.00M\n"));
+  EXPECT_FALSE(has(reports::text(p, wide), "outlay above"));
+  p.rows[1].in_outlay = false;
+  EXPECT_TRUE(has(reports::text(p, wide), "95.0 %  too much at once\n"));
+}
+
+TEST(PurchaseReport, ALongNameStaysOnItsLine) {
+  Purchase p = sample();
+  p.rows[1].candidate = "16 x dgx-h200, bought";
+  const std::string text = reports::text(p);
+  EXPECT_NE(text.find("\n   16 x dgx-h200, bought  256 "), text.npos) << text;
+  testing_support::expect_fits([&](const reports::Style& s) { return reports::text(p, s); });
+}
+
+TEST(PurchaseReport, WhatHardlyFitsIsMarkedAndTheMarkExplained) {
+  Purchase p = sample();
+  p.rows[1].tight = true;
+  const std::string text = reports::text(p);
+  EXPECT_NE(text.find("95.0 %  tight\n"), text.npos) << text;
+  EXPECT_NE(text.find("\n   tight: so near to all of the memory"), text.npos) << text;
+}
+
+TEST(PurchaseReport, NotesStandBehindTheRecommendation) {
+  Purchase p = sample();
+  p.notes = {"megatron cannot say the best strategy of a (schedule zb-h1)"};
+  EXPECT_NE(reports::text(p).find("that counts.\n\nmegatron cannot say"), std::string::npos) << reports::text(p);
+}
+
 TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {
   Purchase p = sample();
   p.recommended.reset();

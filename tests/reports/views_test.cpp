@@ -158,6 +158,33 @@ TEST(Views, OfASearchShowWhatTakesClearlyLessMemoryAndTheLast) {
   }
   EXPECT_EQ(text.find("95.0 GB"), std::string::npos) << text;
 }
+TEST(Views, OfASearchMarkWhatHardlyFits) {
+  result::Search s = search();
+  s.results[1].tight = true;
+  const std::string text = reports::text(s);
+  EXPECT_NE(text.find("2=    10.1 s  x1.010 40.0 % 60.0 GB    75% tight  tp 2 sp"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n\ntight: so near to all of the memory that it may not fit"), std::string::npos) << text;
+  testing_support::expect_fits([&](const reports::Style& style) { return reports::text(s, style); });
+}
+TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
+  // 90 GB of 80.
+  result::Search s = search();
+  s.nearest = std::move(s.results.front());
+  s.nearest->prediction = sample::too_large();
+  s.nearest->prediction.attack = "activations";
+  s.nearest->prediction.mends = {"--recompute full", "--zero 3"};
+  s.results.clear();
+  EXPECT_NE(reports::text(s).find("Nothing fits.\n\n"
+                                  "Nearest comes tp 4 sp, dp 4, zero 1, micro_batch 1, recompute none, flash3: 90.0 GB "
+                                  "needed, 80.0 GB\n"
+                                  "              there (10.0 GB too much). Attack activations.\n"
+                                  "    it fits with --recompute full\n"
+                                  "              or --zero 3\n"),
+            std::string::npos)
+      << reports::text(s);
+  s.nearest->prediction.mends.clear();
+  EXPECT_NE(reports::text(s).find("No change that"), std::string::npos);
+}
 TEST(Views, OfASearchThatWasInterruptedDoNotSayThatNothingFits) {
   result::Search s = search();
   s.results.clear();
@@ -190,6 +217,13 @@ TEST(Views, OfScalingSaysUpToWhereEfficiencyIsKnown) {
 }
 TEST(Views, OfLimits) {
   expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); });
+}
+TEST(Views, OfLimitsMarkWhatHardlyFits) {
+  result::Limits l = limits();
+  l.limits[0].tight = true;
+  const std::string text = reports::text(l);
+  EXPECT_NE(text.find("60.0 GB of 80.0 GB, tight\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ntight: so near to all of the memory"), std::string::npos) << text;
 }
 TEST(Views, OfACollective) {
   expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); });

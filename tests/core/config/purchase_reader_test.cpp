@@ -49,6 +49,25 @@ TEST(PurchaseReader, AnEntryStandsForEveryCountOnEveryFabricOnEitherTerms) {
   EXPECT_EQ(clusters, (std::vector<int>{0, 1, 2, 3, 4, 4}));  // terms alone are no other cluster
 }
 
+TEST(PurchaseReader, ABudgetAndAnOutlayAreSums) {
+  const spec::Purchase p = purchase_of(kSound + "budget: $5M\noutlay: $20M\n");
+  EXPECT_EQ(p.budget, usd(5e6));
+  EXPECT_EQ(p.outlay, usd(20e6));
+  EXPECT_FALSE(purchase_of(kSound).outlay);
+  EXPECT_EQ(message_of(kSound + "outlay: 20M\n"),
+            "plan.yaml:4:9: error: outlay: '20M' has no currency\n"
+            "  mend: write US dollars, such as $5M (in single quotes on a command line) or 5MUSD");
+}
+
+TEST(PurchaseReader, TheTreeOfEachClustersJobIsGiven) {
+  std::map<int, config::Value> jobs;
+  const std::string text = kModel + "candidates: [{node: dgx-h100, nodes: [4, 8], terms: both}]\n";
+  config::read_purchase(config::parse(text, "plan.yaml"), catalogue(), &jobs);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs.at(1).find("cluster")->find("nodes")->text, "8");
+  EXPECT_EQ(jobs.at(1).find("training")->find("sequence")->text, "8192");
+}
+
 TEST(PurchaseReader, WhatIsLeftOutIsAsLlama3HadItAndSaid) {
   const spec::Purchase p = purchase_of(kSound);
   EXPECT_EQ(p.candidates[0].job.training.sequence, 8192);

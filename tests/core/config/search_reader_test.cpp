@@ -18,6 +18,21 @@ TEST(SearchReader, CutsOfLayersAreAllowedByName) {
                                             spec::value_of(spec::LayerCut::light_front)}));
 }
 
+TEST(SearchReader, TheKeyIsToldHoweverItIsWritten) {
+  spec::SearchSpace space;
+  EXPECT_EQ(config::read_values("strategy.tp=2,4", "--allow", space), SearchKey::tp);
+  EXPECT_EQ(config::read_values("overlap.tp=none", "--fix", space), SearchKey::overlap_tp);
+}
+
+TEST(SearchReader, WhatATreeSaysOfAKeyIsFoundWithItsPlace) {
+  const config::Value tree =
+      config::parse("training: {micro_batch: 2}\nstrategy: {overlap: {tp: none}, pp: null}\n", "j");
+  EXPECT_EQ(config::written_at(tree, SearchKey::micro_batch)->text, "2");
+  EXPECT_EQ(config::written_at(tree, SearchKey::overlap_tp)->where.line, 2);
+  EXPECT_EQ(config::written_at(tree, SearchKey::pp), nullptr);
+  EXPECT_EQ(config::written_at(tree, SearchKey::tp), nullptr);
+}
+
 TEST(SearchReader, AListOfLayersIsNoCut) {
   spec::SearchSpace space;
   try {

@@ -41,6 +41,14 @@ TEST(Choice, WithBothTheCheapestInTimeIsTaken) {
   EXPECT_EQ(sim::choose(kThree, {days(30), usd(700)}), std::nullopt);
 }
 
+TEST(Choice, AnOutlayIsOfWhatIsBoughtAlone) {
+  // The third is the cheapest and takes $900 at once, the second is rented.
+  std::vector<Offer> offers = kThree;
+  offers[2].outlay = usd(900);
+  EXPECT_EQ(sim::choose(offers, {{}, {}, usd(900)}), 2u);
+  EXPECT_EQ(sim::choose(offers, {{}, {}, usd(899)}), 1u);
+}
+
 TEST(Choice, TheFrontHoldsWhatNoneBeatsInBoth) {
   std::vector<Offer> offers = kThree;
   offers.push_back(offer(20, 601));                    // as fast as the second, dearer
@@ -91,7 +99,27 @@ TEST(Flips, ALaterDeadlineLetsTheCheaperOneIn) {
   EXPECT_EQ(flips[1].winner, "b");
 }
 
+TEST(Flips, AnOutlayThatIsTooLargeFallsWithThePrice) {
+  // b, bought, is cheaper than a ($96,000) and takes $90,000 at once, where $60,000 are there: at two thirds of its
+  // price of $30,000 a node it does, or with $90,000.
+  std::vector<sim::PricedOffer> offers{rented("a", "A", 4, 100, 10), rented("b", "B", 1, 100, 10)};
+  offers[1].bought = true;
+  offers[1].price = 30e3;
+  offers[1].offer.outlay = usd(90e3);
+  const std::vector<Flip> flips = sim::flips(offers, 0, {{}, {}, usd(60e3)});
+  ASSERT_EQ(flips.size(), 3u);
+  EXPECT_EQ(flips[0].kind, Flip::Kind::price);
+  EXPECT_NEAR(flips[0].value, 20e3, 1e-6);
+  EXPECT_EQ(flips[0].winner, "b");
+  EXPECT_EQ(flips[1].kind, Flip::Kind::deadline);
+  EXPECT_EQ(flips[2].kind, Flip::Kind::outlay);
+  EXPECT_FALSE(flips[2].below);
+  EXPECT_NEAR(flips[2].value, 90e3, 1e-6);
+  EXPECT_EQ(flips[2].winner, "b");
+}
+
 void set_price(sim::PricedOffer& o, double price) {
+  o.offer.outlay = o.offer.outlay * (price / o.price);
   o.cost.of_price = o.cost.of_price * (price / o.price);
   o.price = price;
   o.offer.cost = o.cost.over(o.offer.time);
@@ -109,6 +137,7 @@ std::string chosen(const std::vector<sim::PricedOffer>& all, const Wishes& wishe
 std::string chosen_at(std::vector<sim::PricedOffer> all, Wishes wishes, const Flip& flip, double value) {
   if (flip.kind == Flip::Kind::deadline) wishes.deadline = s(value);
   if (flip.kind == Flip::Kind::budget) wishes.budget = usd(value);
+  if (flip.kind == Flip::Kind::outlay) wishes.outlay = usd(value);
   for (sim::PricedOffer& o : all) {
     const bool prices = flip.kind == Flip::Kind::rent || flip.kind == Flip::Kind::price;
     if (prices && o.price_of == flip.of && o.bought == (flip.kind == Flip::Kind::price)) set_price(o, value);
@@ -130,11 +159,13 @@ TEST(Flips, JustBeyondEachItsWinnerIsChosenAndJustBeforeItIsNot) {
                            static_cast<int>(50 + 200 * dice.uniform()), 5 + 20 * dice.uniform()));
       all.back().bought = dice.uniform() < 0.3;
       if (all.back().bought) all.back().cost.beside = usd_per_hour(50 * dice.uniform());
+      if (all.back().bought) all.back().offer.outlay = usd(100e3 + 400e3 * dice.uniform());
       set_price(all.back(), all.back().price);
     }
     Wishes wishes;
     if (i % 3 != 0) wishes.deadline = days(10 + 20 * dice.uniform());
     if (i % 3 != 1) wishes.budget = usd(50e3 + 200e3 * dice.uniform());
+    if (i % 2 != 1) wishes.outlay = usd(100e3 + 400e3 * dice.uniform());
     std::vector<Offer> offers;
     for (const sim::PricedOffer& o : all) offers.push_back(o.offer);
     const auto best = sim::choose(offers, wishes);

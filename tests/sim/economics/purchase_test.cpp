@@ -20,7 +20,8 @@ spec::Purchase purchase_of(const std::string& rest) {
 /// 20,000 tokens a second and GPU, 1 Mi tokens a step, known within 10 %.
 class MadeUpSearch {
  public:
-  result::Search operator()(const spec::Job& job, const spec::SearchSpace&) {
+  result::Search operator()(const spec::Candidate& candidate) {
+    const spec::Job& job = candidate.job;
     ++calls;
     if (job.cluster.nodes > 64) throw base::InputError({{"training.global_batch", "is too small", "write more", {}}});
     result::Search out;
@@ -95,6 +96,26 @@ TEST(PurchasePlan, WhatCannotBeTrainedIsARowAndIsNotChosen) {
   EXPECT_EQ(p.rows[1].refused, "training.global_batch: is too small");
   EXPECT_EQ(p.recommended, 2u);
   EXPECT_THROW(answer_to("candidates: [{node: dgx-h100, nodes: 128}]\n"), base::InputError);
+}
+
+TEST(PurchasePlan, AnOutlayKeepsFromBuying) {
+  // Buying 8 nodes of $270,000 takes $2.16M at once and costs this run less than renting does.
+  const std::string cluster = "candidates: [{node: dgx-h100, nodes: 8, terms: both, price: $270k, spares: 0}]\n";
+  const result::Purchase enough = answer_to("outlay: $2.16M\n" + cluster),
+                         less = answer_to("outlay: $2.15M\n" + cluster);
+  EXPECT_EQ(enough.recommended, 1u);
+  EXPECT_EQ(enough.rows[1].outlay, 2.16e6);
+  EXPECT_TRUE(enough.rows[1].in_outlay);
+  EXPECT_EQ(less.recommended, 0u);
+  EXPECT_FALSE(less.rows[1].in_outlay);
+  EXPECT_TRUE(less.rows[0].in_outlay);
+  EXPECT_EQ(less.outlay, 2.15e6);
+}
+
+TEST(PurchasePlan, TheBreakEvenIsOfWhatCanTrain) {
+  const result::Purchase p = answer_to("candidates: [{node: dgx-h100, nodes: 8}, {node: dgx-b200, nodes: 128}]\n");
+  ASSERT_EQ(p.break_even.size(), 1u);
+  EXPECT_EQ(p.break_even[0].of, "dgx-h100");
 }
 
 TEST(PurchasePlan, ARunThatFailsBeforeItSavesAnythingIsRefused) {

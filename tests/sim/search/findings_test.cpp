@@ -18,11 +18,13 @@ sim::Findings drawn(unsigned seed) {
     for (auto i = random() % 4; i > 0; --i)
       counts[static_cast<spec::SearchValue>(random())] = static_cast<std::int64_t>(random() >> 1);
   }
-  for (auto i = random() % 5; i > 0; --i) {
-    sim::Standing& one = out.standings.emplace_back();
-    one.time = std::uniform_real_distribution<double>(1e-9, 1e3)(random);
-    one.bytes = static_cast<std::int64_t>(random() >> 1);
-    for (spec::SearchValue& value : one.point.values) value = static_cast<spec::SearchValue>(random());
+  for (std::vector<sim::Standing>* some : {&out.standings, &out.nearest}) {
+    for (auto i = random() % 5; i > 0; --i) {
+      sim::Standing& one = some->emplace_back();
+      one.time = std::uniform_real_distribution<double>(1e-9, 1e3)(random);
+      one.bytes = static_cast<std::int64_t>(random() >> 1);
+      for (spec::SearchValue& value : one.point.values) value = static_cast<spec::SearchValue>(random());
+    }
   }
   return out;
 }

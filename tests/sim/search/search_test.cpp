@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -229,6 +230,53 @@ TEST(Search, WhereNothingFitsThereIsNoResult) {
   EXPECT_EQ(answer.fits, 0);
   EXPECT_TRUE(answer.results.empty());
   EXPECT_EQ(answer.evaluated, answer.strategies);
+}
+
+/// The fewest bytes that any sound strategy needs.
+std::int64_t least_peak(const spec::Job& job, const spec::SearchSpace& space) {
+  sim::JobMaker jobs(job, space);
+  std::int64_t out = std::numeric_limits<std::int64_t>::max();
+  sim::each_layer_choice(job, space, [&](const spec::SearchPoint& layers) {
+    jobs.each_with(layers, [&](const spec::SearchPoint&, const spec::Job& one) {
+      out = std::min(out, sim::outline(one).peak_bytes);
+    });
+  });
+  return out;
+}
+
+TEST(Search, WhereNothingFitsTheNearestIsToldByAnyNumberOfProcesses) {
+  spec::Job job = base_job(1);
+  job.cluster.node.gpu.memory = base::Bytes(1e6);
+  spec::SearchSpace space = some_space();
+  space[SearchKey::tp] = {2, 4};
+  const result::Search answer = sim::search(job, space, options());
+  ASSERT_TRUE(answer.nearest);
+  EXPECT_FALSE(answer.nearest->prediction.fits);
+  EXPECT_EQ(answer.nearest->prediction.peak_bytes, least_peak(job, space));
+  for (const result::Search& again : {sim::search(job, space, options(1)), by_three(job, space)}) {
+    ASSERT_TRUE(again.nearest);
+    EXPECT_EQ(text(again.nearest->strategy), text(answer.nearest->strategy));
+  }
+}
+
+TEST(Search, WhereSomethingFitsNothingElseIsTheNearest) {
+  EXPECT_FALSE(sim::search(base_job(1), some_space(), options()).nearest);
+}
+
+TEST(Search, WhatTakesHardlyLessThanTheMemoryIsTight) {
+  spec::Job job = base_job(1);
+  const result::SearchRow best = sim::search(job, some_space(), options()).results.front();
+  const auto with_memory = [&](double times) {  // of the best one's peak
+    spec::Job other = job;
+    other.cluster.node.gpu.memory = base::Bytes(static_cast<double>(best.prediction.peak_bytes) * times);
+    spec::SearchSpace space = some_space();
+    for (const auto& [key, value] : best.strategy) {
+      if (key != "stage_layers") config::read_values(key + "=" + value, "--fix", space);
+    }
+    return sim::search(other, space, options()).results.front();
+  };
+  EXPECT_TRUE(with_memory(1 / 0.96).tight);
+  EXPECT_FALSE(with_memory(1 / 0.94).tight);
 }
 
 TEST(Search, StoppedItTellsTheBestSoFar) {
