@@ -233,8 +233,9 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
     Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out * linear.experts);
     casts.input(linear.rows * linear.experts * linear.in, false, false);
+    // Serving engines have one kernel for all experts (vLLM's fused_moe, 2024): batched, without a time for each.
     out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
-                        false, linear.experts > 1},
+                        false, linear.experts > 1 && !c_.serves},
                  linear.name);
   }
   adapter_forward(c_, out_, linear, side);

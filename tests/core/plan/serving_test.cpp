@@ -102,6 +102,20 @@ TEST(Serving, TheOutputHeadKeepsTo16Bits) {
   }
 }
 
+TEST(Serving, AllExpertsAreOneKernel) {
+  const spec::Job job = toy::job({}, [](spec::Job& j) {
+    j.training.mode = spec::Mode::decode;
+    j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 64};
+    j.model.bias = false;
+  });
+  int of_experts = 0;
+  for (const plan::Matmul& w : works_of<plan::Matmul>(plan::build(job))) {
+    EXPECT_FALSE(w.grouped);
+    of_experts += w.batch > 1 ? 1 : 0;
+  }
+  EXPECT_EQ(of_experts, 2);
+}
+
 TEST(Serving, ADecodedTokenIsOneRowOfEachMatmul) {
   const plan::Plan plan = plan::build(serving(spec::Mode::decode, {.micro_batch = 5}));
   for (const plan::Matmul& w : works_of<plan::Matmul>(plan)) EXPECT_EQ(w.m, 5);
