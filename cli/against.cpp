@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/fault.h"
-#include "core/config/recorded_trace.h"
+#include "core/config/recorded_step.h"
 #include "core/plan/build.h"
 #include "core/plan/family.h"
 #include "sim/against/difference.h"
@@ -59,7 +59,7 @@ trace::Recorded predicted_step(const spec::Job& job) {
 
 Against held_against(const spec::Job& job, const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
-  trace::Recorded measured = config::read_recorded(file).measured;
+  trace::Recorded measured = config::read_step(file).measured;
   trace::Recorded predicted = predicted_step(job);
   if (auto faults = sim::conflicts(predicted.facts, measured.facts); !faults.empty()) refuse(std::move(faults), file);
   for (std::string& doubt : sim::doubts(job, measured)) measured.notes.push_back(std::move(doubt));
@@ -74,7 +74,7 @@ Against held_against(const spec::Job& job, const Arguments& args, const std::str
 
 Against held_against_own(const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
-  config::RecordedFile read = config::read_recorded(file);
+  config::RecordedFile read = config::read_step(file);
   if (!read.predicted) {
     refuse({{"JOB", "is missing, and the trace holds no prediction", "name the job that was measured", {}}}, file);
   }

@@ -68,7 +68,7 @@ void add(OperatorTime& sum, const OperatorTime& one) {
 std::vector<DifferencePart> comparable(const StepDifference& d) {
   if (d.by_operator) return d.families;
   std::vector<DifferencePart> out;
-  DifferencePart sum{Kind::operators, "memory-bound kernels (by names: below)", "", "", {}, {}};
+  DifferencePart sum{Kind::operators, "memory-bound work (by kernel names: below)", "", "", {}, {}};
   for (const DifferencePart& part : d.families) {
     if (!told_by_name_alone(part)) {
       out.push_back(part);

@@ -86,7 +86,7 @@ TEST(DifferenceText, MemoryBoundKernelsOfAProfileAreOneThing) {
   const reports::Findings found = reports::findings(d);
   ASSERT_EQ(found.apart.size(), 1u);
   EXPECT_EQ(found.apart[0], "optimizer takes 2.00 x as long as predicted: +10.0 ms of the step");
-  EXPECT_EQ(found.close, "memory-bound kernels (by names: below)");
+  EXPECT_EQ(found.close, "memory-bound work (by kernel names: below)");
 }
 
 TEST(DifferenceText, NoLineIsWiderThanAScreen) {
