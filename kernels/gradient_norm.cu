@@ -25,8 +25,23 @@ __global__ void clip(const double* squared_norm, double max_norm, float* factor,
   if (norm) *norm = static_cast<float>(found);
 }
 
+template <int V>
 __global__ void scale_gradients(const float* factor, std::int64_t count, float* values) {
-  for (std::int64_t i = grid_index(); i < count; i += grid_stride()) values[i] *= *factor;
+  const float by = *factor;  // read once: what is written could be it, for all that the compiler knows
+  const std::int64_t step = grid_stride() * V;
+  for (std::int64_t i = grid_index() * V; i < count; i += kTogether * step) {
+    Pack<float, V> pack[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      if (i + k * step < count) pack[k] = load<V>(values + i + k * step);
+    }
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      if (i + k * step >= count) continue;
+      for (int j = 0; j < V; ++j) pack[k].element[j] *= by;
+      store(values + i + k * step, pack[k]);
+    }
+  }
 }
 
 }  // namespace
@@ -51,7 +66,10 @@ void clip_factor(const double* squared_norm, double max_norm, float* factor, flo
 }
 
 void scale_by(const float* factor, std::int64_t count, float* values, Stream stream) {
-  launch(scale_gradients, {blocks_for(count), kBlock}, stream, factor, count, values);
+  const auto with = [&](auto kernel, std::int64_t packs) {
+    launch(kernel, {blocks_for(packs, kBlock * kTogether), kBlock}, stream, factor, count, values);
+  };
+  packs(Element::f32, count, values) ? with(scale_gradients<4>, count / 4) : with(scale_gradients<1>, count);
   check_launch("scale by");
 }
 

@@ -146,10 +146,35 @@ TEST_P(FlatKernel, ClipFactorAgreesAndStaysOnTheDevice) {
   EXPECT_NEAR(norm.values()[0] / std::sqrt(squared), 1, 1e-6);
 }
 
+/// In packs of four and, where the count is none of them, one by one; a grid of three blocks has more rounds than one.
+TEST_P(FlatKernel, ScaleByAgrees) {
+  for (std::int64_t count : {1000 * width(), 1000 * width() + 3}) {
+    const Values x = test::random_elements(Element::f32, count, 1);
+    Values y;
+    for (double value : x) y.push_back(0.25 * value);  // exact
+    const Array d_x(Element::f32, x), factor(Element::f32, Values{0.25});
+    gpu::scale_by(factor.floats(), count, d_x.floats(), nullptr);
+    EXPECT_EQ(d_x.values(), y);
+  }
+}
+
 TEST(TotalsOnGpu, AreAddedInDouble) {
   const Device<double> part(std::vector<double>{1e-12}), total(std::vector<double>{1});
   gpu::add_total(part.data(), total.data(), nullptr);
   EXPECT_EQ(total.values()[0], 1 + 1e-12);
+}
+
+TEST_P(FlatKernel, SumAgreesApartAndInPlace) {
+  for (std::int64_t count : {3 * width(), 4096 * width() + 1}) {
+    const Values x = random(count, 1), y = random(count, 2);
+    Values expected(count);
+    reference::sum(x, y, expected);
+    const Array d_x(element(), x), d_y(element(), y), to(element(), count);
+    gpu::sum(count, element(), d_x.data(), d_y.data(), to.data(), nullptr);
+    gpu::sum(count, element(), d_x.data(), d_y.data(), d_x.data(), nullptr);
+    test::expect_close(to.values(), expected, close(), "sum");
+    EXPECT_EQ(d_x.values(), to.values());
+  }
 }
 
 TEST_P(FlatKernel, ScaleAddAgreesBetweenTypes) {

@@ -63,40 +63,64 @@ TEST_P(TransformerKernel, NormBackwardAgrees) {
   }
 }
 
+/// The norm's gradient of many rows by the GPU, dx apart from dsum, beside the reference; twice, to the same bits.
+void expect_norm_gradient(Element element, kernels::NormKind kind, std::int64_t rows, std::int64_t width,
+                          bool on_path) {
+  const kernels::Norm shape{kind, rows, width};
+  const bool layer = kind == kernels::NormKind::layer;
+  const auto count = static_cast<std::size_t>(rows * width);
+  const auto random = [&](std::size_t size, unsigned seed) { return test::random_elements(element, size, seed); };
+  const Values sum = random(count, 1), weight = random(width, 3), dy = random(count, 5), dsum = random(count, 6);
+  Values y(count), mean(rows), rstd(rows), dx(count), dweight(width, 0.5), dbias(width, 0.5);
+  reference::norm_forward(shape, sum, {}, weight, {}, {}, y, mean, rstd);
+  reference::norm_backward(shape, sum, weight, mean, rstd, dy, on_path ? dsum : Values{}, dx, dweight, dbias);
+  const Array d_sum(element, sum), d_weight(element, weight), d_dy(element, dy), d_dsum(element, dsum);
+  const Array d_mean(Element::f32, mean), d_rstd(Element::f32, rstd);
+  Values first;
+  for (int turn = 0; turn < 2; ++turn) {
+    const Array d_dx(element, count), d_dweight(Element::f32, Values(width, 0.5));
+    const Array d_dbias(Element::f32, Values(width, 0.5));
+    gpu::norm_backward(shape, element, d_sum.data(), d_weight.data(), layer ? d_mean.floats() : nullptr,
+                       d_rstd.floats(), d_dy.data(), on_path ? d_dsum.data() : nullptr, d_dx.data(), d_dweight.floats(),
+                       layer ? d_dbias.floats() : nullptr, nullptr);
+    test::expect_close(d_dx.values(), dx, test::tolerance(element), "dx");
+    test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
+    if (layer) test::expect_close(d_dbias.values(), dbias, 1e-5, "dbias");
+    if (turn == 1) {
+      EXPECT_EQ(d_dweight.values(), first);
+    }
+    first = d_dweight.values();
+  }
+}
+
 /// So many rows that their sums over columns are taken in pieces, the last one cut.
 TEST_P(TransformerKernel, NormBackwardOfManyRowsAgrees) {
-  const std::int64_t rows = 300;
-  const kernels::Norm shape{kernels::NormKind::layer, rows, width()};
-  const auto count = static_cast<std::size_t>(rows * width());
-  const Values sum = random(count, 1), weight = random(width(), 3), dy = random(count, 5), dsum = random(count, 6);
-  Values y(count), mean(rows), rstd(rows), dx(count), dweight(width(), 0.5), dbias(width(), 0.5);
-  reference::norm_forward(shape, sum, {}, weight, {}, {}, y, mean, rstd);
-  reference::norm_backward(shape, sum, weight, mean, rstd, dy, dsum, dx, dweight, dbias);
-  const Array d_sum(element(), sum), d_weight(element(), weight), d_dy(element(), dy), d_dsum(element(), dsum);
-  const Array d_dx(element(), count), d_mean(Element::f32, mean), d_rstd(Element::f32, rstd);
-  const Array d_dweight(Element::f32, Values(width(), 0.5)), d_dbias(Element::f32, Values(width(), 0.5));
-  gpu::norm_backward(shape, element(), d_sum.data(), d_weight.data(), d_mean.floats(), d_rstd.floats(), d_dy.data(),
-                     d_dsum.data(), d_dx.data(), d_dweight.floats(), d_dbias.floats(), nullptr);
-  test::expect_close(d_dx.values(), dx, close(), "dx");
-  test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
-  test::expect_close(d_dbias.values(), dbias, 1e-5, "dbias");
+  expect_norm_gradient(element(), kernels::NormKind::layer, 300, width(), true);
 }
 
 /// As real mode calls it: RMS norm without a residual's gradient, a mean or a bias.
 TEST_P(TransformerKernel, RmsNormBackwardOfManyRowsAgrees) {
-  const std::int64_t rows = 300;
-  const kernels::Norm shape{kernels::NormKind::rms, rows, width()};
-  const auto count = static_cast<std::size_t>(rows * width());
-  const Values x = random(count, 1), weight = random(width(), 3), dy = random(count, 5);
-  Values y(count), rstd(rows), dx(count), dweight(width(), 0.5);
-  reference::norm_forward(shape, x, {}, weight, {}, {}, y, {}, rstd);
-  reference::norm_backward(shape, x, weight, {}, rstd, dy, {}, dx, dweight, {});
-  const Array d_x(element(), x), d_weight(element(), weight), d_dy(element(), dy), d_dx(element(), count);
-  const Array d_rstd(Element::f32, rstd), d_dweight(Element::f32, Values(width(), 0.5));
-  gpu::norm_backward(shape, element(), d_x.data(), d_weight.data(), nullptr, d_rstd.floats(), d_dy.data(), nullptr,
-                     d_dx.data(), d_dweight.floats(), nullptr, nullptr);
-  test::expect_close(d_dx.values(), dx, close(), "dx");
-  test::expect_close(d_dweight.values(), dweight, 1e-5, "dweight");
+  expect_norm_gradient(element(), kernels::NormKind::rms, 300, width(), false);
+}
+
+/// From 128 packs of 16 bytes on rows are read once, by blocks of at most 512 threads that keep a pack each, from 513
+/// on two; beyond 1,024 columns are summed apart again. 16 rows and more are a piece, and there are two at least.
+TEST(NormBackward, AgreesOnBothSidesOfEachOfItsBounds) {
+  for (Element element : {Element::f32, Element::bf16}) {
+    for (std::int64_t packs : {127, 128, 129, 512, 513, 1024, 1025}) {
+      for (std::int64_t rows : {31, 32, 35}) {
+        SCOPED_TRACE(std::to_string(packs) + " packs, " + std::to_string(rows) + " rows");
+        const std::int64_t width = packs * (element == Element::bf16 ? 8 : 4);
+        expect_norm_gradient(element, kernels::NormKind::rms, rows, width, rows == 35);
+        expect_norm_gradient(element, kernels::NormKind::layer, rows, width, rows != 35);
+      }
+    }
+  }
+}
+
+/// 512 pieces at most: of 8,709 rows each has 17, the last one 5 more.
+TEST(NormBackward, AgreesWherePiecesGrow) {
+  expect_norm_gradient(Element::f32, kernels::NormKind::layer, 8709, 512, true);
 }
 
 TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
@@ -105,13 +129,20 @@ TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
   for (int token = 0; token < kRows; ++token) positions.push_back(token * 6997);  // up to 126,000
   for (bool interleaved : {false, true}) {
     for (auto direction : {kernels::Direction::forward, kernels::Direction::backward}) {
-      const kernels::Rotary shape{kRows, heads, dims, dims == 38 ? 20 : dims, stride, 500000, interleaved};
-      Values heads_of = random(kRows * stride, 1);
-      const Array on_gpu(element(), heads_of);
+      kernels::Rotary shape{kRows, heads, dims, dims == 38 ? 20 : dims, stride, 500000, interleaved};
+      if (direction == kernels::Direction::backward) {  // and behind what is not turned
+        shape.rotary_dim = dims == 38 ? 20 : 64;
+        shape.first = dims - shape.rotary_dim;
+      }
+      const Values before = random(kRows * stride, 1);
+      Values after(before.size());
+      const Array in_place(element(), before), from(element(), before), to(element(), before.size());
       const Device<std::int32_t> places(positions);
-      reference::rotary(shape, direction, positions, heads_of);
-      gpu::rotary(shape, direction, element(), places.data(), on_gpu.data(), nullptr);
-      test::expect_close(on_gpu.values(), heads_of, close(), interleaved ? "interleaved" : "halves");
+      reference::rotary(shape, direction, positions, before, after);
+      gpu::rotary(shape, direction, element(), places.data(), in_place.data(), in_place.data(), nullptr);
+      gpu::rotary(shape, direction, element(), places.data(), from.data(), to.data(), nullptr);
+      test::expect_close(in_place.values(), after, close(), interleaved ? "interleaved" : "halves");
+      EXPECT_EQ(to.values(), in_place.values());
     }
   }
 }
