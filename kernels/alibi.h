@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <compare>
 #include <cstdint>
 
 #include "kernels/host_device.h"
@@ -14,6 +15,7 @@ struct Alibi {
   std::int64_t heads = 0;  // of the whole model; 0: no biases
   std::int64_t first = 0;  // the model's head that is the kernel's first
 
+  auto operator<=>(const Alibi&) const = default;
   /// Head h of n, a power of two, has 2^(-8 (h + 1) / n). Of other numbers the first m, the power of two below, have
   /// those of m, the others every second one of 2 m.
   KERNELS_HOST_DEVICE constexpr double exponent(std::int64_t head) const {

@@ -2,6 +2,8 @@
 // does. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+
 #include "kernels/alibi.h"
 #include "kernels/dropout.h"
 #include "kernels/types.h"
@@ -22,8 +24,18 @@ struct Attention {
   /// From a sequence, a head, a query to the next in the stream of the dropout; keys are neighbours.
   struct Places {
     std::int64_t sequence = 0, head = 0, query = 0;
+    auto operator<=>(const Places&) const = default;
   } places = {};
   Alibi alibi = {};  // by head; distances are of places
+
+  auto operator<=>(const Attention&) const = default;
+  /// What a library judges and plans: all but the numbers that dropout draws, which are others in each microbatch.
+  constexpr Attention planned() const {
+    Attention a = *this;
+    a.dropout.seed = a.dropout.offset = 0;
+    a.places = {};
+    return a;
+  }
 
   constexpr bool sees(std::int64_t query, std::int64_t key) const {
     const std::int64_t behind = query + offset - key;

@@ -8,7 +8,8 @@ namespace kernels {
 namespace reference {
 
 /// kept [tokens, top_k]: experts [tokens, top_k], but -1 for a choice when `capacity` choices of its expert have a
-/// larger weight, or the same and stand before it. As Megatron-LM drops by probability.
+/// larger weight, or the same and stand before it; what is no number is the largest. As Megatron-LM drops by
+/// probability.
 void drop_choices(const Permute&, Indices experts, Input weights, std::span<std::int32_t> kept);
 
 }  // namespace reference

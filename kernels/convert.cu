@@ -17,6 +17,16 @@ __global__ void convert_scaled(std::int64_t count, float alpha, const From* x, f
   }
 }
 
+template <class T, int V>
+__global__ void add_two(std::int64_t count, const T* x, const T* y, T* to) {
+  for (std::int64_t i = grid_index() * V; i < count; i += grid_stride() * V) {
+    const Pack<T, V> a = load<V>(x + i), b = load<V>(y + i);
+    Pack<T, V> out;
+    for (int j = 0; j < V; ++j) out.set(j, a[j] + b[j]);
+    store(to + i, out);
+  }
+}
+
 }  // namespace
 
 void scale_add(std::int64_t count, double alpha, Element from, const void* x, double beta, Element to, void* y,
@@ -32,6 +42,13 @@ void scale_add(std::int64_t count, double alpha, Element from, const void* x, do
     });
   });
   check_launch("scale add");
+}
+
+void sum(std::int64_t count, Element element, const void* x, const void* y, void* to, Stream stream) {
+  with_packs(element, packs(element, count, x, y, to), [&]<class T, int V>() {
+    launch(add_two<T, V>, {blocks_for(count / V), kBlock}, stream, count, as<T>(x), as<T>(y), as<T>(to));
+  });
+  check_launch("sum");
 }
 
 }  // namespace kernels::gpu

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+
 #include "kernels/philox.h"
 #include "kernels/types.h"
 
@@ -11,6 +13,8 @@ namespace kernels {
 struct Dropout {
   double probability = 0;  // of dropping, below 1
   std::uint64_t seed = 0, offset = 0;
+
+  auto operator<=>(const Dropout&) const = default;
 };
 
 /// Random words below this drop. 2^32 p, rounded.

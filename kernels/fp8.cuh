@@ -72,7 +72,7 @@ __device__ float largest_magnitude_of(const Pack<T, V>& x) {
 /// The least power of two that takes `magnitude` to at most e4m3's largest, as its exponent with 127 added.
 __device__ inline int exponent_for(float magnitude) {
   if (magnitude == 0) return 127;
-  const unsigned bits = __float_as_uint(magnitude / 448.0f);
+  const unsigned bits = __float_as_uint(magnitude / static_cast<float>(kernels::largest(Fp8::e4m3)));
   return min(static_cast<int>(bits >> 23) + ((bits & 0x7fffffu) != 0), 254);
 }
 

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 
+#include "kernels/host_device.h"
+
 namespace kernels {
 
 /// e4m3: 4 bits of exponent, 3 of mantissa, largest 448, no infinity. e5m2: 5 and 2, largest 57344.
 /// Source: Micikevicius et al., "FP8 Formats for Deep Learning", 2022.
 enum class Fp8 { e4m3, e5m2 };
 
-constexpr double largest(Fp8 format) { return format == Fp8::e4m3 ? 448 : 57344; }
+KERNELS_HOST_DEVICE constexpr double largest(Fp8 format) { return format == Fp8::e4m3 ? 448 : 57344; }
 
 /// Which numbers of a matrix [rows, columns] share a scale: all; those of a row; 128 neighbours of a row; squares of
 /// 128 x 128; 32 neighbours of a row (MXFP8).

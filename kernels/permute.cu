@@ -17,7 +17,7 @@ __global__ void count(std::int64_t choices, const std::int32_t* experts, std::in
 }
 
 /// Block e gives its choices their rows in the order in which they stand: kBlock choices at a time, numbered by the
-/// votes of their warps. The last block, of no expert, is that of what is dropped.
+/// votes of their warps. The last block is that of all choices of no expert: what is dropped.
 __global__ void number(Permute p, std::int64_t end, const std::int32_t* experts, const std::int32_t* counts,
                        std::int32_t* rows) {
   __shared__ int votes[kWarps];
@@ -28,7 +28,9 @@ __global__ void number(Permute p, std::int64_t end, const std::int32_t* experts,
   for (int e = static_cast<int>(p.first); e < expert; ++e) next += p.capacity > 0 ? p.capacity : counts[e];
   for (std::int64_t begin = 0; begin < choices; begin += kBlock) {
     const std::int64_t i = begin + threadIdx.x;
-    const bool mine = i < choices && experts[i] == expert;
+    const int chosen = i < choices ? experts[i] : 0;
+    const bool of_none = chosen < 0 || chosen >= p.experts;
+    const bool mine = i < choices && (expert < 0 ? of_none : chosen == expert);
     const unsigned vote = __ballot_sync(kAll, mine);
     if (threadIdx.x % kWarp == 0) votes[warp] = __popc(vote);
     __syncthreads();

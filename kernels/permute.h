@@ -7,7 +7,7 @@
 namespace kernels {
 
 /// Every token has top_k rows among those that are ordered by expert, and by token inside one. A choice of an expert
-/// that is not held here has none: its row is -1. So has a choice that is dropped, whose expert is -1.
+/// that is not held here has none: its row is -1. So has a choice that is dropped, whose expert is -1 or none.
 struct Permute {
   std::int64_t tokens = 0, top_k = 1, experts = 0, width = 0;
   std::int64_t first = 0, held = 0;  // experts that have rows here; held 0: all

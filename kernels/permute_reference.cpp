@@ -11,7 +11,7 @@ void permute_plan(const Permute& p, Indices experts, std::span<std::int32_t> cou
   std::fill(counts.begin(), counts.end(), 0);
   const Indices choices = experts.first(p.tokens * p.top_k);
   for (std::int32_t e : choices) {
-    if (e >= 0) ++counts[e];
+    if (e >= 0 && e < p.experts) ++counts[e];
   }
   std::vector<std::int32_t> next(p.experts, 0);
   for (std::int64_t e = p.first + 1; e < p.end(); ++e) {

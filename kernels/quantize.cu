@@ -15,7 +15,7 @@ constexpr std::int64_t kSmall = 1 << 15;  // elements of a block that one block 
 __device__ __nv_fp8_interpretation_t interpretation(Fp8 format) { return format == Fp8::e4m3 ? __NV_E4M3 : __NV_E5M2; }
 
 __device__ float scale_of(Fp8 format, float largest_magnitude) {
-  return largest_magnitude == 0 ? 1 : largest_magnitude / (format == Fp8::e4m3 ? 448.0f : 57344.0f);
+  return largest_magnitude == 0 ? 1 : largest_magnitude / static_cast<float>(kernels::largest(format));
 }
 
 /// A rectangle of the matrix under one scale, in packs of V.

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/rotary.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kernels::reference {
 
-void rotary(const Rotary& r, Direction direction, Indices positions, Output heads) {
+void rotary(const Rotary& r, Direction direction, Indices positions, Input from, Output to) {
+  if (from.data() != to.data()) std::copy_n(from.begin(), to.size(), to.begin());
   const std::int64_t half = r.rotary_dim / 2;
   for (std::int64_t token = 0; token < r.tokens; ++token) {
     for (std::int64_t i = 0; i < half; ++i) {
@@ -15,7 +17,7 @@ void rotary(const Rotary& r, Direction direction, Indices positions, Output head
       const double cosine = std::cos(angle);
       const double sine = direction == Direction::forward ? std::sin(angle) : -std::sin(angle);
       for (std::int64_t head = 0; head < r.heads; ++head) {
-        double* values = heads.data() + token * r.token_stride + head * r.head_dim;
+        double* values = to.data() + token * r.token_stride + head * r.head_dim + r.first;
         double& a = values[r.interleaved ? 2 * i : i];
         double& b = values[r.interleaved ? 2 * i + 1 : i + half];
         const double turned = a * cosine - b * sine;

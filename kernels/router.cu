@@ -27,10 +27,11 @@ __device__ Candidate warp_best(Candidate mine) {
   return mine;
 }
 
-/// Lane j gets the j-th choice. A lane looks only at what it wrote itself.
+/// Lane j gets the j-th choice. A lane looks only at what it wrote itself. Of probabilities that are no numbers none is
+/// the largest: then the j-th choice is expert j, as in the reference, and its weight is no number either.
 __device__ Candidate choose(const float* probabilities, int experts, int top_k) {
   const int lane = threadIdx.x % kWarp;
-  Candidate mine{0, 0}, last{INFINITY, -1};
+  Candidate mine{NAN, min(lane, experts - 1)}, last{INFINITY, -1};
   for (int j = 0; j < top_k; ++j) {
     Candidate best{-1, experts};
     for (int e = lane; e < experts; e += kWarp) {
@@ -38,6 +39,7 @@ __device__ Candidate choose(const float* probabilities, int experts, int top_k) 
       if (last.before(candidate) && candidate.before(best)) best = candidate;
     }
     last = warp_best(best);
+    if (last.expert == experts) break;
     if (lane == j) mine = last;
   }
   return mine;

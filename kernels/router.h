@@ -14,7 +14,7 @@ struct Router {
 namespace reference {
 
 /// probabilities [tokens, experts] = softmax(logits); experts [tokens, top_k]: the largest, falling, the lower index
-/// first where equal; weights [tokens, top_k]: their probabilities over their sum.
+/// first where equal or no numbers; weights [tokens, top_k]: their probabilities over their sum.
 void router_forward(const Router&, Input logits, Output probabilities, std::span<std::int32_t> experts, Output weights);
 
 /// auxiliary experts sum over e of f_e P_e, f_e = counts[e] / (tokens top_k), P_e the mean probability.

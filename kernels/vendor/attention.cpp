@@ -6,7 +6,7 @@
 
 #include <limits>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "kernels/vendor/attention_graph.h"
 
@@ -110,8 +110,9 @@ std::size_t dq_sum_bytes(const Attention& a) {
   return round_up(a.batch * a.heads * a.queries * a.head_dim * sizeof(float));
 }
 
-using Key = std::tuple<Pass, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                       std::int64_t, bool>;
+/// From 9.6 on cuDNN's engines zero the sums of dq themselves. Source: NVIDIA/cudnn-frontend,
+/// include/cudnn_frontend/node/scaled_dot_product_flash_attention.h, the backward's tensors in the workspace.
+bool sums_want_zeros() { return cudnnGetVersion() < 90600; }
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity(), kOne = 1;
 
@@ -119,18 +120,17 @@ constexpr float kNothing = -std::numeric_limits<float>::infinity(), kOne = 1;
 
 struct AttentionLibrary::State {
   cudnnHandle_t handle = nullptr;
-  std::map<Key, Plan> plans;
+  std::map<std::pair<Pass, Attention>, Plan> plans;
 
   State() { check_cudnn(cudnnCreate(&handle), "cudnnCreate"); }
   ~State() {
     plans.clear();
     cudnnDestroy(handle);
   }
-  /// A key has nothing of what graphs do not have, so that is refused in front of it.
+  /// What graphs do not have is refused in front of them.
   const Plan& plan(const Attention& a, Pass pass) {
     check_attention(a);
-    const Key key{pass, a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, a.value_dim, a.causal};
-    return plans.try_emplace(key, handle, a, pass).first->second;
+    return plans.try_emplace({pass, a.planned()}, handle, a, pass).first->second;
   }
 };
 
@@ -160,8 +160,9 @@ void AttentionLibrary::backward(const Attention& a, const void* q, const void* k
   const auto scale = static_cast<float>(a.scale);
   char* delta = static_cast<char*>(workspace) + plan.own_bytes();
   char* dq_sum = delta + delta_bytes(a);
-  if (const cudaError_t error = cudaMemsetAsync(dq_sum, 0, dq_sum_bytes(a), stream); error != cudaSuccess) {
-    throw DeviceError(std::string("attention by cuDNN: ") + cudaGetErrorString(error));
+  if (sums_want_zeros()) {
+    const cudaError_t error = cudaMemsetAsync(dq_sum, 0, dq_sum_bytes(a), stream);
+    if (error != cudaSuccess) throw DeviceError(std::string("attention by cuDNN: ") + cudaGetErrorString(error));
   }
   plan.run(state_->handle,
            {{g.q, q},

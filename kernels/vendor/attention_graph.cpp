@@ -56,9 +56,9 @@ class Writer {
     graph().pointwise(CUDNN_POINTWISE_MUL, row_sums(g_.dout, g_.out), g_.one, g_.delta);
     const Tensor scores = multiply(product(g_.q, g_.k), g_.scale);
     const Tensor p = exponential(masked(graph().pointwise(CUDNN_POINTWISE_SUB, scores, g_.lse)));
-    gradient_of_keys(transposed(multiply(p, g_.one)), g_.dout, g_.dv);
+    gradient_of_keys(transposed(p), g_.dout, g_.dv);
     const Tensor dp = graph().pointwise(CUDNN_POINTWISE_SUB, product(g_.dout, g_.v), g_.delta);
-    const Tensor ds = graph().pointwise(CUDNN_POINTWISE_MUL, multiply(multiply(dp, p), g_.one), g_.scale, kHalf);
+    const Tensor ds = graph().pointwise(CUDNN_POINTWISE_MUL, multiply(dp, p), g_.scale, kHalf);
     gradient_of_keys(transposed(ds), g_.q, g_.dk);
     const Tensor k = graph().inner(k_.size, k_.stride, kHalf);
     graph().reshape(g_.k, k);

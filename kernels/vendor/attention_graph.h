@@ -12,10 +12,10 @@ struct AttentionGraph {
   Graph graph;
   Tensor q, k, v, out, lse;
   Tensor dout, dq, dk, dv;
-  Tensor delta;           // backward: sum over a row of dout out, fp32 [batch, heads, queries], for the caller to lend
-  Tensor dq_sum;          // backward: dq in fp32 [batch, heads, queries, head_dim], lent, and zeroed before each run
+  Tensor delta;   // backward: sum over a row of dout out, fp32 [batch, heads, queries], for the caller to lend
+  Tensor dq_sum;  // backward: dq in fp32 [batch, heads, queries, head_dim], lent; zeroed in front of a run below 9.6
   Tensor scale, nothing;  // numbers: the scale of the scores; -infinity, where causal
-  Tensor one;             // backward: 1, the place that dropout's factor takes in the form that cuDNN knows
+  Tensor one;             // backward: 1, in the place that dropout's factor has in delta's part of cuDNN's form
 };
 
 /// Throws DeviceError for what these graphs do not have: an offset of a causal mask, a window, dropout, linear biases.

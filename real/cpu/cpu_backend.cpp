@@ -62,6 +62,10 @@ void CpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Ten
   reference::scale_add(alpha, numbers(x), beta, numbers(y));
 }
 
+void CpuBackend::sum(const Tensor& x, const Tensor& y, const Tensor& to) {
+  reference::sum(numbers(x), numbers(y), numbers(to));
+}
+
 void CpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& from, const Tensor& to) {
   reference::strided_copy(copy, numbers(from), numbers(to));
 }
@@ -145,8 +149,8 @@ void CpuBackend::norm_backward(const kernels::Norm& n, const Tensor& x, const Te
 }
 
 void CpuBackend::rotary(const kernels::Rotary& r, kernels::Direction direction, const Tensor& positions,
-                        const Tensor& heads) {
-  reference::rotary(r, direction, indices(positions), numbers(heads));
+                        const Tensor& from, const Tensor& to) {
+  reference::rotary(r, direction, indices(positions), numbers(from), numbers(to));
 }
 
 void CpuBackend::attention_forward(const kernels::Attention& a, const Tensor& q, const Tensor& k, const Tensor& v,

@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
   void fill(const Tensor&, double value) override;
   void normal(const kernels::Normal&, const Tensor& y) override;
   void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
+  void sum(const Tensor& x, const Tensor& y, const Tensor& to) override;
   void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
   void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) override;
   void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
@@ -49,7 +50,8 @@ class CpuBackend final : public Backend {
   void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
                      const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
                      const Tensor& dbias) override;
-  void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& heads) override;
+  void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& from,
+              const Tensor& to) override;
   void attention_forward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                          const Tensor& out, const Tensor& lse) override;
   void attention_merge(const kernels::Attention&, const Tensor& other_out, const Tensor& other_lse, const Tensor& out,

@@ -96,6 +96,7 @@ class Backend {
   virtual void fill(const Tensor&, double value) = 0;
   virtual void normal(const kernels::Normal&, const Tensor& y) = 0;  // of Meaning::exact
   virtual void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) = 0;
+  virtual void sum(const Tensor& x, const Tensor& y, const Tensor& to) = 0;  // to = x + y
   virtual void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) = 0;
   void copy(const Tensor& from, const Tensor& to) { scale_add(1, from, 0, to); }
   void add(const Tensor& x, const Tensor& y) { scale_add(1, x, 1, y); }
@@ -119,7 +120,9 @@ class Backend {
   virtual void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
                              const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
                              const Tensor& dbias) = 0;
-  virtual void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& heads) = 0;
+  /// `to` may be `from`.
+  virtual void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& from,
+                      const Tensor& to) = 0;
   virtual void attention_forward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                                  const Tensor& out, const Tensor& lse) = 0;
   virtual void attention_merge(const kernels::Attention&, const Tensor& other_out, const Tensor& other_lse,

@@ -53,6 +53,16 @@ void GpuBackend::scale_add(double alpha, const Tensor& x, double beta, const Ten
   launch([&] { gpu::scale_add(x.count, alpha, element(x), at(x), beta, element(y), at(y), raw()); });
 }
 
+/// Numbers of several types are brought to one first.
+void GpuBackend::sum(const Tensor& x, const Tensor& y, const Tensor& to) {
+  if (to.count == 0) return;
+  if (x.meaning != to.meaning || y.meaning != to.meaning) {
+    copy(x, to);
+    return add(y, to);
+  }
+  launch([&] { gpu::sum(to.count, element(to), at(x), at(y), at(to), raw()); });
+}
+
 void GpuBackend::strided_copy(const kernels::StridedCopy& copy, const Tensor& from, const Tensor& to) {
   if (from.meaning == Meaning::code) {  // raw pairs of bytes
     return launch([&] { gpu::strided_copy(in_pairs(copy), kernels::Element::bf16, at(from), at(to), raw()); });
@@ -125,8 +135,8 @@ void GpuBackend::norm_backward(const kernels::Norm& n, const Tensor& x, const Te
 }
 
 void GpuBackend::rotary(const kernels::Rotary& r, kernels::Direction direction, const Tensor& positions,
-                        const Tensor& heads) {
-  launch([&] { gpu::rotary(r, direction, element(heads), as<std::int32_t>(positions), at(heads), raw()); });
+                        const Tensor& from, const Tensor& to) {
+  launch([&] { gpu::rotary(r, direction, element(to), as<std::int32_t>(positions), at(from), at(to), raw()); });
 }
 
 void GpuBackend::attention_merge(const kernels::Attention& a, const Tensor& other_out, const Tensor& other_lse,

@@ -105,6 +105,10 @@ TEST_P(AttentionOnGpu, OfNoKeysIsZeroAndNoSum) {
   gpu::attention_forward(a_, element_, d_q_.data(), nullptr, nullptr, out.data(), lse.floats(), nullptr);
   EXPECT_EQ(out.values(), Values(out_.size(), 0));
   EXPECT_EQ(lse.values(), Values(lse_.size(), -std::numeric_limits<double>::infinity()));
+  const Array dq(element_, q_.size());
+  gpu::attention_backward(a_, element_, d_q_.data(), nullptr, nullptr, out.data(), lse.floats(), d_dout_.data(),
+                          dq.data(), nullptr, nullptr, nullptr);
+  EXPECT_EQ(dq.values(), Values(q_.size(), 0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, AttentionOnGpu,

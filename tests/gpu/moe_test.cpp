@@ -1,5 +1,8 @@
 // tests/gpu/moe_test.cpp -- router and permutation of the GPU against their CPU references.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/capacity.h"
 #include "kernels/permute.h"
 #include "kernels/router.h"
@@ -118,6 +121,49 @@ TEST_P(MoeKernel, ACapacityDropsTheSameChoicesOfTheExpertsThatAreHeld) {
   test::expect_close(d_y.values(), y, close(), "y");
   test::expect_close(d_dsorted.values(), dsorted, close(), "dsorted");
   test::expect_close(d_dweights.values(), dweights, 1e-5, "dweights");
+}
+
+/// A model that has diverged: the loss is to say so, no kernel to leave its arrays. Tokens 7 and 8 have a logit that is
+/// no number, and then no probability and no weight of them is one; their experts are those that exist.
+TEST_P(MoeKernel, LogitsThatAreNoNumbersGiveWeightsThatAreNone) {
+  Values x = logits();
+  x[7 * kExperts + 3] = NAN;
+  x[8 * kExperts] = INFINITY;
+  Values p(x.size()), weights(kChoices);
+  Ids experts(kChoices), kept(kChoices), counts(kExperts), rows(kChoices);
+  reference::router_forward(router_, x, p, experts, weights);
+  const Array d_x(element(), x), d_p(Element::f32, x.size()), d_weights(Element::f32, kChoices);
+  const Device<std::int32_t> d_experts(kChoices), d_kept(kChoices), d_counts(kExperts), d_rows(kChoices);
+  gpu::router_forward(router_, element(), d_x.data(), d_p.floats(), d_experts.data(), d_weights.floats(), nullptr);
+  ASSERT_EQ(d_experts.values(), experts);
+  const Values got = d_weights.values();
+  for (int i = 0; i < kChoices; ++i) EXPECT_EQ(std::isnan(got[i]), i / kTopK == 7 || i / kTopK == 8) << i;
+
+  // Every expert takes 30 of its choices, these among them, and has rows for no more.
+  kernels::Permute shape = permute_;
+  shape.capacity = 30;
+  reference::drop_choices(shape, experts, weights, kept);
+  gpu::drop_choices(shape, d_experts.data(), d_weights.floats(), d_kept.data(), nullptr);
+  EXPECT_EQ(d_kept.values(), kept);
+  reference::permute_plan(shape, kept, counts, rows);
+  gpu::permute_plan(shape, d_kept.data(), d_counts.data(), d_rows.data(), nullptr);
+  EXPECT_EQ(d_rows.values(), rows);
+  EXPECT_LE(*std::ranges::max_element(counts), 30);
+  EXPECT_GE(rows[7 * kTopK], 0);
+}
+
+TEST_P(MoeKernel, AChoiceOfNoExpertHasNoRow) {
+  // -1, 0, ... 39 in turn, each 11th of them an id beyond all experts.
+  Ids experts(kChoices), counts(kExperts), rows(kChoices);
+  for (int i = 0; i < kChoices; ++i) experts[i] = i % (kExperts + 1) - 1;
+  for (int i = 0; i < kChoices; i += 11) experts[i] = static_cast<int>(kExperts) + i;
+  reference::permute_plan(permute_, experts, counts, rows);
+  const Device<std::int32_t> d_experts(experts), d_counts(kExperts), d_rows(kChoices);
+  gpu::permute_plan(permute_, d_experts.data(), d_counts.data(), d_rows.data(), nullptr);
+  EXPECT_EQ(d_counts.values(), counts);
+  EXPECT_EQ(d_rows.values(), rows);
+  EXPECT_EQ(rows[0], -1);   // 40 and beyond
+  EXPECT_EQ(rows[41], -1);  // -1
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, MoeKernel, test::kCases, test::case_name);

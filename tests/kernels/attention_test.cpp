@@ -198,4 +198,20 @@ TEST_P(AttentionShape, BlocksOfKeysMergeToTheWholeForwardAndBackward) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, AttentionShape, testing::ValuesIn(kShapes));
 
+// Two shapes that a library plans or refuses apart must not be taken for one another; a shape that is met again in the
+// next microbatch, where dropout draws other numbers, must be.
+TEST(Attention, IsPlannedByAllButTheNumbersThatDropoutDraws) {
+  const Attention a{1, 64, 64, 2, 2, 192, 192, 0.072, true};
+  Attention narrow = a, dropped = a;
+  narrow.value_dim = 128;
+  dropped.dropout.probability = 0.1;
+  EXPECT_NE(narrow.planned(), a.planned());
+  EXPECT_NE(dropped.planned(), a.planned());
+  Attention next = dropped;
+  next.dropout.seed = 7;
+  next.dropout.offset = 1 << 20;
+  next.places = {4096, 64, 64};
+  EXPECT_EQ(next.planned(), dropped.planned());
+}
+
 }  // namespace

@@ -1,5 +1,6 @@
 // tests/kernels/moe_test.cpp -- kernels/router.h and kernels/permute.h. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/capacity.h"
 #include "kernels/permute.h"
@@ -21,6 +22,14 @@ TEST(RouterKernel, ChoosesTheLargestAndSharesTheirProbability) {
   EXPECT_LT(test::distance(probabilities, Values{0.125, 0.375, 0.25, 0.25}), 1e-15);
   EXPECT_EQ(experts, (Ids{1, 2}));
   EXPECT_LT(test::distance(weights, Values{0.6, 0.4}), 1e-15);
+}
+
+TEST(RouterKernel, LogitsThatAreNoNumbersChooseTheFirstExpertsAndWeighNoNumber) {
+  Values probabilities(4), weights(2);
+  Ids experts(2);
+  reference::router_forward({1, 4, 2}, Values{0, 1, NAN, 2}, probabilities, experts, weights);
+  EXPECT_EQ(experts, (Ids{0, 1}));
+  EXPECT_TRUE(std::isnan(weights[0]) && std::isnan(weights[1]));
 }
 
 TEST(RouterKernel, EvenProbabilitiesLoseTheCoefficientWhateverTheCounts) {
@@ -125,6 +134,17 @@ TEST_F(PermuteKernel, OnlyExpertsThatAreHeldHaveRows) {
     reference::unpermute_forward(shape_, rows_, weights, value, y);
     return test::dot(y, dy);
   });
+}
+
+// Four choices of expert 0, room for two: what is no number goes first, so there are two all the same.
+TEST(CapacityKernel, HoldsWhereWeightsAreNoNumbers) {
+  kernels::Permute shape{4, 1, 1, 1};
+  shape.capacity = 2;
+  Ids kept(4);
+  reference::drop_choices(shape, Ids{0, 0, 0, 0}, Values{0.5, NAN, 0.9, NAN}, kept);
+  EXPECT_EQ(kept, (Ids{-1, 0, -1, 0}));
+  reference::drop_choices(shape, Ids{0, 0, 0, 0}, Values{0.5, 0.2, 0.9, NAN}, kept);
+  EXPECT_EQ(kept, (Ids{-1, -1, 0, 0}));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST(RotaryKernel, TurnsByThePositionTimesTheFrequencyOfThePair) {
   // 0.5.
   Values head{1, 1, 0, 0};
   const std::vector<std::int32_t> five{5};
-  kernels::reference::rotary({1, 1, 4, 4, 4, 100}, Direction::forward, five, head);
+  kernels::reference::rotary({1, 1, 4, 4, 4, 100}, Direction::forward, five, head, head);
   const Values expected{std::cos(5), std::cos(0.5), std::sin(5), std::sin(0.5)};
   EXPECT_LT(test::distance(head, expected), 1e-15);
 }
@@ -24,15 +24,15 @@ TEST(RotaryKernel, TurnsByThePositionTimesTheFrequencyOfThePair) {
 TEST(RotaryKernel, AnInterleavedPairLiesSideBySide) {
   Values head{1, 0, 1, 0};
   const std::vector<std::int32_t> five{5};
-  kernels::reference::rotary({1, 1, 4, 4, 4, 100, true}, Direction::forward, five, head);
+  kernels::reference::rotary({1, 1, 4, 4, 4, 100, true}, Direction::forward, five, head, head);
   EXPECT_LT(test::distance(head, Values{std::cos(5), std::sin(5), std::cos(0.5), std::sin(0.5)}), 1e-15);
 }
 
 TEST(RotaryKernel, LeavesTheRestOfAHeadAndOfAPackedRowAlone) {
   // 3 tokens of 12 elements, of which 2 heads of 5 are turned, 4 elements each.
   const Values before = test::random_values(36, 1);
-  Values after = before;
-  kernels::reference::rotary({3, 2, 5, 4, 12}, Direction::forward, kPositions, after);
+  Values after(36, 7);
+  kernels::reference::rotary({3, 2, 5, 4, 12}, Direction::forward, kPositions, before, after);
   for (int token = 0; token < 3; ++token) {
     for (int i : {4, 9, 10, 11}) EXPECT_EQ(after[12 * token + i], before[12 * token + i]);
   }
@@ -40,14 +40,26 @@ TEST(RotaryKernel, LeavesTheRestOfAHeadAndOfAPackedRowAlone) {
   EXPECT_EQ(after[0], before[0]);  // position 0 turns by nothing
 }
 
+TEST(RotaryKernel, TurnsFromTheFirstElementThatItIsTold) {
+  // Of 6 elements the last 4, as latent attention has them: what 4 alone are turned to.
+  const Values before = test::random_values(6, 1);
+  Values after(6, 7), last(before.begin() + 2, before.end());
+  const std::vector<std::int32_t> five{5};
+  kernels::Rotary shape{1, 1, 6, 4, 6};
+  shape.first = 2;
+  kernels::reference::rotary(shape, Direction::forward, five, before, after);
+  kernels::reference::rotary({1, 1, 4, 4, 4}, Direction::forward, five, last, last);
+  EXPECT_EQ(after, (Values{before[0], before[1], last[0], last[1], last[2], last[3]}));
+}
+
 TEST(RotaryKernel, BackwardIsTheGradient) {
   for (bool interleaved : {false, true}) {
     const Rotary shape{3, 2, 6, 4, 12, 10000, interleaved};
     const Values x = test::random_values(36, 1), dy = test::random_values(36, 2);
-    Values dx = dy;
-    kernels::reference::rotary(shape, Direction::backward, kPositions, dx);
+    Values dx(36);
+    kernels::reference::rotary(shape, Direction::backward, kPositions, dy, dx);
     test::expect_gradient(x, dx, [&](Values values) {
-      kernels::reference::rotary(shape, Direction::forward, kPositions, values);
+      kernels::reference::rotary(shape, Direction::forward, kPositions, values, values);
       return test::dot(values, dy);
     });
   }

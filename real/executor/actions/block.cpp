@@ -21,9 +21,8 @@ void rotate(Task& task, Direction direction, const std::string& from, const std:
   const plan::Context& c = task.c;
   const Tensor packed = task.read(from);
   const Tensor turned = task.make(to, packed.count);
-  task.backend.copy(packed, turned);
   const kernels::Rotary rotary{c.tokens, c.heads + c.kv_heads, c.head_dim, c.head_dim, c.qkv_width, 10000, false};
-  task.backend.rotary(rotary, direction, positions_of_tokens(task), turned);
+  task.backend.rotary(rotary, direction, positions_of_tokens(task), packed, turned);
 }
 
 /// Numbers of a row behind the activation.
@@ -63,8 +62,7 @@ void residual_add(Task& task) {
     drop_hidden(task, next_branch(task), branch, sum);
     task.backend.add(x, sum);
   } else {
-    task.backend.copy(x, sum);
-    task.backend.add(branch, sum);
+    task.backend.sum(x, branch, sum);
   }
   if (parallel) task.erase("branch");
   if (parallel || keeps_unread(task) || task.c.model.post_norms) return;
@@ -82,8 +80,7 @@ void residual_gradient(Task& task) {
   if (branches.empty() && task.c.model.parallel_block) return;
   const Tensor along = task.gradient_stream(), through = task.read(branches.at(0));
   const Tensor sum = task.make_gradient_stream(along.count);
-  task.backend.copy(along, sum);
-  task.backend.add(through, sum);
+  task.backend.sum(along, through, sum);
   task.erase(branches[0]);
 }
 

@@ -49,8 +49,7 @@ void position_embedding(Task& task) {
   const Tensor x = task.stream(), sum = task.make_stream(x.count), rows = task.backend.allocate(x.count);
   task.backend.embedding_forward(position_shape(task, task.c.shard_tokens), positions_of_shard(task),
                                  task.weight("position embedding.weight"), rows);
-  task.backend.copy(x, sum);
-  task.backend.add(rows, sum);
+  task.backend.sum(x, rows, sum);
   if (task.c.dropout) drop_hidden(task, DropoutSite::embedding, sum, sum);
 }
 

@@ -202,8 +202,7 @@ void unpermute_backward(Task& task) {
 void add_shared(Task& task) {
   const Tensor routed = task.read("unpermuted"), shared = task.read("shared expert down");
   const Tensor sum = task.make("experts", routed.count);
-  task.backend.copy(routed, sum);
-  task.backend.add(shared, sum);
+  task.backend.sum(routed, shared, sum);
   task.alias("branch", "experts");
 }
 

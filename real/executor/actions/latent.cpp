@@ -32,12 +32,17 @@ Tensor behind(const Tensor& x, std::int64_t first) { return x.part(first, x.coun
 
 std::string query_name(const Task& task) { return task.c.model.mla->q_lora_rank > 0 ? "query up" : "query"; }
 
-/// The rotary part of each of a token's `heads`, `pitch` numbers apart.
-void turn(Task& task, Direction direction, std::int64_t heads, std::int64_t pitch, const Tensor& first) {
-  if (!task.c.model.ropes()) return;
+/// Turns the rotary part, which is the last one, of each of a token's `heads`, `pitch` numbers apart. `to` may be
+/// `from`.
+void turn(Task& task, Direction direction, std::int64_t heads, std::int64_t pitch, const Tensor& from,
+          const Tensor& to) {
   const std::int64_t rotary = widths(task).rotary;
-  const kernels::Rotary shape{task.c.tokens, heads, pitch, rotary, heads * pitch, 10000, false};
-  task.backend.rotary(shape, direction, positions_of_tokens(task), first);
+  if (task.c.model.ropes()) {
+    const kernels::Rotary shape{task.c.tokens, heads, pitch, rotary, heads * pitch, 10000, false, pitch - rotary};
+    task.backend.rotary(shape, direction, positions_of_tokens(task), from, to);
+  } else if (from.storage != to.storage) {
+    task.backend.copy(from, to);
+  }
 }
 
 Tensor own_rotary_keys(Task& task) {
@@ -58,15 +63,12 @@ void gather_rotary_keys(Task& task) {
 void turn_queries(Task& task) {
   const Widths w = widths(task);
   const Tensor before = task.read(query_name(task)), queries = task.make("queries", before.count);
-  task.backend.copy(before, queries);
-  turn(task, Direction::forward, w.heads, w.query, behind(queries, w.own));
+  turn(task, Direction::forward, w.heads, w.query, before, queries);
 }
 
 void turn_keys(Task& task) {
   const Tensor before = task.c.sp ? task.read("rotary keys") : own_rotary_keys(task);
-  const Tensor turned = task.make("turned keys", before.count);
-  task.backend.copy(before, turned);
-  turn(task, Direction::forward, 1, widths(task).rotary, turned);
+  turn(task, Direction::forward, 1, widths(task).rotary, before, task.make("turned keys", before.count));
 }
 
 /// Each head's own part beside the one that all share.
@@ -131,7 +133,8 @@ void sum_rotary_keys(Task& task) {
 }
 
 void turn_keys_gradient(Task& task) {
-  turn(task, Direction::backward, 1, widths(task).rotary, task.update("d rotary keys"));
+  const Tensor d = task.update("d rotary keys");
+  turn(task, Direction::backward, 1, widths(task).rotary, d, d);
 }
 
 void up_gradient(Task& task) {
@@ -145,8 +148,7 @@ void up_gradient(Task& task) {
 void queries_gradient(Task& task) {
   const Widths w = widths(task);
   const Tensor before = task.read("d queries"), d = task.make("d " + query_name(task), before.count);
-  task.backend.copy(before, d);
-  turn(task, Direction::backward, w.heads, w.query, behind(d, w.own));
+  turn(task, Direction::backward, w.heads, w.query, before, d);
 }
 
 /// Every rank's heads have used the shared keys.

@@ -119,8 +119,7 @@ void module_hidden_gradient(Task& task) {
   }
   const Tensor own = task.read_at(before, "gradient stream");
   const Tensor sum = task.make_at(before, "gradient stream", own.count);
-  task.backend.copy(own, sum);
-  task.backend.add(dx, sum);
+  task.backend.sum(own, dx, sum);
 }
 
 Tensor normed_heads(Task& task, const std::string& name, const Tensor& x) {

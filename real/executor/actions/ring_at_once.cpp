@@ -59,8 +59,7 @@ void backward(Task& task) {
 void add_exactly(Task& task, const char* sum, const char* before, const Tensor& part, bool first) {
   if (first) return task.backend.copy(part, task.make(sum, part.count, kNumbers));
   const Tensor old = task.read(before), out = task.make(sum, part.count, kNumbers);
-  task.backend.copy(old, out);
-  task.backend.add(part, out);
+  task.backend.sum(old, part, out);
 }
 
 /// Two operators of this name follow each step: for queries, and for keys and values. A step that sees no pair of

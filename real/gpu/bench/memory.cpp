@@ -77,7 +77,7 @@ Work rotary(const Matrices& m) {
                               .rotary_dim = kHeadDim,
                               .token_stride = m.width};
   return [=, heads = m.filled(), positions = m.arena.indices(m.rows, 4096)](const Stream& s) {
-    gpu::rotary(shape, kernels::Direction::forward, kBf16, positions, heads, s.get());
+    gpu::rotary(shape, kernels::Direction::forward, kBf16, positions, heads, heads, s.get());
   };
 }
 
