@@ -47,14 +47,10 @@ Pool::Pool(int device) : device_(device) {
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolReuseAllowInternalDependencies, &no), "cudaMemPoolSetAttribute");
 }
 
-Pool::~Pool() {
-  for (void* data : held_) cudaFree(data);
-  cudaMemPoolDestroy(pool_);
-}
+Pool::~Pool() { cudaMemPoolDestroy(pool_); }
 
 void Pool::expect_taken(cudaError_t status, const char* call, plan::Category category, std::int64_t bytes) const {
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // not a lasting error: who catches this can go on
     const auto human = [](std::int64_t n) { return base::human(base::Bytes(static_cast<double>(n))); };
     throw base::DeviceError(fmt::format("{} more ({}) do not fit on GPU {} of {}; taken are {}", human(bytes),
                                         plan::kCategoryNames[static_cast<std::size_t>(category)], device_,
@@ -63,11 +59,26 @@ void Pool::expect_taken(cudaError_t status, const char* call, plan::Category cat
   check(status, call);
 }
 
+cudaError_t Pool::take_waiting(void** data, std::size_t bytes, const Stream& stream) const {
+  const auto taken = [&] {
+    const cudaError_t status = cudaMallocFromPoolAsync(data, bytes, pool_, stream.get());
+    if (status == cudaErrorMemoryAllocation)
+      cudaGetLastError();  // not a lasting error, and no kernel's that comes next
+    return status;
+  };
+  cudaError_t status = taken();
+  if (capturing_ || !room_.wait_for_all) return status;  // a graph's memory is taken when it runs
+  while (status == cudaErrorMemoryAllocation && room_.wait_for_oldest()) status = taken();
+  if (status != cudaErrorMemoryAllocation) return status;
+  room_.wait_for_all();
+  return taken();
+}
+
 DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Stream& stream) {
   DeviceBuffer out;
   if (bytes == 0) return out;
-  const cudaError_t status = cudaMallocFromPoolAsync(&out.data_, static_cast<std::size_t>(bytes), pool_, stream.get());
-  expect_taken(status, "cudaMallocFromPoolAsync", category, bytes);
+  expect_taken(take_waiting(&out.data_, static_cast<std::size_t>(bytes), stream), "cudaMallocFromPoolAsync", category,
+               bytes);
   out.pool_ = this;
   out.stream_ = stream.get();
   out.bytes_ = bytes;
@@ -75,15 +86,6 @@ DeviceBuffer Pool::take(plan::Category category, std::int64_t bytes, const Strea
   out.captured_ = capturing_;
   ledger_.take(category, bytes);
   return out;
-}
-
-void* Pool::hold(plan::Category category, std::int64_t bytes) {
-  void* data = nullptr;
-  expect_taken(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "cudaMalloc", category, bytes);
-  held_.push_back(data);
-  held_bytes_ += bytes;
-  ledger_.take(category, bytes);
-  return data;
 }
 
 /// Memory of a graph that outlives its capture is the graph's.
@@ -119,7 +121,7 @@ std::int64_t Pool::reserved_peak() const {
   check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");
   check(cudaDeviceGetGraphMemAttribute(device_, cudaGraphMemAttrReservedMemHigh, &of_graphs),
         "cudaDeviceGetGraphMemAttribute");
-  return static_cast<std::int64_t>(bytes + of_graphs) + held_bytes_;
+  return static_cast<std::int64_t>(bytes + of_graphs);
 }
 
 }  // namespace real

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -53,10 +54,16 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Throws base::DeviceError that says how much is taken for what when it does not fit.
+  /// What may be waited for when something does not fit: the host is ahead of the device, and much of what is taken is
+  /// given back in the order of streams, later.
+  struct Room {
+    std::function<bool()> wait_for_oldest;  // something is given back; false: there is nothing
+    std::function<void()> wait_for_all;     // streams have given back all that they were told to
+  };
+  void when_full(Room room) { room_ = std::move(room); }
+
+  /// Throws base::DeviceError that says how much is taken for what when it does not fit, whatever was waited for.
   DeviceBuffer take(plan::Category category, std::int64_t bytes, const Stream& stream);
-  /// For as long as the pool lives, of no stream's order and no graph. Throws likewise.
-  void* hold(plan::Category category, std::int64_t bytes);
 
   // Steps that are captured in graphs: what is taken and given back meanwhile is a node of them. What was taken before
   // is kept until let_go(), since the graphs may read it in each run.
@@ -68,22 +75,22 @@ class Pool {
 
   /// What the buffers asked for.
   Ledger& ledger() { return ledger_; }
-  /// The most that the driver gave this pool at once: rounding, fragmentation, graphs and what is held included.
+  /// The most that the driver gave this pool at once: rounding, fragmentation and graphs included.
   std::int64_t reserved_peak() const;
 
  private:
   friend DeviceBuffer;
   void give_back(DeviceBuffer&);
+  cudaError_t take_waiting(void** data, std::size_t bytes, const Stream& stream) const;
   /// Throws unless `status` is success.
   void expect_taken(cudaError_t status, const char* call, plan::Category category, std::int64_t bytes) const;
 
   int device_;
   cudaMemPool_t pool_ = nullptr;
+  Room room_;
   bool capturing_ = false;
   const Stream* joined_ = nullptr;
   std::vector<std::pair<void*, cudaStream_t>> kept_;
-  std::vector<void*> held_;
-  std::int64_t held_bytes_ = 0;
   std::vector<void*> late_;  // given back by streams that take no part in this capture
   Ledger ledger_;
 };

@@ -35,9 +35,10 @@ struct Sink {
   std::mutex guard;
   Records records;
 };
+/// Never destroyed: CUPTI hands over its last buffers when the process ends, behind our destructors.
 Sink& sink() {
-  static Sink one;
-  return one;
+  static Sink* const one = new Sink;
+  return *one;
 }
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
@@ -66,10 +67,29 @@ void set_attribute(CUpti_ActivityAttribute attribute, T value) {
 
 void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
+/// Activity records could be had without; subscribing tells whether another client is there, and who.
+CUpti_SubscriberHandle subscribe() {
+  CUpti_SubscriberHandle subscriber = nullptr;
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1> other{};
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  parameters.subscriberName = "forerun";
+  parameters.oldSubscriberName = other.data();
+  parameters.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
+  const CUptiResult status = cuptiSubscribe_v2(&subscriber, ignore, nullptr, &parameters);
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    const std::string name = other[0] ? other.data() : "Nsight, cuda-gdb or compute-sanitizer";
+    throw base::DeviceError("the GPU cannot be recorded: another profiler is at work (" + name + "); run without it");
+  }
+  check(status, "cuptiSubscribe");
+  return subscriber;
+}
+
 }  // namespace
 
-Collector::Collector() {
-  subscribe();
+void expect_no_other_profiler() { check(cuptiUnsubscribe(subscribe()), "cuptiUnsubscribe"); }
+
+Collector::Collector() : subscriber_(subscribe()) {
   try {
     set_attribute<std::uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
     set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, kDeviceBuffer);
@@ -81,25 +101,15 @@ Collector::Collector() {
   }
 }
 
+/// What is still in CUPTI's buffers comes now, or it would with the next collector's.
 Collector::~Collector() {
+  cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  {
+    const std::lock_guard lock(sink().guard);
+    sink().records = {};
+  }
   for (const auto kind : kKinds) cuptiActivityDisable(kind);
   cuptiUnsubscribe(subscriber_);
-}
-
-/// Activity records could be had without; subscribing tells whether another client is there, and who.
-void Collector::subscribe() {
-  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1> other{};
-  CUpti_SubscriberParams parameters{};
-  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-  parameters.subscriberName = "forerun";
-  parameters.oldSubscriberName = other.data();
-  parameters.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
-  const CUptiResult status = cuptiSubscribe_v2(&subscriber_, ignore, nullptr, &parameters);
-  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    const std::string name = other[0] ? other.data() : "Nsight, cuda-gdb or compute-sanitizer";
-    throw base::DeviceError("the GPU cannot be recorded: another profiler is at work (" + name + "); run without it");
-  }
-  check(status, "cuptiSubscribe");
 }
 
 Records Collector::take() {

@@ -12,6 +12,9 @@
 
 namespace real {
 
+/// Throws what a Collector would: to be asked before a run that ends with one.
+void expect_no_other_profiler();
+
 /// One a process at a time, and only where no other profiler is at work: CUPTI has one client. Recording costs a few
 /// microseconds of the host at each launch and about one between short kernels, so a step's time comes from a run
 /// without it, its operators' durations from one with.
@@ -27,7 +30,6 @@ class Collector {
   Records take();
 
  private:
-  void subscribe();
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 

@@ -51,6 +51,14 @@ int GpuBackend::place_of(int channel, int rank) const {
   return memberships_[static_cast<std::size_t>(channel)].place_of(rank);
 }
 
+void GpuBackend::put_in(int channel, int peer, const Tensor& x) {
+  check(ncclSend(at(x), count(x), type_of(x.meaning), peer, communicator(channel), raw()), "ncclSend");
+}
+
+void GpuBackend::take_out(int channel, int peer, const Tensor& x) {
+  check(ncclRecv(at(x), count(x), type_of(x.meaning), peer, communicator(channel), raw()), "ncclRecv");
+}
+
 void GpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   if (group.size() == 1 || x.count == 0) return;
   launch([&] {
@@ -60,7 +68,10 @@ void GpuBackend::all_reduce(const Group& group, Sum sum, const Tensor& x) {
   });
 }
 
+// NCCL does nothing for no elements: then no operator is told to have launched.
+
 void GpuBackend::broadcast(const Group& group, int root, const Tensor& x) {
+  if (x.count == 0) return;
   launch([&] {
     check(ncclBroadcast(at(x), at(x), count(x), type_of(x.meaning), place_of(group.channel, group.ranks[root]),
                         communicator(group.channel), raw()),
@@ -69,14 +80,13 @@ void GpuBackend::broadcast(const Group& group, int root, const Tensor& x) {
 }
 
 void GpuBackend::reduce(const Group& group, int root, const Tensor& x) {
+  if (x.count == 0) return;
   launch([&] {
     check(ncclReduce(at(x), at(x), count(x), type_of(x.meaning), ncclSum, place_of(group.channel, group.ranks[root]),
                      communicator(group.channel), raw()),
           "ncclReduce");
   });
 }
-
-// NCCL does nothing for no elements: then no operator is told to have launched.
 
 void GpuBackend::all_gather(const Group& group, const Tensor& piece, const Tensor& whole) {
   if (piece.count == 0) return;
@@ -95,6 +105,9 @@ void GpuBackend::reduce_scatter(const Group& group, const Tensor& whole, const T
   });
 }
 
+// A message of no elements is none on either side, whatever else the two have for others: NCCL sets up what two ranks
+// exchange through at their first message, which then both of them have to ask for.
+
 void GpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> sends, const Tensor& from,
                             std::span<const std::int64_t> receives, const Tensor& to) {
   if (from.count == 0 && to.count == 0) return;
@@ -104,8 +117,8 @@ void GpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> se
     for (int i = 0; i < group.size(); ++i) {
       const int peer = place_of(group.channel, group.ranks[i]);
       const Tensor out = from.part(sent, sends[i]), in = to.part(received, receives[i]);
-      check(ncclSend(at(out), count(out), type_of(from.meaning), peer, communicator(group.channel), raw()), "ncclSend");
-      check(ncclRecv(at(in), count(in), type_of(to.meaning), peer, communicator(group.channel), raw()), "ncclRecv");
+      if (out.count > 0) put_in(group.channel, peer, out);
+      if (in.count > 0) take_out(group.channel, peer, in);
       sent += sends[i];
       received += receives[i];
     }
@@ -116,30 +129,21 @@ void GpuBackend::all_to_all(const Group& group, std::span<const std::int64_t> se
 void GpuBackend::shift(const Group& group, const Tensor& from, const Tensor& to) {
   const int size = group.size(), next = group.ranks[(group.self + 1) % size];
   const int before = group.ranks[(group.self + size - 1) % size];
+  if (from.count == 0 && to.count == 0) return;
   launch([&] {
     Together together;
-    check(ncclSend(at(from), count(from), type_of(from.meaning), place_of(group.channel, next),
-                   communicator(group.channel), raw()),
-          "ncclSend");
-    check(ncclRecv(at(to), count(to), type_of(to.meaning), place_of(group.channel, before), communicator(group.channel),
-                   raw()),
-          "ncclRecv");
+    if (from.count > 0) put_in(group.channel, place_of(group.channel, next), from);
+    if (to.count > 0) take_out(group.channel, place_of(group.channel, before), to);
     together.end();
   });
 }
 
 void GpuBackend::send(int to, int channel, const Tensor& x) {
-  launch([&] {
-    check(ncclSend(at(x), count(x), type_of(x.meaning), place_of(channel, to), communicator(channel), raw()),
-          "ncclSend");
-  });
+  if (x.count > 0) launch([&] { put_in(channel, place_of(channel, to), x); });
 }
 
 void GpuBackend::receive(int from, int channel, const Tensor& x) {
-  launch([&] {
-    check(ncclRecv(at(x), count(x), type_of(x.meaning), place_of(channel, from), communicator(channel), raw()),
-          "ncclRecv");
-  });
+  if (x.count > 0) launch([&] { take_out(channel, place_of(channel, from), x); });
 }
 
 }  // namespace real

@@ -3,6 +3,7 @@
 #include "real/gpu/gpu_backend.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/base/fault.h"
 #include "real/measure/element.h"
@@ -12,6 +13,7 @@ namespace real {
 GpuBackend::GpuBackend(const World& world, int device, const Communicator& everyone,
                        const std::vector<Membership>& memberships)
     : world_(world),
+      device_(device),
       pool_(device),
       memberships_(memberships),
       waiter_(
@@ -22,6 +24,9 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
             }
           },
           [this] { give_up(); }) {
+  pool_.when_full({[this] { return recycler_.wait_for_oldest([this](const Event& event) { waiter_.until(event); }); },
+                   [this] { wait_for_all(); }});
+  matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
   for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
 }
 
@@ -32,9 +37,16 @@ GpuBackend::~GpuBackend() {
   recycler_.clear();
 }
 
+/// Each on a thread of its own: ending one waits for its kernels, which may lie behind those of another that wait for a
+/// rank that is gone.
 void GpuBackend::give_up() {
+  std::vector<std::jthread> threads;
   for (auto& one : communicators_) {
-    if (one) one->abort();
+    if (!one) continue;
+    threads.emplace_back([this, &one] {
+      cudaSetDevice(device_);
+      one->abort();
+    });
   }
 }
 
@@ -53,12 +65,14 @@ void GpuBackend::begin_step() {
 void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits) {
   end_operator();
   if (between_steps_) begin_step();
-  recycler_.poll();
   current_ = stream;
   if (capturing_) graph_->enter(stream);
   for (const plan::EventId event : waits) {
-    if (board_.must_wait(stream, event)) this->stream().wait_for(events_[static_cast<std::size_t>(event)]);
+    if (!board_.must_wait(stream, event)) continue;
+    this->stream().wait_for(events_[static_cast<std::size_t>(event)]);
+    board_.wait(stream, event);
   }
+  recycler_.poll();
   launched_ = false;
   ++operators_;
   if (observer_ != nullptr) observer_->begun(operators_);
@@ -83,8 +97,8 @@ void GpuBackend::synchronize() {
   end_operator();
   current_ = plan::Stream::compute;
   if (capturing_) return end_capture();
-  for (int s = 0; s < plan::kStreams; ++s) {
-    if (static_cast<plan::Stream>(s) == current_) continue;
+  for (std::size_t s = 0; s < streams_.size(); ++s) {
+    if (static_cast<plan::Stream>(s) == current_ || !streams_.has(s)) continue;
     joined_[s].record(streams_[s]);
     stream().wait_for(joined_[s]);
   }
@@ -100,10 +114,17 @@ void GpuBackend::synchronize() {
 
 // Memory.
 
+void GpuBackend::wait_for_all() {
+  for (std::size_t s = 0; s < streams_.size(); ++s) {
+    if (streams_.has(s)) joined_[s].record(streams_[s]);
+  }
+  for (const Event& event : joined_) waiter_.until(event);  // one that was never recorded is over
+}
+
 void* GpuBackend::at(const Tensor& t) const {
   if (!t) return nullptr;
   auto& memory = static_cast<DeviceMemory&>(*t.storage);
-  if (memory.home != current_) memory.used |= 1u << static_cast<unsigned>(current_);
+  if (memory.home != current_) memory.uses.add(current_, board_.next(current_));
   char* const first = memory.buffer.as<char>();
   return first == nullptr ? nullptr : first + t.offset * bytes_of(t.meaning);
 }

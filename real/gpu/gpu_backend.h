@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/vendor/attention.h"
@@ -28,6 +28,7 @@
 #include "real/gpu/recycler.h"
 #include "real/gpu/staging.h"
 #include "real/gpu/step_graph.h"
+#include "real/gpu/streams.h"
 #include "real/gpu/waiter.h"
 #include "real/measure/event_board.h"
 #include "real/measure/memberships.h"
@@ -82,6 +83,7 @@ class GpuBackend final : public Backend {
   void fill(const Tensor&, double value) override;
   void normal(const kernels::Normal&, const Tensor& y) override;
   void scale_add(double alpha, const Tensor& x, double beta, const Tensor& y) override;
+  void sum(const Tensor& x, const Tensor& y, const Tensor& to) override;
   void strided_copy(const kernels::StridedCopy&, const Tensor& from, const Tensor& to) override;
   void glu_forward(const kernels::Glu&, const Tensor& gate_up, const Tensor& y) override;
   void glu_backward(const kernels::Glu&, const Tensor& gate_up, const Tensor& dy, const Tensor& dx) override;
@@ -100,7 +102,8 @@ class GpuBackend final : public Backend {
   void norm_backward(const kernels::Norm&, const Tensor& x, const Tensor& weight, const Tensor& mean,
                      const Tensor& rstd, const Tensor& dy, const Tensor& dx, const Tensor& dweight,
                      const Tensor& dbias) override;
-  void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& heads) override;
+  void rotary(const kernels::Rotary&, kernels::Direction, const Tensor& positions, const Tensor& from,
+              const Tensor& to) override;
   void attention_forward(const kernels::Attention&, const Tensor& q, const Tensor& k, const Tensor& v,
                          const Tensor& out, const Tensor& lse) override;
   void attention_merge(const kernels::Attention&, const Tensor& other_out, const Tensor& other_lse, const Tensor& out,
@@ -191,9 +194,6 @@ class GpuBackend final : public Backend {
   void receive(int from, int channel, const Tensor& x) override;
 
  private:
-  using AttentionShape = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                                    std::int64_t, bool, std::int64_t, std::int64_t, bool, bool>;
-
   // What launches need (gpu_backend.cpp).
   const Stream& stream() const { return streams_[static_cast<std::size_t>(current_)]; }
   cudaStream_t raw() const { return stream().get(); }
@@ -207,6 +207,7 @@ class GpuBackend final : public Backend {
   void launch(Launch give);
   void end_operator();
   void begin_step();
+  void wait_for_all();  // that the streams have been given
   std::vector<std::byte> bytes_of_device(const Tensor&);
   PinnedBuffer& landing(std::size_t bytes);  // of so many, or of as many as go at once
   void send_indices(std::span<const std::int32_t> piece, std::int32_t* to);
@@ -233,17 +234,20 @@ class GpuBackend final : public Backend {
   // Ranks (collectives.cpp).
   ncclComm_t communicator(int channel) const;
   int place_of(int channel, int rank) const;
+  void put_in(int channel, int peer, const Tensor&);  // a message, by the peer's place
+  void take_out(int channel, int peer, const Tensor&);
 
   const World& world_;
+  int device_;
   Pool pool_;  // outlives what is taken of it
   Streams streams_;
-  Recycler recycler_{streams_};
+  EventBoard board_;
+  Recycler recycler_{streams_, board_};
   HostPool host_pool_{streams_};
   std::shared_ptr<ScratchFolder> scratch_;  // of what is on drives
   std::shared_ptr<DriveFaults> drive_faults_ = std::make_shared<DriveFaults>();
   std::array<Event, plan::kEvents> events_;
   std::array<Event, plan::kStreams> joined_;
-  EventBoard board_;
   Event step_begin_{Event::Kind::timing}, step_end_{Event::Kind::timing}, host_;
   base::Seconds last_step_;
   std::vector<Membership> memberships_;
@@ -252,10 +256,15 @@ class GpuBackend final : public Backend {
   Staging staging_;
   std::optional<PinnedBuffer> landing_;  // of what the host reads
   IndexCache indices_;
-  std::map<plan::Stream, kernels::vendor::MatmulLibrary> matmuls_;
+  struct Matmuls {
+    explicit Matmuls(DeviceBuffer lent) : workspace(std::move(lent)), library(workspace.data()) {}
+    DeviceBuffer workspace;
+    kernels::vendor::MatmulLibrary library;
+  };
+  std::map<plan::Stream, Matmuls> matmuls_;
   std::optional<kernels::vendor::BatchedMatmulLibrary> batched_matmuls_;
   std::optional<kernels::vendor::AttentionLibrary> attention_;
-  std::map<AttentionShape, bool> taken_;
+  std::map<std::pair<kernels::vendor::Pass, kernels::Attention>, bool> taken_;  // by cuDNN
   std::set<std::string> plain_attention_;
   std::optional<StepGraph> graph_;
   bool capturing_ = false;

@@ -11,12 +11,12 @@ namespace real {
 
 using kernels::vendor::Pass;
 
-/// One for each stream, since runs of one library share its workspace.
+/// One for each stream, since runs of one library share its workspace. That is taken in the stream's order, before a
+/// step is captured: cudaMalloc would wait for the device.
 kernels::vendor::MatmulLibrary& GpuBackend::matmuls() {
-  using kernels::vendor::MatmulLibrary;
   const auto found = matmuls_.find(current_);
-  if (found != matmuls_.end()) return found->second;
-  return matmuls_.try_emplace(current_, pool_.hold(plan::Category::workspace, MatmulLibrary::kWorkspace)).first->second;
+  if (found != matmuls_.end()) return found->second.library;
+  return matmuls_.try_emplace(current_, lend(kernels::vendor::MatmulLibrary::kWorkspace)).first->second.library;
 }
 
 void GpuBackend::matmul(const kernels::Matmul& m, const Tensor& a, const Tensor& b, const Tensor& c) {
@@ -50,18 +50,7 @@ void GpuBackend::softmax_backward(const kernels::Softmax& s, const Tensor& proba
 
 /// A plan is made, and the shape judged, when it is first met.
 bool GpuBackend::cudnn_takes(const kernels::Attention& a, Pass pass) {
-  const AttentionShape shape{static_cast<int>(pass),
-                             a.batch,
-                             a.queries,
-                             a.keys,
-                             a.heads,
-                             a.kv_heads,
-                             a.head_dim,
-                             a.causal,
-                             a.offset,
-                             a.window,
-                             a.dropout.probability > 0,
-                             a.alibi.heads > 0};
+  const std::pair shape(pass, a.planned());
   if (const auto known = taken_.find(shape); known != taken_.end()) return known->second;
   try {
     if (!attention_) attention_.emplace();
@@ -91,7 +80,7 @@ void GpuBackend::attention_backward(const kernels::Attention& shape, const Tenso
                                     const Tensor& dk, const Tensor& dv) {
   const kernels::Attention a = simplest(shape);
   launch([&] {
-    if (!cudnn_takes(a, Pass::backward)) {
+    if (a.keys == 0 || !cudnn_takes(a, Pass::backward)) {
       kernels::gpu::attention_backward(a, element_of(q.meaning), at(q), at(k), at(v), at(out), as<float>(lse), at(dout),
                                        at(dq), at(dk), at(dv), raw());
       return;

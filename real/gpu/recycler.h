@@ -1,23 +1,24 @@
 // real/gpu/recycler.h -- memory that other streams than its own may still use when its last tensor goes. It is given
-// back once they are past the point that they had reached then: no stream waits for another because of it.
-// SPDX-License-Identifier: Apache-2.0
+// back once its own stream, by the Plan's waits, is behind them, or once they are past the point that they had reached
+// then: no stream waits for another because of it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <deque>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/base/fault.h"
 #include "core/plan/plan.h"
 #include "real/cuda/pool.h"
 #include "real/executor/tensor.h"
+#include "real/gpu/streams.h"
+#include "real/measure/event_board.h"
 
 namespace real {
-
-/// One CUDA stream for each stream of the Plan.
-using Streams = std::array<Stream, plan::kStreams>;
 
 /// The points that streams had reached when they were given their last work on a buffer.
 struct Past {
@@ -44,15 +45,28 @@ struct Past {
   }
 };
 
+/// Streams besides a buffer's own that were given work on it, and the record of each that will be behind the last.
+struct Uses {
+  std::uint32_t streams = 0;  // a bit for each
+  std::array<EventBoard::Records, plan::kStreams> until{};
+
+  void add(plan::Stream stream, EventBoard::Records record) {
+    streams |= 1u << static_cast<unsigned>(stream);
+    until[static_cast<std::size_t>(stream)] = record;
+  }
+};
+
 class Recycler {
  public:
-  explicit Recycler(const Streams& streams) : streams_(streams) {}
+  Recycler(const Streams& streams, const EventBoard& board) : streams_(streams), board_(board) {}
 
-  /// `used` has a bit for each stream, besides the buffer's own, that was given work on it.
   /// On a GPU that has failed it stays until clear().
-  void put(DeviceBuffer buffer, std::uint32_t used) noexcept;
+  void put(DeviceBuffer buffer, plan::Stream home, const Uses& uses) noexcept;
   /// Gives back what can be given back now.
   void poll();
+  /// Gives back what was put first of all that waits, when `until(event)` has waited for its uses. False: none does.
+  template <class Until>
+  bool wait_for_oldest(Until until);
   /// Everything is done: gives back all.
   void clear();
   /// While a step is captured nothing is asked of events: what is put stays until clear().
@@ -61,25 +75,47 @@ class Recycler {
  private:
   struct Waiting {
     DeviceBuffer buffer;
+    Uses uses;
     Past past;
+    std::uint64_t number = 0;  // of all that was put
   };
+  /// Of one home and one set of users: who was put first can go first, so that nobody else is asked.
+  using Line = std::deque<Waiting>;
+
+  bool is_behind(plan::Stream home, const Uses& uses) const;
+  void let_go_first(Line& line);
   Event fresh();
 
   const Streams& streams_;
+  const EventBoard& board_;
   bool holds_ = false;
-  std::vector<Waiting> waiting_;
+  std::map<std::pair<plan::Stream, std::uint32_t>, Line> waiting_;
+  std::uint64_t put_ = 0;
   std::vector<Event> spare_;
 };
+
+template <class Until>
+bool Recycler::wait_for_oldest(Until until) {
+  Line* oldest = nullptr;
+  for (auto& [key, line] : waiting_) {
+    if (line.empty() || !line.front().past.known) continue;
+    if (oldest == nullptr || line.front().number < oldest->front().number) oldest = &line;
+  }
+  if (holds_ || oldest == nullptr) return false;
+  for (const Event& event : oldest->front().past.until) until(event);
+  let_go_first(*oldest);
+  return true;
+}
 
 /// Numbers on the GPU. Outlived by its recycler.
 struct DeviceMemory final : Storage {
   DeviceMemory(DeviceBuffer b, plan::Stream of, Recycler& to) : buffer(std::move(b)), home(of), recycler(to) {}
   ~DeviceMemory() override {
-    if (used != 0) recycler.put(std::move(buffer), used);
+    if (uses.streams != 0) recycler.put(std::move(buffer), home, uses);
   }
   DeviceBuffer buffer;
   plan::Stream home;
-  std::uint32_t used = 0;
+  Uses uses;
   Recycler& recycler;
 };
 

@@ -2,25 +2,33 @@
 #include "real/gpu/staging.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace real {
 
+/// Sizes are powers of two, so that what is sent again finds a slot. Nothing is freed before the end: that waits for
+/// the whole device.
 void* Staging::begin(std::size_t bytes) {
   open_ = nullptr;
+  Slot* first_sent = nullptr;
   for (const auto& slot : slots_) {
-    if (slot->memory.bytes() >= bytes && cudaEventQuery(slot->copied.get()) == cudaSuccess) open_ = slot.get();
+    if (slot->memory.bytes() < bytes) continue;
+    if (first_sent == nullptr || slot->sent < first_sent->sent) first_sent = slot.get();
   }
-  if (open_ == nullptr && slots_.size() >= kSlots) {  // the one that has been on its way for longest goes
-    slots_.front()->copied.synchronize();
-    slots_.erase(slots_.begin());
+  if (first_sent != nullptr && (slots_.size() >= kSlots || cudaEventQuery(first_sent->copied.get()) == cudaSuccess)) {
+    open_ = first_sent;
+    open_->copied.synchronize();
+  } else {
+    const std::size_t size = std::bit_ceil(std::max(bytes, kLeast));
+    open_ = slots_.emplace_back(std::make_unique<Slot>(size)).get();
   }
-  if (open_ == nullptr) open_ = slots_.emplace_back(std::make_unique<Slot>(std::max(bytes, kLeast))).get();
   return open_->memory.data();
 }
 
 void Staging::send(void* to, std::size_t bytes, const Stream& stream) {
   check(cudaMemcpyAsync(to, open_->memory.data(), bytes, cudaMemcpyHostToDevice, stream.get()), "cudaMemcpyAsync");
   open_->copied.record(stream);
+  open_->sent = ++sent_;
 }
 
 }  // namespace real

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -24,12 +25,14 @@ class Staging {
     explicit Slot(std::size_t bytes) : memory(bytes) {}
     PinnedBuffer memory;
     Event copied;
+    std::uint64_t sent = 0;  // of all that was
   };
   static constexpr std::size_t kLeast = std::size_t{64} << 10;  // so that small pieces share slots
-  static constexpr std::size_t kSlots = 32;                     // on their way at once
+  static constexpr std::size_t kSlots = 32;  // on their way at once; more only where none of them is large enough
 
   std::vector<std::unique_ptr<Slot>> slots_;
   Slot* open_ = nullptr;
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace real

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <thread>
 
 #include "core/base/fault.h"
@@ -13,6 +14,7 @@ namespace real {
 namespace {
 
 constexpr base::Seconds kBetweenChecks = base::ms(50);  // asking for lost ranks takes a lock and, over TCP, a poll
+constexpr auto kNap = std::chrono::microseconds(20);
 
 bool happened(const Event& event) {
   const cudaError_t status = cudaEventQuery(event.get());
@@ -25,10 +27,15 @@ bool happened(const Event& event) {
 
 void Waiter::until(const Event& event) const {
   const Deadline last = Deadline::in(world_.patience.message);
+  const Deadline spins = Deadline::in(base::ms(1));
   Deadline next = Deadline::in(kBetweenChecks);
   try {
     while (!happened(event)) {
-      std::this_thread::yield();
+      if (spins.passed()) {  // short waits are not made longer, long ones leave the core to whoever else has work
+        std::this_thread::sleep_for(kNap);
+      } else {
+        std::this_thread::yield();
+      }
       if (!next.passed()) continue;
       next = Deadline::in(kBetweenChecks);
       world_.store->check();

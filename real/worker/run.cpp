@@ -16,6 +16,7 @@
 #include "core/plan/build.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/nvml.h"
+#include "real/cupti/collector.h"
 #include "real/executor/token_file.h"
 #include "real/gpu/rank_run.h"
 #include "real/measure/measurement.h"
@@ -178,6 +179,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
                              "give --warmup 1 or more",
                              {}}});
   }
+  if (!options.trace.empty()) real::expect_no_other_profiler();  // or it would be told when all steps are done
   const Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);

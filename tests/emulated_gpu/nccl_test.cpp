@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nccl.h>
 
+#include <barrier>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -96,6 +97,24 @@ TEST(Nccl, SendsInGroupsWithoutAnOrder) {
     EXPECT_THAT(r.result(3), ElementsAre(own, 10 + own, 20 + own));
   });
   EXPECT_THAT(failures, ElementsAre("", "", ""));
+}
+
+// Who sends nothing to a rank that does not know of it waits, as in NCCL, which connects the two first.
+TEST(Nccl, AMessageOfNoElementsWantsItsOtherSide) {
+  std::barrier both(2);
+  const auto failures = on_ranks(2, [&](Rank& r) {
+    if (r.rank == 0) {
+      cudaEvent_t sent = nullptr;
+      cudaEventCreateWithFlags(&sent, cudaEventDisableTiming);
+      ncclSend(r.in, 0, ncclFloat, 1, r.comm, r.stream);
+      cudaEventRecord(sent, r.stream);
+      for (int i = 0; i < 100; ++i) EXPECT_EQ(cudaEventQuery(sent), cudaErrorNotReady);
+    }
+    both.arrive_and_wait();
+    if (r.rank == 1) ncclRecv(r.out, 0, ncclFloat, 0, r.comm, r.stream);
+    EXPECT_EQ(cudaStreamSynchronize(r.stream), cudaSuccess);
+  });
+  EXPECT_THAT(failures, ElementsAre("", ""));
 }
 
 // A rank that has its first result is not done with the others of the group.

@@ -170,6 +170,18 @@ TEST(Worker, ARankThatDiesEndsTheOthersAndIsNamed) {
   EXPECT_THAT(run.err, ContainsRegex("rank [01] (was ended by signal 9|.*ended before the others)"));
 }
 
+// At once: 100,000 steps would not be over when the test's patience is. Without a trace nobody is asked.
+TEST(Worker, SaysBeforeTheFirstStepThatAnotherProfilerIsAtWork) {
+  const ScratchFolder folder;
+  const Told other("FORERUN_EMULATED_PROFILER", "compute-sanitizer");
+  const std::string job = job_in(folder), trace = folder / "t.json";
+  const Answer run = forerun("measure " + job + " --steps 100000 --trace " + trace);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("another profiler is at work (compute-sanitizer); run without it"));
+  EXPECT_FALSE(std::filesystem::exists(trace));
+  EXPECT_EQ(forerun("measure " + job + " --steps 1 --warmup 1").exit_code, 0);
+}
+
 TEST(Worker, TimesEveryPointOfACalibrationWhichThenPredicts) {
   const Told idle("FORERUN_EMULATED_IDLE", "1"), name("FORERUN_EMULATED_NAME", "NVIDIA H100 80GB HBM3");
   const ScratchFolder folder;

@@ -24,82 +24,7 @@ import sys
 import time
 import traceback
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TORCH = os.path.join(os.path.dirname(HERE), "torch")
-LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={}"])
-
-# Of tests/torch/tiny.yaml on several GPUs, a process each: losses are those of the CPU backend, and a recorded step aligns.
-STRATEGIES = {
-    "one GPU": (1, []),
-    "tp": (2, ["strategy.tp=2"]),
-    "tp, sp": (2, ["strategy.tp=2", "strategy.sp=true"]),
-    "tp, sp, chunked": (2, ["strategy.tp=2", "strategy.sp=true", "strategy.overlap.tp=chunked"]),
-    "pp": (2, ["strategy.pp=2"]),
-    "pp, vocabulary over the stages": (2, ["strategy.pp=2", "strategy.vocab_parallel=pipeline"]),
-    "cp, ring": (2, ["strategy.cp=2"]),
-    "cp, ulysses": (2, ["strategy.cp=2", "strategy.cp_kind=ulysses"]),
-    "cp, gathered": (2, ["strategy.cp=2", "strategy.cp_kind=all_gather"]),
-    "zero 1": (2, ["strategy.zero=1"]),
-    "zero 2": (2, ["strategy.zero=2"]),
-    "zero 3": (2, ["strategy.zero=3"]),
-    "zero 3, two groups": (4, ["strategy.zero=3", "strategy.shard=2"]),
-    "ep": (2, ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}", "strategy.ep=2"]),
-    "ep, etp": (4, ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}", "strategy.tp=2", "strategy.sp=true", "strategy.ep=2",
-                    "strategy.etp=2"]),
-    "fp8, tp, sp": (2, ["training.precision=fp8", "training.fp8_recipe=delayed", "strategy.tp=2", "strategy.sp=true"]),
-    "interleaved": (2, ["strategy.pp=2", "strategy.schedule=interleaved", "strategy.vpp=2", "model.layers=4"]),
-    "zb-v": (2, ["strategy.pp=2", "strategy.schedule=zb-v", "model.layers=4"]),
-    "dualpipe": (2, ["strategy.pp=2", "strategy.schedule=dualpipe", "model.layers=4"]),
-    "pipedream": (2, ["strategy.pp=2", "strategy.schedule=pipedream"]),
-    "graphs, tp, sp": (2, ["strategy.tp=2", "strategy.sp=true", "strategy.cuda_graphs=true"]),
-    "graphs, zero 3": (2, ["strategy.zero=3", "strategy.cuda_graphs=true"]),
-    "tp, pp, zero 1": (8, ["strategy.tp=2", "strategy.sp=true", "strategy.pp=2", "strategy.zero=1"]),
-}
-
-# Settings of the Job that a recorded step has to align under.
-RECORDED = {
-    "dense": [],
-    "recomputed": ["strategy.recompute=full"],
-    "experts": ["model.moe={experts: 4, top_k: 2, ffn: 48, every: 2}"],
-    "latent": ["model.kv_heads=4", "model.mla={q_lora_rank: 24, kv_lora_rank: 16, rope_head_dim: 8, nope_head_dim: 16, "
-               "value_head_dim: 16}"],
-    "scores written": ["strategy.attention_kernel=unfused"],
-    "dropout": ["training.dropout=0.1", "strategy.attention_kernel=unfused"],
-    "adapters": ["strategy.lora={rank: 16, targets: [qkv, proj, ffn], base: bf16}"],
-    "8-bit moments": ["training.optimizer=adamw8bit"],
-    "two tokens ahead": ["model.mtp=2"],
-    "fp8": ["training.precision=fp8", "training.fp8_recipe=tensorwise"],
-    "fp8 delayed": ["training.precision=fp8", "training.fp8_recipe=delayed"],
-    "activations on the host": ["strategy.offload={activations: cpu}"],
-    "optimizer on the host": ["strategy.zero=1", "strategy.offload={optimizer: cpu}"],
-    "graphs": ["strategy.cuda_graphs=true"],
-}
-
-
-def slices(small):
-    """name: (job, settings). Differences of two give a layer, a sequence, a microbatch."""
-    if small:
-        job = os.path.join(TORCH, "tiny.yaml")
-        return {f"{layers} layers": (job, [f"model.layers={layers}"]) for layers in (1, 2)}
-    job, one = LLAMA
-    out = {}
-    for layers, tokens in ((2, 8192), (4, 8192), (8, 8192), (4, 2048), (8, 2048)):
-        out[f"llama3-8b, {layers} layers, {tokens} tokens"] = (job, one + [
-            f"model.layers={layers}", f"training.sequence={tokens}", "training.global_batch=1"])
-    base = one + ["model.layers=4", "training.sequence=2048"]
-    out["llama3-8b, 4 layers, 2048 tokens, graphs"] = (job, base + ["training.global_batch=1", "strategy.cuda_graphs=true"])
-    out["llama3-8b, 4 layers, 2048 tokens, 4 microbatches"] = (job, base + ["training.global_batch=4"])
-    out["llama3-8b, 4 layers, 4 x 2048 tokens"] = (
-        job, base + ["training.global_batch=4", "training.micro_batch=4"])
-    out["llama3-8b, 4 layers, 4 x 2048 tokens, recomputed"] = (
-        job, base + ["training.global_batch=4", "training.micro_batch=4", "strategy.recompute=full"])
-    out["mixtral-8x7b, 1 layer, 4096 tokens"] = (job, one + [
-        "model=mixtral-8x7b", "model.layers=1", "training.sequence=4096", "training.global_batch=1"])
-    out["llama3-8b, 4 layers, 8192 tokens, fp8"] = (job, one + [
-        "model.layers=4", "training.sequence=8192", "training.global_batch=1", "training.precision=fp8",
-        "training.fp8_recipe=delayed"])
-    return out
-
+from session_cases import RECORDED, STRATEGIES, TORCH, slices
 
 class Failed(Exception):
     pass
@@ -241,13 +166,14 @@ class Session:
     def strategies(self):
         gpus = self.ranks or (8 if self.small else len(self._card("name")))
         job = os.path.join(TORCH, "tiny.yaml")
+        seconds = 400 if self.ranks else 120  # processes that share a card take turns, and their NCCL goes over sockets
 
         def tell(settings, trace):
             sets = [word for setting in settings for word in ("--set", setting)]
             cpu = [step["loss"] for step in json.loads(
                 self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
             ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-",
-                                           "--trace", trace))
+                                           "--trace", trace, seconds=seconds))
             near = all(a is not None and abs(a / b - 1) <= 0.02 for a, b in zip(ours["losses"], cpu))
             return {"cpu": cpu, **self._aligned(job, sets, ours, trace), "apart": not near}
 

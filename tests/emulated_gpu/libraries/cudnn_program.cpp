@@ -167,7 +167,8 @@ void Program::run(const Addresses& addresses, const std::map<std::int64_t, float
     }
     return found->second;
   };
-  /// Blocks of a kernel add up in memory what other operations of the graph read: it has to begin with zeros.
+  /// Blocks of a kernel add up in memory what other operations of the graph read. From 9.6 on they zero it themselves;
+  /// before, it had to begin with zeros.
   const auto is_read = [&](const GraphTensor& t) {
     return std::ranges::any_of(steps_, [&](const Step& step) {
       return std::ranges::any_of(step.inputs, [&](const GraphTensor& input) { return input.id == t.id; });
@@ -193,7 +194,8 @@ void Program::run(const Addresses& addresses, const std::map<std::int64_t, float
     const auto& in = step.inputs;
     switch (step.operation) {
       case Operation::matmul:
-        write(out, matmul(in[0], read(in[0]), in[1], read(in[1]), out.size), !out.is_virtual && is_read(out));
+        write(out, matmul(in[0], read(in[0]), in[1], read(in[1]), out.size),
+              CUDNN_VERSION < 90600 && !out.is_virtual && is_read(out));
         break;
       case Operation::reduction: write(out, reduced(step.mode, in[0], read(in[0]), out.size), false); break;
       case Operation::reshape: write(out, reshaped(in[0], read(in[0]), out), false); break;

@@ -142,7 +142,12 @@ void watch_if_wanted() {
 
 }  // namespace
 
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc, void*, CUpti_SubscriberParams*) {
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc, void*,
+                              CUpti_SubscriberParams* parameters) {
+  if (const char* const other = getenv("FORERUN_EMULATED_PROFILER")) {  // whose process this one is
+    std::strncpy(parameters->oldSubscriberName, other, parameters->oldSubscriberSize);
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
   if (std::exchange(profiler().subscribed, true)) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   *handle = nullptr;
   return CUPTI_SUCCESS;

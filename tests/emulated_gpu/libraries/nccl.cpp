@@ -38,9 +38,11 @@ struct ncclComm {
 
 namespace {
 
-/// Of no elements nothing is done.
+/// A collective of no elements is nothing. A message of none wants its other side all the same, as in NCCL, which sets
+/// up how the two exchange.
 ncclResult_t add(const Call& call, ncclComm_t comm, cudaStream_t stream) {
-  if (call.count == 0) return ncclSuccess;
+  const bool message = call.kind == Kind::send || call.kind == Kind::receive;
+  if (call.count == 0 && !message) return ncclSuccess;
   if (depth == 0) return give(comm->member, {call}, stream);
   if (!grouped.empty() && (grouped_of != comm->member || grouped_on != stream)) return ncclInvalidUsage;
   grouped_of = comm->member;
