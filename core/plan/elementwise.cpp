@@ -35,6 +35,15 @@ bool eager_square(const Context& c) {
   return c.model.activation == spec::Activation::squared_relu && !c.fused_activation;
 }
 
+/// Times of contiguous kernels that the eager rotary embedding takes in models of Transformers, which turn heads in
+/// memory: PyTorch's kernels load them number by number. Forward and backward of 2,048 tokens of 8,192 on A100
+/// take what 50 and 60 bytes a number would of the HBM, where 20 and 30 are moved and other kernels reach 0.79 of it
+/// (linkedin/Liger-Kernel benchmark/data/all_benchmark_data.csv @ ead96b61, huggingface, September 2024).
+double turned_heads(const Context& c) {
+  const spec::Framework& f = c.job.framework;
+  return f.turned_heads && f.separate_linears ? 1.75 : 1;
+}
+
 }  // namespace
 
 std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c) ? 1 : c.element; }
@@ -52,7 +61,10 @@ Chain norm_backward(const Context& c, std::int64_t elements) {
     const double pace = c.job.framework.norm_backward;
     return chain(Kind::norm, elements, 2 * e * pace, e * pace, 2);
   }
-  return chain(Kind::norm, elements, 36 + 5 * e, 20 + 3 * e, 12);
+  // Of x float, y = w (x rsqrt(mean x^2)) in bf16, as autograd has it: w's two gradients; x's through the product,
+  // through the mean and through pow, which takes x^1 and 2 x apart; their sum. Small ones a row besides.
+  const bool casts = c.element < 4;
+  return chain(Kind::norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
 }
 
 Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t width) {
@@ -86,14 +98,16 @@ Chain rope_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
-  return chain(Kind::elementwise, elements, 5.5 * e, 4.5 * e, 10);  // cos, negate, join, sin, add; queries and keys
+  // cos, negate, join, sin, add; queries and keys
+  return chain(Kind::elementwise, elements, turned_heads(c) * 5.5 * e, turned_heads(c) * 4.5 * e, 10);
 }
 
 Chain rope_backward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
-  return chain(Kind::elementwise, elements, 7 * e, 6 * e, 12);
+  // Slices give back whole tensors of zeros with one half filled.
+  return chain(Kind::elementwise, elements, turned_heads(c) * 7.5 * e, turned_heads(c) * 7.5 * e, 12);
 }
 
 Chain expand_kv(const Context& c, bool backward) {

@@ -68,6 +68,7 @@ struct Framework {
   bool own_models = false;         // zero 2 and 3 train the user's model code; see fill_model_code
   bool compiles_loss_of_2025 = false;  // in software of 2025 the loss is compiled or fused: see fill_model_code
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
+  bool turned_heads = false;           // and an eager rotary embedding finds their heads turned in memory
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
   int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself

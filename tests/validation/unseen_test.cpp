@@ -38,7 +38,7 @@ TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
   // Nine tenths of NeMo's other rows are met as well. The source of the one that is not tells why: a host that each
   // kernel waits for; what it mended is met within 2 % (dsv3-gb200-final).
   EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"dsv3-gb200-baseline"});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 5.0 % on 26 November 2026
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 4.7 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.8);
 }
 
@@ -49,7 +49,7 @@ TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
   // the fourth, and had a say in plain_launch.)
   EXPECT_EQ(beyond(0.255, answer), (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k",
                                                              "swissai-llama-300m-32xgh200"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 8.4 % on 25 November 2026
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 9.8 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 

@@ -130,6 +130,32 @@ TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {
   }
 }
 
+TEST(Elementwise, AnEagerRmsNormsGradientIsWhatAutogradRuns) {
+  // Bytes read and written a number in bf16, by kernel: the gradient times w (2, 2); times the normed, for w (4, 2), and
+  // its sum (2, 0); to fp32 (2, 4); times 1 / rms (4, 4); times x (8, 4), and its sum (4, 0); spread from the mean (0,
+  // 4); x^1 (4, 4), 2 x (4, 4), times that gradient (8, 4); the sum of both (8, 4); to bf16 (4, 2). In fp32 without the
+  // casts.
+  const spec::Job half = job(false, 0.1, spec::Dtype::bf16), full = job(false, 0.1, spec::Dtype::fp32);
+  const Chain in_bf16 = plan::norm_backward(Context(half), 1000), in_fp32 = plan::norm_backward(Context(full), 1000);
+  EXPECT_EQ(in_bf16.work.read, 1000 * (2 + 4 + 2 + 2 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8 + 4));
+  EXPECT_EQ(in_bf16.work.written, 1000 * (2 + 2 + 0 + 4 + 4 + 4 + 0 + 4 + 4 + 4 + 4 + 4 + 2));
+  EXPECT_EQ(in_fp32.work.read, 1000 * (4 + 8 + 4 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8));
+  EXPECT_EQ(in_fp32.work.written, 1000 * (4 + 4 + 0 + 4 + 4 + 0 + 4 + 4 + 4 + 4 + 4));
+}
+
+TEST(Elementwise, RotationsOfTurnedHeadsTakeLonger) {
+  spec::Job j = job(false, 0.1, spec::Dtype::bf16);
+  const Chain plain = plan::rope_forward(Context(j));
+  j.framework.turned_heads = true;
+  EXPECT_EQ(plan::rope_forward(Context(j)).work.read, plain.work.read);  // of models that are not Transformers'
+  j.framework.separate_linears = true;
+  EXPECT_EQ(plan::rope_forward(Context(j)).work.read, plain.work.read * 7 / 4);
+  j.strategy.fused_kernels.rope = true;
+  const spec::Job fused = j;
+  j.framework.turned_heads = false;
+  EXPECT_EQ(plan::rope_forward(Context(fused)).work.read, plan::rope_forward(Context(j)).work.read);
+}
+
 TEST(Elementwise, SequenceParallelDividesWhatStandsBetweenTheParallelRegions) {
   const spec::Job whole = toy::job({.tp = 4}), cut = toy::job({.tp = 4, .sp = true});
   const Context w(whole), c(cut);

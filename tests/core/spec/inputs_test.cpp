@@ -170,6 +170,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "expands_kv",
                                                "ring_gathers",
                                                "separate_linears",
+                                               "turned_heads",
                                                "attention_copies",
                                                "optimizer_workspace",
                                                "keeps_stage_outputs",
