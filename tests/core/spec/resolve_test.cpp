@@ -263,8 +263,10 @@ TEST(Resolve, ParametersAreGatheredBesideComputeWhereReductionsMustBeAndAre) {
     j.strategy.overlap.grad_reduce = false;
     j.framework.gathers_beside_reductions = false;
   }));
-  EXPECT_TRUE(
-      gathers([](Job& j) { j.strategy.overlap = {.grad_reduce = false, .param_gather = true}; }));  // as written
+  EXPECT_TRUE(gathers([](Job& j) {  // as written
+    j.strategy.overlap.grad_reduce = false;
+    j.strategy.overlap.param_gather = true;
+  }));
 }
 
 /// small_job on nodes of 4 GPUs, with experts over `ep` ranks.
