@@ -78,10 +78,20 @@ double pass_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
   return 1;
 }
 
+/// Of an fp32 sum, bytes that a result of 16 bits which nothing is added to would not move.
+double bytes_of_sum(const plan::Matmul& w) {
+  const double numbers = static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.batch);
+  return (2 * spec::bytes_of(w.out) - spec::bytes_of(spec::Dtype::bf16)) * numbers;
+}
+
+struct Busy {
+  double whole = std::numeric_limits<double>::infinity(), apart = whole;  // seconds; with and without bytes_of_sum()
+};
+
 /// Without overheads. `moved`: bytes, or below 0: those of the matmul itself, which may be split. `pace`: over the
 /// curve's ceiling.
-double busy_seconds(const plan::Matmul& w, const spec::MatmulCurve& curve, base::FlopRate peak, const spec::Gpu& gpu,
-                    double pace, double moved) {
+Busy busy_time(const plan::Matmul& w, const spec::MatmulCurve& curve, base::FlopRate peak, const spec::Gpu& gpu,
+               double pace, double moved) {
   const double rate = curve.ceiling * peak.si() * pace, bandwidth = curve.memory * gpu.hbm.si();
   const double tm = curve.tile_m, tn = curve.tile_n;
   const std::array<Tile, 5> tiles{{{tm, tn, 1},
@@ -89,23 +99,20 @@ double busy_seconds(const plan::Matmul& w, const spec::MatmulCurve& curve, base:
                                    {tm, tn / 2, curve.half_tile},
                                    {tm / 2, tn, curve.half_tile},
                                    {tm / 2, tn / 2, curve.quarter_tile}}};
-  double least = std::numeric_limits<double>::infinity();
+  Busy out;
   for (const int split : {1, 2, 4}) {
     if (moved >= 0 && split > 1) break;
-    const double memory = (moved >= 0 ? moved : moved_bytes(w, split)) / bandwidth;
+    double math = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
-      const double math = occupied_flops(w, tile, split, curve, gpu.sms) / (rate * tile.pace);
-      least = std::min(least, smooth_max(math, memory));
+      math = std::min(math, occupied_flops(w, tile, split, curve, gpu.sms) / (rate * tile.pace));
     }
+    const double bytes = moved >= 0 ? moved : moved_bytes(w, split);
+    out.whole = std::min(out.whole, smooth_max(math, bytes / bandwidth));
+    if (moved >= 0 || !w.accumulates) continue;
+    out.apart = std::min(out.apart, smooth_max(math, (bytes - bytes_of_sum(w)) / bandwidth));
   }
-  return least;
-}
-
-/// The same matmul with a result of its operands' width that nothing is added to.
-plan::Matmul without_sum(plan::Matmul w) {
-  w.accumulates = false;
-  w.out = spec::Dtype::bf16;
-  return w;
+  out.apart = std::min(out.apart, out.whole);
+  return out;
 }
 
 Price priced(const plan::Matmul& w, const Device& device, double moved) {
@@ -116,11 +123,11 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
   const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) *
                       (in_memory ? aligned_pace(w, curve) : 1) * pass_pace(w, curve);
-  const auto busy = [&](const plan::Matmul& one) { return busy_seconds(one, curve, peak, device.gpu, pace, moved); };
+  const Busy busy = busy_time(w, curve, peak, device.gpu, pace, moved);
   const base::Seconds sum = accumulation(w, device);
   // Whichever is longer: the share of the sum that math leaves bare, or what its bytes take where they rule anyway.
-  const double apart = sum.si() > 0 ? busy(without_sum(w)) : busy(w);
-  const base::Seconds added = sum.si() > 0 ? std::max(sum, base::Seconds(busy(w) - apart)) : sum;
+  const double apart = sum.si() > 0 ? busy.apart : busy.whole;
+  const base::Seconds added = std::max(sum, base::Seconds(busy.whole - apart));
   const base::Seconds fixed = curve.overhead + added;
   // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
   // it is as in bf16.
