@@ -28,8 +28,7 @@ struct Setting {
 
 /// What the flags that are given and every --set say, in the order in which they are laid over a file: flags, then
 /// --set as they come, but a map as a whole before what lies in it, so that nothing of a command line is lost. An entry
-/// of
-/// --set without a value has an empty path.
+/// of --set without a value has an empty path.
 std::vector<Setting> settings_of(const Arguments&, std::span<const PathFlag>);
 
 /// Throws base::InputError with every fault.

@@ -58,12 +58,6 @@ bool told_by_name_alone(const DifferencePart& part) {
   return std::ranges::count(families, part.family) > 0;
 }
 
-void add(OperatorTime& sum, const OperatorTime& one) {
-  sum.count += one.count;
-  sum.busy_ps += one.busy_ps;
-  sum.in_step_ps += one.in_step_ps;
-}
-
 /// The families of a step, those that are told by name alone as one.
 std::vector<DifferencePart> comparable(const StepDifference& d) {
   if (d.by_operator) return d.families;
@@ -74,8 +68,8 @@ std::vector<DifferencePart> comparable(const StepDifference& d) {
       out.push_back(part);
       continue;
     }
-    add(sum.predicted, part.predicted);
-    add(sum.measured, part.measured);
+    sum.predicted += part.predicted;
+    sum.measured += part.measured;
   }
   out.push_back(sum);
   std::ranges::stable_sort(out, std::ranges::greater(), [](const auto& p) { return std::abs(p.difference_ps()); });

@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 
 namespace reports {
 
@@ -39,13 +40,10 @@ std::string what_differs(const ComparisonRow& row, bool several_jobs) {
 }
 
 std::string why_it_does_not_fit(const Prediction& p) {
-  if (p.attack == "host_memory") {
-    return fmt::format("needs {} of {} in the host", bytes(p.host_bytes), bytes(p.host_capacity_bytes));
-  }
-  if (p.attack == "nvme") {
-    return fmt::format("needs {} of {} on drives", bytes(p.nvme_bytes), bytes(p.nvme_capacity_bytes));
-  }
-  std::string out = fmt::format("needs {} of {}", bytes(p.peak_bytes), bytes(p.capacity_bytes));
+  const auto [needed, there] = shortfall_of(p);
+  std::string out = fmt::format("needs {} of {}", bytes(needed), bytes(there));
+  if (p.attack == "host_memory") return out + " in the host";
+  if (p.attack == "nvme") return out + " on drives";
   const auto fullest = std::max_element(p.stages.begin(), p.stages.end(),
                                         [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   if (fullest == p.stages.end()) return out;

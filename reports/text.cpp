@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/table.h"
 
 namespace reports {
@@ -177,13 +178,7 @@ std::string communication(const Prediction& p, const Style& style) {
 
 std::string does_not_fit(const Prediction& p, const Style& style) {
   if (p.fits) return "";
-  const bool host = p.attack == "host_memory", drives = p.attack == "nvme";
-  const std::int64_t needed = host ? p.host_bytes : drives ? p.nvme_bytes : p.peak_bytes;
-  const std::int64_t there = host ? p.host_capacity_bytes : drives ? p.nvme_capacity_bytes : p.capacity_bytes;
-  std::string out = '\n' + paragraph(inked("DOES NOT FIT", Ink::red, style) + ": ",
-                                     fmt::format("{} needed, {} there ({} too much)", bytes(needed), bytes(there),
-                                                 bytes(needed - there)),
-                                     style.columns);
+  std::string out = '\n' + paragraph(inked("DOES NOT FIT", Ink::red, style) + ": ", shortfall_words(p), style.columns);
   if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack), style.columns);
   for (std::size_t i = 0; i < p.mends.size(); ++i) {
     out += paragraph(i ? "    or   " : "    with ", p.mends[i], style.columns);

@@ -75,7 +75,7 @@ EngineInput priced(const plan::Plan& plan, const spec::Job& job) {
   }
   std::vector<Prices> by_kind;
   for (int kind = 0; kind < cluster.kinds(); ++kind) {
-    by_kind.push_back(prices_of(plan, cluster.mixed() ? cluster.of_kind(kind) : cluster, job.network, none));
+    by_kind.push_back(prices_of(plan, cluster.of_kind(kind), job.network, none));
   }
   const std::vector<Condition> conditions = conditions_of(job);
   for (const Condition& condition : conditions) {

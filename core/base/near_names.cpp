@@ -87,6 +87,11 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   return best;
 }
 
+std::string nearest_or(std::string_view name, const std::vector<std::string>& known, const std::string& otherwise) {
+  const auto near = nearest(name, known);
+  return near ? "did you mean " + *near + "?" : otherwise;
+}
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
   const std::string wished = in_small_letters(name);
   const std::set<std::string> wanted = numbered_words(wished);
@@ -99,10 +104,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
     if (shared > 0 && shared >= most) meant.push_back(candidate);
     most = std::max(most, shared);
   }
-  if (meant.empty()) {
-    const auto near = nearest(name, known);
-    return near ? "did you mean " + *near + "?" : "";
-  }
+  if (meant.empty()) return nearest_or(name, known, "");
   constexpr std::size_t kMost = 4;
   const auto distance = [&](const std::string& candidate) { return edit_distance(wished, candidate); };
   std::ranges::stable_sort(meant, {}, distance);
@@ -111,11 +113,6 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   const std::string last = std::move(meant.back());
   meant.pop_back();
   return "did you mean " + (meant.empty() ? last : joined(meant) + " or " + last) + "?";
-}
-
-std::string nearest_or(std::string_view name, const std::vector<std::string>& known, const std::string& otherwise) {
-  const auto near = nearest(name, known);
-  return near ? "did you mean " + *near + "?" : otherwise;
 }
 
 std::string nearest_and(std::string_view name, const std::vector<std::string>& known, const std::string& always) {

@@ -192,8 +192,7 @@ Role StageBuilder::build() {
   role.stage = stage_;
   role.ranks = c_.axes.ranks;
   role.first_rank = c_.axes.rank_of(stage_, 0);
-  Held held;
-  for (const Chunk& chunk : chunks_) held += chunk_parameters(c_, chunk);
+  const Held held = stage_parameters(c_, chunks_);
   hold_states(c_, held, chunks_, role);
 
   role.calls.reserve(slots_.size() + 2);

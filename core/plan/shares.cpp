@@ -116,6 +116,12 @@ Held chunk_parameters(const Context& c, const Chunk& chunk) {
   return count;
 }
 
+Held stage_parameters(const Context& c, const std::vector<Chunk>& chunks) {
+  Held sum;
+  for (const Chunk& chunk : chunks) sum += chunk_parameters(c, chunk);
+  return sum;
+}
+
 std::int64_t optimizer_bytes(const Context& c) {
   const spec::Optimizer optimizer = c.job.training.optimizer;
   const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));

@@ -62,6 +62,8 @@ struct Chunk {
 std::vector<std::vector<Chunk>> chunks_of(const Context&);
 /// Of its layers and of the ends of the model that it holds.
 Held chunk_parameters(const Context&, const Chunk&);
+/// Of all chunks of a stage.
+Held stage_parameters(const Context&, const std::vector<Chunk>&);
 
 /// Bytes of the narrow copies of its weights that are kept for the whole step, those that replace the weights among
 /// them.

@@ -210,8 +210,7 @@ bool gathers_at_end(const Context& c) {
 
 void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks, int stage) {
   out.phase = Phase::optimizer;
-  Held parameters;
-  for (const Chunk& chunk : chunks) parameters += chunk_parameters(c, chunk);
+  const Held parameters = stage_parameters(c, chunks);
   const bool on_host = c.strategy.offload.updates_on_host();
   if (!c.overlap_grad_reduce && !c.scatters_gradients) reduce_at_end(c, out, chunks);
   for (const Chunk& chunk : chunks) {

@@ -86,9 +86,7 @@ CheckpointShare checkpoint_share(const Context& c, int stage) {
   if (!c.job.training.checkpoint) return {};
   const std::vector<std::vector<Chunk>> chunks = chunks_of(c);
   const auto of = [&](int of_stage) {
-    Held held;
-    for (const Chunk& chunk : chunks[static_cast<std::size_t>(of_stage)]) held += chunk_parameters(c, chunk);
-    return checkpoint_bytes(c, held);
+    return checkpoint_bytes(c, stage_parameters(c, chunks[static_cast<std::size_t>(of_stage)]));
   };
   const int gpus = c.job.cluster.node.gpus, first = c.axes.rank_of(stage, 0) / gpus * gpus;
   std::map<int, std::int64_t> known;

@@ -16,6 +16,14 @@ struct OperatorTime {
   std::int64_t waiting_ps = 0;          // of that, for other ranks; what records of collectives do not tell apart
   std::int64_t in_step_ps = 0;          // of the step: what no operator of the compute stream hides
   std::int64_t waiting_in_step_ps = 0;  // of that, while it waits
+  OperatorTime& operator+=(const OperatorTime& other) {
+    count += other.count;
+    busy_ps += other.busy_ps;
+    waiting_ps += other.waiting_ps;
+    in_step_ps += other.in_step_ps;
+    waiting_in_step_ps += other.waiting_in_step_ps;
+    return *this;
+  }
 };
 
 /// A part of the step in both traces. The in_step_ps of all parts add up to the step, on either side. What operators

@@ -36,11 +36,9 @@ void fill_overlap(Job& job, Filler& of_framework) {
   const bool recipe = s.overlap.grad_reduce != false;
   const bool gathers = recipe || !job.framework.gathers_beside_reductions;
   of_framework.fill(s.overlap.grad_reduce, sharded ? true : usual.grad_reduce, "overlap.grad_reduce", *s.dp * s.cp > 1);
-  of_framework.fill(s.overlap.param_gather,
-                    sharded   ? true
-                    : gathers ? usual.param_gather
-                              : false,
-                    "overlap.param_gather", *s.dp * s.cp > 1 && s.zero > 0);
+  const std::optional<bool> usual_gather = gathers ? usual.param_gather : std::optional(false);
+  of_framework.fill(s.overlap.param_gather, sharded ? std::optional(true) : usual_gather, "overlap.param_gather",
+                    *s.dp * s.cp > 1 && s.zero > 0);
   const ScheduleTraits schedule = s.traits();
   Filler of_schedule(job, "part of the schedule");
   if (schedule.training_only()) of_schedule.fill(s.overlap.p2p, true, "overlap.p2p");

@@ -57,8 +57,8 @@ void tell_operators(const Side& predicted, const Side& measured, StepDifference&
     const AlignedOperator& op = out.operators.emplace_back(told(pair, predicted, measured));
     any = any || (op.has_predicted && op.has_measured);
     DifferencePart& part = parts.at(kind_of(op.has_predicted, op.has_measured), op.family, op.name, op.phase);
-    add(part.predicted, op.predicted);
-    add(part.measured, op.measured);
+    part.predicted += op.predicted;
+    part.measured += op.measured;
   }
   if (!any) {
     throw base::InputError(
@@ -69,10 +69,10 @@ void tell_operators(const Side& predicted, const Side& measured, StepDifference&
   }
   parts.split_waiting();
   each_gap(predicted, [&](const std::string& name, const std::string& phase, const OperatorTime& time) {
-    add(parts.at(Kind::idle, "idle", name, phase).predicted, time);
+    parts.at(Kind::idle, "idle", name, phase).predicted += time;
   });
   each_gap(measured, [&](const std::string& name, const std::string& phase, const OperatorTime& time) {
-    add(parts.at(Kind::idle, "idle", name, phase).measured, time);
+    parts.at(Kind::idle, "idle", name, phase).measured += time;
   });
   out.parts = parts.largest_first();
   out.families = by_family(out.parts);
@@ -112,12 +112,12 @@ void tell_kernels(const Side& predicted, const Side& measured, StepDifference& o
   std::map<std::string, std::pair<OperatorTime, OperatorTime>> families;
   Parts kernels;
   each_span(predicted, [&](const Span& span, const OperatorTime& time) {
-    if (time.busy_ps > 0) add(families[family_of(predicted.kind_of(span))].first, time);
+    if (time.busy_ps > 0) families[family_of(predicted.kind_of(span))].first += time;
   });
   each_span(measured, [&](const Span& span, const OperatorTime& time) {
     const std::string family = family_of(measured.kind_of(span));
-    add(families[family].second, time);
-    add(kernels.at(Kind::only_measured, family, measured.trace().names[span.name]).measured, time);
+    families[family].second += time;
+    kernels.at(Kind::only_measured, family, measured.trace().names[span.name]).measured += time;
   });
   doubt_counts(families["matmul"], out.notes);
   Parts parts;
@@ -126,8 +126,8 @@ void tell_kernels(const Side& predicted, const Side& measured, StepDifference& o
     std::tie(part.predicted, part.measured) = times;
   }
   DifferencePart& idle = parts.at(Kind::idle, "idle");
-  each_gap(predicted, [&](const auto&, const auto&, const OperatorTime& time) { add(idle.predicted, time); });
-  each_gap(measured, [&](const auto&, const auto&, const OperatorTime& time) { add(idle.measured, time); });
+  each_gap(predicted, [&](const auto&, const auto&, const OperatorTime& time) { idle.predicted += time; });
+  each_gap(measured, [&](const auto&, const auto&, const OperatorTime& time) { idle.measured += time; });
   out.families = parts.largest_first();
   out.kernels = kernels.largest_first();
   std::stable_sort(out.kernels.begin(), out.kernels.end(),

@@ -23,14 +23,6 @@ OperatorTime take_waiting(OperatorTime& from) {
 
 }  // namespace
 
-void add(OperatorTime& to, const OperatorTime& what) {
-  to.count += what.count;
-  to.busy_ps += what.busy_ps;
-  to.waiting_ps += what.waiting_ps;
-  to.in_step_ps += what.in_step_ps;
-  to.waiting_in_step_ps += what.waiting_in_step_ps;
-}
-
 DifferencePart& Parts::at(Kind kind, const std::string& family, const std::string& name, const std::string& phase) {
   DifferencePart& part = parts_[{kind, family, name, phase}];
   std::tie(part.kind, part.family, part.name, part.phase) = std::tie(kind, family, name, phase);
@@ -60,8 +52,8 @@ std::vector<DifferencePart> by_family(const std::vector<DifferencePart>& parts) 
   Parts sums;
   for (const DifferencePart& part : parts) {
     DifferencePart& sum = sums.at(part.kind, part.family);
-    add(sum.predicted, part.predicted);
-    add(sum.measured, part.measured);
+    sum.predicted += part.predicted;
+    sum.measured += part.measured;
   }
   return sums.largest_first();
 }

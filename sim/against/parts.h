@@ -11,8 +11,6 @@
 
 namespace sim {
 
-void add(result::OperatorTime& to, const result::OperatorTime& what);
-
 /// Parts with the same kind and names are one.
 class Parts {
  public:

@@ -18,7 +18,7 @@ using ByFamily = std::map<std::string, Exposed>;
 std::vector<Family> families(const spec::Job& job, const plan::Plan& plan, const plan::Role& role) {
   std::vector<Family> out(plan.works.size());
   for (const int kind : plan::kinds_of(plan, role, job.cluster)) {
-    const spec::Cluster cluster = job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster;
+    const spec::Cluster cluster = job.cluster.of_kind(kind);
     const Device device = slowest_of(cluster.node, plan.axes.ranks * plan.pp);
     for (std::size_t w = 0; w < out.size(); ++w) {
       Family family = family_of(plan.works[w], cluster, device, job.uncertainty, job.network.algorithm);

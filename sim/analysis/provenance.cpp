@@ -35,9 +35,7 @@ class Collector {
  public:
   /// Of all works of the plan on that kind of node.
   Collector(const spec::Job& job, const plan::Plan& plan, int kind)
-      : cluster_(job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster),
-        node_(cluster_.node),
-        algorithm_(job.network.algorithm) {
+      : cluster_(job.cluster.of_kind(kind)), node_(cluster_.node), algorithm_(job.network.algorithm) {
     for (const plan::Work& work : plan.works) {
       std::visit([&](const auto& w) { add(w); }, work);
     }

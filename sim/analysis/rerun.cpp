@@ -25,7 +25,7 @@ trace::Ticks length_of(const plan::Plan& plan, const spec::Job& job) {
 std::vector<double> work_prices(const plan::Plan& plan, const spec::Job& job) {
   std::vector<double> out;
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
-    const spec::Cluster cluster = job.cluster.mixed() ? job.cluster.of_kind(kind) : job.cluster;
+    const spec::Cluster cluster = job.cluster.of_kind(kind);
     const spec::Outages none{.seed = job.simulation.seed};
     for (const base::Seconds& price : prices_of(plan, cluster, job.network, none)) out.push_back(price.si());
   }

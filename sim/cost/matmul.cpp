@@ -40,11 +40,14 @@ double moved_bytes(const plan::Matmul& w, int split) {
          (spec::bytes_of(w.dtype) * (m * k + k * n) + out * m * n + (split > 1 ? 8.0 * split * m * n : 0.0));
 }
 
+double elements_of_result(const plan::Matmul& w) {
+  return static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.batch);
+}
+
 /// An fp32 sum is read and written as the last tiles leave, when there is little math left to hide it.
 base::Seconds accumulation(const plan::Matmul& w, const Device& device) {
   if (!w.accumulates || w.out != spec::Dtype::fp32) return {};
-  const double sum =
-      2.0 * spec::bytes_of(w.out) * static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.batch);
+  const double sum = 2.0 * spec::bytes_of(w.out) * elements_of_result(w);
   return base::Bytes(sum * device.calibration.accumulation) / device.gpu.hbm;
 }
 
@@ -80,8 +83,7 @@ double pass_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
 
 /// Of an fp32 sum, bytes that a result of 16 bits which nothing is added to would not move.
 double bytes_of_sum(const plan::Matmul& w) {
-  const double numbers = static_cast<double>(w.m) * static_cast<double>(w.n) * static_cast<double>(w.batch);
-  return (2 * spec::bytes_of(w.out) - spec::bytes_of(spec::Dtype::bf16)) * numbers;
+  return (2 * spec::bytes_of(w.out) - spec::bytes_of(spec::Dtype::bf16)) * elements_of_result(w);
 }
 
 struct Busy {

@@ -14,9 +14,9 @@ namespace sim {
 ///   of an fp32 sum: at least as long as with a 16-bit result and accumulation 8 batch m n / hbm behind it
 /// The least over tiles (whole, turned, halves, quarter) and over k in 1, 2 or 4 parts: libraries choose among such.
 /// The fourth power rounds the roofline's corner, where both sides hinder each other. Accumulating reads C as well, and
-/// where C is fp32 does not hide a share of that (`accumulation`), unless its bytes rule anyway; gradients of 8-bit operands keep to the
-/// gradient pace, on which `math` is divided by it (Hopper promotes partial sums outside its tensor cores);
-/// a part of a split k is written and read in fp32.
+/// where C is fp32 does not hide a share of that (`accumulation`), unless its bytes rule anyway; gradients of 8-bit
+/// operands keep to the gradient pace, on which `math` is divided by it (Hopper promotes partial sums outside its
+/// tensor cores); a part of a split k is written and read in fp32.
 /// Batches in 16 bits, grouped ones not, with n or k no multiple of 8 miss the tensor cores: priced by the fp32 curve.
 /// Single ones and grouped ones of sides of 256 and more keep them, at the pace of unaligned rows, by which `math` is
 /// divided; of a weight gradient rows are m and n long. So it is by the paces of the passes, forward's being 1.

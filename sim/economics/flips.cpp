@@ -101,6 +101,17 @@ class Flips {
     return winner ? all_[*winner].name : "";
   }
 
+  /// Of the possible offers that are `better`, the one that asks least of what a wish bounds; none: nullptr.
+  template <class Quantity, class Better>
+  const PricedOffer* least(Quantity Offer::*asked, const Better& better) const {
+    const PricedOffer* out = nullptr;
+    for (const PricedOffer& o : all_) {
+      if (!o.offer.possible || !better(o.offer)) continue;
+      if (out == nullptr || o.offer.*asked < out->offer.*asked) out = &o;
+    }
+    return out;
+  }
+
   /// Sooner than the best is sure to end, another has to do it; later, a cheaper one may.
   void other_deadline() {
     const double now = wishes_.deadline ? wishes_.deadline->si() : 0;
@@ -109,12 +120,9 @@ class Flips {
     const auto next = choose(offers_of(all_), sooner);
     out_.push_back({Flip::Kind::deadline, "", true, best_.offer.time_high.si(), now, next ? all_[*next].name : ""});
     if (!wishes_.deadline) return;
-    const PricedOffer* later = nullptr;
-    for (const PricedOffer& o : all_) {
-      const bool better = o.offer.possible && in_budget(o.offer, wishes_) && in_outlay(o.offer, wishes_) &&
-                          o.offer.cost < best_.offer.cost;
-      if (better && (later == nullptr || o.offer.time_high < later->offer.time_high)) later = &o;
-    }
+    const PricedOffer* later = least(&Offer::time_high, [&](const Offer& o) {
+      return in_budget(o, wishes_) && in_outlay(o, wishes_) && o.cost < best_.offer.cost;
+    });
     if (later == nullptr) return;
     out_.push_back({Flip::Kind::deadline, "", false, later->offer.time_high.si(), now, later->name});
   }
@@ -126,11 +134,8 @@ class Flips {
     less.budget = best_.offer.cost_high * (1 - 1e-9);
     const auto next = choose(offers_of(all_), less);
     out_.push_back({Flip::Kind::budget, "", true, best_.offer.cost_high.dollars(), now, next ? all_[*next].name : ""});
-    const PricedOffer* more = nullptr;
-    for (const PricedOffer& o : all_) {
-      const bool better = o.offer.possible && in_outlay(o.offer, wishes_) && o.offer.time < best_.offer.time;
-      if (better && (more == nullptr || o.offer.cost_high < more->offer.cost_high)) more = &o;
-    }
+    const PricedOffer* more =
+        least(&Offer::cost_high, [&](const Offer& o) { return in_outlay(o, wishes_) && o.time < best_.offer.time; });
     if (more == nullptr) return;
     out_.push_back({Flip::Kind::budget, "", false, more->offer.cost_high.dollars(), now, more->name});
   }
@@ -144,12 +149,10 @@ class Flips {
       const auto next = choose(offers_of(all_), less);
       out_.push_back({Flip::Kind::outlay, "", true, best_.offer.outlay.dollars(), now, next ? all_[*next].name : ""});
     }
-    const PricedOffer* more = nullptr;
-    for (const PricedOffer& o : all_) {
-      const bool better = wishes_.fastest() ? o.offer.time < best_.offer.time : o.offer.cost < best_.offer.cost;
-      if (!better || !o.offer.possible || !in_time(o.offer, wishes_) || !in_budget(o.offer, wishes_)) continue;
-      if (more == nullptr || o.offer.outlay < more->offer.outlay) more = &o;
-    }
+    const PricedOffer* more = least(&Offer::outlay, [&](const Offer& o) {
+      const bool better = wishes_.fastest() ? o.time < best_.offer.time : o.cost < best_.offer.cost;
+      return better && in_time(o, wishes_) && in_budget(o, wishes_);
+    });
     if (more == nullptr) return;
     out_.push_back({Flip::Kind::outlay, "", false, more->offer.outlay.dollars(), now, more->name});
   }

@@ -19,8 +19,7 @@ base::Bytes checkpoint_bytes(const spec::Job& job) {
   }
   double bytes = 0;
   for (const std::vector<plan::Chunk>& stage : plan::chunks_of(context)) {
-    plan::Held held;
-    for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(context, chunk);
+    const plan::Held held = plan::stage_parameters(context, stage);
     bytes += static_cast<double>(plan::checkpoint_bytes(context, held)) * context.axes.ranks;
   }
   return base::Bytes(job.strategy.traits().two_copies() ? bytes / 2 : bytes);

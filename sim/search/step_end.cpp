@@ -80,8 +80,7 @@ StageEnds stage_ends(const plan::Context& c, const std::vector<plan::Chunk>& chu
   plan.axes = c.axes;
   plan.pp = c.pp;
   plan::Pool pool(plan);
-  plan::Held held;
-  for (const plan::Chunk& chunk : chunks) held += plan::chunk_parameters(c, chunk);
+  const plan::Held held = plan::stage_parameters(c, chunks);
   plan::SegmentBuilder begin(pool, "begin"), end(pool, "end");
   const std::int64_t zeroed = (c.scatters_gradients ? plan::optimizer_share(c, held) : held).total();
   plan::begin_step(c, begin, zeroed);

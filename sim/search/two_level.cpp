@@ -110,8 +110,7 @@ void Draft::sort_stages() {
     StageKind& kind = kinds_.emplace_back();
     kind.shown = stage;
     for (int v = 0; v < c_.vpp; ++v) kind.chunk_kinds.push_back(chunk_kind(stage, v));
-    plan::Held held;
-    for (const plan::Chunk& chunk : chunks_[stage]) held += plan::chunk_parameters(c_, chunk);
+    const plan::Held held = plan::stage_parameters(c_, chunks_[stage]);
     plan::Role role;
     plan::hold_states(c_, held, chunks_[stage], role);
     kind.resident = role.resident;
