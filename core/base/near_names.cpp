@@ -17,13 +17,6 @@ std::string in_small_letters(std::string_view name) {
   return out;
 }
 
-/// Small letters, and one sign between words: BF16 is bf16, zb_v is zb-v.
-std::string spelled_alike(std::string_view name) {
-  std::string out = in_small_letters(name);
-  std::ranges::replace(out, '-', '_');
-  return out;
-}
-
 /// Letters that are wrong, too many or missing; two neighbours that changed places are one.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -43,6 +36,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::size_t most_letters_wrong(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 3; }
 
 }  // namespace
+
+std::string spelled_alike(std::string_view name) {
+  std::string out = in_small_letters(name);
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
 
 std::set<std::string> numbered_words(std::string_view name) {
   std::set<std::string> out;

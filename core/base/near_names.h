@@ -10,6 +10,9 @@
 
 namespace base {
 
+/// Small letters, and one sign between words: "bf16" of BF16, "zb_v" of zb-v.
+std::string spelled_alike(std::string_view name);
+
 /// The known name that `name` was meant to be, if one is near enough: spelled alike but for small letters and - for _,
 /// longer by a word (h100-sxm of h100), or nearest by edit distance with at most a third of its letters wrong, one of
 /// up to four. Two neighbours that changed places are one letter.

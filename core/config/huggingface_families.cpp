@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
+#include "core/base/near_names.h"
 #include "core/config/huggingface_readers.h"
 
 namespace config {
@@ -58,10 +58,8 @@ bool has_recurrent_layers(std::string_view name) {
   constexpr std::array<std::string_view, 15> kRecurrent{
       "mamba", "mamba2", "falconmamba",      "falconh1",  "jamba",  "bamba",          "zamba",    "zamba2",
       "rwkv",  "xlstm",  "granitemoehybrid", "nemotronh", "plamo2", "recurrentgemma", "qwen3next"};
-  std::string plain;
-  for (const char c : class_stem(name)) {
-    if (c != '_' && c != '-') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string plain = base::spelled_alike(class_stem(name));
+  std::erase(plain, '_');
   return std::ranges::find(kRecurrent, plain) != kRecurrent.end();
 }
 

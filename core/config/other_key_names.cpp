@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
+
+#include "core/base/near_names.h"
 
 namespace config {
 namespace {
@@ -57,8 +58,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kElsewhe
 }  // namespace
 
 std::string_view job_key_elsewhere_called(std::string_view name) {
-  std::string plain(name);
-  for (char& c : plain) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string plain = base::spelled_alike(name);
   for (const std::string_view ending : {"_size", "_degree"}) {
     if (plain.ends_with(ending)) plain.resize(plain.size() - ending.size());
   }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <string>
+
 #include "core/spec/job.h"
 
 namespace spec {
@@ -34,6 +37,11 @@ inline Job small_job() {
   job.training.global_batch = 64;
   job.framework.name = "megatron";
   return job;
+}
+
+/// Does resolve() tell of it?
+inline bool assumed(const Job& job, const std::string& what) {
+  return std::ranges::find(job.assumptions, what) != job.assumptions.end();
 }
 
 }  // namespace spec
