@@ -12,7 +12,7 @@
 #include "core/config/nccl_log.h"
 #include "core/config/network_calibration_writer.h"
 #include "reports/network_import.h"
-#include "sim/network/calibrate.h"
+#include "sim/calibrate/nccl_logs.h"
 
 namespace cli {
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/plan/axes.h"
+#include "core/plan/pass.h"
 #include "core/plan/work.h"
 
 namespace plan {
@@ -119,6 +120,7 @@ struct Call {
   std::int16_t chunk = -1;
   std::int32_t other = -1;        // of an overlapped pass: the microbatch that goes backward
   std::int16_t other_chunk = -1;  // and through which chunk
+  Pass pass = Pass::forward;      // of no meaning where there is no microbatch
 };
 
 /// The work of one pipeline stage; every rank of it runs this program.

@@ -56,9 +56,10 @@ class Poster {
     calls.reserve(2 * role.calls.size());
     for (const Call& call : role.calls) {
       if (call.microbatch >= 0) {
-        const bool two = call.other >= 0;
-        if (two || forwards(call)) need(role.stage, call.chunk, false, calls);
-        if (two || returns(call)) need(role.stage, two ? call.other_chunk : call.chunk, true, calls);
+        const bool two = call.pass == Pass::overlapped;
+        const bool returns = call.pass == Pass::backward || call.pass == Pass::input_gradient;
+        if (two || call.pass == Pass::forward) need(role.stage, call.chunk, false, calls);
+        if (two || returns) need(role.stage, two ? call.other_chunk : call.chunk, true, calls);
       }
       calls.push_back(call);
     }
@@ -66,12 +67,6 @@ class Poster {
   }
 
  private:
-  /// A call's pass is told by its segment: build() notes it.
-  bool forwards(const Call& call) const { return plan_.segments[call.segment].name.ends_with("forward"); }
-  bool returns(const Call& call) const {
-    return !forwards(call) && !plan_.segments[call.segment].name.ends_with("weights");
-  }
-
   void need(int stage, int chunk, bool gradient, std::vector<Call>& calls) {
     const int from = gradient ? c_.placement.behind(stage, chunk) : c_.placement.before(stage, chunk);
     if (from < 0 || from == stage) return;
@@ -81,7 +76,8 @@ class Poster {
     while (inbox.count[gradient] < wanted) {
       const bool kind = sent[inbox.posted++];
       const std::int32_t microbatch = inbox.count[kind]++;
-      calls.push_back({receive(stage, from, kind, inbox), microbatch, chunk_fed(stage, from, kind)});
+      calls.push_back({receive(stage, from, kind, inbox), microbatch, chunk_fed(stage, from, kind), -1, -1,
+                       kind ? Pass::backward : Pass::forward});
     }
   }
 

@@ -18,12 +18,11 @@ using result::PassKind;
 using result::SchedulePass;
 using trace::Span;
 
-/// A call's pass is told by its segment, as build() names it.
-PassKind kind_of(const plan::Segment& segment, const Call& call, Phase phase) {
+PassKind kind_of(const Call& call, Phase phase) {
   if (call.microbatch < 0 || phase == Phase::optimizer) return PassKind::ends;
-  if (call.chunk < 0) return PassKind::vocabulary;
-  if (segment.name.ends_with("weights")) return PassKind::weight_gradient;
-  return phase == Phase::forward ? PassKind::forward : PassKind::backward;
+  if (of_vocabulary(call.pass)) return PassKind::vocabulary;
+  if (call.pass == plan::Pass::weight_gradient) return PassKind::weight_gradient;
+  return call.pass == plan::Pass::forward ? PassKind::forward : PassKind::backward;
 }
 
 /// The spans of one half of a call, in the order of the stream.
@@ -36,8 +35,7 @@ void add_pass(const std::span<const Span>& spans, PassKind kind, int microbatch,
   out.push_back({kind, microbatch, chunk, trace::seconds(first->start), trace::seconds(last->end)});
 }
 
-void add_call(const plan::Segment& segment, const Call& call, const std::span<const Span>& spans,
-              std::vector<SchedulePass>& out) {
+void add_call(const Call& call, const std::span<const Span>& spans, std::vector<SchedulePass>& out) {
   if (spans.empty()) return;
   const auto forward = [](const Span& span) { return static_cast<Phase>(span.phase) == Phase::forward; };
   if (call.other >= 0) {
@@ -45,7 +43,7 @@ void add_call(const plan::Segment& segment, const Call& call, const std::span<co
     add_pass(spans, PassKind::backward, call.other, call.other_chunk, std::not_fn(forward), out);
     return;
   }
-  const PassKind kind = kind_of(segment, call, static_cast<Phase>(spans.front().phase));
+  const PassKind kind = kind_of(call, static_cast<Phase>(spans.front().phase));
   add_pass(
       spans, kind, call.microbatch, call.chunk, [](const Span&) { return true; }, out);
 }
@@ -67,7 +65,7 @@ std::vector<result::StageSchedule> passes(const plan::Plan& plan, const trace::T
     stage.stage = role.stage;
     std::span<const Span> rest = trace.tracks[tracks_of(trace, role)].spans;  // its compute stream's
     for (const Call& call : role.calls) {
-      add_call(plan.segments[call.segment], call, rest.first(kernels[call.segment]), stage.passes);
+      add_call(call, rest.first(kernels[call.segment]), stage.passes);
       rest = rest.subspan(kernels[call.segment]);
     }
     std::stable_sort(stage.passes.begin(), stage.passes.end(),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/calibrate/collective_rows.h"
-#include "sim/network/fit.h"
+#include "sim/calibrate/curve_fit.h"
 
 namespace sim {
 

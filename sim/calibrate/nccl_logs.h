@@ -1,4 +1,4 @@
-// sim/network/calibrate.h -- logs of nccl-tests become curves of a node's links or of a fabric.
+// sim/calibrate/nccl_logs.h -- logs of nccl-tests become curves of a node's links or of a fabric.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

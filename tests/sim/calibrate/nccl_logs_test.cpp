@@ -1,6 +1,6 @@
-// tests/sim/network/calibrate_test.cpp -- logs synthesised from a known curve with noise give the curve back.
+// tests/sim/calibrate/nccl_logs_test.cpp -- logs synthesised from a known curve with noise give the curve back.
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/network/calibrate.h"
+#include "sim/calibrate/nccl_logs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/network/calibrate.h"
+#include "sim/calibrate/nccl_logs.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
 #include "core/base/fault.h"
+#include "sim/calibrate/curve_fit.h"
 #include "sim/network/collective_table.h"
-#include "sim/network/fit.h"
 
 namespace sim {
 namespace {

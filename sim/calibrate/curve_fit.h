@@ -1,4 +1,4 @@
-// sim/network/fit.h -- curves from measured collectives: the prices of closed_form.h are drawn to them.
+// sim/calibrate/curve_fit.h -- curves from measured collectives: the prices of closed_form.h are drawn to them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -34,9 +34,8 @@ struct FitQuality {
 
 /// Changes efficiency, latency, ramp and those of the low-latency protocols of the free curves so that price() meets
 /// the rows; hops, too, where rows differ in their number of steps. What rows cannot tell (own share, decay) stays.
-/// Minimises Huber's loss of log(predicted / measured) by Levenberg-Marquardt, with a weak pull of every constant to
-/// where it started, so that one that no row depends on stays there. Deterministic.
-/// Source: Huber, "Robust estimation of a location parameter", 1964; Marquardt, SIAM J. Appl. Math. 11(2), 1963.
+/// Minimises the robust loss of log(predicted / measured) (least_squares.h) from two starts, with a weak pull of every
+/// constant to where it stood, so that one that no row depends on stays there. Deterministic.
 /// REQUIRES: rows and curves are not empty; every free curve is offered.
 FitQuality fit(spec::Cluster&, const FitTarget&, const std::vector<FitRow>&);
 
