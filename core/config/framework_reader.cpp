@@ -30,6 +30,7 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("synchronizes_p2p", framework.synchronizes_p2p);
   map.read("fp32_shards", framework.fp32_shards);
   map.read("unit_copies", framework.unit_copies);
+  map.read("bucket_copies", framework.bucket_copies);
   map.read("bucketed_units", framework.bucketed_units);
   map.read("zero3_overlaps", framework.zero3_overlaps);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);

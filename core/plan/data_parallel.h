@@ -26,6 +26,11 @@ std::int64_t late_table(const Context&);
 /// overlap.param_gather).
 int layers_a_gather(const Context&, const Chunk&, bool bucketed);
 
+/// Bytes of gradients that have a copy in a bucket for good (Framework::bucket_copies): of what other ranks hold too.
+std::int64_t bucket_copies(const Context&, const Held&);
+/// Brings them back when all are reduced. Without effect where there are no copies.
+void copy_buckets_back(const Context&, SegmentBuilder&, const Held&);
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1. Experts' gradients have buckets of their
 /// own, for other ranks hold their copies.

@@ -182,6 +182,7 @@ void ListBuilder::end(SegmentBuilder& out, bool reduced) {
   }
   if (c_.axes.ranks > 1) out.join(Stream::dp);
   if (c_.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
+  copy_buckets_back(c_, out, {dense_, 0});
   update_parameters(c_, out, optimizer_share(c_, {dense_, 0}).total());
   if (c_.strategy.zero >= 1 && !c_.fully_sharded) gather_parameters(c_, out, {dense_, 0}, true);
 }

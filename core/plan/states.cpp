@@ -95,6 +95,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));
   if (!c.scatters_gradients) {
     hold(Category::gradients, all * (c.gradient_element + (c.separate_gradients ? c.element : 0)));
+    hold(Category::gradients, bucket_copies(c, held));
     return;
   }
   hold(Category::gradients, shard_gradients(c, held));

@@ -217,6 +217,7 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     if (chunk.first && (c.replicated() || on_host)) GradientBuckets(c, out).send_whole({late_table(c), 0});
   }
   await_reductions(c, out);
+  copy_buckets_back(c, out, parameters);
   reduce_copies(c, out, parameters, stage);
   reduce_embedding_copies(c, out, stage);
   reduce_shared(c, out, chunks);

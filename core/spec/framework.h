@@ -37,6 +37,7 @@ struct Framework {
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
   bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
   bool unit_copies = false;       // zero 3: a gathered buffer is copied out into the parameters
+  bool bucket_copies = false;     // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
   bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code

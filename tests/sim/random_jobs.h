@@ -73,6 +73,7 @@ class Source {
       f.whole_later_chunks = coin();
       f.synchronizes_each_reduce = below(4) == 0;
       f.scatter_gather_pipeline = coin();
+      f.bucket_copies = coin();
       if (j.strategy.zero >= 2) {
         f.unit_copies = coin();
         f.bucketed_units = coin();

@@ -146,6 +146,8 @@ void add_data_parallel_actions(Actions& actions) {
   actions["expert parameter all-gather"] = gather_updated;
   actions["unit all-gather"] = gather_unit;
   actions["expert unit all-gather"] = gather_unit;
+  actions["bucket copy-in"] = copied_while_packed;
+  actions["bucket copy-out"] = copied_while_packed;
   actions["unit copy-out"] = copied_while_packed;
   actions["unit gradient copy-in"] = copied_while_packed;
 }

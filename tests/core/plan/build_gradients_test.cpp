@@ -51,6 +51,36 @@ TEST(Gradients, InOneBucketAreThePaddedParameters) {
   }
 }
 
+TEST(Gradients, AreCopiedIntoBucketsThatStayAndBackWhereTheFrameworkDoesSo) {
+  // Each bucket is copied right in front of its reduction, all at once when the last one is reduced; buckets stay, so a
+  // rank holds its gradients twice. Under zero 1 there are none. dp 2 divides the toy's parameters, so no bucket is padded.
+  for (const int zero : {0, 1}) {
+    const auto job = [zero](bool copies) {
+      return toy::job({.dp = 2, .microbatches = 3}, [=](spec::Job& j) {
+        j.strategy.zero = zero;
+        j.framework.gradient_bucket = base::Bytes(4096);
+        j.framework.bucket_copies = copies;
+      });
+    };
+    const Plan plain = plan::build(job(false)), p = plan::build(job(true));
+    const std::int64_t gradients = parameters(job(true), p.roles[0]) * 4;
+    std::int64_t in = 0, back = 0;
+    std::string before;
+    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
+      const std::string& name = p.names[op.name];
+      const auto* copied = std::get_if<plan::MemoryBound>(&p.works[op.work]);
+      if (name == "gradient all-reduce") EXPECT_EQ(before, "bucket copy-in");
+      if (name == "bucket copy-in") in += copied->read;
+      if (name == "bucket copy-out") back += copied->written;
+      before = name;
+    });
+    EXPECT_EQ(in, zero == 0 ? gradients : 0);
+    EXPECT_EQ(back, zero == 0 ? gradients : 0);
+    const int held = static_cast<int>(plan::Category::gradients);
+    EXPECT_EQ(p.roles[0].resident[held] - plain.roles[0].resident[held], zero == 0 ? gradients : 0);
+  }
+}
+
 TEST(Gradients, AreReducedBehindTheLastBackwardUnlessOverlapped) {
   walk::Dice dice(70);
   for (int i = 0; i < 200; ++i) {

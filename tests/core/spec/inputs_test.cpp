@@ -146,6 +146,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "balances_stages",
                                                "fp32_shards",
                                                "unit_copies",
+                                               "bucket_copies",
                                                "bucketed_units",
                                                "zero3_overlaps",
                                                "fused_optimizer",
