@@ -53,4 +53,14 @@ TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 
+TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard) {
+  const result::Validation answer = met({"logs"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  // 16 ranks of V100 over two nodes with one card each; Qwen3 30B in one graph on GB200.
+  EXPECT_EQ(beyond(0.255, answer),
+            (std::vector<std::string>{"dlperf-megatron-mp-1x16x1-16-3072x16", "bridge-qwen3-30b-mxfp8-8xgb200"}));
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.1);  // 8.0 % on 26 November 2026
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
+}
+
 }  // namespace

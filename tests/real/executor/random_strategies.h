@@ -81,7 +81,6 @@ class StrategyDraw {
     j.framework.keeps_gathered = coin();
     j.framework.bucketed_units = coin();
     j.framework.unit_copies = coin();
-    j.framework.bucket_copies = coin();
     j.framework.expands_kv = coin();
     j.framework.ring_gathers = coin();
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));
