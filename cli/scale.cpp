@@ -60,9 +60,34 @@ struct Base {
   int gpus = 0, node_gpus = 0, global_batch = 0;
 };
 
-Base base_of(const Arguments& args, const config::Catalogue& catalogue) {
+void set(config::Value& tree, std::string_view path, int value) {
+  config::set_path(tree, path, std::to_string(value), kGpus);
+}
+
+/// A job that does not say how many nodes it has stands on the fewest of `counts` that its strategy can have.
+void fill_nodes(config::Value& tree, const Arguments& args, const config::Catalogue& catalogue,
+                const std::vector<int>& counts) {
+  const config::Value* cluster = tree.find("cluster");
+  if (cluster == nullptr || cluster->kind != config::Value::Kind::map || cluster->find("nodes")) return;
+  const int node_gpus = open_job(tree, args, catalogue).job.cluster.node.gpus;
+  for (const int gpus : counts) {
+    if (gpus % node_gpus != 0) continue;
+    config::Value sized = tree;
+    set(sized, "cluster.nodes", gpus / node_gpus);
+    try {
+      config::read_job(sized, catalogue);
+    } catch (const base::InputError&) {
+      continue;  // its cut does not divide so many; what else is wrong with it is told where the job is read
+    }
+    tree = std::move(sized);
+    return;
+  }
+}
+
+Base base_of(const Arguments& args, const config::Catalogue& catalogue, const std::vector<int>& counts) {
   Base out;
   out.tree = job_tree(args, catalogue, 0);
+  if (!args.has(kSearch)) fill_nodes(out.tree, args, catalogue, counts);
   const spec::Job job = args.has(kSearch) ? open_job(out.tree, args, catalogue).job : job_of(out.tree, args, catalogue);
   if (job.cluster.mixed()) {
     throw base::InputError({{"cluster",
@@ -75,10 +100,6 @@ Base base_of(const Arguments& args, const config::Catalogue& catalogue) {
   out.node_gpus = job.cluster.node.gpus;
   out.global_batch = job.training.global_batch;
   return out;
-}
-
-void set(config::Value& tree, std::string_view path, int value) {
-  config::set_path(tree, path, std::to_string(value), kGpus);
 }
 
 /// Why the job has no such size; empty: it has.
@@ -175,7 +196,7 @@ int run_scale(const Arguments& args) {
   refuse_what_only_a_search_reads(args);
   const std::vector<ScalingKind> kinds = kinds_of(args);
   const config::Catalogue catalogue = config::Catalogue::find();
-  const Base base = base_of(args, catalogue);
+  const Base base = base_of(args, catalogue, counts);
   result::Scaling answer{.job = base.title, .searched = args.has(kSearch), .curves = {}, .notes = {}};
   answer.efficiency = number_of(args, kEfficiency, 0.8, 0.0, 1.0);
   UnlaunchableBest unlaunchable(catalogue);

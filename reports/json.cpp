@@ -13,6 +13,7 @@ Json memory_json(const Prediction& p) {
   for (const result::StageMemory& stage : p.stages) {
     Json entry{{"stage", stage.stage}, {"peak_bytes", stage.peak_bytes}};
     entry.update(object_of(stage.categories));
+    entry["capacity_bytes"] = stage.capacity_bytes;
     entry["peak_operator"] = stage.peak_operator;
     entry["peak_time_s"] = stage.peak_time_s;
     stages.push_back(std::move(entry));

@@ -124,10 +124,15 @@ std::vector<const StageMemory*> shown_stages(const Prediction& p) {
 
 std::string memory(const Prediction& p, const Style& style) {
   if (p.stages.empty() || p.capacity_bytes <= 0) return "";
-  std::string out = fmt::format("\nMemory of one GPU, of {}\n", bytes(p.capacity_bytes));
+  const auto [least, most] = std::minmax_element(p.stages.begin(), p.stages.end(), [](const auto& a, const auto& b) {
+    return a.capacity_bytes < b.capacity_bytes;
+  });
+  std::string out = "\nMemory of one GPU, of " + bytes(least->capacity_bytes);
+  if (least->capacity_bytes != most->capacity_bytes) out += " to " + bytes(most->capacity_bytes);  // mixed nodes
+  out += '\n';
   const auto stages = shown_stages(p);
   for (const StageMemory* stage : stages) {
-    const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(p.capacity_bytes);
+    const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(stage->capacity_bytes);
     const std::string row =
         fmt::format("  stage {:<3}{:>9}{:>9}  ", stage->stage, bytes(stage->peak_bytes), percent(share));
     const std::string cells = gauge(share, kGauge);

@@ -34,7 +34,7 @@ result::Schedule schedule_of(const spec::Job& job, bool memory) {
   const EngineInput input = priced(plan, job);
   const trace::Trace trace = simulate(plan, input);
   const result::Prediction prediction = account(job, input, trace, footprints(plan, job));
-  const auto overlapped = [](const plan::Call& call) { return call.other >= 0; };
+  const auto overlapped = [](const plan::Call& call) { return call.pass == plan::Pass::overlapped; };
 
   result::Schedule out;
   out.job = prediction.job;

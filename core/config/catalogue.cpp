@@ -70,14 +70,19 @@ bool looks_like_path(const std::string& text) {
          text.ends_with(".json");
 }
 
-base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
+/// `many`: what `forerun list` calls them; empty where it does not show them.
+base::Fault unknown(std::string field, const std::string& name, std::string_view one, std::string_view many,
                     const std::vector<std::string>& known, base::Where where) {
   constexpr std::size_t kFew = 8;
   const std::string near = base::did_you_mean(name, known);
-  const std::string list = known.size() <= kFew ? "known: " + base::joined(known)
-                                                : std::string("`forerun list ") + shelf.many + "` shows all";
-  return {std::move(field), std::string("there is no ") + shelf.one + ' ' + base::quoted(name),
+  const std::string list = many.empty() || known.size() <= kFew ? "known: " + base::joined(known)
+                                                                : "`forerun list " + std::string(many) + "` shows all";
+  return {std::move(field), "there is no " + std::string(one) + ' ' + base::quoted(name),
           (near.empty() ? "write a known name or a path; " : near + ' ') + list, std::move(where)};
+}
+base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
+                    const std::vector<std::string>& known, base::Where where) {
+  return unknown(std::move(field), name, shelf.one, shelf.many, known, std::move(where));
 }
 
 /// The file at `text`, from here or from the folder of the file that names it; empty when there is none.
@@ -87,6 +92,17 @@ std::string file_at(const std::string& text, const base::Where& from) {
     if (fs::is_regular_file(file, error)) return file;
   }
   return {};
+}
+
+/// What `read` gives; nothing where a file cannot be read at all, whose faults join the others.
+template <class Read>
+auto or_faults(Faults& faults, Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const base::InputError& error) {
+    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    return {};
+  }
 }
 
 base::Fault no_file(std::string field, const std::string& text, const std::vector<std::string>& known,
@@ -153,12 +169,13 @@ class Expander {
   Value named(const Value& at) {
     const std::string file = file_named(at);
     if (file.empty()) return {};
-    if (std::find(passed_.begin(), passed_.end(), file) != passed_.end()) {
+    const std::string one = fs::path(file).lexically_normal();  // however often a cycle goes up and down again
+    if (std::find(passed_.begin(), passed_.end(), one) != passed_.end()) {
       faults_.push_back({field_ + ".base", base::quoted(at.text) + " is its own base, by way of " + passed_.back(),
                          "let one of them stand on its own, without base:", at.where});
       return {};
     }
-    passed_.push_back(file);
+    passed_.push_back(one);
     try {
       Value tree = catalogue_.entry(kind_, file);
       if (tree.kind != Value::Kind::map) {
@@ -344,12 +361,9 @@ spec::Framework Catalogue::framework(const Value& at, std::string_view field, Fa
 }
 
 spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
-  try {
+  return or_faults(faults, [&] {
     return read_uncertainty(entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
-  } catch (const base::InputError& error) {
-    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    return {};
-  }
+  });
 }
 
 spec::Calibration Catalogue::calibration(const std::string& name, base::Where from, Faults& faults) const {
@@ -361,30 +375,24 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
                 : unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
     return {};
   }
-  try {
+  return or_faults(faults, [&] {
     return read_calibration(entry(Kind::calibration, file), is_path ? fs::path(file).stem().string() : name, faults);
-  } catch (const base::InputError& error) {
-    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    return {};
-  }
+  });
 }
 
 spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from,
                                                         Faults& faults) const {
-  const bool path = looks_like_path(name);
-  const std::string file = path ? file_at(name, from) : network_path(name);
+  const bool is_path = looks_like_path(name);
+  const std::string file = is_path ? file_at(name, from) : network_path(name);
   if (file.empty()) {
-    faults.push_back(path ? no_file("calibration", name, network_names(), std::move(from))
-                          : unknown("calibration", name, shelf(Kind::calibration), network_names(), std::move(from)));
+    faults.push_back(is_path ? no_file("calibration", name, network_names(), std::move(from))
+                             : unknown("calibration", name, "calibration of a network", "", network_names(), from));
     return {};
   }
-  try {
+  return or_faults(faults, [&] {
     return read_network_calibration(entry(kNetworkFolder, "networks", file),
-                                    path ? fs::path(file).stem().string() : name, faults);
-  } catch (const base::InputError& error) {
-    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    return {};
-  }
+                                    is_path ? fs::path(file).stem().string() : name, faults);
+  });
 }
 
 }  // namespace config

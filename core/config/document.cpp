@@ -139,17 +139,21 @@ class Builder : public YAML::EventHandler {
   void end() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    remember(done.value, done.anchor);
+    remember(done.value, done.anchor, done.mark);
     place(std::move(done.value), done.mark);
   }
   void leaf(Value value, const YAML::Mark& mark, YAML::anchor_t anchor) {
     admit(1, mark);
     value.where = at(mark);
-    remember(value, anchor);
+    remember(value, anchor, mark);
     place(std::move(value), mark);
   }
-  void remember(const Value& value, YAML::anchor_t anchor) {
-    if (anchor) anchors_[anchor] = {value, count(value), depth(value)};
+  /// What has an anchor is kept a second time, and counts as such.
+  void remember(const Value& value, YAML::anchor_t anchor, const YAML::Mark& mark) {
+    if (!anchor) return;
+    const std::size_t size = count(value);
+    admit(size, mark);
+    anchors_[anchor] = {value, size, depth(value)};
   }
   void place(Value value, const YAML::Mark& mark) {
     if (open_.empty()) {

@@ -51,8 +51,8 @@ std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c
 Chain norm_forward(const Context& c, std::int64_t elements) {
   const double e = static_cast<double>(c.element);
   if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
-  if (c.element == 4) return chain(Kind::norm, elements, 16, 12, 5);  // square, mean, scale, weight
-  return chain(Kind::norm, elements, 16 + 2 * e, 12 + 2 * e, 7);      // and the casts to fp32 and back
+  if (c.element == 4) return chain(Kind::eager_norm, elements, 16, 12, 5);  // square, mean, scale, weight
+  return chain(Kind::eager_norm, elements, 16 + 2 * e, 12 + 2 * e, 7);      // and the casts to fp32 and back
 }
 
 Chain norm_backward(const Context& c, std::int64_t elements) {
@@ -64,7 +64,7 @@ Chain norm_backward(const Context& c, std::int64_t elements) {
   // Of x float, y = w (x rsqrt(mean x^2)) in bf16, as autograd has it: w's two gradients; x's through the product,
   // through the mean and through pow, which takes x^1 and 2 x apart; their sum. Small ones a row besides.
   const bool casts = c.element < 4;
-  return chain(Kind::norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
+  return chain(Kind::eager_norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
 }
 
 Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t width) {

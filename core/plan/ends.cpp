@@ -163,11 +163,9 @@ void logits_backward(const Context& c, SegmentBuilder& out) {
   out.take(Category::logits, temporaries > 0 ? temporaries : result);
   if (c.tp > 1) out.join(Stream::tp);  // the sums that head_forward() sent off last
   loss_gradient(c, out);
-  if (temporaries > 0) {  // cast to storage when all but the last of them are gone
-    out.give(Category::logits, temporaries);
-    out.take(Category::logits, result);
-  }
+  if (temporaries > 0) out.give(Category::logits, temporaries);
   if (!c.fused_loss || result > 0) out.give(Category::logits, kept_logits(c));
+  if (temporaries > 0) out.take(Category::logits, result);  // cast to storage when they are gone
   head_product_backward(c, out);
   out.give(Category::logits, logits * c.element);
 }

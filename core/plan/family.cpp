@@ -32,7 +32,8 @@ std::string family_of(const Work& work) {
         } else if constexpr (std::is_same_v<W, Attention>) {
           return w.backward ? "attention backward" : "attention forward";
         } else if constexpr (std::is_same_v<W, MemoryBound>) {
-          return std::string(spec::kMemoryKindNames[static_cast<int>(w.kind)]);
+          const auto kind = w.kind == MemoryBound::Kind::eager_norm ? MemoryBound::Kind::norm : w.kind;
+          return std::string(spec::kMemoryKindNames[static_cast<int>(kind)]);
         } else if constexpr (std::is_same_v<W, Collective>) {
           return family_of(w.kind);
         } else if constexpr (std::is_same_v<W, Transfer>) {

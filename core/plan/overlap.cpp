@@ -155,6 +155,7 @@ Segment overlap(const Segment& forward, const Segment& backward) {
       out.memory.back().at = static_cast<std::int32_t>(at);
     }
   }
+  assert(out.memory.size() == forward.memory.size() + backward.memory.size());  // each is in order
   return out;
 }
 

@@ -61,7 +61,19 @@ struct Convolution {
 
 /// Kernels that wait for memory. Bytes are what a perfectly cached run of these kernels moves through HBM.
 struct MemoryBound {
-  enum class Kind : std::uint8_t { elementwise, norm, softmax, embedding, loss, optimizer, copy, reduce, cast };
+  /// eager_norm: an RMSNorm by the operation, whose kernels make sums of rows between products.
+  enum class Kind : std::uint8_t {
+    elementwise,
+    norm,
+    softmax,
+    embedding,
+    loss,
+    optimizer,
+    copy,
+    reduce,
+    cast,
+    eager_norm
+  };
   Kind kind = Kind::elementwise;
   std::int64_t read = 0, written = 0;  // bytes
   int kernels = 1;                     // launches that share these bytes

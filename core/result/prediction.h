@@ -14,6 +14,7 @@ namespace result {
 struct StageMemory {
   int stage = 0;
   std::int64_t peak_bytes = 0;                                   // all below, at the moment of the peak
+  std::int64_t capacity_bytes = 0;                               // of the smallest of its GPUs; 0: unknown
   std::vector<std::pair<std::string, std::int64_t>> categories;  // parameters gradients ... reserved
   std::string peak_operator;                                     // "forward layer 19 microbatch 7: attention"
   double peak_time_s = 0;

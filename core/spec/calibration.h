@@ -62,10 +62,10 @@ struct AttentionCurve {
   Provenance from;
 };
 
-inline constexpr int kMemoryKinds = 9;
+inline constexpr int kMemoryKinds = 10;
 /// In the order of plan::MemoryBound::Kind.
 inline constexpr std::array<std::string_view, kMemoryKinds> kMemoryKindNames{
-    "elementwise", "norm", "softmax", "embedding", "loss", "optimizer", "copy", "reduce", "cast"};
+    "elementwise", "norm", "softmax", "embedding", "loss", "optimizer", "copy", "reduce", "cast", "eager_norm"};
 
 /// One kind of kernel that waits for memory; see sim/cost/memory_bound.h for the formula.
 struct MemoryCurve {

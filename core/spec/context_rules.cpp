@@ -64,8 +64,9 @@ std::vector<base::Fault> context_faults(const Job& job) {
     faults.push_back({"strategy.cp",
                       text(sequence) + " tokens of a sequence do not divide into " +
                           (zigzag ? "2 x cp = " + text(2 * cp) + " chunks (cp_balance: zigzag)" : text(cp) + " parts"),
-                      "choose a cp that divides the sequence" +
-                          std::string(zigzag && sequence % cp == 0 ? ", or write cp_balance: none" : "")});
+                      std::string(zigzag ? "choose a cp of which twice as much divides the sequence"
+                                         : "choose a cp that divides the sequence") +
+                          (zigzag && sequence % cp == 0 ? ", or write cp_balance: none" : "")});
   } else if (s.sp && s.tp > 1 && sequence % (cp * s.tp) != 0) {
     faults.push_back(
         {"strategy.cp",

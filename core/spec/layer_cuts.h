@@ -45,4 +45,7 @@ std::vector<int> uneven_layers(const Model&, const Strategy&, LayerCut, std::vec
 /// The same of a Job, on a mixed cluster by how fast each stage's slowest GPUs are. REQUIRES: pp, vpp >= 1.
 std::vector<int> cut_of(const Job&, LayerCut);
 
+/// Whether the framework cuts the layers where the Job does not say how, also where they do not divide.
+bool cuts_by_itself(const Job&);
+
 }  // namespace spec

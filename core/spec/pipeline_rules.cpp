@@ -84,7 +84,7 @@ class Pipeline : Rules {
         (chunks > s_.pp ? " x vpp " + text(s_.chunks_a_stage()) + " = " + text(chunks) + " chunks" : "");
     if (!s_.stage_layers.empty()) return listed_layers(chunks);
     if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return;
-    if (job_.framework.balances_stages && !s_.spreads_vocab() && s_.pp > 1 && chunks <= model_.layers) return;
+    if (cuts_by_itself(job_)) return;
     const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";
     if (s_.embedding_in_split) {
       const std::int64_t layers = model_.layers;

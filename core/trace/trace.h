@@ -32,6 +32,7 @@ struct Track {
   int rank = 0, stage = 0;
   std::string stream;
   std::vector<Span> spans;  // in time order, none overlapping
+  Ticks later = 0;          // than others this rank's clock starts: where steps follow one another without a barrier
 };
 
 struct MemoryPoint {

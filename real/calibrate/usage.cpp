@@ -61,7 +61,8 @@ std::optional<Shape> shape_of(const plan::Attention& w) {
 std::optional<What> operator_of(Kind kind) {
   switch (kind) {
     case Kind::elementwise: return What::swiglu_forward;
-    case Kind::norm: return What::norm_forward;
+    case Kind::norm:
+    case Kind::eager_norm: return What::norm_forward;
     case Kind::embedding: return What::embedding;
     case Kind::loss: return What::cross_entropy;
     case Kind::optimizer: return What::adamw;

@@ -202,6 +202,9 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.step_time_high_s = out.step_time_s * interval.high;
 
   out.stages = stage_memory(in, trace, footprints);
+  for (std::size_t r = 0; r < out.stages.size(); ++r) {
+    out.stages[r].capacity_bytes = capacity_of(plan, plan.roles[r], job.cluster);
+  }
   const Fullest most = fullest(plan, footprints, job.cluster);
   out.peak_bytes = most.peak;
   out.capacity_bytes = most.capacity;

@@ -64,15 +64,29 @@ class Arrivals {
   std::vector<std::vector<Arrival>> last_;  // by meeting
 };
 
+/// All ranks on one clock.
+trace::Trace on_one_clock(trace::Trace trace) {
+  for (trace::Track& track : trace.tracks) {
+    for (Span& span : track.spans) {
+      for (Ticks* instant : {&span.ready, &span.start, &span.end}) *instant += track.later;
+    }
+  }
+  return trace;
+}
+
+/// Without a barrier between steps the path is what the busiest rank's share of the step, by its own clock, waited for;
+/// what others did before its clock starts belongs to the step before.
 class Walk {
  public:
+  /// REQUIRES: a trace on one clock.
   Walk(const trace::Trace& trace, const EngineInput& in)
       : trace_(trace), in_(in), arrivals_(trace, in), seen_(trace.tracks.size(), kNotSeen) {}
 
   std::vector<PathPart> run() {
-    to_ = trace_.length;
     at_ = end_of_step();
-    while (to_ > 0 && at_.index >= 0) {
+    begin_ = at_.index < 0 ? 0 : trace_.tracks[at_.track].later;
+    to_ = begin_ + trace_.length;
+    while (to_ > begin_ && at_.index >= 0) {
       here_ = &span_at(at_);
       add(Cause::waiting, here_->end);  // nothing, unless the trace does not say what passed in between
       seen_[at_.track] = at_.index;
@@ -80,7 +94,7 @@ class Walk {
       if (here_->ready < here_->start) meet();
       at_ = cause();
     }
-    if (to_ > 0) add(Cause::waiting, 0);
+    if (to_ > begin_) add(Cause::waiting, begin_);
     std::vector<PathPart> out;
     for (const auto& [piece, sum] : sums_) out.push_back({piece, sum.first, sum.second});
     return out;
@@ -94,6 +108,7 @@ class Walk {
 
   /// Charges [from, to_) and goes there.
   void add(Cause why, Ticks from) {
+    from = std::max(from, begin_);
     if (why != Cause::work && from >= to_) return;
     PathPiece piece{why, trace_.tracks[at_.track].stage, here_->name, -1, -1, here_->phase};
     if (why == Cause::work) {
@@ -110,12 +125,13 @@ class Walk {
     Place best;
     for (std::size_t t = 0; t < trace_.tracks.size(); ++t) {
       const std::vector<Span>& spans = trace_.tracks[t].spans;
-      if (!spans.empty() && (best.index < 0 || spans.back().end > span_at(best).end)) {
-        best = {t, static_cast<std::ptrdiff_t>(spans.size()) - 1};
-      }
+      if (spans.empty()) continue;
+      const Place last{t, static_cast<std::ptrdiff_t>(spans.size()) - 1};
+      if (best.index < 0 || by_own_clock(last) > by_own_clock(best)) best = last;
     }
     return best;
   }
+  Ticks by_own_clock(Place p) const { return span_at(p).end - trace_.tracks[p.track].later; }
 
   /// It was ready before it began: goes to the rank that came last.
   void meet() {
@@ -167,7 +183,7 @@ class Walk {
   std::map<PathPiece, std::pair<Ticks, std::int64_t>> sums_;
   Place at_;
   const Span* here_ = nullptr;
-  Ticks to_ = 0;
+  Ticks begin_ = 0, to_ = 0;
 };
 
 }  // namespace
@@ -178,6 +194,8 @@ void keep_spans(EngineInput& in) {
   for (Instance& instance : in.instances) instance.recorded = true;
 }
 
-std::vector<PathPart> critical_path(const trace::Trace& trace, const EngineInput& in) { return Walk(trace, in).run(); }
+std::vector<PathPart> critical_path(const trace::Trace& trace, const EngineInput& in) {
+  return in.plan->rolling ? Walk(on_one_clock(trace), in).run() : Walk(trace, in).run();
+}
 
 }  // namespace sim

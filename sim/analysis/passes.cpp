@@ -38,7 +38,7 @@ void add_pass(const std::span<const Span>& spans, PassKind kind, int microbatch,
 void add_call(const Call& call, const std::span<const Span>& spans, std::vector<SchedulePass>& out) {
   if (spans.empty()) return;
   const auto forward = [](const Span& span) { return static_cast<Phase>(span.phase) == Phase::forward; };
-  if (call.other >= 0) {
+  if (call.pass == plan::Pass::overlapped) {
     add_pass(spans, PassKind::forward, call.microbatch, call.chunk, forward, out);
     add_pass(spans, PassKind::backward, call.other, call.other_chunk, std::not_fn(forward), out);
     return;

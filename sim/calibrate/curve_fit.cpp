@@ -16,7 +16,7 @@ using spec::PathCurve;
 constexpr double kNoise = 0.05;  // deviation of one row that is no surprise, of the logarithm
 constexpr double kPull = 1.5;    // deviation of a constant from its start that is no surprise, of the logarithm
 constexpr double kHighestEfficiency = 1.5;  // as the reader of calibration files has it
-constexpr double kReach = 1e4;              // farther from its start than the pull lets a constant go
+constexpr double kReach = 1e4;              // of a constant from its start; beyond 20 the pull is an outlier's
 
 /// Where a constant that stands at zero begins.
 double least_start(const Knob& knob) {

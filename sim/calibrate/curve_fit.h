@@ -34,8 +34,8 @@ struct FitQuality {
 
 /// Changes efficiency, latency, ramp and those of the low-latency protocols of the free curves so that price() meets
 /// the rows; hops, too, where rows differ in their number of steps. What rows cannot tell (own share, decay) stays.
-/// Minimises the robust loss of log(predicted / measured) (least_squares.h) from two starts, with a weak pull of every
-/// constant to where it stood, so that one that no row depends on stays there. Deterministic.
+/// Minimises the robust loss of log(predicted / measured) (least_squares.h) from two starts, with a weak pull, robust
+/// as a row's, of every constant to where it stood, so that one that no row depends on stays there. Deterministic.
 /// REQUIRES: rows and curves are not empty; every free curve is offered.
 FitQuality fit(spec::Cluster&, const FitTarget&, const std::vector<FitRow>&);
 

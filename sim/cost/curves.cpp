@@ -26,10 +26,11 @@ const spec::AttentionCurve& attention_curve(const spec::Calibration& calibration
 }
 
 const spec::MemoryCurve& memory_curve(const spec::Calibration& calibration, plan::MemoryBound::Kind kind) {
-  static_assert(static_cast<int>(plan::MemoryBound::Kind::cast) + 1 == spec::kMemoryKinds);
+  static_assert(static_cast<int>(plan::MemoryBound::Kind::eager_norm) + 1 == spec::kMemoryKinds);
   const auto& curve = calibration.memory[static_cast<std::size_t>(kind)];
   if (curve.efficiency > 0) return curve;
   if (kind == plan::MemoryBound::Kind::cast) return memory_curve(calibration, plan::MemoryBound::Kind::copy);
+  if (kind == plan::MemoryBound::Kind::eager_norm) return memory_curve(calibration, plan::MemoryBound::Kind::norm);
   return kIdealMemory;
 }
 

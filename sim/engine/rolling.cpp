@@ -22,6 +22,7 @@ void roll(trace::Trace& trace) {
   for (std::size_t first = 0; first < trace.tracks.size(); first += step) {
     const trace::Ticks later = begin_of(first) - earliest;
     for (std::size_t t = first; t < first + step; ++t) {
+      trace.tracks[t].later = later;
       for (trace::Span& span : trace.tracks[t].spans) {
         for (trace::Ticks* instant : {&span.ready, &span.start, &span.end}) {
           *instant = std::max(trace::Ticks{0}, *instant - later);

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "core/plan/build.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/host_footprint.h"
+#include "sim/memory/tight.h"
 
 namespace sim {
 namespace {
@@ -16,18 +18,24 @@ using spec::Recompute;
 
 constexpr std::size_t kMost = 4;  // single changes told
 
+enum class Room { none, tight, ample };
+
 /// REQUIRES: not resolved, so that the change has its own defaults.
-bool fits(const spec::Job& changed) {
-  if (!spec::check(changed).empty()) return false;
+Room room(const spec::Job& changed) {
+  if (!spec::check(changed).empty()) return Room::none;
   const spec::Job job = spec::resolve(changed);
   const plan::Plan plan = plan::build(job);
-  if (!host_footprint(plan, job).fits(job.cluster.node)) return false;
+  if (!host_footprint(plan, job).fits(job.cluster.node)) return Room::none;
   const std::vector<Footprint> all = footprints(plan, job);
+  Room out = Room::ample;
   for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].total() > capacity_of(plan, plan.roles[r], job.cluster)) return false;
+    const std::int64_t capacity = capacity_of(plan, plan.roles[r], job.cluster);
+    if (all[r].total() > capacity) return Room::none;
+    if (is_tight(all[r].total(), capacity)) out = Room::tight;
   }
-  return true;
+  return out;
 }
+bool fits(const spec::Job& changed) { return room(changed) != Room::none; }
 
 /// One change of a job that is not resolved. Thrifty ones spend time for memory and may be combined; the others cut the
 /// job another way or say less than one of the thrifty.
@@ -35,33 +43,47 @@ struct Change {
   std::string flags;
   bool thrifty;
   std::function<void(spec::Job&)> apply;
+  std::string family = {};  // once one of a family fits, the others would only cut further
 };
 
 std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
 
 void fully_shard(spec::Job& job) { job.strategy.zero = 3; }
 
-/// Wider tensor parallelism or more stages instead of replicas. Tensor parallelism over the fabric fits as well, and
-/// nobody wants its step time.
+/// Experts over more of the ranks that hold the same ones now.
+void add_wider_experts(const spec::Job& job, std::vector<Change>& changes) {
+  if (!job.model.moe) return;
+  for (int ep = 2 * job.strategy.ep; ep <= job.model.moe->experts; ep *= 2) {
+    changes.push_back({flag("--ep", ep), false, [ep](spec::Job& j) { j.strategy.ep = ep; }, "experts"});
+  }
+}
+
+/// Wider tensor or context parallelism or more stages instead of replicas. Tensor parallelism over the fabric fits as
+/// well, and nobody wants its step time; context parallelism cuts what long sequences leave.
 void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
+  constexpr std::int64_t kLong = 16'384;
   const spec::Strategy& s = job.strategy;
   const bool lists_stages = !job.stated->strategy.stage_layers.empty();
   const int reach = job.cluster.node.island();
   for (const int factor : {2, 4, 8}) {
     if (s.data() % factor != 0) continue;
     const int dp = s.data() / factor;
+    const auto cut = [&](const char* name, int spec::Strategy::*degree, const char* also, bool sp) {
+      const int to = s.*degree * factor;
+      changes.push_back({flag(name, to) + also + ' ' + flag("--dp", dp), false,
+                         [=](spec::Job& j) {
+                           j.strategy.*degree = to;
+                           j.strategy.dp = dp;
+                           if (sp) j.strategy.sp = true;
+                         },
+                         flag(name, to)});
+    };
     if (s.tp * factor <= reach) {
-      changes.push_back({flag("--tp", s.tp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
-                           j.strategy.tp *= factor;
-                           j.strategy.dp = dp;
-                         }});
+      cut("--tp", &spec::Strategy::tp, "", false);
+      if (!s.sp) cut("--tp", &spec::Strategy::tp, " --sp", true);
     }
-    if (s.vpp == 1 && !lists_stages) {
-      changes.push_back({flag("--pp", s.pp * factor) + ' ' + flag("--dp", dp), false, [=](spec::Job& j) {
-                           j.strategy.pp *= factor;
-                           j.strategy.dp = dp;
-                         }});
-    }
+    if (!job.training.serves() && job.training.sequence >= kLong) cut("--cp", &spec::Strategy::cp, "", false);
+    if (s.vpp == 1 && !lists_stages) cut("--pp", &spec::Strategy::pp, "", false);
   }
 }
 
@@ -82,6 +104,7 @@ std::vector<Change> changes_of(const spec::Job& job) {
   const bool trains = !job.training.serves();
   if (trains && s.zero == 0 && s.data() * s.cp > 1)
     changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
+  add_wider_experts(job, changes);
   if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
   if (trains && s.recompute.kind == Recompute::Kind::none) {
     changes.push_back({"--recompute selective", false, [](spec::Job& j) {
@@ -150,14 +173,22 @@ std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Chan
 std::vector<std::string> changes_that_fit(const spec::Job& job) {
   const std::vector<Change> changes = changes_of(job);
   const spec::Job stated = spec::unresolved(job);
-  std::vector<std::string> out;
+  std::vector<std::string> out, tight;
+  std::set<std::string> met;
   for (const Change& change : changes) {
+    if (met.contains(change.family)) continue;
     spec::Job changed = stated;
     change.apply(changed);
-    if (fits(changed)) out.push_back(change.flags);
+    const Room left = room(changed);
+    if (left == Room::tight) tight.push_back(change.flags);
+    if (left != Room::ample) continue;
+    out.push_back(change.flags);
+    if (!change.family.empty()) met.insert(change.family);
     if (out.size() == kMost) break;
   }
-  return out.empty() ? all_thrift(job, changes) : out;
+  if (!out.empty()) return out;
+  if (tight.size() > kMost) tight.resize(kMost);
+  return tight.empty() ? all_thrift(job, changes) : tight;
 }
 
 }  // namespace sim

@@ -24,7 +24,7 @@ inline constexpr Knob kKnobs[] = {
      [](spec::PathCurve& c, double v) { c.efficiency = v; }, 1e-3, 1},
     {"ramp", Knob::What::ramp, Knob::Of::simple, [](const spec::PathCurve& c) { return c.ramp.si(); },
      [](spec::PathCurve& c, double v) { c.ramp = base::Bytes(v); }, 100, 1e7},
-    // The slowest start that was measured by itself is 0.39 ms, a tree's over EFA.
+    // The slowest start that rows of their own told is 0.39 ms, a tree's over EFA between two nodes.
     {"latency", Knob::What::latency, Knob::Of::simple, [](const spec::PathCurve& c) { return c.latency.si(); },
      [](spec::PathCurve& c, double v) { c.latency = base::Seconds(v); }, 1e-7, 5e-4},
     {"hop", Knob::What::hop, Knob::Of::simple, [](const spec::PathCurve& c) { return c.hop.si(); },

@@ -62,9 +62,11 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
   plan::Pool pool(plan);
   plan::SegmentBuilder pen(pool, "");
   plan::GradientBuckets buckets(c_, pen, bucketed);
-  const auto note = [&](double share) {  // what the buckets have sent by now
-    for (std::size_t sent = out.size(); sent < pen.written().size(); ++sent) {
-      out.push_back(exchange_of(plan, pen.written()[sent], share));
+  std::size_t noted = 0;
+  const auto note = [&](double share) {  // what the buckets have sent by now, but for copies into them
+    for (; noted < pen.written().size(); ++noted) {
+      const plan::Operator& op = pen.written()[noted];
+      if (op.stream != plan::Stream::compute) out.push_back(exchange_of(plan, op, share));
     }
   };
   if (chunk.last) buckets.add(plan::last_parameters(c_));

@@ -30,7 +30,7 @@ bool divides(SearchKey key, const spec::Job& job) {
       return std::int64_t{s.tp} * s.cp * s.pp * s.data() == gpus &&
              job.training.global_batch % (job.training.micro_batch * s.data()) == 0;
     case SearchKey::vpp: return !s.traits().takes_vpp || (s.vpp > 1 && spec::microbatches(job) % s.pp == 0);
-    case SearchKey::stage_layers: return !spec::split_layers(job.model, s).empty();
+    case SearchKey::stage_layers: return !spec::split_layers(job.model, s).empty() || spec::cuts_by_itself(job);
     default: return true;
   }
 }

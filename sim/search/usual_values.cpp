@@ -117,7 +117,9 @@ Values cuts(const spec::Job& job) {
   if (chunks > s.pp && fewer >= s.pp) return {};
   const std::vector<int> by_work = spec::cut_of(job, spec::LayerCut::by_work);
   if (by_work.empty()) return {};
-  Values out{spec::value_of(spec::LayerCut::by_work)};
+  Values out;
+  if (spec::cuts_by_itself(job)) out.push_back(spec::kEvenLayers);  // what the job says by leaving them out
+  out.push_back(spec::value_of(spec::LayerCut::by_work));
   const bool differs = chunks == s.pp && spec::cut_of(job, spec::LayerCut::light_front) != by_work;
   if (differs) out.push_back(spec::value_of(spec::LayerCut::light_front));
   return out;

@@ -40,6 +40,17 @@ TEST(ScaleCommand, WhatCannotBeIsARowWithItsReason) {
   EXPECT_TRUE(contains(run.out, "2  refused: strategy.tp: ")) << run.out;
 }
 
+TEST(ScaleCommand, AJobThatSaysNoNodesStandsOnTheFewestGpusOfItsCut) {
+  // tp 8 and pp 2 are two nodes: 8 GPUs are refused, and the weak batch of 64 is that of 16.
+  const std::string flags =
+      "scale --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 64 --zero 1 --tp 8 --pp 2 ";
+  const json answer = json::parse(forerun(flags + "--gpus 8,16,32 --json -").out);
+  const json weak = answer["curves"][1]["points"];
+  EXPECT_NE(weak[0]["refusal"].get<std::string>().find("strategy.tp"), std::string::npos);
+  EXPECT_EQ(weak[1]["global_batch"], 64);
+  EXPECT_EQ(weak[2]["global_batch"], 128);
+}
+
 TEST(ScaleCommand, ASearchIsNeverWorseThanTheJobItself) {
   const std::string common = "scale" + kSmall + "--gpus 16 --kind strong --json - ";
   const auto time = [](const Answer& run) -> double {

@@ -40,6 +40,7 @@ inline result::Prediction prediction() {
   p.reserved_bytes = 58'500'000'000;
   p.stages = {{0,
                60'000'000'000,
+               80'000'000'000,
                {{"parameters", 10'000'000'000},
                 {"gradients", 12'000'000'000},
                 {"optimizer", 20'000'000'000},
@@ -49,6 +50,7 @@ inline result::Prediction prediction() {
                2.5},
               {1,
                40'000'000'000,
+               80'000'000'000,
                {{"parameters", 10'000'000'000},
                 {"gradients", 12'000'000'000},
                 {"optimizer", 10'000'000'000},

@@ -42,6 +42,16 @@ TEST(Summary, ShowsEveryBreakdownEntryThatIsNotZero) {
   EXPECT_EQ(text.find("exposed cp"), text.npos);
 }
 
+TEST(Summary, HoldsEachStageAgainstItsOwnGpus) {
+  // 60 of 80 GB on the one kind of node, 40 of 160 on the other.
+  result::Prediction p = sample::prediction();
+  p.stages[1].capacity_bytes = 160'000'000'000;
+  const std::string text = reports::summary(p);
+  EXPECT_NE(text.find("Memory of one GPU, of 80.0 GB to 160 GB\n"), text.npos) << text;
+  EXPECT_NE(text.find("60.0 GB   75.0 %"), text.npos) << text;
+  EXPECT_NE(text.find("40.0 GB   25.0 %"), text.npos) << text;
+}
+
 TEST(Summary, OfManyStagesShowsTheFullestTwelve) {
   result::Prediction p = sample::prediction();
   const result::StageMemory one = p.stages[1];

@@ -42,6 +42,22 @@ TEST(Explain, EveryViewAddsUpToTheStep) {
   EXPECT_NEAR(operators, e.step_time_s, rounding);
 }
 
+TEST(Explain, WithoutABarrierThePathIsTheBusiestRanksShareOfTheStep) {
+  // Each rank's clock starts later than the one's before it, yet a path that leaves a rank comes to the one it waited
+  // for, and what is left of the step is work: nothing waits for a rank that was not kept.
+  using enum spec::Schedule;
+  for (const spec::Schedule schedule : {zb_h1, zb_h2, zb_v, pipedream}) {
+    const Explanation e = sim::explain(toy::job({.pp = 4, .microbatches = 12}, [schedule](spec::Job& j) {
+      j.model.layers = 8;
+      j.strategy.schedule = schedule;
+      if (schedule == zb_v) j.strategy.vpp = 2;
+    }));
+    EXPECT_NEAR(sum_of(e.categories), e.step_time_s, e.step_time_s * 1e-12) << spec::name(schedule);
+    EXPECT_EQ(time_of(e, "waiting"), 0) << spec::name(schedule);
+    EXPECT_GT(time_of(e, "matmul"), 0.5 * e.step_time_s) << spec::name(schedule);
+  }
+}
+
 TEST(Explain, OnOneStreamWhatIsFreeSavesExactlyItsOwnTime) {
   // One GPU, a host that costs nothing: all kernels run one behind the other.
   const Explanation e = sim::explain(toy::job({.microbatches = 2}));

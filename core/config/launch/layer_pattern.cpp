@@ -149,11 +149,12 @@ std::optional<ExpertLayers> expert_layers(const std::vector<int>& has_experts) {
   return std::nullopt;
 }
 
-std::optional<std::vector<int>> stage_layers(std::string_view layout) {
+std::optional<std::vector<int>> stage_layers(std::string_view layout, int mtp) {
   const std::optional<std::string> text = repeated(layout);
-  if (!text || text->empty() || text->front() != 'E' || text->back() != 'L') return std::nullopt;
+  const std::string end = std::string(static_cast<std::size_t>(mtp), 'm') + 'L';
+  if (!text || text->empty() || text->front() != 'E' || !text->ends_with(end)) return std::nullopt;
   std::vector<int> out{0};
-  for (std::size_t i = 1; i + 1 < text->size(); ++i) {
+  for (std::size_t i = 1; i + end.size() < text->size(); ++i) {
     if ((*text)[i] == '|') {
       out.push_back(0);
     } else if ((*text)[i] == 't') {
@@ -165,13 +166,13 @@ std::optional<std::vector<int>> stage_layers(std::string_view layout) {
   return out;
 }
 
-std::string layout_of(const std::vector<int>& stage_layers) {
+std::string layout_of(const std::vector<int>& stage_layers, int mtp) {
   std::string out = "E";
   for (std::size_t i = 0; i < stage_layers.size(); ++i) {
     if (i > 0) out += '|';
     if (stage_layers[i] > 0) out += "t*" + std::to_string(stage_layers[i]);
   }
-  return out + 'L';
+  return out + std::string(static_cast<std::size_t>(mtp), 'm') + 'L';
 }
 
 }  // namespace config::launch

@@ -21,9 +21,9 @@ struct ExpertLayers {
 };
 std::optional<ExpertLayers> expert_layers(const std::vector<int>& has_experts);
 
-/// Layers of each stage (or chunk, in model order), embedding in the first and loss in the last; nothing for a layout
-/// with anything else.
-std::optional<std::vector<int>> stage_layers(std::string_view layout);
-std::string layout_of(const std::vector<int>& stage_layers);
+/// Layers of each stage (or chunk, in model order), embedding in the first and loss in the last, there behind `mtp`
+/// modules of multi-token prediction ("Ett|tmL" has one); nothing for a layout with anything else.
+std::optional<std::vector<int>> stage_layers(std::string_view layout, int mtp = 0);
+std::string layout_of(const std::vector<int>& stage_layers, int mtp = 0);
 
 }  // namespace config::launch

@@ -41,11 +41,7 @@ void write_stages(Export& e) {
   const spec::Strategy& s = e.job.strategy;
   const int chunks = s.pp * (s.traits().takes_vpp ? s.vpp : 1);
   if (e.keys.take("strategy.stage_layers")) {
-    if (e.job.model.mtp > 0) {
-      return e.refuse("strategy.stage_layers", "where layers of multi-token prediction stand",
-                      "write model.mtp: 0, or leave stage_layers out");
-    }
-    e.options.set("pipeline-model-parallel-layout", layout_of(s.stage_layers));
+    e.options.set("pipeline-model-parallel-layout", layout_of(s.stage_layers, e.job.model.mtp));
     e.options.erase("num-virtual-stages-per-pipeline-rank");
   }
   if (e.keys.take("strategy.embedding_in_split") && s.embedding_in_split) {
@@ -85,6 +81,8 @@ void write_graphs(Export& e) {
 void write_companions(Export& e) {
   if (e.options.has("use-megatron-fsdp")) e.options.set("ckpt-format", "fsdp_dtensor");
   if (e.options.has("cuda-graph-impl")) e.options.set("te-rng-tracker", "true");
+  if (e.options.has("moe-router-enable-expert-bias")) e.options.set("moe-router-score-function", "sigmoid");
+  if (e.job.model.mla) e.options.set("qk-layernorm", "true");  // of the latents, which a Job's have anyway
   if (e.options.has("optimizer-cpu-offload")) e.options.set("use-precision-aware-optimizer", "true");
 }
 

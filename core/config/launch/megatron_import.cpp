@@ -121,10 +121,12 @@ void set_stage_layers(Import& i, const std::vector<int>& layers, const base::Whe
 
 void read_layout(Import& i, std::int64_t pp) {
   const Value layout = *i.options.take("pipeline-model-parallel-layout");
-  const auto layers = stage_layers(text_of(layout));
+  const auto mtp = static_cast<int>(i.number("mtp-num-layers").value_or(0));
+  const auto layers = stage_layers(text_of(layout), mtp);
   if (!layers || static_cast<std::int64_t>(layers->size()) % pp != 0) {
     return i.refuse("pipeline-model-parallel-layout", base::quoted(text_of(layout)) + " is no layout of a Job",
-                    "a Job's begins with E, ends with L and has t and | between them, pp (times vpp) parts in all");
+                    "a Job's begins with E, ends with L, an m for each of --mtp-num-layers right before it, and has t "
+                    "and | between them, pp (times vpp) parts in all");
   }
   set_stage_layers(i, *layers, layout.where);
   const std::int64_t chunks = static_cast<std::int64_t>(layers->size()) / pp;
@@ -268,6 +270,9 @@ void read_graphs(Import& i) {
 void read_megatron(Import& i) {
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
+  if (i.options.has("multi-latent-attention")) {  // latents always have the norms that it asks for
+    std::erase_if(i.options.all(), [](const Setting& s) { return s.name == "qk-layernorm"; });
+  }
   read_batch(i);
   read_vocabulary(i);
   read_widths(i);

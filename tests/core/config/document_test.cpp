@@ -108,7 +108,16 @@ TEST(Document, AliasesThatExplodeAreStopped) {
     for (int k = 0; k < 10; ++k) bomb += (k ? ",*a" : "*a") + std::to_string(i - 1);
     bomb += "]\n";
   }
-  EXPECT_EQ(message(bomb), "f.yaml:6:14: error: more than 250000 values, aliases written out\n  mend: split the file");
+  EXPECT_EQ(message(bomb), "f.yaml:6:10: error: more than 250000 values, aliases written out\n  mend: split the file");
+}
+
+TEST(Document, AnchorsInsideOneAnotherCountAsWhatTheyKeep) {
+  // Each of 60 lists is kept with all that it holds: 60 times the 5,000 leaves of the innermost.
+  std::string nested;
+  for (int i = 0; i < 60; ++i) nested += "&a" + std::to_string(i) + " [";
+  for (int i = 0; i < 5000; ++i) nested += i ? ",1" : "1";
+  nested += std::string(60, ']');
+  EXPECT_NE(message("a: " + nested).find("more than 250000 values"), std::string::npos);
 }
 
 TEST(Document, AnAliasCannotStandInsideWhatItNames) {

@@ -80,7 +80,7 @@ class StrategyDraw {
     j.framework.scatter_gather_pipeline = coin();
     j.framework.keeps_gathered = coin();
     j.framework.bucketed_units = coin();
-    j.framework.unit_copies = coin();
+    j.framework.unit_copies = j.framework.bucket_copies = coin();  // of zero 3 and of zero 0
     j.framework.expands_kv = coin();
     j.framework.ring_gathers = coin();
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));

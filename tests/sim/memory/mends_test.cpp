@@ -33,6 +33,10 @@ spec::Job advised(spec::Job job, const std::string& flags) {
       job.training.micro_batch = std::stoi(value);
     } else if (flag == "--tp") {
       s.tp = std::stoi(value);
+    } else if (flag == "--ep") {
+      s.ep = std::stoi(value);
+    } else if (flag == "--cp") {
+      s.cp = std::stoi(value);
     } else if (flag == "--pp") {
       s.pp = std::stoi(value);
     } else if (flag == "--dp") {
@@ -73,6 +77,63 @@ TEST(Mends, ContextParallelRanksAloneShareParametersToo) {
   job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(sim::footprints(plan::build(job), job)[0].total()) / 2);
   const std::vector<std::string> advice = sim::changes_that_fit(job);
   EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
+}
+
+/// The job on GPUs that have `share` of what its largest stage needs.
+spec::Job short_of_memory(spec::Job job, double share) {
+  double need = 0;
+  for (const sim::Footprint& f : sim::footprints(plan::build(job), job)) {
+    need = std::max(need, static_cast<double>(f.total()));
+  }
+  job.cluster.node.gpu.memory = base::Bytes(need * share);
+  return job;
+}
+
+TEST(Mends, ExpertsGoToAsManyRanksAsItTakesAheadOfAllElse) {
+  // 64 experts on each of 8 ranks, of which half are room enough: over two ranks, and not over four besides.
+  const spec::Job job = short_of_memory(toy::job({.dp = 8, .zero = 1},
+                                                 [](spec::Job& j) {
+                                                   j.model.layers = 4;
+                                                   j.model.moe =
+                                                       spec::Moe{.experts = 64, .top_k = 2, .ffn = j.model.ffn};
+                                                 }),
+                                        0.7);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  ASSERT_FALSE(advice.empty());
+  EXPECT_EQ(advice.front(), "--ep 2");
+  EXPECT_EQ(std::count_if(advice.begin(), advice.end(), [](const auto& a) { return a.starts_with("--ep"); }), 1);
+  for (const std::string& flags : advice) EXPECT_TRUE(fits(advised(job, flags))) << flags;
+}
+
+TEST(Mends, LongSequencesAreCutOverContextParallelRanks) {
+  const auto advice = [](std::int64_t sequence) {
+    return sim::changes_that_fit(short_of_memory(toy::job({.dp = 8, .zero = 3, .recompute = {Recompute::Kind::full}},
+                                                          [sequence](spec::Job& j) {
+                                                            j.training.sequence = sequence;
+                                                            j.strategy.attention_kernel = spec::AttentionKernel::flash2;
+                                                          }),
+                                                 0.7));
+  };
+  const std::vector<std::string> longer = advice(65'536), shorter = advice(8'192);
+  const auto by_context = [](const std::string& flags) { return flags.starts_with("--cp"); };
+  EXPECT_EQ(std::count_if(longer.begin(), longer.end(), by_context), 1);
+  EXPECT_EQ(std::count_if(shorter.begin(), shorter.end(), by_context), 0);
+}
+
+TEST(Mends, WhatLeavesHardlyAnyRoomIsToldWhereNothingLeavesMore) {
+  // Full recomputation needs so much; a little more than that is tight, and is told only where it is all there is.
+  const spec::Job full = toy::job({.recompute = {Recompute::Kind::full}}, [](spec::Job& j) { j.model.layers = 8; });
+  const auto need = static_cast<double>(sim::footprints(plan::build(full), full)[0].total());
+  const auto advice = [need](double share, int dp) {
+    return sim::changes_that_fit(toy::job({.dp = dp}, [=](spec::Job& j) {
+      j.model.layers = 8;
+      j.cluster.node.gpu.memory = base::Bytes(need * share);
+    }));
+  };
+  EXPECT_EQ(advice(1.02, 1), std::vector<std::string>{"--recompute full"});
+  const std::vector<std::string> of_many = advice(1.02, 8);  // whose states can be sharded instead
+  EXPECT_FALSE(of_many.empty());
+  EXPECT_EQ(std::count(of_many.begin(), of_many.end(), "--recompute full"), 0);
 }
 
 TEST(Mends, TheOptimizerGoesToTheHostAloneWhereThatIsEnough) {

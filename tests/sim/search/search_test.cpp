@@ -123,6 +123,20 @@ TEST(Search, AnUnevenCutIsPredictedAsTheJobThatListsItsLayers) {
   EXPECT_EQ(sim::predict(spec::resolve(job), sim::Detail::chains).prediction.step_time_s, best.prediction.step_time_s);
 }
 
+TEST(Search, WhatTheFrameworkDoesWithLayersIsAmongTheStrategies) {
+  // 13 layers in 4 stages, by a framework that cuts them itself where the Job says nothing.
+  spec::Job job = of_13_layers();
+  job.framework.balances_stages = true;
+  spec::SearchSpace space = some_space();
+  space[SearchKey::pp] = {4};
+  space[SearchKey::schedule] = {static_cast<spec::SearchValue>(spec::Schedule::one_f_one_b)};
+  const result::Search all = sim::search(job, space, options());
+  expect_same(sim::search(job, space, options(2, false)), all);
+  EXPECT_TRUE(std::any_of(all.results.begin(), all.results.end(), [](const result::SearchRow& row) {
+    return text(row.strategy).find("stage_layers") == std::string::npos;
+  }));
+}
+
 TEST(Search, LayersThatDivideAreCutEvenly) {
   for (const result::SearchRow& row : sim::search(base_job(1), some_space(), options()).results) {
     EXPECT_EQ(text(row.strategy).find("stage_layers"), std::string::npos);

@@ -40,6 +40,10 @@ TEST(LayerPattern, LayoutsGiveTheLayersOfEachStage) {
   EXPECT_EQ(stage_layers("Et*19|t*21|t*21|t*19L"), (Layers{19, 21, 21, 19}));
   EXPECT_EQ(stage_layers("Et|(tt|)*2L"), (Layers{1, 2, 2, 0}));  // the last part holds the loss alone
   EXPECT_EQ(stage_layers(layout_of({0, 3, 2})), (Layers{0, 3, 2}));
+  EXPECT_EQ(stage_layers("Et*3|(tttt|)*2ttmL", 1), (Layers{3, 4, 4, 2}));  // a module of multi-token prediction
+  EXPECT_EQ(stage_layers(layout_of({2, 1}, 2), 2), (Layers{2, 1}));
+  EXPECT_FALSE(stage_layers("Ett|tmL", 2));
+  EXPECT_FALSE(stage_layers("Ett|m|tL", 1));  // elsewhere than in front of the loss
   for (const char* text : {"", "t|tL", "Et|t", "Et|mL", "E(t|L", "Et)L"}) EXPECT_FALSE(stage_layers(text)) << text;
 }
 
