@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,8 +23,9 @@ using plan::Stream;
 
 constexpr int kLayers = 3;
 
-plan::Plan built(int microbatches, bool beside = true) {
+plan::Plan built(int microbatches, bool beside = true, bool separate_loss = false) {
   return plan::build(toy::job({.dp = 2, .microbatches = microbatches}, [&](spec::Job& j) {
+    j.framework.separate_loss = separate_loss;
     j.model.layers = kLayers;
     j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 128};
     j.strategy.ep = 2;
@@ -39,6 +41,17 @@ const Segment& named(const plan::Plan& p, const std::string& name) {
 }
 
 const Segment& both(const plan::Plan& p) { return named(p, "backward beside forward"); }
+
+void expect_same_bytes(const std::vector<const Segment*>& some, const std::vector<const Segment*>& others) {
+  std::map<plan::Category, std::int64_t> bytes;
+  for (const Segment* segment : some) {
+    for (const plan::MemoryChange& change : segment->memory) bytes[change.category] += change.bytes;
+  }
+  for (const Segment* segment : others) {
+    for (const plan::MemoryChange& change : segment->memory) bytes[change.category] -= change.bytes;
+  }
+  for (const auto& [category, left] : bytes) EXPECT_EQ(left, 0) << static_cast<int>(category);
+}
 
 TEST(Overlap, PassesOfAStepWithoutAPipelineAreFirstForwardPairsLastBackward) {
   const plan::Plan p = built(4);
@@ -87,16 +100,37 @@ TEST(Overlap, EveryExchangeIsBesideMatmulsOfTheOtherPass) {
   }
 }
 
+/// What a microbatch takes it gives back: its forward, and its backward in the pair beside the next one's forward.
+TEST(Overlap, KeepsAsMuchAsThePassesApartWhateverTheLossIs) {
+  for (const bool separate_loss : {false, true}) {
+    SCOPED_TRACE(separate_loss);
+    const plan::Plan apart = built(4, false, separate_loss), p = built(4, true, separate_loss);
+    expect_same_bytes({&named(apart, "forward"), &named(apart, "backward")}, {&both(p)});
+    std::int64_t left = 0;
+    for (const plan::MemoryChange& change : both(p).memory) left += change.bytes;
+    EXPECT_EQ(left, 0);
+  }
+}
+
+/// The walk through a segment, and the pair of two, take changes in this order and miss those that are not in it.
+TEST(Overlap, MemoryOfEverySegmentIsInTheOrderOfItsOperators) {
+  for (const bool separate_loss : {false, true}) {
+    for (const bool beside : {false, true}) {
+      for (const Segment& segment : built(4, beside, separate_loss).segments) {
+        for (std::size_t i = 1; i < segment.memory.size(); ++i) {
+          const plan::MemoryChange &a = segment.memory[i - 1], &b = segment.memory[i];
+          EXPECT_LE(std::pair(a.at, a.after), std::pair(b.at, b.after)) << segment.name << ", change " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(Overlap, LosesNeitherAnOperatorNorAByte) {
   const plan::Plan apart = built(4, false), p = built(4);
   const Segment &f = named(apart, "forward"), &b = named(apart, "backward");
   EXPECT_EQ(both(p).operators.size(), f.operators.size() + b.operators.size());
-  std::map<plan::Category, std::int64_t> bytes;
-  for (const Segment* half : {&f, &b}) {
-    for (const plan::MemoryChange& change : half->memory) bytes[change.category] += change.bytes;
-  }
-  for (const plan::MemoryChange& change : both(p).memory) bytes[change.category] -= change.bytes;
-  for (const auto& [category, left] : bytes) EXPECT_EQ(left, 0) << static_cast<int>(category);
+  expect_same_bytes({&f, &b}, {&both(p)});
 }
 
 /// What each pass waits for when it runs alone it waits for in the pair.
