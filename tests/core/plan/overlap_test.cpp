@@ -26,6 +26,7 @@ constexpr int kLayers = 3;
 plan::Plan built(int microbatches, bool beside = true, bool separate_loss = false) {
   return plan::build(toy::job({.dp = 2, .microbatches = microbatches}, [&](spec::Job& j) {
     j.framework.separate_loss = separate_loss;
+    if (separate_loss) j.strategy.fused_kernels.cross_entropy = false;
     j.model.layers = kLayers;
     j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 128};
     j.strategy.ep = 2;
