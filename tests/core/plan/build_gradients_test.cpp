@@ -69,7 +69,9 @@ TEST(Gradients, AreCopiedIntoBucketsThatStayAndBackWhereTheFrameworkDoesSo) {
     walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
       const std::string& name = p.names[op.name];
       const auto* copied = std::get_if<plan::MemoryBound>(&p.works[op.work]);
-      if (name == "gradient all-reduce") EXPECT_EQ(before, "bucket copy-in");
+      if (name == "gradient all-reduce") {
+        EXPECT_EQ(before, "bucket copy-in");
+      }
       if (name == "bucket copy-in") in += copied->read;
       if (name == "bucket copy-out") back += copied->written;
       before = name;

@@ -39,7 +39,9 @@ TEST(Calibrations, EachIsReadWithoutFaultAndSaysWhereEveryCurveComesFrom) {
     }
     for (int kind = 0; kind < spec::kMemoryKinds; ++kind) {
       const bool has_another = kind == static_cast<int>(plan::MemoryBound::Kind::eager_norm);  // of fused norms
-      if (!has_another) EXPECT_GT(c.memory[kind].efficiency, 0) << spec::kMemoryKindNames[kind];
+      if (!has_another) {
+        EXPECT_GT(c.memory[kind].efficiency, 0) << spec::kMemoryKindNames[kind];
+      }
       EXPECT_GT(sim::memory_curve(c, static_cast<plan::MemoryBound::Kind>(kind)).efficiency, 0);
     }
     EXPECT_GT(c.power.power.si(), 0);
