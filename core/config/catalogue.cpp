@@ -176,7 +176,7 @@ class Expander {
       return {};
     }
     passed_.push_back(one);
-    try {
+    return or_faults(faults_, [&]() -> Value {
       Value tree = catalogue_.entry(kind_, file);
       if (tree.kind != Value::Kind::map) {
         faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one,
@@ -191,10 +191,7 @@ class Expander {
         tree.set("name", std::move(name));
       }
       return expand(tree);
-    } catch (const base::InputError& error) {
-      faults_.insert(faults_.end(), error.faults.begin(), error.faults.end());
-      return {};
-    }
+    });
   }
 
   std::string file_named(const Value& at) {

@@ -31,8 +31,13 @@ int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {
   return bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
 }
 
+bool copies_buckets(const Context& c) {
+  const bool reduces = c.axes[c.shard_axis].size > 1 || c.axes[c.expert_shard_axis].size > 1;
+  return c.job.framework.bucket_copies && c.strategy.zero == 0 && reduces;
+}
+
 std::int64_t bucket_copies(const Context& c, const Held& held) {
-  if (!c.job.framework.bucket_copies || c.strategy.zero > 0) return 0;
+  if (!copies_buckets(c)) return 0;
   const std::int64_t dense = c.axes[c.shard_axis].size > 1 ? held.dense : 0;
   const std::int64_t experts = c.axes[c.expert_shard_axis].size > 1 ? held.experts : 0;
   return (dense + experts) * c.gradient_element;
@@ -66,7 +71,7 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
   const Collective work{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)};
   const char* name = scatters ? "gradient reduce-scatter" : "gradient all-reduce";
-  if (!scatters && c_.job.framework.bucket_copies) {
+  if (copies_buckets(c_)) {
     out_.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, "bucket copy-in", 1);
   }
   if (c_.fully_sharded) {  // a group's collectives share a communicator and follow one another as they are issued

@@ -26,7 +26,9 @@ std::int64_t late_table(const Context&);
 /// overlap.param_gather).
 int layers_a_gather(const Context&, const Chunk&, bool bucketed);
 
-/// Bytes of gradients that have a copy in a bucket for good (Framework::bucket_copies): of what other ranks hold too.
+/// Whether gradients that other ranks hold too have a copy in a bucket for good (Framework::bucket_copies), and bytes
+/// of those copies.
+bool copies_buckets(const Context&);
 std::int64_t bucket_copies(const Context&, const Held&);
 /// Brings them back when all are reduced. Without effect where there are no copies.
 void copy_buckets_back(const Context&, SegmentBuilder&, const Held&);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/spec/job.h"
 #include "core/spec/placement.h"
 
 namespace spec {
@@ -91,6 +92,11 @@ std::vector<int> spread_layers(const Model& model, std::int64_t chunks) {
   out.front() -= 1;
   out.back() -= 1;
   return out;
+}
+
+bool cuts_by_itself(const Job& job) {
+  const Strategy& s = job.strategy;
+  return job.framework.balances_stages && s.pp > 1 && !s.spreads_vocab() && s.model_chunks() <= job.model.layers;
 }
 
 }  // namespace spec

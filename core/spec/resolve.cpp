@@ -40,20 +40,11 @@ double routed_imbalance(const std::vector<double>& tokens, int ep) {
   return all > 0 ? hottest * ep / all : 1;
 }
 
-}  // namespace
-
-bool cuts_by_itself(const Job& job) {
-  const Strategy& s = job.strategy;
-  return job.framework.balances_stages && s.pp > 1 && !s.spreads_vocab() && s.model_chunks() <= job.model.layers;
-}
-
-namespace {
-
 /// What a framework does with layers where the Job says nothing: one chunk a stage is cut by cost, and several, or
 /// embedding and head counted as layers, are spread where they do not divide.
 void balance_stages(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
-  if (!job.framework.balances_stages || s.pp == 1 || !s.stage_layers.empty() || s.spreads_vocab()) return;
+  if (!s.stage_layers.empty() || !cuts_by_itself(job)) return;
   const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
   if (!by_cost && !split_layers(job.model, s).empty()) return;
   s.stage_layers = by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks());

@@ -112,7 +112,7 @@ std::string operator_text(const plan::Plan& plan, const plan::Role& role, const 
 }
 
 std::vector<result::StageMemory> stage_memory(const EngineInput& in, const trace::Trace& trace,
-                                              const std::vector<Footprint>& footprints) {
+                                              const std::vector<Footprint>& footprints, const spec::Cluster& cluster) {
   const plan::Plan& plan = *in.plan;
   std::vector<result::StageMemory> out;
   for (std::size_t r = 0; r < plan.roles.size(); ++r) {
@@ -121,6 +121,7 @@ std::vector<result::StageMemory> stage_memory(const EngineInput& in, const trace
     result::StageMemory& stage = out.emplace_back();
     stage.stage = role.stage;
     stage.peak_bytes = footprint.total();
+    stage.capacity_bytes = capacity_of(plan, role, cluster);
     for (int k = 0; k < plan::kCategories; ++k) {
       const bool shares = k == static_cast<int>(plan::Category::communication);
       stage.categories.emplace_back(plan::kCategoryNames[k],
@@ -201,10 +202,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.step_time_low_s = out.step_time_s * interval.low;
   out.step_time_high_s = out.step_time_s * interval.high;
 
-  out.stages = stage_memory(in, trace, footprints);
-  for (std::size_t r = 0; r < out.stages.size(); ++r) {
-    out.stages[r].capacity_bytes = capacity_of(plan, plan.roles[r], job.cluster);
-  }
+  out.stages = stage_memory(in, trace, footprints, job.cluster);
   const Fullest most = fullest(plan, footprints, job.cluster);
   out.peak_bytes = most.peak;
   out.capacity_bytes = most.capacity;

@@ -169,7 +169,7 @@ bool Draft::is_small() const {
 bool Draft::agrees() {
   if (c_.strategy.zero == 2 || is_small()) return false;
   // Copies into buckets lengthen a stage's last backward, which no other of its passes shows.
-  if (c_.pp > 1 && c_.overlap_grad_reduce && plan::bucket_copies(c_, {1, 1}) > 0) return false;
+  if (c_.pp > 1 && c_.overlap_grad_reduce && plan::copies_buckets(c_)) return false;
   if (!c_.scatters_gradients) return true;
   const bool sums_replicas = c_.strategy.fsdp.sync_each_microbatch && c_.axes[plan::Axis::replicate].size > 1;
   return c_.pp == 1 && !sums_replicas;

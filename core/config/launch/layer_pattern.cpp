@@ -107,6 +107,9 @@ std::optional<std::string> repeated(std::string_view layout) {
   return open.empty() ? std::optional(out) : std::nullopt;
 }
 
+/// Modules of multi-token prediction, then the loss.
+std::string layout_end(int mtp) { return std::string(static_cast<std::size_t>(mtp), 'm') + 'L'; }
+
 }  // namespace
 
 std::optional<std::vector<int>> layer_list(std::string_view expression) { return ListParser(expression).whole(); }
@@ -151,7 +154,7 @@ std::optional<ExpertLayers> expert_layers(const std::vector<int>& has_experts) {
 
 std::optional<std::vector<int>> stage_layers(std::string_view layout, int mtp) {
   const std::optional<std::string> text = repeated(layout);
-  const std::string end = std::string(static_cast<std::size_t>(mtp), 'm') + 'L';
+  const std::string end = layout_end(mtp);
   if (!text || text->empty() || text->front() != 'E' || !text->ends_with(end)) return std::nullopt;
   std::vector<int> out{0};
   for (std::size_t i = 1; i + end.size() < text->size(); ++i) {
@@ -172,7 +175,7 @@ std::string layout_of(const std::vector<int>& stage_layers, int mtp) {
     if (i > 0) out += '|';
     if (stage_layers[i] > 0) out += "t*" + std::to_string(stage_layers[i]);
   }
-  return out + std::string(static_cast<std::size_t>(mtp), 'm') + 'L';
+  return out + layout_end(mtp);
 }
 
 }  // namespace config::launch
