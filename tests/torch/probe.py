@@ -1,0 +1,664 @@
+#!/usr/bin/env python3
+"""Times on one GPU, through PyTorch, what prices of frameworks' steps rest on and no published table tells.
+
+usage: probe.py OUT [--only BLOCK,...] [--seconds N] [--small]
+
+OUT gets probe.jsonl, a line a figure, flushed as it is measured, and traces of torch.profiler for `forerun import kineto`.
+Blocks, in order of worth:
+  grouped    matmuls of a rank's experts: one kernel (torch._grouped_mm), one matmul an expert on 4 streams as
+             Transformer Engine issues them, and on one stream; forward, input and weight gradients
+  load       one kernel over and over for some seconds: its time in the first milliseconds and in the last second, clocks
+  models     steps of Transformers' Llama and Qwen3-MoE slices, traced
+  fsdp       host's time to issue layers: plain, fully_shard, tensor parallel by DTensor, compiled; collectives are none's
+             (a fake process group), copies are real
+  eager      norms, rotary embedding, activations and losses as models write them, forward and backward
+  routing    what routers and permutations of experts are made of
+  updates    AdamW fused, foreach and one by one; gradient norms
+  attention  scaled_dot_product_attention by FlashAttention-2 and cuDNN
+--small: a run without meaning on a machine without a GPU.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import gzip
+import json
+import os
+import shutil
+import statistics
+import threading
+import time
+import traceback
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+BF16 = torch.bfloat16
+
+
+class Clock:
+    """Median seconds of the device by events; of the host where there is no GPU."""
+
+    def __init__(self, small):
+        self.small = small
+
+    def sync(self):
+        if not self.small:
+            torch.cuda.synchronize()
+
+    def of(self, call, repeats=9, warm=2, least=2e-3):
+        for _ in range(warm):
+            call()
+        self.sync()
+        begin = time.perf_counter()
+        call()
+        self.sync()
+        inner = max(1, min(200, int(least / max(1e-6, time.perf_counter() - begin))))
+        times = sorted(self.once(call, inner) for _ in range(repeats))
+        return statistics.median(times), times[0], times[-1]
+
+    def once(self, call, inner=1):
+        if self.small:
+            begin = time.perf_counter()
+            for _ in range(inner):
+                call()
+            return (time.perf_counter() - begin) / inner
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(inner):
+            call()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e-3 / inner
+
+
+class Probe:
+    def __init__(self, out, small):
+        self.out, self.small, self.clock = out, small, Clock(small)
+        self.device = "cpu" if small else "cuda"
+        os.makedirs(out, exist_ok=True)
+        self.file = open(os.path.join(out, "probe.jsonl"), "a", encoding="utf-8")
+
+    def tell(self, **line):
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+
+    def tensor(self, *sides, scale=1.0, dtype=BF16):
+        return torch.randn(*sides, device=self.device).mul_(scale).to(dtype)
+
+    def graph(self, call):
+        """`call` captured, so that the host's pace does not count; itself without a GPU."""
+        if self.small:
+            return call
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            call()
+            call()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            call()
+        return graph.replay
+
+    def trace(self, name, call):
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU] + ([] if self.small else [ProfilerActivity.CUDA])) as profiler:
+            call()
+            self.clock.sync()
+        path = os.path.join(self.out, name + ".json")
+        profiler.export_chrome_trace(path)
+        with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+            shutil.copyfileobj(plain, packed)
+        os.remove(path)
+
+    # Blocks.
+
+    def grouped(self):
+        streams = [] if self.small else [torch.cuda.Stream() for _ in range(4)]
+        models = [(2, 16, 32)] if self.small else [(4096, 28672, 8), (14336, 4096, 8), (2048, 1536, 16), (768, 2048, 16), (2048, 1536, 128),
+                                                  (7168, 4096, 8), (2048, 7168, 8), (7168, 4096, 32), (4096, 3072, 16)]
+        for k, n, experts in models:
+            for rows in ([4] if self.small else [64, 128, 256, 512, 1024, 2048, 4096]):
+                if rows * experts > 40000 or rows * experts * max(k, n) > 2**30:
+                    continue
+                self._grouped(k, n, experts, rows, streams)
+
+    def _grouped(self, k, n, experts, rows, streams):
+        x, w, dy = self.tensor(experts * rows, k), self.tensor(experts, k, n, scale=k**-0.5), self.tensor(experts * rows, n)
+        ends = torch.arange(rows, experts * rows + 1, rows, device=self.device, dtype=torch.int32)
+        y, dx = torch.empty_like(dy), torch.empty_like(x)
+        xs, dys, ys, dxs = x.split(rows), dy.split(rows), y.split(rows), dx.split(rows)
+        turned = w.transpose(1, 2).contiguous().transpose(1, 2)  # weights as nn.Linear keeps them, [n, k]
+
+        def each(call, side):
+            if not side:
+                for i in range(experts):
+                    call(i)
+                return
+            main = torch.cuda.current_stream()
+            for stream in side:
+                stream.wait_stream(main)
+            for i in range(experts):
+                with torch.cuda.stream(side[i % len(side)]):
+                    call(i)
+            for stream in side:
+                main.wait_stream(stream)
+
+        singles = {"forward": lambda i: torch.mm(xs[i], turned[i], out=ys[i]),
+                   "dgrad": lambda i: torch.mm(dys[i], turned[i].t(), out=dxs[i]),
+                   "wgrad": lambda i: torch.mm(xs[i].t(), dys[i], out=bf16[i])}
+        bf16 = torch.empty(experts, k, n, device=self.device, dtype=BF16)
+        wholes = {"forward": lambda: torch._grouped_mm(x, turned, offs=ends),
+                  "dgrad": lambda: torch._grouped_mm(dy, turned.transpose(1, 2), offs=ends),
+                  "wgrad": lambda: torch._grouped_mm(x.t(), dy, offs=ends)}
+        one = {"forward": lambda: torch.mm(x[:rows], turned[0], out=ys[0])}
+        about = {"block": "grouped", "k": k, "n": n, "experts": experts, "rows": rows}
+        for which in ("forward", "dgrad", "wgrad"):
+            for how, call in (("one kernel", wholes[which]),
+                              ("4 streams", lambda which=which: each(singles[which], streams)),
+                              ("1 stream", lambda which=which: each(singles[which], []))):
+                try:
+                    median, low, high = self.clock.of(self.graph(call), repeats=7, least=5e-4)
+                    self.tell(**about, which=which, how=how, seconds=median, low=low, high=high)
+                except (RuntimeError, AttributeError, TypeError) as error:
+                    self.tell(**about, which=which, how=how, failed=str(error)[:300])
+        median, low, high = self.clock.of(self.graph(one["forward"]), repeats=7, least=5e-4)
+        self.tell(**about, which="forward", how="one expert", seconds=median, low=low, high=high)
+
+    def load(self):
+        """Kernels of one kind over and over."""
+        n = 64 if self.small else 8192
+        a, b, c = self.tensor(n, n), self.tensor(n, n), self.tensor(n, n)
+        wide, thin = self.tensor(n, n // 2), self.tensor(n // 2, 28 * n // 16)
+        out = torch.empty(n, 28 * n // 16, device=self.device, dtype=BF16)
+        kinds = {"matmul 8192 x 8192 x 8192": lambda: torch.mm(a, b, out=c),
+                 "matmul 8192 x 14336 x 4096": lambda: torch.mm(wide, thin, out=out),
+                 "copy": lambda: c.copy_(a)}
+        for tokens, batch in ((128, 1),) if self.small else ((8192, 1), (32768, 1)):
+            for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
+                try:
+                    kinds |= self._attentions(tokens, batch, backend)
+                except (RuntimeError, AttributeError, ImportError) as error:
+                    self.tell(block="load", what=f"{backend} {tokens}", failed=str(error)[:300])
+        for what, call in kinds.items():
+            try:
+                self._loaded(what, call, 0.2 if self.small else 3.0)
+            except RuntimeError as error:
+                self.tell(block="load", what=what, failed=str(error)[:300])
+
+    def _attentions(self, tokens, batch, backend):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        kind = getattr(SDPBackend, backend)
+        heads, width = (2, 16) if self.small else (32, 128)
+        q, k, v = (self.tensor(batch, heads, tokens, width).requires_grad_() for _ in range(3))
+        grad = self.tensor(batch, heads, tokens, width)
+
+        def forward():
+            with torch.no_grad(), sdpa_kernel(kind):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        with sdpa_kernel(kind):
+            done = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        def backward():
+            torch.autograd.grad(done, (q, k, v), grad, retain_graph=True)
+
+        name = f"{backend.split('_')[0].lower()} {batch} x {tokens} causal, {heads} heads of {width}"
+        return {name + " forward": forward, name + " backward": backward}
+
+    def _loaded(self, what, call, seconds):
+        call()
+        self.clock.sync()
+        time.sleep(0.05 if self.small else 0.8)  # cool
+        inner = max(1, int(2e-3 / max(1e-6, self.clock.once(call))))
+        time.sleep(0.05 if self.small else 0.5)
+        samples, clocks, stop = [], [], threading.Event()
+
+        def watch():
+            try:
+                import pynvml
+                pynvml.nvmlInit()
+                card = pynvml.nvmlDeviceGetHandleByIndex(0)
+                while not stop.wait(0.1):
+                    clocks.append((time.perf_counter(), pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_SM),
+                                   pynvml.nvmlDeviceGetPowerUsage(card) / 1e3, pynvml.nvmlDeviceGetTemperature(card, 0)))
+            except Exception as error:  # pylint: disable=broad-except  # a figure less, not a run less
+                clocks.append((0, str(error), 0, 0))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            marks = []
+            for _ in range(20):
+                marks.append(self._mark())
+                for _ in range(inner):
+                    call()
+            marks.append(self._mark())
+            self.clock.sync()
+            samples += [self._between(a, b) / inner for a, b in zip(marks, marks[1:])]
+        stop.set()
+        watcher.join()
+        # Over time, in parts that double: what the first milliseconds were, and where it settles.
+        ends, told, at = [0.01 * 2**i for i in range(11)], [], 0.0
+        part = []
+        for sample in samples:
+            at += sample * inner
+            part.append(sample)
+            if at >= ends[len(told)]:
+                told.append((round(at, 4), statistics.median(part)))
+                part = []
+        self.tell(block="load", what=what, first=statistics.median(samples[:5]), last=statistics.median(samples[-len(samples) // 4:]),
+                  over_time=told, clocks=[c[1:] for c in clocks[:3] + clocks[-3:]])
+
+    def _mark(self):
+        if self.small:
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def _between(self, a, b):
+        return b - a if self.small else a.elapsed_time(b) * 1e-3
+
+    def _passes(self, block, what, call, inputs, **about):
+        """Forward and backward of call(*inputs)."""
+        try:
+            median, low, high = self.clock.of(lambda: call(*inputs), repeats=7)
+            self.tell(block=block, what=what, which="forward", seconds=median, low=low, high=high, **about)
+            out = call(*inputs)
+            grad = torch.randn_like(out)
+            of = [x for x in inputs if x.requires_grad]
+            median, low, high = self.clock.of(lambda: torch.autograd.grad(out, of, grad, retain_graph=True), repeats=7)
+            self.tell(block=block, what=what, which="backward", seconds=median, low=low, high=high, **about)
+        except Exception as error:  # pylint: disable=broad-except
+            self.tell(block=block, what=what, failed=str(error)[:300], **about)
+
+    def eager(self):
+        def rms(x, w):
+            wide = x.float()
+            return w * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
+
+        def turned(q, cos, sin):
+            half = q.shape[-1] // 2
+            return q * cos + torch.cat((-q[..., half:], q[..., :half]), -1) * sin
+
+        def halves(x):
+            a, b = x.chunk(2, -1)
+            return F.silu(a) * b
+
+        def loss(logits, targets):
+            return F.cross_entropy(logits.float(), targets)
+
+        def shards(logits, targets):
+            """As a vocabulary's shard computes it, by the operation."""
+            wide = logits.float()
+            wide = wide - wide.max(-1, keepdim=True)[0]
+            exponents = wide.exp()
+            return (exponents.sum(-1).log() - wide.gather(1, targets[:, None])[:, 0]).mean()
+
+        compiled = (lambda f: f) if self.small else torch.compile
+        for rows, width in ((32, 64),) if self.small else ((8192, 4096), (16384, 2048), (4096, 8192)):
+            about = {"rows": rows, "width": width}
+            x, y = self.tensor(rows, width).requires_grad_(), self.tensor(rows, width).requires_grad_()
+            w = torch.ones(width, device=self.device, dtype=BF16, requires_grad=True)
+            bias = torch.zeros(width, device=self.device, dtype=BF16, requires_grad=True)
+            wide = x.detach().float().requires_grad_()
+            self._passes("eager", "rms norm by the operation", rms, (x, w), **about)
+            self._passes("eager", "rms norm by the operation, fp32", rms, (wide, w.detach().float().requires_grad_()), **about)
+            self._passes("eager", "rms norm compiled", compiled(rms), (x, w), **about)
+            if hasattr(F, "rms_norm"):
+                self._passes("eager", "rms norm", lambda x, w, width=width: F.rms_norm(x, (width,), w, 1e-5), (x, w), **about)
+            self._passes("eager", "layer norm", lambda x, w, b, width=width: F.layer_norm(x, (width,), w, b), (x, w, bias), **about)
+            self._passes("eager", "add", lambda x, y: x + y, (x, y), **about)
+            self._passes("eager", "dropout", lambda x: F.dropout(x, 0.1), (x,), **about)
+            self._passes("eager", "gelu", lambda x: F.gelu(x, approximate="tanh"), (x,), **about)
+            self._passes("eager", "silu and product", lambda x, y: F.silu(x) * y, (x, y), **about)
+            self._passes("eager", "silu and product of halves", halves, (x,), **about)
+            self._passes("eager", "silu and product of halves, compiled", compiled(halves), (x,), **about)
+            heads = self.tensor(1, rows, width // 16 if self.small else width // 128, 16 if self.small else 128).requires_grad_()
+            cos, sin = (self.tensor(rows, 1, heads.shape[-1]) for _ in range(2))
+            self._passes("eager", "rotary", turned, (heads, cos, sin), **about)
+            self._passes("eager", "rotary of turned heads", lambda q, c, s: turned(q.transpose(1, 2), c, s),
+                         (heads, cos.transpose(0, 1), sin.transpose(0, 1)), **about)
+            self._forget()
+        for rows, width in ((32, 64),) if self.small else ((8192, 32000), (4096, 128256)):
+            logits = self.tensor(rows, width).requires_grad_()
+            targets = torch.randint(0, width, (rows,), device=self.device)
+            for what, call in (("loss", loss), ("loss compiled", compiled(loss)), ("loss of a shard", shards),
+                               ("loss of a shard, compiled", compiled(shards))):
+                self._passes("eager", what, call, (logits, targets), rows=rows, width=width)
+            self._forget()
+
+    def routing(self):
+        for tokens, hidden, experts, chosen in ((32, 16, 8, 2),) if self.small else ((4096, 2048, 128, 8), (8192, 4096, 8, 2), (4096, 7168, 256, 8)):
+            about = {"tokens": tokens, "hidden": hidden, "experts": experts, "top_k": chosen}
+            logits = self.tensor(tokens, experts, dtype=torch.float32).requires_grad_()
+            x = self.tensor(tokens, hidden).requires_grad_()
+            picks = logits.detach().topk(chosen, -1)[1]
+            routed = torch.zeros(tokens, experts, dtype=torch.bool, device=self.device).scatter(1, picks, True)
+            order = torch.arange(tokens, device=self.device).expand(experts, -1).masked_select(routed.t().contiguous())
+            copies = self.tensor(tokens * chosen, hidden).requires_grad_()
+            shares = torch.rand(tokens * chosen, 1, device=self.device).to(BF16).requires_grad_()
+            flat = picks.flatten()
+            index = order[:, None].expand(-1, hidden)
+            one_by_one = {
+                "top-k": lambda: logits.detach().topk(chosen, -1),
+                "softmax": lambda: logits.detach().softmax(-1),
+                "map": lambda: torch.zeros_like(routed).scatter(1, picks, True),
+                "turned map": lambda: routed.t().contiguous(),
+                "masked select": lambda: torch.arange(tokens, device=self.device).expand(experts, -1).masked_select(routed.t()),
+                "count": lambda: routed.sum(0),
+                "sort": lambda: flat.sort(stable=True),
+                "histogram": lambda: torch.histc(flat.float(), experts, 0, experts - 1)}
+            for what, call in one_by_one.items():
+                try:
+                    median, low, high = self.clock.of(call, repeats=7)
+                    self.tell(block="routing", what=what, which="forward", seconds=median, low=low, high=high, **about)
+                except RuntimeError as error:
+                    self.tell(block="routing", what=what, failed=str(error)[:300], **about)
+            self._passes("routing", "index select", lambda x: x.index_select(0, order), (x,), **about)
+            self._passes("routing", "weigh", lambda c, s: c * s, (copies, shares), **about)
+            self._passes("routing", "scatter add", lambda c: torch.zeros(tokens, hidden, device=self.device, dtype=BF16).scatter_add(0, index, c),
+                         (copies,), **about)
+            self._passes("routing", "index add", lambda c: torch.zeros(tokens, hidden, device=self.device, dtype=BF16).index_add(0, order, c),
+                         (copies,), **about)
+            self._passes("routing", "view and sum", lambda c: c.view(tokens, chosen, hidden).sum(1), (copies,), **about)
+            self._forget()
+
+    def models(self):
+        import transformers
+        from transformers import AutoModelForCausalLM
+        tokens = 64 if self.small else 8192
+        sides = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512}
+        llama = sides if self.small else {"hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+                                          "num_key_value_heads": 8, "vocab_size": 128256, "rope_theta": 500000.0}
+        qwen = sides | {"head_dim": 16, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32} if self.small else {
+            "hidden_size": 2048, "intermediate_size": 6144, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+            "vocab_size": 151936, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768,
+            "norm_topk_prob": True}
+        mixtral = sides | {"num_local_experts": 4, "num_experts_per_tok": 2} if self.small else {
+            "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
+            "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2}
+        cases = [("transformers-llama", "LlamaConfig", llama, 2, tokens, {}),
+                 ("transformers-qwen3-moe", "Qwen3MoeConfig", qwen, 2, tokens // 2, {"experts": "grouped_mm"}),
+                 ("transformers-qwen3-moe-eager", "Qwen3MoeConfig", qwen, 2, tokens // 2, {"experts": "eager"}),
+                 ("transformers-mixtral", "MixtralConfig", mixtral, 1, tokens // 2, {"experts": "grouped_mm"}),
+                 ("transformers-llama-compiled", "LlamaConfig", llama, 2, tokens, {"compiled": True})]
+        for name, config, keys, layers, length, how in cases:
+            model = None
+            try:
+                config = getattr(transformers, config)(num_hidden_layers=layers, max_position_embeddings=length, use_cache=False, **keys)
+                config._attn_implementation = "sdpa"
+                if "experts" in how:
+                    config._experts_implementation = how["experts"]
+                with torch.device(self.device):
+                    model = AutoModelForCausalLM.from_config(config, dtype=BF16)
+                model.train()
+                self._model(name, model, layers, length, how)
+            except Exception as error:  # pylint: disable=broad-except  # the others are wanted all the same
+                self.tell(block="models", what=name, failed=traceback.format_exc()[-600:], error=str(error)[:200])
+            del model
+            self._forget()
+
+    def _forget(self):
+        if not self.small:
+            torch._dynamo.reset()
+            torch.cuda.empty_cache()
+
+    def _model(self, name, model, layers, length, how):
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=not self.small)
+        ids = torch.randint(0, 512, (1, length), device=self.device)
+        call = torch.compile(model) if how.get("compiled") else model
+
+        def step():
+            loss = call(input_ids=ids, labels=ids).loss
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+        times, hosts = [], []
+        for i in range(3 if self.small else 8):
+            host = time.perf_counter()
+            begin = self._mark()
+            step()
+            end = self._mark()
+            host = time.perf_counter() - host
+            self.clock.sync()
+            if i >= 2:
+                times.append(self._between(begin, end))
+                hosts.append(host)
+        self.tell(block="models", what=name, layers=layers, tokens=length, seconds=statistics.median(times),
+                  host=statistics.median(hosts), **how,
+                  peak=0 if self.small else torch.cuda.max_memory_allocated())
+        self.trace(name, step)
+
+    def fsdp(self):
+        import torch.distributed as dist
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+        from torch.distributed.tensor.parallel import (ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel,
+                                                       parallelize_module)
+        mesh = init_device_mesh(self.device, (8,))
+        policy = MixedPrecisionPolicy(param_dtype=BF16, reduce_dtype=torch.float32)
+
+        def shard(model):
+            for layer in model.layers:
+                fully_shard(layer, mesh=mesh, mp_policy=policy)
+            fully_shard(model, mesh=mesh, mp_policy=policy)
+
+        def tensor(model, sp):
+            from torch.distributed.tensor import Replicate, Shard
+            for layer in model.layers:
+                plan = {name: ColwiseParallel() for name in ("q", "k", "v", "gate", "up")}
+                plan |= {"out": RowwiseParallel(output_layouts=Shard(1)), "down": RowwiseParallel(output_layouts=Shard(1))} if sp else {
+                    "out": RowwiseParallel(), "down": RowwiseParallel()}
+                if sp:
+                    plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel(),
+                             "attention": PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),)),
+                             "ffn": PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),))}
+                    plan = {("attention." if key in ("q", "k", "v", "out") else "ffn." if key in ("gate", "up", "down") else "") + key: value
+                            for key, value in plan.items()}
+                else:
+                    plan = {("attention." if key in ("q", "k", "v", "out") else "ffn.") + key: value for key, value in plan.items()}
+                layer.tensor_parallel(8)
+                parallelize_module(layer, mesh, plan)
+
+        def compiled(model):
+            for layer in model.layers:
+                layer.compile()
+
+        ways = {"plain": [], "compiled": [compiled], "fully_shard": [shard], "fully_shard, compiled": [compiled, shard],
+                "tensor parallel": [lambda m: tensor(m, False)], "tensor and sequence parallel": [lambda m: tensor(m, True)],
+                "tensor and sequence parallel, compiled": [lambda m: tensor(m, True), compiled]}
+        for way, steps in ways.items():
+            times = {}
+            try:
+                for layers in (2, 4) if self.small else (4, 12):
+                    times[layers] = self._issued(layers, steps)
+                few, many = sorted(times)
+                self.tell(block="fsdp", what=way, by_layers=times,
+                          layer={key: (times[many][key] - times[few][key]) / (many - few) for key in times[few]})
+            except Exception as error:  # pylint: disable=broad-except
+                self.tell(block="fsdp", what=way, failed=traceback.format_exc()[-800:], error=str(error)[:200])
+            self._forget()
+        if not self.small:
+            try:
+                self._copies(shard)
+            except Exception:  # pylint: disable=broad-except
+                self.tell(block="fsdp", what="copies", failed=traceback.format_exc()[-800:])
+        dist.destroy_process_group()
+
+    def _issued(self, layers, steps):
+        """Host's seconds of a forward and a backward pass of small layers, which the device keeps up with."""
+        with torch.device(self.device):
+            model = Decoder(layers, 256, 8, 512).to(torch.float32 if steps else BF16)
+        for change in steps:
+            change(model)
+        x = self.tensor(1, 64, 256, dtype=next(model.parameters()).dtype)
+        passes = []
+        for _ in range(4 if self.small else 14):
+            self.clock.sync()
+            a = time.perf_counter()
+            out = model(x).sum()
+            b = time.perf_counter()
+            self.clock.sync()
+            c = time.perf_counter()
+            out.backward()
+            passes.append((b - a, time.perf_counter() - c))
+            model.zero_grad()
+        kept = passes[len(passes) // 2:]
+        kernels = self._count(model, x)
+        return {"forward": statistics.median(p[0] for p in kept), "backward": statistics.median(p[1] for p in kept), **kernels}
+
+    def _count(self, model, x):
+        from torch.profiler import ProfilerActivity, profile
+        if self.small:
+            return {}
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            model(x).sum().backward()
+            self.clock.sync()
+        return {"kernels": sum(event.device_type == torch.autograd.DeviceType.CUDA for event in profiler.events())}
+
+    def _copies(self, shard):
+        """Llama 3 8B's layers sharded 8 ways: what copies into and out of gathers take."""
+        with torch.device(self.device):
+            model = Decoder(4, 4096, 32, 14336)
+        shard(model)
+        x = self.tensor(1, 8192, 4096)
+
+        def step():
+            model(x).sum().backward()
+            model.zero_grad()
+
+        for _ in range(3):
+            step()
+        self.trace("fully-shard-copies", step)
+
+    def updates(self):
+        count, parts = (4096, 4) if self.small else (1 << 29, 64)
+        for dtype in (torch.float32, BF16):
+            weights = [torch.randn(count // parts, device=self.device).to(dtype).requires_grad_() for _ in range(parts)]
+            for weight in weights:
+                weight.grad = torch.randn_like(weight)
+            ways = {"fused": {"fused": True}, "foreach": {"foreach": True}, "one by one": {"foreach": False, "fused": False}}
+            for way, keys in ways.items():
+                if self.small and way == "fused":
+                    continue
+                optimizer = torch.optim.AdamW(weights, 1e-4, **keys)
+                median, low, high = self.clock.of(optimizer.step, repeats=5, warm=2, least=0)
+                self.tell(block="updates", what="adamw", way=way, dtype=str(dtype), numbers=count, seconds=median, low=low, high=high)
+                del optimizer
+                self._forget()
+            median, low, high = self.clock.of(lambda w=weights: nn.utils.clip_grad_norm_(w, 1e9), repeats=5)
+            self.tell(block="updates", what="clip_grad_norm_", dtype=str(dtype), numbers=count, seconds=median, low=low, high=high)
+            del weights
+            self._forget()
+
+    def attention(self):
+        for heads, kv, width in ((2, 2, 16),) if self.small else ((32, 8, 128), (16, 16, 64), (32, 32, 128)):
+            for tokens in (64,) if self.small else (1024, 4096, 16384):
+                for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
+                    try:
+                        self._attention(heads, kv, width, tokens, backend)
+                    except (RuntimeError, AttributeError, ImportError, TypeError) as error:
+                        self.tell(block="attention", backend=backend, heads=heads, tokens=tokens, failed=str(error)[:200])
+
+    def _attention(self, heads, kv, width, tokens, backend):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        batch = 1 if self.small else max(1, 16384 // tokens)
+        q = self.tensor(batch, heads, tokens, width).requires_grad_()
+        k, v = (self.tensor(batch, kv, tokens, width).requires_grad_() for _ in range(2))
+        grad = self.tensor(batch, heads, tokens, width)
+        with sdpa_kernel(getattr(SDPBackend, backend)):
+            done = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+            def forward():
+                with torch.no_grad():
+                    F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+            about = {"block": "attention", "backend": backend, "heads": heads, "kv_heads": kv, "width": width, "tokens": tokens,
+                     "batch": batch}
+            self.tell(**about, which="forward", seconds=self.clock.of(forward, repeats=5, least=0)[0])
+            self.tell(**about, which="backward", seconds=self.clock.of(
+                lambda: torch.autograd.grad(done, (q, k, v), grad, retain_graph=True), repeats=5, least=0)[0])
+
+
+class Attention(nn.Module):
+    def __init__(self, hidden, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.out = (nn.Linear(hidden, hidden, bias=False) for _ in range(4))
+
+    def forward(self, y):
+        batch, tokens, _ = y.shape
+        q, k, v = (f(y).view(batch, tokens, self.heads, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(attended.transpose(1, 2).reshape(batch, tokens, -1))
+
+
+class FeedForward(nn.Module):
+    def __init__(self, hidden, ffn):
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(hidden, ffn, bias=False), nn.Linear(hidden, ffn, bias=False), nn.Linear(ffn, hidden, bias=False)
+
+    def forward(self, y):
+        return self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden, heads, ffn):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(hidden), nn.RMSNorm(hidden)
+        self.attention, self.ffn = Attention(hidden, heads), FeedForward(hidden, ffn)
+
+    def tensor_parallel(self, ranks):
+        self.attention.heads //= ranks
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.ffn(self.norm2(x))
+
+
+class Decoder(nn.Module):
+    def __init__(self, layers, hidden, heads, ffn):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(hidden, heads, ffn) for _ in range(layers))
+        self.norm = nn.RMSNorm(hidden)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+
+BLOCKS = ("grouped", "load", "eager", "routing", "models", "fsdp", "updates", "attention")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("--only", default=",".join(BLOCKS))
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    torch.manual_seed(1)
+    probe = Probe(options.out, options.small)
+    if not options.small:
+        probe.tell(block="machine", gpu=torch.cuda.get_device_name(), torch=torch.__version__, cuda=torch.version.cuda,
+                   date=time.strftime("%Y-%m-%d"))
+    for name in options.only.split(","):
+        begin = time.perf_counter()
+        try:
+            getattr(probe, name)()
+            said = "ok"
+        except Exception:  # pylint: disable=broad-except  # the blocks behind it are wanted all the same
+            said = traceback.format_exc()[-600:]
+            probe.tell(block=name, failed=said)
+        print(f"{name:<10}{time.perf_counter() - begin:7.1f} s  {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
