@@ -61,6 +61,7 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   fused_softmax = fused.softmax.value_or(true);
   fused_loss = fused.cross_entropy.value_or(true);
   fused_accumulation = fused.grad_accumulation.value_or(true);
+  fused_permute = fused.permute.value_or(true);
   separate_gradients = !fused_accumulation && gradient_element != element;
   attention = strategy.attention_kernel.value_or(spec::AttentionKernel::flash2);
   tp_overlap = strategy.overlap.tp.value_or(spec::TpOverlap::none);

@@ -57,6 +57,31 @@ void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::stri
   out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, 1}, name);
 }
 
+/// By the operation PyTorch's kernels weigh rows by a number each, and add rows to others by atomics, number by number:
+/// over the bytes counted here, as the copy curve has them, they take twice as long (an H100, tests/torch/probe.py: a
+/// product with shares 8.6 bytes a number at the data sheet's bandwidth, its gradients 19, scatter_add of bf16 14 to 17,
+/// index_add 28 to 32, index_select and gather 3.6 to 4.9).
+void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
+  if (c_.fused_permute) return move(rows, tokens, name);
+  const std::int64_t row = c_.hidden * c_.element;
+  const std::int64_t weighed = 2 * rows, read = 4 * rows, written = 2 * rows;  // and what lies where they are added
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, (weighed + read) * row, (weighed + written + tokens) * row, 3}, name,
+               3);
+}
+
+void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
+  if (c_.fused_permute) return move(read_rows, rows, name);
+  const std::int64_t row = c_.hidden * c_.element;
+  const std::int64_t read = 2 * rows + 2 * rows + rows, written = 2 * rows + rows;  // of rows; of shares, then summed
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, (read_rows + read) * row, (rows + written) * row, 4}, name, 4);
+}
+
+void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
+  if (c_.fused_permute) return move(rows, tokens, name);
+  const std::int64_t row = c_.hidden * c_.element;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, 4 * rows * row, (2 * rows + tokens) * row, 2}, name, 2);
+}
+
 void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,
                         std::string_view name) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
@@ -170,10 +195,10 @@ void MoeLayer::forward() {
   inner_forward();
   outer_forward();
   exchange_over_etp(CollectiveKind::reduce_scatter, "expert reduce-scatter");
-  if (!copies_first()) move(shape_.received, shape_.tokens, "unpermute");
+  if (!copies_first()) unpermute(shape_.received, shape_.tokens, "unpermute");
   send_back("expert combine", shape_.combine_element);
   if (parallel) out_.join(Stream::ep);
-  if (copies_first()) move(shape_.copies, shape_.tokens, "unpermute");
+  if (copies_first()) unpermute(shape_.copies, shape_.tokens, "unpermute");
   if (shape_.shared_ffn > 0) move(2 * shape_.tokens, shape_.tokens, "shared expert add");
   out_.give(Category::workspace, buffers);
 }
@@ -238,11 +263,11 @@ void MoeLayer::backward() {
   const bool parallel = c_.strategy.ep > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
   out_.take(Category::workspace, buffers);
-  if (copies_first()) move(shape_.tokens, shape_.copies, "unpermute gradient");
+  if (copies_first()) unpermute_gradient(shape_.tokens, shape_.copies, "unpermute gradient");
   send_to_experts("expert combine gradient", shape_.combine_element);
   if (c_.overlap_shared_expert) shared_backward();
   if (parallel) out_.join(Stream::ep);
-  if (!copies_first()) move(shape_.received, shape_.received, "unpermute gradient");
+  if (!copies_first()) unpermute_gradient(shape_.received, shape_.received, "unpermute gradient");
   exchange_over_etp(CollectiveKind::all_gather, "expert gradient all-gather");
   if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert gradient");
 
@@ -253,12 +278,12 @@ void MoeLayer::backward() {
 
   if (sorts()) move(shape_.rows, shape_.rows, "sort by expert gradient");
   exchange_over_etp(CollectiveKind::reduce_scatter, "expert gradient reduce-scatter");
-  if (!copies_first()) move(shape_.received, shape_.received, "permute gradient");
+  if (!copies_first()) sum_up(shape_.received, shape_.received, "permute gradient");
   send_back("expert dispatch gradient", shape_.combine_element);
   if (!c_.overlap_shared_expert) shared_backward();
   out_.run_weights();
   if (parallel) out_.join(Stream::ep);
-  if (copies_first()) move(shape_.copies, shape_.tokens, "permute gradient");
+  if (copies_first()) sum_up(shape_.copies, shape_.tokens, "permute gradient");
   router_backward();
   out_.give(Category::workspace, buffers);
 }

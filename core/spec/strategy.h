@@ -77,7 +77,7 @@ inline constexpr std::pair<std::string_view, bool Lora::*> kLoraTargets[] = {
     {"qkv", &Lora::qkv}, {"proj", &Lora::proj}, {"ffn", &Lora::ffn}};
 
 struct FusedKernels {
-  std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation;
+  std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute;
 };
 inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*> kFusedKernels[] = {
     {"norm", &FusedKernels::norm},
@@ -85,7 +85,8 @@ inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*
     {"activation", &FusedKernels::activation},
     {"softmax", &FusedKernels::softmax},
     {"cross_entropy", &FusedKernels::cross_entropy},
-    {"grad_accumulation", &FusedKernels::grad_accumulation}};
+    {"grad_accumulation", &FusedKernels::grad_accumulation},
+    {"permute", &FusedKernels::permute}};  // tokens to experts, and their results back
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;

@@ -94,7 +94,8 @@ TEST_F(JobReader, OneSwitchSetsAllFusedKernels) {
                   "{fused_kernels: " + (on ? "true" : "false") + ", framework: " + (on ? "bare" : "megatron") + "}}")
             .strategy.fused_kernels;
     for (const auto& kernel :
-         {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy, fused.grad_accumulation}) {
+         {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy, fused.grad_accumulation,
+          fused.permute}) {
       EXPECT_EQ(kernel, on);
     }
   }

@@ -18,7 +18,7 @@ spec::Job job(bool fused, double dropout = 0, spec::Dtype precision = spec::Dtyp
     j.model.gated_mlp = true;
     j.training.dropout = dropout;
     j.training.precision = precision;
-    j.strategy.fused_kernels = {fused, fused, fused, fused, fused, fused};
+    j.strategy.fused_kernels = {fused, fused, fused, fused, fused, fused, fused};
   });
 }
 

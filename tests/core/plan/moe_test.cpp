@@ -89,6 +89,36 @@ TEST(Moe, EachPassSendsEveryCopyOutAndBack) {
   EXPECT_EQ(walk::count(p, p.roles[0], "expert dispatch"), 8);
 }
 
+/// Read, written and kernels of an operator of the first layer, rows of 256 numbers of 2 bytes.
+std::vector<std::int64_t> rows_moved(const spec::Job& j, std::string_view name) {
+  const plan::Plan p = plan::build(j);
+  std::vector<std::int64_t> out;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    if (op.layer != 0 || p.names[op.name] != name || !out.empty()) return;
+    const auto& work = std::get<plan::MemoryBound>(p.works[op.work]);
+    out = {work.read / 512, work.written / 512, work.kernels};
+  });
+  return out;
+}
+
+TEST(Moe, PermutationByTheOperationWeighsAndAddsRowByRow) {
+  // 128 tokens are 256 copies. Fused, each is read once, and once written what comes of it.
+  using Rows = std::vector<std::int64_t>;
+  spec::Job j = spread(4);
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256, 128, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
+  // By the operation, at half a copy's pace: rows times shares (256 read and written, twice), and added to zeros (256 and
+  // what they are added to read, 256 written, twice; 128 zeros). Backward: copied out; times shares, and times rows for
+  // the shares' gradients, which are summed; then added to zeros again.
+  j.strategy.fused_kernels.permute = false;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128 + 2 * 256 + 2 * 256 + 256, 256 + 2 * 256 + 256, 4}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 128, 2}));
+}
+
 TEST(Moe, OneRankWithAllExpertsSendsNothing) {
   const plan::Plan p = plan::build(spread(1));
   EXPECT_EQ(walk::count(p, p.roles[0], "dispatch"), 0);

@@ -101,6 +101,17 @@ TEST_F(ImportedJob, SavedArgumentsAreReadByTheirVariables) {
   EXPECT_TRUE(has(out, "# options without effect on time and memory: 1\n")) << out;
 }
 
+TEST_F(ImportedJob, PermutationIsFusedWhereAskedFor) {
+  const std::string experts =
+      "--num-layers 2 --hidden-size 1024 --num-attention-heads 8 --padded-vocab-size 1024 --seq-length 4096 "
+      "--max-position-embeddings 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --num-experts 8 "
+      "--moe-grouped-gemm";
+  const std::string plain = read("megatron", "a.sh", experts, kCluster);
+  EXPECT_TRUE(has(plain, "strategy.fused_kernels.permute=false\n")) << plain;
+  const std::string fused = read("megatron", "a.sh", experts + " --moe-permute-fusion", kCluster);
+  EXPECT_TRUE(has(fused, "strategy.fused_kernels.permute=true\n")) << fused;
+}
+
 TEST_F(ImportedJob, SavedArgumentsMaySpellTheirBooleansAsPythonDoes) {
   const std::string rest =
       ", num_layers: 2, hidden_size: 1024, num_attention_heads: 8, padded_vocab_size: 1024, seq_length: 4096, "
