@@ -17,14 +17,19 @@ using testing_support::Answer;
 using testing_support::forerun;
 using Json = nlohmann::json;
 
-constexpr const char* kRun = "dgx-h200-2026-11-26";
+constexpr const char* kH200 = "dgx-h200-2026-11-26";
+constexpr const char* kH100 = "dgx-h100-2026-11-26";
 
-std::string measured(const std::string& name) {
-  return std::string(FORERUN_SOURCE_DIR) + "/validation/measured/" + kRun + '/' + name;
+std::string measured(const std::string& run, const std::string& name) {
+  return std::string(FORERUN_SOURCE_DIR) + "/validation/measured/" + run + '/' + name;
+}
+
+std::string own_calibration(const std::string& run) {
+  return std::string(" --calibration ") + FORERUN_SOURCE_DIR + "/topologies/calibrations/" + run + ".yaml";
 }
 
 /// "llama3-8b, 4 layers" is recorded in llama3-8b-4-layers.json.gz.
-std::string file_of(const std::string& slice) {
+std::string file_of(const std::string& run, const std::string& slice) {
   std::string out;
   for (const char c : slice) {
     if (std::isalnum(static_cast<unsigned char>(c))) {
@@ -33,7 +38,7 @@ std::string file_of(const std::string& slice) {
       out += '-';
     }
   }
-  return measured(out + ".json.gz");
+  return measured(run, out + ".json.gz");
 }
 
 Json explained(const std::string& arguments) {
@@ -43,14 +48,14 @@ Json explained(const std::string& arguments) {
 }
 
 /// log(predicted / measured step) of each slice.
-std::vector<double> errors(const std::string& calibration) {
-  std::ifstream in(measured("slices.json"));
+std::vector<double> errors(const std::string& run, const std::string& calibration) {
+  std::ifstream in(measured(run, "slices.json"));
   const Json all = Json::parse(in);
   std::vector<double> out;
   for (const auto& [name, slice] : all.at("slices").items()) {
     std::string words = all.at("job").get<std::string>();
     for (const Json& setting : slice.at("settings")) words += " --set '" + setting.get<std::string>() + "'";
-    const Json told = explained(words + calibration + " --against " + file_of(name));
+    const Json told = explained(words + calibration + " --against " + file_of(run, name));
     out.push_back(std::log(told.at("predicted_ps").get<double>() / told.at("measured_ps").get<double>()));
     for (const Json& part : told.at("parts")) EXPECT_NE(part.at("kind"), "only_measured") << name << ' ' << part;
   }
@@ -63,23 +68,35 @@ double mean_size(const std::vector<double>& errors) {
   return sum / static_cast<double>(errors.size());
 }
 
-TEST(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {
-  const std::vector<double> own =
-      errors(std::string(" --calibration ") + FORERUN_SOURCE_DIR + "/topologies/calibrations/" + kRun + ".yaml");
+struct Bounds {
+  const char* run;
+  double each, mean, mean_by_published;
+};
+/// What the runs of 26 November 2026 showed, and a little more. Their cards were cool and alone: their clocks fell less
+/// than those of cards in a full rack. Published curves of optimizers are PyTorch's, 0.66 and 0.69 of the HBM; one kernel
+/// a tensor, which ran here, reaches 0.87.
+class RecordedOnGpus : public testing::TestWithParam<Bounds> {};
+
+TEST_P(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {
+  const std::vector<double> own = errors(GetParam().run, own_calibration(GetParam().run));
   ASSERT_EQ(own.size(), 11u);
-  for (const double e : own) EXPECT_LT(std::abs(e), 0.09);  // 0.004 to 0.08 on 26 November 2026
-  EXPECT_LT(mean_size(own), 0.035);                         // 0.031
+  for (const double e : own) EXPECT_LT(std::abs(e), GetParam().each);
+  EXPECT_LT(mean_size(own), GetParam().mean);
 }
 
-TEST(RecordedOnGpus, ThePublishedCurvesPredictThemNearlyAsWell) {
-  // The card was cool and alone: its clocks fell less than those of cards in a full rack.
-  EXPECT_LT(mean_size(errors("")), 0.065);  // 0.055
+TEST_P(RecordedOnGpus, ThePublishedCurvesPredictThemNearlyAsWell) {
+  EXPECT_LT(mean_size(errors(GetParam().run, "")), GetParam().mean_by_published);
 }
 
-TEST(RecordedOnGpus, AStepOfPyTorchAlignsByTheNamesOfItsKernels) {
+INSTANTIATE_TEST_SUITE_P(Cards, RecordedOnGpus,
+                         testing::Values(Bounds{kH200, 0.09, 0.035, 0.115},   // 0.004 to 0.08, 0.031
+                                         Bounds{kH100, 0.045, 0.028, 0.10}),  // 0.008 to 0.04, 0.023
+                         [](const auto& card) { return std::string(card.param.run).substr(4, 4); });
+
+TEST(RecordedByPyTorch, AStepAlignsByTheNamesOfItsKernels) {
   const testing_support::ScratchFolder folder;
   const std::string step = folder / "step.json";
-  ASSERT_EQ(forerun("import kineto " + measured("torch/eager-flash.json.gz") + " -o " + step).exit_code, 0);
+  ASSERT_EQ(forerun("import kineto " + measured(kH200, "torch/eager-flash.json.gz") + " -o " + step).exit_code, 0);
   const Json told = explained(
       "llama3-8b-32xh200 --set cluster.node=dgx-h200 --set cluster.nodes=1 --set cluster.node.gpus=1 --set "
       "'strategy={framework: torch}' --set model.layers=4 --set training.sequence=8192 --set training.global_batch=1 "
