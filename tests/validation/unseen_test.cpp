@@ -46,9 +46,10 @@ TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
   const result::Validation answer = met({"repositories"});
   EXPECT_EQ(answer.summary.refused, 0);
   // Experts under TRL, one by one; a model of 6 layers whose step is mostly something else. (qwen-1.8b-lora-1024 was
-  // the fourth, and had a say in plain_launch.)
-  EXPECT_EQ(beyond(0.255, answer), (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k",
-                                                             "swissai-llama-300m-32xgh200"}));
+  // another, and had a say in plain_launch; halo-qwen3-30b-trl-z3-16k was, at -33 %, before tokens were permuted by the
+  // operation as an H100 took for that: -25 %.)
+  EXPECT_EQ(beyond(0.255, answer),
+            (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "swissai-llama-300m-32xgh200"}));
   EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 9.8 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
