@@ -27,6 +27,7 @@ spec::Uncertainty read_uncertainty(const Value& value, Faults& faults) {
   map.require("interference", u.interference, 0, kWidest);
   map.require("copies", u.copies, 0, kWidest);
   map.require("assumed_attention", u.assumed_attention, 0, kWidest);
+  map.require("assumed_norm", u.assumed_norm, 0, kWidest);
   map.require("assumed_option", u.assumed_option, 0, kWidest);
   map.require("outside_fit", u.outside_fit, 1, 10);
   if (const Value* child = map.child("scarce")) {

@@ -30,6 +30,7 @@ struct Uncertainty {
   double interference = 0;       // what kernels lose beside communication
   double copies = 0;             // rates that the job or a data sheet states: PCIe, drives, an optimizer on the host
   double assumed_attention = 0;  // an attention kernel that the job leaves open
+  double assumed_norm = 0;       // norms by the operation where it does not say so, which one kernel would do sooner
   double assumed_option = 0;     // each other assumption, of the whole step
   double outside_fit = 1;        // times a curve's residual, for shapes beyond those that it was fitted to
   std::array<Sides, kScarce> scarce{};  // of the whole step

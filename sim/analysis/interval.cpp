@@ -38,6 +38,9 @@ std::string cause_of(spec::Scarce part) {
 
 bool names_attention(const std::string& assumption) { return assumption.starts_with("attention_kernel"); }
 
+constexpr const char* kEagerNorm = "eager_norm kernels";  // as exposure() names their family
+bool names_eager_norm(const std::string& assumption) { return assumption.starts_with("fused_kernels.norm: false"); }
+
 /// What the rest of the Job leaves no choice about.
 bool follows(const std::string& assumption) {
   return assumption.starts_with("dp:") || assumption.starts_with("vocab:") || assumption.starts_with("moe_imbalance:");
@@ -63,7 +66,8 @@ void add_clock(const spec::Job& job, const std::map<std::string, Exposed>& expos
   out.push_back({"sustained clock", kernels, error, error});
 }
 
-/// What the Job left open; the attention kernel acts on attention alone.
+/// What the Job left open; the attention kernel acts on attention alone, and a norm that is one kernel makes a step
+/// faster.
 void add_assumptions(const spec::Job& job, const std::map<std::string, Exposed>& exposed, double busy,
                      std::vector<IntervalContribution>& out) {
   const auto attention = std::count_if(job.assumptions.begin(), job.assumptions.end(), names_attention);
@@ -72,6 +76,11 @@ void add_assumptions(const spec::Job& job, const std::map<std::string, Exposed>&
   if (attention > 0 && job.training.mode != spec::Mode::decode) {  // which waits for its cache, whatever the kernel
     const double error = kernels * job.uncertainty.assumed_attention;
     out.push_back({"assumed attention kernel", kernels, error, error});
+  }
+  const auto norms = exposed.find(kEagerNorm);
+  if (norms != exposed.end() && std::ranges::any_of(job.assumptions, names_eager_norm)) {
+    const double share = norms->second.time_s / busy;
+    out.push_back({"norms by the operation assumed", share, share * job.uncertainty.assumed_norm, 0});
   }
   const auto computed = std::count_if(job.assumptions.begin(), job.assumptions.end(), follows);
   const double others = static_cast<double>(job.assumptions.size()) - static_cast<double>(attention + computed);

@@ -93,6 +93,25 @@ TEST(Interval, AnAssumedAttentionKernelActsOnAttentionAlone) {
   EXPECT_NEAR(cause(p, "assumed attention kernel").slower, 0.04 * 0.5, 1e-5);
 }
 
+TEST(Interval, NormsByTheOperationThatNobodyAskedForMayBeOneKernel) {
+  const auto assumed = [](bool fused, bool written) {
+    return predict(arithmetic([&](spec::Job& j) {
+      j.model.norm = spec::Norm::rmsnorm;
+      j.framework.fused.norm = fused;
+      if (written) j.strategy.fused_kernels.norm = fused;
+      j.cluster.node.gpu.hbm = base::GBps(1000);  // arithmetic() has no memory-bound time
+      j.uncertainty.assumed_norm = 0.45;
+    }));
+  };
+  const result::Prediction p = assumed(false, false);
+  EXPECT_GT(cause(p, "norms by the operation assumed").share, 0.01);
+  EXPECT_DOUBLE_EQ(cause(p, "norms by the operation assumed").faster,
+                   0.45 * cause(p, "norms by the operation assumed").share);
+  EXPECT_EQ(cause(p, "norms by the operation assumed").slower, 0);
+  EXPECT_FALSE(has(assumed(false, true), "norms by the operation assumed"));
+  EXPECT_FALSE(has(assumed(true, false), "norms by the operation assumed"));
+}
+
 TEST(Interval, AClockThatSourcesDisagreeAboutActsOnMatmulsAndAttentionTogether) {
   // All of the toy's busy time is theirs, 0.96 and 0.04.
   const result::Prediction p =
@@ -163,7 +182,7 @@ TEST(Interval, NoConstantNarrowsIt) {
     job.uncertainty = full();
     const double before = width(predict(job));
     using U = spec::Uncertainty;
-    for (double U::*constant : {&U::repeat, &U::host, &U::interference, &U::copies, &U::assumed_attention,
+    for (double U::*constant : {&U::repeat, &U::host, &U::interference, &U::copies, &U::assumed_attention, &U::assumed_norm,
                                 &U::assumed_option, &U::outside_fit}) {
       spec::Job other = job;
       other.uncertainty.*constant *= 2;
