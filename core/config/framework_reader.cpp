@@ -78,6 +78,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
   map.read("separate_linears", framework.separate_linears);
   map.read("turned_heads", framework.turned_heads);
+  map.read("strided_eager", framework.strided_eager);
   map.read("attention_copies", framework.attention_copies);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
   map.read("shifted_logits", framework.shifted_logits);

@@ -35,13 +35,24 @@ bool eager_square(const Context& c) {
   return c.model.activation == spec::Activation::squared_relu && !c.fused_activation;
 }
 
-/// Times of contiguous kernels that the eager rotary embedding takes in models of Transformers, which turn heads in
-/// memory: PyTorch's kernels load them number by number. Forward and backward of 2,048 tokens of 8,192 on A100
-/// take what 50 and 60 bytes a number would of the HBM, where 20 and 30 are moved and other kernels reach 0.79 of it
-/// (linkedin/Liger-Kernel benchmark/data/all_benchmark_data.csv @ ead96b61, huggingface, September 2024).
-double turned_heads(const Context& c) {
+/// Times of contiguous kernels that the eager rotary embedding takes: PyTorch's kernels load heads that are turned in
+/// memory (Transformers), and products with a table that is the same for all heads, number by number. Forward and
+/// backward of 2,048 tokens of 8,192 on A100 take what 50 and 60 bytes a number would of the HBM, where 20 and 30 are
+/// moved and other kernels reach 0.79 of it (linkedin/Liger-Kernel benchmark/data/all_benchmark_data.csv @ ead96b61,
+/// huggingface, September 2024); on an H100 49 and 64, not turned 46 and 61, others 0.85 (tests/torch/probe.py).
+double strided_rope(const Context& c) {
   const spec::Framework& f = c.job.framework;
-  return f.turned_heads && f.separate_linears ? 1.75 : 1;
+  return f.strided_eager || (f.turned_heads && f.separate_linears) ? 1.75 : 1;
+}
+
+/// The same of the halves of one result, whose rows lie apart: on an H100 21 bytes a number of the product forward, 41
+/// backward, where 10 and 26 are moved (tests/torch/probe.py; 19 and 38 in Liger-Kernel's data).
+struct Halves {
+  double forward = 1, backward = 1;
+};
+Halves strided_halves(const Context& c) {
+  const spec::Framework& f = c.job.framework;
+  return f.strided_eager && !f.separate_linears ? Halves{1.75, 1.35} : Halves{};
 }
 
 }  // namespace
@@ -77,7 +88,8 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
                               : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  return chain(Kind::elementwise, elements, 3 * e, 2 * e, 2);  // silu; times the other half
+  const double apart = strided_halves(c).forward;
+  return chain(Kind::elementwise, elements, apart * 3 * e, apart * 2 * e, 2);  // silu; times the other half
 }
 
 Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t width) {
@@ -91,7 +103,10 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
                               : chain(Kind::elementwise, elements, 8 * e + 2, 7 * e, 5);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
-  return chain(Kind::elementwise, elements, 8 * e, 5 * e, 4);  // two products, silu', join of the halves
+  // Two products, silu'; and the halves joined, where they are of one matmul.
+  if (c.job.framework.separate_linears) return chain(Kind::elementwise, elements, 6 * e, 3 * e, 3);
+  const double apart = strided_halves(c).backward;
+  return chain(Kind::elementwise, elements, apart * 8 * e, apart * 5 * e, 4);
 }
 
 Chain rope_forward(const Context& c) {
@@ -99,7 +114,7 @@ Chain rope_forward(const Context& c) {
   const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
   // cos, negate, join, sin, add; queries and keys
-  return chain(Kind::elementwise, elements, turned_heads(c) * 5.5 * e, turned_heads(c) * 4.5 * e, 10);
+  return chain(Kind::elementwise, elements, strided_rope(c) * 5.5 * e, strided_rope(c) * 4.5 * e, 10);
 }
 
 Chain rope_backward(const Context& c) {
@@ -107,7 +122,7 @@ Chain rope_backward(const Context& c) {
   const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
   // Slices give back whole tensors of zeros with one half filled.
-  return chain(Kind::elementwise, elements, turned_heads(c) * 7.5 * e, turned_heads(c) * 7.5 * e, 12);
+  return chain(Kind::elementwise, elements, strided_rope(c) * 7.5 * e, strided_rope(c) * 7.5 * e, 12);
 }
 
 Chain expand_kv(const Context& c, bool backward) {

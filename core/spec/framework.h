@@ -70,6 +70,7 @@ struct Framework {
   bool compiles_loss_of_2025 = false;  // in software of 2025 the loss is compiled or fused: see fill_model_code
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
   bool turned_heads = false;           // and an eager rotary embedding finds their heads turned in memory
+  bool strided_eager = false;          // by the operation, rotary embedding and gated halves are read number by number
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
   int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself

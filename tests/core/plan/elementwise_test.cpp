@@ -156,6 +156,24 @@ TEST(Elementwise, RotationsOfTurnedHeadsTakeLonger) {
   EXPECT_EQ(plan::rope_forward(Context(fused)).work.read, plan::rope_forward(Context(j)).work.read);
 }
 
+TEST(Elementwise, WhatLiesApartIsReadNumberByNumberWhereNothingIsFused) {
+  spec::Job j = job(false, 0.1, spec::Dtype::bf16);
+  const Context plain(j);
+  const std::int64_t turned = plan::rope_backward(plain).work.read, silu = plan::activation_forward(plain, 100).work.read,
+                     gradients = plan::activation_backward(plain, 100).work.written;
+  j.framework.strided_eager = true;
+  const Context strided(j);
+  EXPECT_EQ(plan::rope_backward(strided).work.read, turned * 7 / 4);
+  EXPECT_EQ(plan::activation_forward(strided, 100).work.read, silu * 7 / 4);
+  EXPECT_EQ(plan::activation_backward(strided, 100).work.written, gradients * 27 / 20);
+  // Linears of their own leave halves that are whole, and nothing to join: 2 a half read and written, 2 bytes each.
+  j.framework.separate_linears = true;
+  const Context apart(j);
+  EXPECT_EQ(plan::activation_forward(apart, 100).work.read, silu);
+  EXPECT_EQ(plan::activation_backward(apart, 100).work.written, gradients * 3 / 5);
+  EXPECT_EQ(plan::activation_backward(apart, 100).launches, 3);
+}
+
 TEST(Elementwise, SequenceParallelDividesWhatStandsBetweenTheParallelRegions) {
   const spec::Job whole = toy::job({.tp = 4}), cut = toy::job({.tp = 4, .sp = true});
   const Context w(whole), c(cut);

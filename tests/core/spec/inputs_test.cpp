@@ -172,6 +172,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "ring_gathers",
                                                "separate_linears",
                                                "turned_heads",
+                                               "strided_eager",
                                                "attention_copies",
                                                "optimizer_workspace",
                                                "keeps_stage_outputs",
