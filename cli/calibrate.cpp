@@ -37,11 +37,7 @@ config::KernelTables read_tables(const Arguments& args, Faults& faults) {
   paths.insert(paths.end(), args.operands().begin(), args.operands().end());
   config::KernelTables tables;
   for (const std::string& path : paths) {
-    try {
-      config::read_kernels(path, tables);
-    } catch (const base::InputError& error) {
-      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    }
+    base::or_faults(faults, [&] { config::read_kernels(path, tables); });
   }
   return tables;
 }

@@ -29,11 +29,9 @@ void check_words(const Arguments& args, Faults& faults) {
 std::vector<config::NcclLog> read(const Arguments& args, Faults& faults) {
   std::vector<config::NcclLog> logs;
   for (std::size_t i = 1; i < args.operands().size(); ++i) {
-    try {
+    base::or_faults(faults, [&] {
       for (config::NcclLog& log : config::read_nccl_log(args.operands()[i])) logs.push_back(std::move(log));
-    } catch (const base::InputError& error) {
-      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    }
+    });
   }
   return logs;
 }

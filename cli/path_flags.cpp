@@ -35,11 +35,7 @@ void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFl
                fault && setting.origin.starts_with(kSet)) {
       faults.push_back(*fault);
     } else {
-      try {
-        config::set_path(tree, setting.path, setting.value, setting.origin);
-      } catch (const base::InputError& error) {
-        faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-      }
+      base::or_faults(faults, [&] { config::set_path(tree, setting.path, setting.value, setting.origin); });
     }
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));

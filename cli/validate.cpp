@@ -114,12 +114,10 @@ std::vector<config::CaseFile> read(const std::vector<std::string>& paths, const 
   std::vector<config::CaseFile> files;
   std::vector<base::Fault> faults;
   for (const std::string& path : paths) {
-    try {
+    base::or_faults(faults, [&] {
       files.push_back(config::read_cases(path, catalogue));
       if (files.back().cases.empty()) faults.push_back({"cases", "is empty", "write one at least", {path, 0, 0}});
-    } catch (const base::InputError& error) {
-      faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    }
+    });
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
   return files;

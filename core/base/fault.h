@@ -31,6 +31,17 @@ struct InputError : std::runtime_error {
   std::vector<Fault> faults;
 };
 
+/// What `read` gives; where it throws faults they join `faults`, and nothing (a default value) is given.
+template <class Read>
+auto or_faults(std::vector<Fault>& faults, Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const InputError& error) {
+    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
+    return decltype(read())();
+  }
+}
+
 /// A device, its driver, or another rank of a run on real devices failed. Thrown by real/ and kernels/, caught in main:
 /// exit code 3.
 struct DeviceError : std::runtime_error {

@@ -70,12 +70,10 @@ Case read_case(const Value& value, std::size_t position, const Catalogue& catalo
       map.fault("measured", "is missing", "add `measured:` with step_time, memory or fits");
     }
     if (const Value* job = map.child("job")) {
-      try {
+      base::or_faults(faults, [&] {
         out.job = read_job(*job, catalogue.noting(out.entries));
         out.written = *job;
-      } catch (const base::InputError& error) {
-        faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-      }
+      });
     } else {
       map.fault("job", "is missing", "add `job:` with model, cluster, training and strategy");
     }

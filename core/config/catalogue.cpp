@@ -94,17 +94,6 @@ std::string file_at(const std::string& text, const base::Where& from) {
   return {};
 }
 
-/// What `read` gives; nothing where a file cannot be read at all, whose faults join the others.
-template <class Read>
-auto or_faults(Faults& faults, Read read) -> decltype(read()) {
-  try {
-    return read();
-  } catch (const base::InputError& error) {
-    faults.insert(faults.end(), error.faults.begin(), error.faults.end());
-    return {};
-  }
-}
-
 base::Fault no_file(std::string field, const std::string& text, const std::vector<std::string>& known,
                     base::Where where) {
   // A name of Hugging Face ("Qwen/Qwen2.5-7B") looks like a path; its model may be in the catalogue.
@@ -176,7 +165,7 @@ class Expander {
       return {};
     }
     passed_.push_back(one);
-    return or_faults(faults_, [&]() -> Value {
+    return base::or_faults(faults_, [&]() -> Value {
       Value tree = catalogue_.entry(kind_, file);
       if (tree.kind != Value::Kind::map) {
         faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one,
@@ -358,7 +347,7 @@ spec::Framework Catalogue::framework(const Value& at, std::string_view field, Fa
 }
 
 spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
-  return or_faults(faults, [&] {
+  return base::or_faults(faults, [&] {
     return read_uncertainty(entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
   });
 }
@@ -372,7 +361,7 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
                 : unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
     return {};
   }
-  return or_faults(faults, [&] {
+  return base::or_faults(faults, [&] {
     return read_calibration(entry(Kind::calibration, file), is_path ? fs::path(file).stem().string() : name, faults);
   });
 }
@@ -386,7 +375,7 @@ spec::NetworkCalibration Catalogue::network_calibration(const std::string& name,
                              : unknown("calibration", name, "calibration of a network", "", network_names(), from));
     return {};
   }
-  return or_faults(faults, [&] {
+  return base::or_faults(faults, [&] {
     return read_network_calibration(entry(kNetworkFolder, "networks", file),
                                     is_path ? fs::path(file).stem().string() : name, faults);
   });
