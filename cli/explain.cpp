@@ -108,7 +108,8 @@ const Command explain{
           "the step with other figures: nic=2x,hbm=+30%,gpu.peak=1.2PFLOP/s; names: hbm gpu.peak gpu.memory power "
           "nvlink "
           "nic pcie host nvme oversubscription launch, and every input of --sensitivity"},
-         {kAgainst, "TRACE", "where the step differs from a recorded one: of measure --trace, or of PyTorch's profiler"},
+         {kAgainst, "TRACE",
+          "where the step differs from a recorded one: of measure --trace, or of PyTorch's profiler"},
          {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
          {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
          {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"},

@@ -7,8 +7,8 @@
 
 namespace config {
 
-/// {stack, unmodelled: {faster, slower}, repeat, host, interference, copies, assumed_attention, assumed_norm, assumed_option,
-/// outside_fit, scarce: {experts: {faster, slower}, ...}, source}; every key is required.
+/// {stack, unmodelled: {faster, slower}, repeat, host, interference, copies, assumed_attention, assumed_norm,
+/// assumed_option, outside_fit, scarce: {experts: {faster, slower}, ...}, source}; every key is required.
 spec::Uncertainty read_uncertainty(const Value&, Faults&);
 
 }  // namespace config

@@ -59,14 +59,14 @@ void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::stri
 
 /// By the operation PyTorch's kernels weigh rows by a number each, and add rows to others by atomics, number by number:
 /// over the bytes counted here, as the copy curve has them, they take twice as long (an H100, tests/torch/probe.py: a
-/// product with shares 8.6 bytes a number at the data sheet's bandwidth, its gradients 19, scatter_add of bf16 14 to 17,
-/// index_add 28 to 32, index_select and gather 3.6 to 4.9).
+/// product with shares 8.6 bytes a number at the data sheet's bandwidth, its gradients 19, scatter_add of bf16 14 to
+/// 17, index_add 28 to 32, index_select and gather 3.6 to 4.9).
 void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
   const std::int64_t row = c_.hidden * c_.element;
   const std::int64_t weighed = 2 * rows, read = 4 * rows, written = 2 * rows;  // and what lies where they are added
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, (weighed + read) * row, (weighed + written + tokens) * row, 3}, name,
-               3);
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, (weighed + read) * row, (weighed + written + tokens) * row, 3},
+               name, 3);
 }
 
 void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {

@@ -151,8 +151,8 @@ TEST(CalibrateHere, AGpuThatNoDataSheetDescribesAsksForOne) {
 
 TEST(CalibrateHere, OptionsThatDoNotBelongTogetherAreRefused) {
   for (const char* line :
-       {"calibrate --gpu h100-sxm", "calibrate --minutes 0", "calibrate --minutes x",
-        "calibrate --gpus 0", "calibrate tables.csv", "calibrate --from-data none.csv --minutes 3"}) {
+       {"calibrate --gpu h100-sxm", "calibrate --minutes 0", "calibrate --minutes x", "calibrate --gpus 0",
+        "calibrate tables.csv", "calibrate --from-data none.csv --minutes 3"}) {
     EXPECT_EQ(forerun(line).exit_code, 2) << line;
   }
 }

@@ -73,8 +73,8 @@ struct Bounds {
   double each, mean, mean_by_published;
 };
 /// What the runs of 26 November 2026 showed, and a little more. Their cards were cool and alone: their clocks fell less
-/// than those of cards in a full rack. Published curves of optimizers are PyTorch's, 0.66 and 0.69 of the HBM; one kernel
-/// a tensor, which ran here, reaches 0.87.
+/// than those of cards in a full rack. Published curves of optimizers are PyTorch's, 0.66 and 0.69 of the HBM; one
+/// kernel a tensor, which ran here, reaches 0.87.
 class RecordedOnGpus : public testing::TestWithParam<Bounds> {};
 
 TEST_P(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {

@@ -93,9 +93,8 @@ TEST_F(JobReader, OneSwitchSetsAllFusedKernels) {
                       "{model: small, cluster: {node: box-8}, training: {sequence: 8, global_batch: 8}, strategy: ") +
                   "{fused_kernels: " + (on ? "true" : "false") + ", framework: " + (on ? "bare" : "megatron") + "}}")
             .strategy.fused_kernels;
-    for (const auto& kernel :
-         {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy, fused.grad_accumulation,
-          fused.permute}) {
+    for (const auto& kernel : {fused.norm, fused.rope, fused.activation, fused.softmax, fused.cross_entropy,
+                               fused.grad_accumulation, fused.permute}) {
       EXPECT_EQ(kernel, on);
     }
   }

@@ -47,7 +47,8 @@ class SmallCatalogue {
     }
     add("topologies/uncertainty.yaml",
         "{stack: {faster: 0, slower: 0.1}, unmodelled: {faster: 0, slower: 0.05}, repeat: 0.02, host: 0.3,\n"
-        " interference: 0.5, copies: 0.2, assumed_attention: 0.2, assumed_norm: 0.4, assumed_option: 0.01, outside_fit: 2,\n"
+        " interference: 0.5, copies: 0.2, assumed_attention: 0.2, assumed_norm: 0.4, assumed_option: 0.01, "
+        "outside_fit: 2,\n"
         " scarce: {" +
             scarce + "}}\n");
     add("workloads/models/small.yaml",

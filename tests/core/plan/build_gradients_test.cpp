@@ -53,7 +53,8 @@ TEST(Gradients, InOneBucketAreThePaddedParameters) {
 
 TEST(Gradients, AreCopiedIntoBucketsThatStayAndBackWhereTheFrameworkDoesSo) {
   // Each bucket is copied right in front of its reduction, all at once when the last one is reduced; buckets stay, so a
-  // rank holds its gradients twice. Under zero 1 there are none. dp 2 divides the toy's parameters, so no bucket is padded.
+  // rank holds its gradients twice. Under zero 1 there are none. dp 2 divides the toy's parameters, so no bucket is
+  // padded.
   for (const int zero : {0, 1}) {
     const auto job = [zero](bool copies) {
       return toy::job({.dp = 2, .microbatches = 3}, [=](spec::Job& j) {

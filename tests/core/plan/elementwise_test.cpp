@@ -131,10 +131,10 @@ TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {
 }
 
 TEST(Elementwise, AnEagerRmsNormsGradientIsWhatAutogradRuns) {
-  // Bytes read and written a number in bf16, by kernel: the gradient times w (2, 2); times the normed, for w (4, 2), and
-  // its sum (2, 0); to fp32 (2, 4); times 1 / rms (4, 4); times x (8, 4), and its sum (4, 0); spread from the mean (0,
-  // 4); x^1 (4, 4), 2 x (4, 4), times that gradient (8, 4); the sum of both (8, 4); to bf16 (4, 2). In fp32 without the
-  // casts.
+  // Bytes read and written a number in bf16, by kernel: the gradient times w (2, 2); times the normed, for w (4, 2),
+  // and its sum (2, 0); to fp32 (2, 4); times 1 / rms (4, 4); times x (8, 4), and its sum (4, 0); spread from the mean
+  // (0, 4); x^1 (4, 4), 2 x (4, 4), times that gradient (8, 4); the sum of both (8, 4); to bf16 (4, 2). In fp32 without
+  // the casts.
   const spec::Job half = job(false, 0.1, spec::Dtype::bf16), full = job(false, 0.1, spec::Dtype::fp32);
   const Chain in_bf16 = plan::norm_backward(Context(half), 1000), in_fp32 = plan::norm_backward(Context(full), 1000);
   EXPECT_EQ(in_bf16.work.read, 1000 * (2 + 4 + 2 + 2 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8 + 4));
@@ -159,7 +159,8 @@ TEST(Elementwise, RotationsOfTurnedHeadsTakeLonger) {
 TEST(Elementwise, WhatLiesApartIsReadNumberByNumberWhereNothingIsFused) {
   spec::Job j = job(false, 0.1, spec::Dtype::bf16);
   const Context plain(j);
-  const std::int64_t turned = plan::rope_backward(plain).work.read, silu = plan::activation_forward(plain, 100).work.read,
+  const std::int64_t turned = plan::rope_backward(plain).work.read,
+                     silu = plan::activation_forward(plain, 100).work.read,
                      gradients = plan::activation_backward(plain, 100).work.written;
   j.framework.strided_eager = true;
   const Context strided(j);

@@ -59,7 +59,8 @@ class Bench : public testing::Test {
 };
 
 TEST_F(Bench, TimesMatmuls) {
-  std::vector<Shape> shapes{MatmulRow{.m = 64, .n = 128, .k = 96}, MatmulRow{.m = 17, .n = 24, .k = 40},
+  std::vector<Shape> shapes{MatmulRow{.m = 64, .n = 128, .k = 96},
+                            MatmulRow{.m = 17, .n = 24, .k = 40},
                             MatmulRow{.m = 64, .n = 128, .k = 96, .out = Dtype::fp32, .accumulates = true},
                             MatmulRow{.m = 64, .n = 128, .k = 96, .input_gradient = true},
                             MatmulRow{.m = 64, .n = 128, .k = 96, .weight_gradient = true},

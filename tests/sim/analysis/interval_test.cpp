@@ -182,8 +182,8 @@ TEST(Interval, NoConstantNarrowsIt) {
     job.uncertainty = full();
     const double before = width(predict(job));
     using U = spec::Uncertainty;
-    for (double U::*constant : {&U::repeat, &U::host, &U::interference, &U::copies, &U::assumed_attention, &U::assumed_norm,
-                                &U::assumed_option, &U::outside_fit}) {
+    for (double U::*constant : {&U::repeat, &U::host, &U::interference, &U::copies, &U::assumed_attention,
+                                &U::assumed_norm, &U::assumed_option, &U::outside_fit}) {
       spec::Job other = job;
       other.uncertainty.*constant *= 2;
       EXPECT_GE(width(predict(other)), before);

@@ -22,8 +22,8 @@ TEST(RunModel, ACheckpointIsTheWholeModelOnceHoweverItIsCut) {
 
 TEST(RunModel, ACheckpointOfAdaptersHoldsThemAlone) {
   // Rank 8 beside attention's output projection: 8 x (256 + 256) a layer.
-  const spec::Job job = toy::job(
-      {.dp = 4}, [](spec::Job& j) { j.strategy.lora = spec::Lora{.rank = 8, .proj = true}; });
+  const spec::Job job =
+      toy::job({.dp = 4}, [](spec::Job& j) { j.strategy.lora = spec::Lora{.rank = 8, .proj = true}; });
   EXPECT_NEAR(sim::checkpoint_bytes(job).si(), 4 * 8 * 512 * 14, 1);
 }
 
