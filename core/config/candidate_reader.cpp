@@ -2,7 +2,9 @@
 #include "core/config/candidate_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -216,6 +218,23 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
         add_prices(entry, prices, candidate, faults);
         add_terms(entry, candidate, out);
       }
+    }
+  }
+  return out;
+}
+
+std::int64_t odd_part_of_gpus(const Value& list, const Catalogue& catalogue, std::int64_t most) {
+  std::int64_t out = 1;
+  if (list.kind != Value::Kind::list) return out;
+  Faults told_later;
+  for (const Value& item : list.items) {
+    const Entry entry = read_entry(item, "", told_later);
+    if (entry.node == nullptr) continue;
+    const spec::Node node = catalogue.node(*entry.node, "node", told_later);
+    for (const int nodes : entry.nodes) {
+      const auto gpus = static_cast<std::uint64_t>(std::max(1, node.gpus)) * static_cast<std::uint64_t>(nodes);
+      out = std::lcm(out, static_cast<std::int64_t>(gpus >> std::countr_zero(gpus)));
+      if (out > most) return 1;
     }
   }
   return out;

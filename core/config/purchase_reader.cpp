@@ -22,16 +22,26 @@ Value number(std::int64_t value, const base::Where& where) {
   return out;
 }
 
-/// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it.
-Value filled_training(const Value* written, const spec::Model& model, const base::Where& where,
+constexpr std::int64_t kUsualSequence = 8192, kUsualTokens = 4'194'304;
+
+/// Sequences of about the usual tokens that replicas on each cluster's GPUs can share: a power of two, times the odd
+/// part of these.
+std::int64_t usual_batch(std::int64_t sequence, std::int64_t odd) {
+  const std::int64_t batch = std::max<std::int64_t>(1, kUsualTokens / sequence);
+  if (batch % odd == 0 || odd > batch) return batch;
+  return odd * std::llround(std::exp2(std::round(std::log2(static_cast<double>(batch) / static_cast<double>(odd)))));
+}
+
+/// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it. `odd`:
+/// odd_part_of_gpus() of the candidates.
+Value filled_training(const Value* written, const spec::Model& model, const base::Where& where, std::int64_t odd,
                       std::vector<std::string>& assumptions) {
-  constexpr std::int64_t usual_sequence = 8192, usual_tokens = 4'194'304;
   Value out;
   out.kind = Value::Kind::map;
   out.where = out.key_where = where;
   if (written != nullptr) out = *written;
   if (out.kind != Value::Kind::map) return out;  // told by the Job's reader
-  std::int64_t sequence = model.max_positions > 0 ? std::min(model.max_positions, usual_sequence) : usual_sequence;
+  std::int64_t sequence = model.max_positions > 0 ? std::min(model.max_positions, kUsualSequence) : kUsualSequence;
   if (const Value* given = out.find("sequence")) {
     sequence = std::max<std::int64_t>(1, std::llround(parse_number(given->text).value.value_or(1)));
   } else {
@@ -39,21 +49,25 @@ Value filled_training(const Value* written, const spec::Model& model, const base
     assumptions.push_back("training.sequence: " + std::to_string(sequence) + " tokens");
   }
   if (out.find("global_batch") == nullptr) {
-    const std::int64_t batch = std::max<std::int64_t>(1, usual_tokens / sequence);
+    const std::int64_t batch = usual_batch(sequence, odd);
     out.set("global_batch", number(batch, where));
-    assumptions.push_back("training.global_batch: " + std::to_string(batch) + " sequences (4 Mi tokens a step)");
+    const bool shared = batch != usual_batch(sequence, 1);
+    assumptions.push_back("training.global_batch: " + std::to_string(batch) + " sequences (" +
+                          (shared ? "about " : "") + "4 Mi tokens a step" +
+                          (shared ? ", shared by all candidates' GPUs)" : ")"));
   }
   return out;
 }
 
 /// The Job that all candidates share, without a cluster.
-Value shared_job(MapReader& map, const spec::Model& model, const base::Where& where, spec::Purchase& out) {
+Value shared_job(MapReader& map, const spec::Model& model, const base::Where& where, std::int64_t odd,
+                 spec::Purchase& out) {
   Value job;
   job.kind = Value::Kind::map;
   job.where = job.key_where = where;
   if (const Value* named = map.child("model")) job.set("model", *named);
   const Value* training = map.child("training");
-  job.set("training", filled_training(training, model, where, out.assumptions));
+  job.set("training", filled_training(training, model, where, odd, out.assumptions));
   for (const char* key : {"strategy", "network", "simulation"}) {
     if (const Value* section = map.child(key)) job.set(key, *section);
   }
@@ -158,12 +172,13 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map
     map.fault("model", base::quoted(out.model.name) + " is not trained on tokens", "name a transformer");
   }
   if (has_model) read_tokens(map, out, faults);
-  const Value job = shared_job(map, out.model, tree.where, out);
+  const Value* candidates = map.child("candidates");
+  const std::int64_t odd = candidates != nullptr ? odd_part_of_gpus(*candidates, catalogue, kUsualTokens) : 1;
+  const Value job = shared_job(map, out.model, tree.where, odd, out);
   read_wishes(map, out, faults);
   const PriceList prices = read_prices(map.child("prices"), catalogue, faults);
   out.ownership = prices.ownership;
   read_failures(map.child("failures"), map.child("checkpoint"), catalogue, out.failures, out.checkpoint, faults);
-  const Value* candidates = map.child("candidates");
   if (candidates == nullptr && tree.kind == Value::Kind::map) {
     map.fault("candidates", "is missing", "add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
   } else if (candidates != nullptr && has_model) {

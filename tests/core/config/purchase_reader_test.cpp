@@ -76,6 +76,15 @@ TEST(PurchaseReader, WhatIsLeftOutIsAsLlama3HadItAndSaid) {
                                                      "training.global_batch: 512 sequences (4 Mi tokens a step)"}));
 }
 
+TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
+  // 18 trays of 4 GPUs are 72, whose odd part is 9: of 9 x 32 and 9 x 64 sequences the latter is the nearer to 512.
+  const spec::Purchase p = purchase_of(kModel + "candidates: [{node: gb200-nvl72, nodes: [16, 18]}]\n");
+  ASSERT_EQ(p.candidates.size(), 2u);
+  for (const spec::Candidate& candidate : p.candidates) EXPECT_EQ(candidate.job.training.global_batch, 576);
+  EXPECT_EQ(p.assumptions.back(),
+            "training.global_batch: 576 sequences (about 4 Mi tokens a step, shared by all candidates' GPUs)");
+}
+
 TEST(PurchaseReader, TokensHaveScales) {
   EXPECT_EQ(config::parse_tokens("15T").value, 15e12);
   EXPECT_EQ(config::parse_tokens("300B").value, 300e9);
