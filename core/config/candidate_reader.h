@@ -19,8 +19,8 @@ namespace config {
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList&, const Catalogue&,
                                              Faults&, std::map<int, Value>* jobs = nullptr);
 
-/// The least number that the odd part of each cluster's GPUs divides, 9 for 64 and 72 of them; what cannot be read
-/// counts as 1, and so do all where the number passes `most`.
+/// The least common multiple of the odd parts of the clusters' numbers of GPUs, 9 for 64 and 72 of them; what cannot be
+/// read counts as 1, and so do all where it passes `most`.
 std::int64_t odd_part_of_gpus(const Value& list, const Catalogue&, std::int64_t most);
 
 /// "dgx-h100:32,64@rail-400g,rail-400g-2to1", as a flag has it, as such an entry. `origin`: the flag, for messages.

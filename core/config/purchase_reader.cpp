@@ -24,12 +24,11 @@ Value number(std::int64_t value, const base::Where& where) {
 
 constexpr std::int64_t kUsualSequence = 8192, kUsualTokens = 4'194'304;
 
-/// Sequences of about the usual tokens that replicas on each cluster's GPUs can share: a power of two, times the odd
-/// part of these.
+/// Sequences of about the usual tokens, which replicas on any of the clusters' GPUs can share: a power of two times the
+/// odd parts of their numbers, so up to 1.4 times as many or as few.
 std::int64_t usual_batch(std::int64_t sequence, std::int64_t odd) {
-  const std::int64_t batch = std::max<std::int64_t>(1, kUsualTokens / sequence);
-  if (batch % odd == 0 || odd > batch) return batch;
-  return odd * std::llround(std::exp2(std::round(std::log2(static_cast<double>(batch) / static_cast<double>(odd)))));
+  const double batch = static_cast<double>(kUsualTokens) / static_cast<double>(sequence) / static_cast<double>(odd);
+  return odd * std::llround(std::exp2(std::max(0.0, std::round(std::log2(batch)))));
 }
 
 /// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it. `odd`:
@@ -51,10 +50,8 @@ Value filled_training(const Value* written, const spec::Model& model, const base
   if (out.find("global_batch") == nullptr) {
     const std::int64_t batch = usual_batch(sequence, odd);
     out.set("global_batch", number(batch, where));
-    const bool shared = batch != usual_batch(sequence, 1);
     assumptions.push_back("training.global_batch: " + std::to_string(batch) + " sequences (" +
-                          (shared ? "about " : "") + "4 Mi tokens a step" +
-                          (shared ? ", shared by all candidates' GPUs)" : ")"));
+                          base::with_commas(batch * sequence) + " tokens a step)");
   }
   return out;
 }

@@ -50,10 +50,12 @@ double strided_rope(const Context& c) {
 struct Halves {
   double forward = 1, backward = 1;
 };
-Halves strided_halves(const Context& c) {
-  const spec::Framework& f = c.job.framework;
-  return f.strided_eager && !f.separate_linears ? Halves{1.75, 1.35} : Halves{};
+Halves strided_halves(const Context& c, bool apart) {
+  return c.job.framework.strided_eager && !apart ? Halves{1.75, 1.35} : Halves{};
 }
+
+/// Whether the halves come of two matmuls; those of experts, which have a width of their own, come of one.
+bool halves_apart(const Context& c, std::int64_t width) { return c.job.framework.separate_linears && width == 0; }
 
 }  // namespace
 
@@ -88,8 +90,8 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
                               : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  const double apart = strided_halves(c).forward;
-  return chain(Kind::elementwise, elements, apart * 3 * e, apart * 2 * e, 2);  // silu; times the other half
+  const double slower = strided_halves(c, halves_apart(c, width)).forward;
+  return chain(Kind::elementwise, elements, slower * 3 * e, slower * 2 * e, 2);  // silu; times the other half
 }
 
 Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t width) {
@@ -104,26 +106,22 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
   // Two products, silu'; and the halves joined, where they are of one matmul.
-  if (c.job.framework.separate_linears) return chain(Kind::elementwise, elements, 6 * e, 3 * e, 3);
-  const double apart = strided_halves(c).backward;
-  return chain(Kind::elementwise, elements, apart * 8 * e, apart * 5 * e, 4);
+  if (halves_apart(c, width)) return chain(Kind::elementwise, elements, 6 * e, 3 * e, 3);
+  const double slower = strided_halves(c, false).backward;
+  return chain(Kind::elementwise, elements, slower * 8 * e, slower * 5 * e, 4);
 }
 
-Chain rope_forward(const Context& c) {
-  const double e = static_cast<double>(c.element);
-  const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
-  if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
-  // cos, negate, join, sin, add; queries and keys
-  return chain(Kind::elementwise, elements, strided_rope(c) * 5.5 * e, strided_rope(c) * 4.5 * e, 10);
-}
-
-Chain rope_backward(const Context& c) {
-  const double e = static_cast<double>(c.element);
-  const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
+Chain rotation(const Context& c, std::int64_t elements, bool backward) {
+  const double e = static_cast<double>(c.element), apart = strided_rope(c);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
   // Slices give back whole tensors of zeros with one half filled.
-  return chain(Kind::elementwise, elements, strided_rope(c) * 7.5 * e, strided_rope(c) * 7.5 * e, 12);
+  if (backward) return chain(Kind::elementwise, elements, apart * 7.5 * e, apart * 7.5 * e, 12);
+  // cos, negate, join, sin, add; queries and keys
+  return chain(Kind::elementwise, elements, apart * 5.5 * e, apart * 4.5 * e, 10);
 }
+
+Chain rope_forward(const Context& c) { return rotation(c, c.tokens * (c.q_width + c.kv_width), false); }
+Chain rope_backward(const Context& c) { return rotation(c, c.tokens * (c.q_width + c.kv_width), true); }
 
 Chain expand_kv(const Context& c, bool backward) {
   const double e = static_cast<double>(c.element);

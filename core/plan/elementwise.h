@@ -25,9 +25,10 @@ Chain norm_backward(const Context&, std::int64_t elements);
 /// Activation of the feed-forward on `tokens` tokens of one rank; `width` numbers each, 0: the dense layers' ffn.
 Chain activation_forward(const Context&, std::int64_t tokens, std::int64_t width = 0);
 Chain activation_backward(const Context&, std::int64_t tokens, std::int64_t width = 0);
-/// Rotary embedding of queries and keys.
+/// Rotary embedding of queries and keys, or of `elements` of them (latent attention).
 Chain rope_forward(const Context&);
 Chain rope_backward(const Context&);
+Chain rotation(const Context&, std::int64_t elements, bool backward);
 /// K and V of a group copied to each of its query heads, or the sum of their gradients.
 Chain expand_kv(const Context&, bool backward);
 /// Sum of `parts` gradients of one tensor, pair by pair or in one compiled kernel.

@@ -60,8 +60,8 @@ void LatentAttention::heads_forward() {
                  "rotary embedding and join of keys");
   } else {
     if (rotates) {
-      const std::int64_t turned = t * (w.rotary + w.rope);
-      out_.compute(moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, 10), "rotary embedding", 10);
+      const Chain chain = rotation(c_, t * (w.rotary + w.rope), false);
+      out_.compute(chain.work, "rotary embedding", chain.launches);
       out_.compute(moves(c_, Kind::copy, t * w.query, t * w.query, 1), "join of queries");
     }
     out_.compute(moves(c_, Kind::copy, t * (w.query - w.rotary + w.rope), t * w.query, 1), "join of keys");
@@ -87,8 +87,8 @@ void LatentAttention::heads_backward() {
   out_.compute(moves(c_, Kind::copy, t * (w.query - w.rotary + values), t * w.key_value, 1),
                "join of keys and values gradient");
   if (!rotates) return;
-  const std::int64_t turned = t * (w.rotary + w.rope);
-  out_.compute(moves(c_, Kind::elementwise, turned * 7, turned * 6, 12), "rotary embedding gradient", 12);
+  const Chain chain = rotation(c_, t * (w.rotary + w.rope), true);
+  out_.compute(chain.work, "rotary embedding gradient", chain.launches);
   out_.compute(moves(c_, Kind::copy, t * w.query, t * w.query, 1), "join of queries gradient");
 }
 
@@ -144,12 +144,9 @@ void LatentAttention::forward_again(const KeptMatmuls& keeps) {
 
 void LatentAttention::absorbed_queries() {
   const Widths w = widths(c_);
-  const std::int64_t turned = c_.tokens * (w.rotary + w.rope);
   if (c_.model.ropes()) {
-    const int kernels = c_.fused_rope ? 1 : 10;  // as in heads_forward()
-    out_.compute(c_.fused_rope ? moves(c_, Kind::elementwise, turned, turned, 1)
-                               : moves(c_, Kind::elementwise, turned * 11 / 2, turned * 9 / 2, kernels),
-                 "rotary embedding", kernels);
+    const Chain chain = rotation(c_, c_.tokens * (w.rotary + w.rope), false);
+    out_.compute(chain.work, "rotary embedding", chain.launches);
   }
   out_.compute(Matmul{c_.tokens, w.latent, mla_.nope_head_dim, c_.heads, c_.storage, c_.storage, false},
                "queries to latent keys");

@@ -57,29 +57,34 @@ void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::stri
   out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, 1}, name);
 }
 
-/// By the operation PyTorch's kernels weigh rows by a number each, and add rows to others by atomics, number by number:
-/// over the bytes counted here, as the copy curve has them, they take twice as long (an H100, tests/torch/probe.py: a
-/// product with shares 8.6 bytes a number at the data sheet's bandwidth, its gradients 19, scatter_add of bf16 14 to
-/// 17, index_add 28 to 32, index_select and gather 3.6 to 4.9).
+/// By the operation. A copy moves each number at the copy curve's pace; PyTorch's products of rows with a number each,
+/// and its additions of rows to others by atomics, go number by number at half of that. An H100 takes for a number of a
+/// row, in bytes at the data sheet's bandwidth (tests/torch/probe.py): index_select and gather 3.6 to 4.9, the
+/// product 8.6, its gradients 19, scatter_add 14 to 17. index_add, 28 to 33, is not priced.
+constexpr std::int64_t kNumberByNumber = 2;
+
 void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
   const std::int64_t row = c_.hidden * c_.element;
-  const std::int64_t weighed = 2 * rows, read = 4 * rows, written = 2 * rows;  // and what lies where they are added
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, (weighed + read) * row, (weighed + written + tokens) * row, 3},
-               name, 3);
+  const std::int64_t read = kNumberByNumber * (rows + 2 * rows);          // weighed; added to what lies there
+  const std::int64_t written = kNumberByNumber * (rows + rows) + tokens;  // and zeros before
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 3}, name, 3);
 }
 
 void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
   if (c_.fused_permute) return move(read_rows, rows, name);
   const std::int64_t row = c_.hidden * c_.element;
-  const std::int64_t read = 2 * rows + 2 * rows + rows, written = 2 * rows + rows;  // of rows; of shares, then summed
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, (read_rows + read) * row, (rows + written) * row, 4}, name, 4);
+  const std::int64_t read =
+      read_rows + kNumberByNumber * (rows + rows) + rows;  // copied; of rows, of shares; their sum
+  const std::int64_t written = rows + kNumberByNumber * rows + rows;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 4}, name, 4);
 }
 
 void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
   const std::int64_t row = c_.hidden * c_.element;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, 4 * rows * row, (2 * rows + tokens) * row, 2}, name, 2);
+  const std::int64_t read = kNumberByNumber * 2 * rows, written = kNumberByNumber * rows + tokens;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 2}, name, 2);
 }
 
 void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,

@@ -50,7 +50,6 @@ void fill_kernels(Job& job, Filler& of_framework) {
     of_compiler.fill(fused.norm, true, "fused_kernels.norm");
     of_compiler.fill(fused.rope, true, "fused_kernels.rope", job.model.ropes());
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
-    of_compiler.fill(fused.permute, true, "fused_kernels.permute", job.model.moe.has_value());
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
@@ -71,7 +70,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
   const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
-  of_framework.fill(fused.permute, usual.permute, "fused_kernels.permute", job.model.moe.has_value());
+  of_framework.fill(fused.permute, recipe ? true : usual.permute, "fused_kernels.permute", job.model.moe.has_value());
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's

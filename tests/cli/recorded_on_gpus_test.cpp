@@ -47,8 +47,8 @@ Json explained(const std::string& arguments) {
   return Json::parse(answer.out);
 }
 
-/// log(predicted / measured step) of each slice.
-std::vector<double> errors(const std::string& run, const std::string& calibration) {
+/// log(predicted / measured step) of each slice; the optimizer counted as it took where `but_optimizer`.
+std::vector<double> errors(const std::string& run, const std::string& calibration, bool but_optimizer = false) {
   std::ifstream in(measured(run, "slices.json"));
   const Json all = Json::parse(in);
   std::vector<double> out;
@@ -56,7 +56,13 @@ std::vector<double> errors(const std::string& run, const std::string& calibratio
     std::string words = all.at("job").get<std::string>();
     for (const Json& setting : slice.at("settings")) words += " --set '" + setting.get<std::string>() + "'";
     const Json told = explained(words + calibration + " --against " + file_of(run, name));
-    out.push_back(std::log(told.at("predicted_ps").get<double>() / told.at("measured_ps").get<double>()));
+    double predicted = told.at("predicted_ps").get<double>();
+    for (const Json& family : told.at("families")) {
+      if (!but_optimizer || family.at("family") != "optimizer") continue;
+      predicted +=
+          family.at("measured").at("busy_ps").get<double>() - family.at("predicted").at("busy_ps").get<double>();
+    }
+    out.push_back(std::log(predicted / told.at("measured_ps").get<double>()));
     for (const Json& part : told.at("parts")) EXPECT_NE(part.at("kind"), "only_measured") << name << ' ' << part;
   }
   return out;
@@ -72,9 +78,6 @@ struct Bounds {
   const char* run;
   double each, mean, mean_by_published;
 };
-/// What the runs of 26 November 2026 showed, and a little more. Their cards were cool and alone: their clocks fell less
-/// than those of cards in a full rack. Published curves of optimizers are PyTorch's, 0.66 and 0.69 of the HBM; one
-/// kernel a tensor, which ran here, reaches 0.87.
 class RecordedOnGpus : public testing::TestWithParam<Bounds> {};
 
 TEST_P(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {
@@ -84,13 +87,15 @@ TEST_P(RecordedOnGpus, SlicesArePredictedByTheCardsOwnCalibration) {
   EXPECT_LT(mean_size(own), GetParam().mean);
 }
 
-TEST_P(RecordedOnGpus, ThePublishedCurvesPredictThemNearlyAsWell) {
-  EXPECT_LT(mean_size(errors(GetParam().run, "")), GetParam().mean_by_published);
+TEST_P(RecordedOnGpus, PublishedCurvesPredictThemButForTheOptimizer) {
+  // Cool and alone for two seconds: clocks fell less than those of cards in a full rack. The published optimizer is
+  // PyTorch's, 0.66 and 0.69 of the HBM; one kernel a tensor, which ran here, reaches 0.87.
+  EXPECT_LT(mean_size(errors(GetParam().run, "", true)), GetParam().mean_by_published);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cards, RecordedOnGpus,
-                         testing::Values(Bounds{kH200, 0.09, 0.035, 0.115},   // 0.004 to 0.08, 0.031
-                                         Bounds{kH100, 0.045, 0.028, 0.10}),  // 0.008 to 0.04, 0.023
+                         testing::Values(Bounds{kH200, 0.09, 0.035, 0.085},   // 0.004 to 0.08, 0.028, 0.076
+                                         Bounds{kH100, 0.045, 0.028, 0.06}),  // 0.008 to 0.04, 0.022, 0.053
                          [](const auto& card) { return std::string(card.param.run).substr(4, 4); });
 
 TEST(RecordedByPyTorch, AStepAlignsByTheNamesOfItsKernels) {

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Times on one GPU, through PyTorch, what prices of frameworks' steps rest on and no published table tells.
 
-usage: probe.py OUT [--only BLOCK,...] [--seconds N] [--small]
+usage: probe.py OUT [--only BLOCK,...] [--small]
 
 OUT gets probe.jsonl, a line a figure, flushed as it is measured, and traces of torch.profiler for `forerun import kineto`.
-Blocks, in order of worth:
+Blocks, in the order in which they run:
   grouped    matmuls of a rank's experts: one kernel (torch._grouped_mm), one matmul an expert on 4 streams as
              Transformer Engine issues them, and on one stream; forward, input and weight gradients
   load       one kernel over and over for some seconds: its time in the first milliseconds and in the last second, clocks
+  eager      norms, rotary embedding, activations and losses as models write them, forward and backward
+  routing    what routers and permutations of experts are made of
   models     steps of Transformers' Llama and Qwen3-MoE slices, traced
   fsdp       host's time to issue layers: plain, fully_shard, tensor parallel by DTensor, compiled; collectives are none's
              (a fake process group), copies are real
-  eager      norms, rotary embedding, activations and losses as models write them, forward and backward
-  routing    what routers and permutations of experts are made of
   updates    AdamW fused, foreach and one by one; gradient norms
   attention  scaled_dot_product_attention by FlashAttention-2 and cuDNN
 --small: a run without meaning on a machine without a GPU.
@@ -22,7 +22,6 @@ import argparse
 import gzip
 import json
 import os
-import shutil
 import statistics
 import threading
 import time
@@ -107,8 +106,11 @@ class Probe:
             self.clock.sync()
         path = os.path.join(self.out, name + ".json")
         profiler.export_chrome_trace(path)
-        with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
-            shutil.copyfileobj(plain, packed)
+        with open(path, encoding="utf-8") as plain:
+            told = json.load(plain)
+        told["traceName"] = name + ".json"  # not where it lay
+        with gzip.open(path + ".gz", "wt", encoding="utf-8") as packed:
+            json.dump(told, packed)
         os.remove(path)
 
     # Blocks.
@@ -405,6 +407,7 @@ class Probe:
         if not self.small:
             torch._dynamo.reset()
             torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
 
     def _model(self, name, model, layers, length, how):
         optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=not self.small)

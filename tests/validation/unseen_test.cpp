@@ -38,7 +38,7 @@ TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
   // Nine tenths of NeMo's other rows are met as well. The source of the one that is not tells why: a host that each
   // kernel waits for; what it mended is met within 2 % (dsv3-gb200-final).
   EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"dsv3-gb200-baseline"});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 4.7 % on 26 November 2026
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 5.0 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.8);
 }
 
@@ -50,7 +50,7 @@ TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
   // operation as an H100 took for that: -25 %.)
   EXPECT_EQ(beyond(0.255, answer),
             (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "swissai-llama-300m-32xgh200"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 9.8 % on 26 November 2026
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 8.9 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 
@@ -60,7 +60,7 @@ TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard)
   // 16 ranks of V100 over two nodes with one card each; Qwen3 30B in one graph on GB200.
   EXPECT_EQ(beyond(0.255, answer),
             (std::vector<std::string>{"dlperf-megatron-mp-1x16x1-16-3072x16", "bridge-qwen3-30b-mxfp8-8xgb200"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.1);  // 8.0 % on 26 November 2026
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.1);  // 9.1 % on 26 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 

@@ -72,8 +72,9 @@ TEST(PurchaseReader, WhatIsLeftOutIsAsLlama3HadItAndSaid) {
   const spec::Purchase p = purchase_of(kSound);
   EXPECT_EQ(p.candidates[0].job.training.sequence, 8192);
   EXPECT_EQ(p.candidates[0].job.training.global_batch, 512);  // 4,194,304 tokens
-  EXPECT_EQ(p.assumptions, (std::vector<std::string>{"training.sequence: 8192 tokens",
-                                                     "training.global_batch: 512 sequences (4 Mi tokens a step)"}));
+  EXPECT_EQ(p.assumptions,
+            (std::vector<std::string>{"training.sequence: 8192 tokens",
+                                      "training.global_batch: 512 sequences (4,194,304 tokens a step)"}));
 }
 
 TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
@@ -81,8 +82,13 @@ TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
   const spec::Purchase p = purchase_of(kModel + "candidates: [{node: gb200-nvl72, nodes: [16, 18]}]\n");
   ASSERT_EQ(p.candidates.size(), 2u);
   for (const spec::Candidate& candidate : p.candidates) EXPECT_EQ(candidate.job.training.global_batch, 576);
-  EXPECT_EQ(p.assumptions.back(),
-            "training.global_batch: 576 sequences (about 4 Mi tokens a step, shared by all candidates' GPUs)");
+  EXPECT_EQ(p.assumptions.back(), "training.global_batch: 576 sequences (4,718,592 tokens a step)");
+  // 88 and 64 GPUs: 11 x 32 or 11 x 64, 47 is nearer to 64. Sequences of 5,000 tokens: 839, between 512 and 1,024.
+  EXPECT_EQ(
+      purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [11, 8]}]\n").candidates[0].job.training.global_batch,
+      704);
+  const std::string short_ones = "training: {sequence: 5000}\ncandidates: [{node: dgx-h100, nodes: 8}]\n";
+  EXPECT_EQ(purchase_of(kModel + short_ones).candidates[0].job.training.global_batch, 1024);
 }
 
 TEST(PurchaseReader, TokensHaveScales) {

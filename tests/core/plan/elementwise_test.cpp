@@ -173,6 +173,8 @@ TEST(Elementwise, WhatLiesApartIsReadNumberByNumberWhereNothingIsFused) {
   EXPECT_EQ(plan::activation_forward(apart, 100).work.read, silu);
   EXPECT_EQ(plan::activation_backward(apart, 100).work.written, gradients * 3 / 5);
   EXPECT_EQ(plan::activation_backward(apart, 100).launches, 3);
+  EXPECT_EQ(plan::activation_backward(apart, 100, apart.ffn).work.written, gradients * 27 / 20);  // experts' are of one
+  EXPECT_EQ(plan::rotation(strided, 1000, false).work.read, 1000 * 11 * 7 / 4);  // 5.5 numbers of 2 bytes each
 }
 
 TEST(Elementwise, SequenceParallelDividesWhatStandsBetweenTheParallelRegions) {

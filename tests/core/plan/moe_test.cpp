@@ -117,6 +117,11 @@ TEST(Moe, PermutationByTheOperationWeighsAndAddsRowByRow) {
   EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));
   EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128 + 2 * 256 + 2 * 256 + 256, 256 + 2 * 256 + 256, 4}));
   EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 128, 2}));
+  // Where tokens are sent once, copies are made and summed where they arrive, 256 rows for 128 tokens again.
+  j.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 256, 2}));
 }
 
 TEST(Moe, OneRankWithAllExpertsSendsNothing) {

@@ -182,18 +182,19 @@ TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
   EXPECT_TRUE(assumed(job, "overlap.tp: wgrad (default of megatron)"));
 }
 
-TEST(Resolve, PermutationIsOneKernelWhereTheFrameworkOrACompilerHasIt) {
-  const auto fused = [](bool of_framework, bool experts, bool compiled) {
+TEST(Resolve, PermutationIsOneKernelWhereTheFrameworkOrItsRecipesHaveIt) {
+  const auto fused = [](bool of_framework, bool of_recipes, bool experts) {
     Job job = small_job();
     job.framework.fused.permute = of_framework;
+    job.framework.recipes_of_fp8_gpus = of_recipes;
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
     if (experts) job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 512};
-    job.strategy.compile = compiled;
     return resolve(job);
   };
-  EXPECT_EQ(fused(true, true, false).strategy.fused_kernels.permute, true);
-  EXPECT_EQ(fused(false, true, false).strategy.fused_kernels.permute, false);
+  EXPECT_EQ(fused(true, false, true).strategy.fused_kernels.permute, true);
+  EXPECT_EQ(fused(false, false, true).strategy.fused_kernels.permute, false);
   EXPECT_EQ(fused(false, true, true).strategy.fused_kernels.permute, true);
-  EXPECT_TRUE(assumed(fused(true, true, false), "fused_kernels.permute: true (default of megatron)"));
+  EXPECT_TRUE(assumed(fused(true, false, true), "fused_kernels.permute: true (default of megatron)"));
   EXPECT_FALSE(assumed(fused(true, false, false), "fused_kernels.permute"));  // nothing to permute
 }
 
