@@ -118,7 +118,7 @@ void StageBuilder::call_vocabulary(Role& role, const Slot& slot) {
       slot.pass != Pass::look_up && slot.microbatch % 2 == 1};
   const auto [known, fresh] = written_of_vocabulary_.try_emplace(call, 0);
   if (fresh) known->second = add(vocabulary_segment(c_, pool_, stage_, call));
-  role.calls.push_back({known->second, slot.microbatch, -1, -1, -1, slot.pass});
+  role.calls.push_back({known->second, slot.microbatch, -1, slot.pass});
 }
 
 StageBuilder::Written StageBuilder::next(const Slot& slot, Progress& so_far) const {
@@ -150,7 +150,7 @@ void StageBuilder::run_slots(Role& role) {
       continue;
     }
     role.calls.push_back({segment(next(slot, so_far)), slot.microbatch, static_cast<std::int16_t>(slot.chunk),
-                          slot.other, static_cast<std::int16_t>(slot.other_chunk), slot.pass});
+                          slot.pass, slot.other, static_cast<std::int16_t>(slot.other_chunk)});
   }
 }
 

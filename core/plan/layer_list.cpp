@@ -204,7 +204,7 @@ Role ListBuilder::build() {
   const std::int32_t last = reduces && !each ? backward(true) : backwards;
   for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) {
     role.calls.push_back({forwards, m, 0});
-    role.calls.push_back({m + 1 == static_cast<int>(c_.microbatches) ? last : backwards, m, 0, -1, -1, Pass::backward});
+    role.calls.push_back({m + 1 == static_cast<int>(c_.microbatches) ? last : backwards, m, 0, Pass::backward});
   }
   SegmentBuilder ends(pool_, "end");
   end(ends, reduces);

@@ -118,9 +118,9 @@ struct Call {
   std::int32_t segment = 0;
   std::int32_t microbatch = -1;
   std::int16_t chunk = -1;
+  Pass pass = Pass::forward;      // of no meaning where there is no microbatch
   std::int32_t other = -1;        // of an overlapped pass: the microbatch that goes backward
   std::int16_t other_chunk = -1;  // and through which chunk
-  Pass pass = Pass::forward;      // of no meaning where there is no microbatch
 };
 
 /// The work of one pipeline stage; every rank of it runs this program.

@@ -76,7 +76,7 @@ class Poster {
     while (inbox.count[gradient] < wanted) {
       const bool kind = sent[inbox.posted++];
       const std::int32_t microbatch = inbox.count[kind]++;
-      calls.push_back({receive(stage, from, kind, inbox), microbatch, chunk_fed(stage, from, kind), -1, -1,
+      calls.push_back({receive(stage, from, kind, inbox), microbatch, chunk_fed(stage, from, kind),
                        kind ? Pass::backward : Pass::forward});
     }
   }
