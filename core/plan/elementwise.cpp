@@ -45,17 +45,17 @@ double strided_rope(const Context& c) {
   return f.strided_eager || (f.turned_heads && f.separate_linears) ? 1.75 : 1;
 }
 
+/// Whether the halves come of two matmuls; those of experts, which have a width of their own, come of one.
+bool halves_apart(const Context& c, std::int64_t width) { return c.job.framework.separate_linears && width == 0; }
+
 /// The same of the halves of one result, whose rows lie apart: on an H100 21 bytes a number of the product forward, 41
 /// backward, where 10 and 26 are moved (tests/torch/probe.py; 19 and 38 in Liger-Kernel's data).
 struct Halves {
   double forward = 1, backward = 1;
 };
-Halves strided_halves(const Context& c, bool apart) {
-  return c.job.framework.strided_eager && !apart ? Halves{1.75, 1.35} : Halves{};
+Halves strided_halves(const Context& c, std::int64_t width) {
+  return c.job.framework.strided_eager && !halves_apart(c, width) ? Halves{1.75, 1.35} : Halves{};
 }
-
-/// Whether the halves come of two matmuls; those of experts, which have a width of their own, come of one.
-bool halves_apart(const Context& c, std::int64_t width) { return c.job.framework.separate_linears && width == 0; }
 
 }  // namespace
 
@@ -90,7 +90,7 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
                               : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  const double slower = strided_halves(c, halves_apart(c, width)).forward;
+  const double slower = strided_halves(c, width).forward;
   return chain(Kind::elementwise, elements, slower * 3 * e, slower * 2 * e, 2);  // silu; times the other half
 }
 
@@ -107,7 +107,7 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
   // Two products, silu'; and the halves joined, where they are of one matmul.
   if (halves_apart(c, width)) return chain(Kind::elementwise, elements, 6 * e, 3 * e, 3);
-  const double slower = strided_halves(c, false).backward;
+  const double slower = strided_halves(c, width).backward;
   return chain(Kind::elementwise, elements, slower * 8 * e, slower * 5 * e, 4);
 }
 

@@ -52,9 +52,9 @@ Linear shared_expert_down(const Context& c, const MoeShape& shape) {
 }
 
 /// Gathers or scatters rows of `hidden` elements.
-void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name) {
+void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels) {
   const std::int64_t row = c_.hidden * c_.element;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, 1}, name);
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, kernels}, name, kernels);
 }
 
 /// By the operation. A copy moves each number at the copy curve's pace; PyTorch's products of rows with a number each,
@@ -65,26 +65,20 @@ constexpr std::int64_t kNumberByNumber = 2;
 
 void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
-  const std::int64_t row = c_.hidden * c_.element;
   const std::int64_t read = kNumberByNumber * (rows + 2 * rows);          // weighed; added to what lies there
   const std::int64_t written = kNumberByNumber * (rows + rows) + tokens;  // and zeros before
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 3}, name, 3);
+  move(read, written, name, 3);
 }
 
 void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
   if (c_.fused_permute) return move(read_rows, rows, name);
-  const std::int64_t row = c_.hidden * c_.element;
-  const std::int64_t read =
-      read_rows + kNumberByNumber * (rows + rows) + rows;  // copied; of rows, of shares; their sum
-  const std::int64_t written = rows + kNumberByNumber * rows + rows;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 4}, name, 4);
+  // Copied; the gradients of rows and of their shares; the latter's sum.
+  move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4);
 }
 
 void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
-  const std::int64_t row = c_.hidden * c_.element;
-  const std::int64_t read = kNumberByNumber * 2 * rows, written = kNumberByNumber * rows + tokens;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read * row, written * row, 2}, name, 2);
+  move(kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, name, 2);
 }
 
 void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,

@@ -32,6 +32,7 @@ import torch.nn.functional as F
 from torch import nn
 
 BF16 = torch.bfloat16
+BACKENDS = ("FLASH_ATTENTION", "CUDNN_ATTENTION")
 
 
 class Clock:
@@ -81,6 +82,14 @@ class Probe:
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
 
+    def timed(self, call, captured=False, repeats=7, warm=2, least=2e-3, **line):
+        """Tells the seconds of a call, or why there are none."""
+        try:
+            median, low, high = self.clock.of(self.graph(call) if captured else call, repeats, warm, least)
+            self.tell(**line, seconds=median, low=low, high=high)
+        except Exception as error:  # pylint: disable=broad-except  # the other figures are wanted all the same
+            self.tell(**line, failed=str(error)[:300])
+
     def tensor(self, *sides, scale=1.0, dtype=BF16):
         return torch.randn(*sides, device=self.device).mul_(scale).to(dtype)
 
@@ -126,11 +135,12 @@ class Probe:
                 self._grouped(k, n, experts, rows, streams)
 
     def _grouped(self, k, n, experts, rows, streams):
-        x, w, dy = self.tensor(experts * rows, k), self.tensor(experts, k, n, scale=k**-0.5), self.tensor(experts * rows, n)
+        x, dy = self.tensor(experts * rows, k), self.tensor(experts * rows, n)
+        turned = self.tensor(experts, n, k, scale=k**-0.5).transpose(1, 2)  # weights as nn.Linear keeps them, [n, k]
         ends = torch.arange(rows, experts * rows + 1, rows, device=self.device, dtype=torch.int32)
         y, dx = torch.empty_like(dy), torch.empty_like(x)
         xs, dys, ys, dxs = x.split(rows), dy.split(rows), y.split(rows), dx.split(rows)
-        turned = w.transpose(1, 2).contiguous().transpose(1, 2)  # weights as nn.Linear keeps them, [n, k]
+        dw = torch.empty(experts, k, n, device=self.device, dtype=BF16)
 
         def each(call, side):
             if not side:
@@ -148,24 +158,16 @@ class Probe:
 
         singles = {"forward": lambda i: torch.mm(xs[i], turned[i], out=ys[i]),
                    "dgrad": lambda i: torch.mm(dys[i], turned[i].t(), out=dxs[i]),
-                   "wgrad": lambda i: torch.mm(xs[i].t(), dys[i], out=bf16[i])}
-        bf16 = torch.empty(experts, k, n, device=self.device, dtype=BF16)
+                   "wgrad": lambda i: torch.mm(xs[i].t(), dys[i], out=dw[i])}
         wholes = {"forward": lambda: torch._grouped_mm(x, turned, offs=ends),
                   "dgrad": lambda: torch._grouped_mm(dy, turned.transpose(1, 2), offs=ends),
                   "wgrad": lambda: torch._grouped_mm(x.t(), dy, offs=ends)}
-        one = {"forward": lambda: torch.mm(x[:rows], turned[0], out=ys[0])}
-        about = {"block": "grouped", "k": k, "n": n, "experts": experts, "rows": rows}
-        for which in ("forward", "dgrad", "wgrad"):
-            for how, call in (("one kernel", wholes[which]),
-                              ("4 streams", lambda which=which: each(singles[which], streams)),
-                              ("1 stream", lambda which=which: each(singles[which], []))):
-                try:
-                    median, low, high = self.clock.of(self.graph(call), repeats=7, least=5e-4)
-                    self.tell(**about, which=which, how=how, seconds=median, low=low, high=high)
-                except (RuntimeError, AttributeError, TypeError) as error:
-                    self.tell(**about, which=which, how=how, failed=str(error)[:300])
-        median, low, high = self.clock.of(self.graph(one["forward"]), repeats=7, least=5e-4)
-        self.tell(**about, which="forward", how="one expert", seconds=median, low=low, high=high)
+        about = {"captured": True, "least": 5e-4, "block": "grouped", "k": k, "n": n, "experts": experts, "rows": rows}
+        for which, single in singles.items():
+            self.timed(wholes[which], **about, which=which, how="one kernel")
+            self.timed(lambda single=single: each(single, streams), **about, which=which, how="4 streams")
+            self.timed(lambda single=single: each(single, []), **about, which=which, how="1 stream")
+        self.timed(lambda: singles["forward"](0), **about, which="forward", how="one expert")
 
     def load(self):
         """Kernels of one kind over and over."""
@@ -176,10 +178,12 @@ class Probe:
         kinds = {"matmul 8192 x 8192 x 8192": lambda: torch.mm(a, b, out=c),
                  "matmul 8192 x 14336 x 4096": lambda: torch.mm(wide, thin, out=out),
                  "copy": lambda: c.copy_(a)}
-        for tokens, batch in ((128, 1),) if self.small else ((8192, 1), (32768, 1)):
-            for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
+        heads, width = (2, 16) if self.small else (32, 128)
+        for tokens in (128,) if self.small else (8192, 32768):
+            for backend in BACKENDS:
                 try:
-                    kinds |= self._attentions(tokens, batch, backend)
+                    for which, call in self._attentions(heads, heads, width, tokens, 1, backend).items():
+                        kinds[f"{backend.split('_')[0].lower()} 1 x {tokens} causal, {heads} heads of {width} {which}"] = call
                 except (RuntimeError, AttributeError, ImportError) as error:
                     self.tell(block="load", what=f"{backend} {tokens}", failed=str(error)[:300])
         for what, call in kinds.items():
@@ -188,25 +192,23 @@ class Probe:
             except RuntimeError as error:
                 self.tell(block="load", what=what, failed=str(error)[:300])
 
-    def _attentions(self, tokens, batch, backend):
+    def _attentions(self, heads, kv, width, tokens, batch, backend):
+        """Forward and backward by one backend."""
         from torch.nn.attention import SDPBackend, sdpa_kernel
-        kind = getattr(SDPBackend, backend)
-        heads, width = (2, 16) if self.small else (32, 128)
-        q, k, v = (self.tensor(batch, heads, tokens, width).requires_grad_() for _ in range(3))
+        q = self.tensor(batch, heads, tokens, width).requires_grad_()
+        k, v = (self.tensor(batch, kv, tokens, width).requires_grad_() for _ in range(2))
         grad = self.tensor(batch, heads, tokens, width)
 
+        def attend():
+            with sdpa_kernel(getattr(SDPBackend, backend)):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=kv != heads)
+
         def forward():
-            with torch.no_grad(), sdpa_kernel(kind):
-                return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            with torch.no_grad():
+                attend()
 
-        with sdpa_kernel(kind):
-            done = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-        def backward():
-            torch.autograd.grad(done, (q, k, v), grad, retain_graph=True)
-
-        name = f"{backend.split('_')[0].lower()} {batch} x {tokens} causal, {heads} heads of {width}"
-        return {name + " forward": forward, name + " backward": backward}
+        done = attend()
+        return {"forward": forward, "backward": lambda: torch.autograd.grad(done, (q, k, v), grad, retain_graph=True)}
 
     def _loaded(self, what, call, seconds):
         call()
@@ -265,16 +267,14 @@ class Probe:
 
     def _passes(self, block, what, call, inputs, **about):
         """Forward and backward of call(*inputs)."""
+        about |= {"block": block, "what": what}
+        self.timed(lambda: call(*inputs), which="forward", **about)
         try:
-            median, low, high = self.clock.of(lambda: call(*inputs), repeats=7)
-            self.tell(block=block, what=what, which="forward", seconds=median, low=low, high=high, **about)
             out = call(*inputs)
-            grad = torch.randn_like(out)
-            of = [x for x in inputs if x.requires_grad]
-            median, low, high = self.clock.of(lambda: torch.autograd.grad(out, of, grad, retain_graph=True), repeats=7)
-            self.tell(block=block, what=what, which="backward", seconds=median, low=low, high=high, **about)
-        except Exception as error:  # pylint: disable=broad-except
-            self.tell(block=block, what=what, failed=str(error)[:300], **about)
+        except Exception:  # pylint: disable=broad-except  # told by the forward pass
+            return
+        grad, of = torch.randn_like(out), [x for x in inputs if x.requires_grad]
+        self.timed(lambda: torch.autograd.grad(out, of, grad, retain_graph=True), which="backward", **about)
 
     def eager(self):
         def rms(x, w):
@@ -354,17 +354,11 @@ class Probe:
                 "sort": lambda: flat.sort(stable=True),
                 "histogram": lambda: torch.histc(flat.float(), experts, 0, experts - 1)}
             for what, call in one_by_one.items():
-                try:
-                    median, low, high = self.clock.of(call, repeats=7)
-                    self.tell(block="routing", what=what, which="forward", seconds=median, low=low, high=high, **about)
-                except RuntimeError as error:
-                    self.tell(block="routing", what=what, failed=str(error)[:300], **about)
+                self.timed(call, block="routing", what=what, which="forward", **about)
             self._passes("routing", "index select", lambda x: x.index_select(0, order), (x,), **about)
             self._passes("routing", "weigh", lambda c, s: c * s, (copies, shares), **about)
-            self._passes("routing", "scatter add", lambda c: torch.zeros(tokens, hidden, device=self.device, dtype=BF16).scatter_add(0, index, c),
-                         (copies,), **about)
-            self._passes("routing", "index add", lambda c: torch.zeros(tokens, hidden, device=self.device, dtype=BF16).index_add(0, order, c),
-                         (copies,), **about)
+            self._passes("routing", "scatter add", lambda c: torch.zeros_like(x).scatter_add(0, index, c), (copies,), **about)
+            self._passes("routing", "index add", lambda c: torch.zeros_like(x).index_add(0, order, c), (copies,), **about)
             self._passes("routing", "view and sum", lambda c: c.view(tokens, chosen, hidden).sum(1), (copies,), **about)
             self._forget()
 
@@ -455,18 +449,17 @@ class Probe:
 
         def tensor(model, sp):
             from torch.distributed.tensor import Replicate, Shard
+            def row():
+                return RowwiseParallel(output_layouts=Shard(1)) if sp else RowwiseParallel()
+
+            def gathered():
+                return PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),))
+
             for layer in model.layers:
-                plan = {name: ColwiseParallel() for name in ("q", "k", "v", "gate", "up")}
-                plan |= {"out": RowwiseParallel(output_layouts=Shard(1)), "down": RowwiseParallel(output_layouts=Shard(1))} if sp else {
-                    "out": RowwiseParallel(), "down": RowwiseParallel()}
+                plan = {"attention.q": ColwiseParallel(), "attention.k": ColwiseParallel(), "attention.v": ColwiseParallel(),
+                        "attention.out": row(), "ffn.gate": ColwiseParallel(), "ffn.up": ColwiseParallel(), "ffn.down": row()}
                 if sp:
-                    plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel(),
-                             "attention": PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),)),
-                             "ffn": PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),))}
-                    plan = {("attention." if key in ("q", "k", "v", "out") else "ffn." if key in ("gate", "up", "down") else "") + key: value
-                            for key, value in plan.items()}
-                else:
-                    plan = {("attention." if key in ("q", "k", "v", "out") else "ffn.") + key: value for key, value in plan.items()}
+                    plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel(), "attention": gathered(), "ffn": gathered()}
                 layer.tensor_parallel(8)
                 parallelize_module(layer, mesh, plan)
 
@@ -544,6 +537,7 @@ class Probe:
     def updates(self):
         count, parts = (4096, 4) if self.small else (1 << 29, 64)
         for dtype in (torch.float32, BF16):
+            about = {"block": "updates", "dtype": str(dtype), "numbers": count}
             weights = [torch.randn(count // parts, device=self.device).to(dtype).requires_grad_() for _ in range(parts)]
             for weight in weights:
                 weight.grad = torch.randn_like(weight)
@@ -552,42 +546,25 @@ class Probe:
                 if self.small and way == "fused":
                     continue
                 optimizer = torch.optim.AdamW(weights, 1e-4, **keys)
-                median, low, high = self.clock.of(optimizer.step, repeats=5, warm=2, least=0)
-                self.tell(block="updates", what="adamw", way=way, dtype=str(dtype), numbers=count, seconds=median, low=low, high=high)
+                self.timed(optimizer.step, repeats=5, least=0, **about, what="adamw", way=way)
                 del optimizer
                 self._forget()
-            median, low, high = self.clock.of(lambda w=weights: nn.utils.clip_grad_norm_(w, 1e9), repeats=5)
-            self.tell(block="updates", what="clip_grad_norm_", dtype=str(dtype), numbers=count, seconds=median, low=low, high=high)
+            self.timed(lambda w=weights: nn.utils.clip_grad_norm_(w, 1e9), repeats=5, **about, what="clip_grad_norm_")
             del weights
             self._forget()
 
     def attention(self):
         for heads, kv, width in ((2, 2, 16),) if self.small else ((32, 8, 128), (16, 16, 64), (32, 32, 128)):
             for tokens in (64,) if self.small else (1024, 4096, 16384):
-                for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
+                batch = 1 if self.small else 16384 // tokens
+                for backend in BACKENDS:
+                    about = {"block": "attention", "backend": backend, "heads": heads, "kv_heads": kv, "width": width,
+                             "tokens": tokens, "batch": batch}
                     try:
-                        self._attention(heads, kv, width, tokens, backend)
-                    except (RuntimeError, AttributeError, ImportError, TypeError) as error:
-                        self.tell(block="attention", backend=backend, heads=heads, tokens=tokens, failed=str(error)[:200])
-
-    def _attention(self, heads, kv, width, tokens, backend):
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-        batch = 1 if self.small else max(1, 16384 // tokens)
-        q = self.tensor(batch, heads, tokens, width).requires_grad_()
-        k, v = (self.tensor(batch, kv, tokens, width).requires_grad_() for _ in range(2))
-        grad = self.tensor(batch, heads, tokens, width)
-        with sdpa_kernel(getattr(SDPBackend, backend)):
-            done = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-
-            def forward():
-                with torch.no_grad():
-                    F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-
-            about = {"block": "attention", "backend": backend, "heads": heads, "kv_heads": kv, "width": width, "tokens": tokens,
-                     "batch": batch}
-            self.tell(**about, which="forward", seconds=self.clock.of(forward, repeats=5, least=0)[0])
-            self.tell(**about, which="backward", seconds=self.clock.of(
-                lambda: torch.autograd.grad(done, (q, k, v), grad, retain_graph=True), repeats=5, least=0)[0])
+                        for which, call in self._attentions(heads, kv, width, tokens, batch, backend).items():
+                            self.timed(call, repeats=5, least=0, **about, which=which)
+                    except (RuntimeError, AttributeError, ImportError) as error:
+                        self.tell(**about, failed=str(error)[:200])
 
 
 class Attention(nn.Module):

@@ -91,6 +91,13 @@ TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
   EXPECT_EQ(purchase_of(kModel + short_ones).candidates[0].job.training.global_batch, 1024);
 }
 
+TEST(PurchaseReader, ABatchThatAllClustersCannotShareIsNotMadeLarger) {
+  // The odd parts of 56, 72, 88 and 104 GPUs have 9,009 in common, more than the 512 sequences, which they stay.
+  const spec::Purchase p = purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [7, 9, 11, 13]}]\n");
+  ASSERT_EQ(p.candidates.size(), 4u);
+  for (const spec::Candidate& candidate : p.candidates) EXPECT_EQ(candidate.job.training.global_batch, 512);
+}
+
 TEST(PurchaseReader, TokensHaveScales) {
   EXPECT_EQ(config::parse_tokens("15T").value, 15e12);
   EXPECT_EQ(config::parse_tokens("300B").value, 300e9);
