@@ -140,21 +140,26 @@ __global__ void __launch_bounds__(kRowThreads, K == 1 && !kCentred ? kRowBlocks 
         along += g * weight[k][j] * normal;
       }
     }
+    Pack<T, V> path[K] = {};  // on its way while the block meets
+    if (p.dsum && row < pieces.first_late(blockIdx.x)) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if (own + k * step < p.width) path[k] = load<V>(p.dsum + row * p.width + own + k * step);
+      }
+    }
     const float2 sums = block_sums(shift, along, static_cast<int>(row & 1));
     if (row >= pieces.first_late(blockIdx.x)) continue;
     shift = kCentred ? sums.x / width : 0;
     along = sums.y / width;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const std::int64_t at = row * p.width + own + k * step;
       if (own + k * step >= p.width) continue;
-      Pack<T, V> path{}, dx;
-      if (p.dsum) path = load<V>(p.dsum + at);
+      Pack<T, V> dx;
       for (int j = 0; j < V; ++j) {
         const float normal = (now.value[k][j] - now.mean) * now.rstd;
-        dx.set(j, (now.dy[k][j] * weight[k][j] - shift - normal * along) * now.rstd + path[j]);
+        dx.set(j, (now.dy[k][j] * weight[k][j] - shift - normal * along) * now.rstd + path[k][j]);
       }
-      store(p.dx + at, dx);
+      store(p.dx + row * p.width + own + k * step, dx);
     }
   }
   auto* const to = reinterpret_cast<float*>(p.dx + pieces.first_late(blockIdx.x) * p.width);
@@ -201,7 +206,7 @@ void launch_pieces(const NormGradient<T>& p, const Pieces& pieces, Stream stream
 /// False where sums have no room in dx, and where rows are too long for a block's registers or leave most of it idle.
 template <class T, int V>
 bool in_pieces(const NormGradient<T>& p, Stream stream) {
-  constexpr std::int64_t kFewestRows = 16, kMostPieces = 512, kFewestPacks = 128;
+  constexpr std::int64_t kFewestRows = 8, kMostPieces = 512, kFewestPacks = 128;
   const std::int64_t packs = p.width / V, each = std::max(kFewestRows, p.rows / kMostPieces);
   const auto count = static_cast<int>(p.rows / each);
   if (p.dx == p.dsum || count < 2 || packs < kFewestPacks || packs > 2 * kRowThreads) return false;

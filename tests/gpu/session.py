@@ -24,7 +24,7 @@ import sys
 import time
 import traceback
 
-from session_cases import RECORDED, STRATEGIES, TORCH, slices
+from session_cases import CROWDED, RECORDED, STRATEGIES, TORCH, operators, slices
 
 class Failed(Exception):
     pass
@@ -77,6 +77,9 @@ class Session:
 
     def forerun(self, *words, seconds=120):
         return self.run([self.program("forerun"), *words], seconds)
+
+    def tiny(self, *settings):
+        return [os.path.join(TORCH, "tiny.yaml")] + [word for setting in settings for word in ("--set", setting)]
 
     # Parts. Each returns what is kept of it; "failed" names what was not as it should be.
 
@@ -225,7 +228,7 @@ class Session:
         return {"settings": settings, "measured_s": measured["step_time_s"], "predicted_s": predicted,
                 "steps_s": measured["steps_s"], "families_s": families, "losses": measured["losses"],
                 "peak_bytes": memory["peak_bytes"], "planned_bytes": memory["planned_bytes"],
-                "reserved_bytes": memory["reserved_bytes"], "conditions": measured["conditions"],
+                "reserved_bytes": memory["reserved_bytes"], "memory": {w: memory[w] for w in ("measured", "planned")}, "conditions": measured["conditions"],
                 "plain_attention": measured["plain_attention"], "experts_one_by_one": measured["experts_one_by_one"],
                 "mfu": measured["mfu"]}
 
@@ -247,6 +250,86 @@ class Session:
                 failed.append(name)
         return {"slices": out, "failed": failed}
 
+    def operators(self):
+        """Steps of which no time is held against the prediction: each of their operators is kept beside it, as count and
+        seconds."""
+        def side(which, part):
+            return [part[which]["count"], part[which]["busy_ps"] / 1e12] if which in part else None
+
+        node, out, failed = self._node(), {}, []
+        trace = os.path.join(self.out, "trace.json")
+        for name, (job, settings) in operators(self.small).items():
+            if "training.precision=fp8" in settings and not self._has_fp8():
+                out[name] = {"left out": "this GPU has no fp8"}
+                continue
+            try:
+                measured, sets = self._measured(job, (["cluster.node=" + node] if node else []) + settings, 3, trace)
+                told = json.loads(self.forerun("explain", job, *sets, "--against", trace, "--json", "-"))
+                memory = measured["memory"]
+                out[name] = {"settings": settings, "measured_s": measured["step_time_s"],
+                             "recorded_s": told["measured_ps"] / 1e12, "losses": measured["losses"], "memory": memory,
+                             "notes": measured["plain_attention"] + measured["experts_one_by_one"],
+                             "operators": [[p.get("phase", p["kind"]), p["name"], side("measured", p), side("predicted", p)] for p in told["parts"]]}
+                print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, recorded {told['measured_ps'] / 1e9:.2f}, predicted "
+                      f"{told['predicted_ps'] / 1e9:.2f}; memory {memory['peak_bytes'] / 1e9:.3f} GB, planned "
+                      f"{memory['planned_bytes'] / 1e9:.3f}; {out[name]['notes'] or ''}", flush=True)
+                pack(trace)
+                os.replace(trace + ".gz", os.path.join(self.out, "operators-" + re.sub(r"[^a-z0-9]+", "-", name) + ".json.gz"))
+            except (Failed, ValueError, KeyError, OSError) as error:
+                print(f"  {name}: {error}", flush=True)
+                out[name] = {"failed": str(error)}
+                failed.append(name)
+        return {"steps": out, "failed": failed}
+
+    def crowded(self):
+        """Four ranks, on one GPU if there are no more: they end, and when one of them is killed the others do."""
+        out, failed = {}, []
+        for name, settings in CROWDED.items():
+            for loading in ("LAZY", "EAGER"):
+                begin = time.monotonic()
+                os.environ["CUDA_MODULE_LOADING"] = loading
+                try:
+                    told = json.loads(self.forerun("measure", *self.tiny("cluster.node.gpus=4", "training.global_batch=8", *settings),
+                                                   "--warmup", "1", "--steps", "2", "--json", "-"))
+                    out[f"{name}, {loading}"] = {"losses": told["losses"], "seconds": time.monotonic() - begin}
+                except (Failed, ValueError, KeyError) as error:
+                    out[f"{name}, {loading}"] = {"failed": str(error)}
+                    failed.append(f"{name}, {loading}")
+                finally:
+                    del os.environ["CUDA_MODULE_LOADING"]
+                print(f"  {name}, {loading}: {out[f'{name}, {loading}']}", flush=True)
+        out["killed"] = self._killed()
+        print(f"  killed: {out['killed']}", flush=True)
+        if out["killed"].get("failed"):
+            failed.append("killed")
+        return {"steps": out, "failed": failed}
+
+    def _killed(self):
+        """Ends one of four ranks that have communicators of tp, of pp and of replicas at work."""
+        words = [self.program("forerun"), "measure",
+                 *self.tiny("cluster.node.gpus=4", "training.global_batch=8", "strategy.tp=2", "strategy.sp=true", "strategy.zero=3"),
+                 "--steps", "1000000"]
+        child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            workers, until = [], time.monotonic() + 60
+            while len(workers) < 4 and time.monotonic() < until:
+                time.sleep(0.5)
+                workers = children_of(child.pid)
+            time.sleep(2 if self.small else 15)  # all of them in the middle of steps
+            if len(workers) < 4 or child.poll() is not None:
+                return {"failed": f"{len(workers)} ranks were at work"}
+            begin = time.monotonic()
+            os.kill(workers[1], signal.SIGKILL)
+            said = child.communicate(timeout=30)[1].decode(errors="replace").strip()
+            took = time.monotonic() - begin
+        except subprocess.TimeoutExpired:
+            return {"failed": "the others were still there after 30 s"}
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+        good = child.returncode == 3 and took < 15 and "signal 9" in said
+        return {"seconds": took, "exit_code": child.returncode, "said": said[-300:]} | ({} if good else {"failed": "not as it should be"})
+
     def calibrate(self):
         words = ["--minutes", str(self.minutes), "--out", self.out] + (["--node", self.node] if self.node else [])
         begun = os.path.join(self.out, time.strftime("calibration-%Y-%m-%d.points.jsonl"))
@@ -265,8 +348,22 @@ class Session:
         return self._slices(os.path.join(self.out, max(files, key=lambda f: os.path.getmtime(os.path.join(self.out, f)))))
 
 
-PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "strategies", "sanitizer", "slices", "calibrate",
-         "calibrated")
+PARTS = ("machine", "kernels", "vendor", "training", "torch", "recorded", "strategies", "crowded", "sanitizer", "slices",
+         "operators", "calibrate", "calibrated")
+
+
+def children_of(process):
+    """Numbers of the processes that it has started and that are left."""
+    out = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue  # it has ended
+        if parent == process:
+            out.append(int(number))
+    return sorted(out)
 
 
 def why_no_gpu(worker):

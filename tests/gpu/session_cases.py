@@ -77,3 +77,39 @@ def slices(small):
         "model.layers=4", "training.sequence=8192", "training.global_batch=1", "training.precision=fp8",
         "training.fp8_recipe=delayed"])
     return out
+
+
+def operators(small):
+    """name: (job, settings) of steps whose operators are looked at one by one: what is beside the slices above."""
+    tiny = os.path.join(TORCH, "tiny.yaml")
+    experts = {"moe": "{experts: 8, top_k: 4, ffn: 48}"}
+    dense, sparse, many, latent = (
+        [(tiny, []), (tiny, [f"model.moe={experts['moe']}"]), (tiny, [f"model.moe={experts['moe']}"]),
+         (tiny, RECORDED["latent"])] if small else
+        [(LLAMA[0], LLAMA[1] + ["training.global_batch=1", *sides]) for sides in (
+            ["model.layers=4", "training.sequence=8192"],
+            ["model=mixtral-8x7b", "model.layers=1", "training.sequence=4096"],
+            ["model=olmoe-1b-7b", "model.layers=4", "training.sequence=8192"],
+            ["model=deepseek-v2", "model.layers=1", "training.sequence=4096"])])
+    cases = {
+        "8-bit moments": (dense, ["training.optimizer=adamw8bit"]),
+        "fp8, tensorwise": (dense, ["training.precision=fp8", "training.fp8_recipe=tensorwise"]),
+        "fp8, blockwise": (dense, ["training.precision=fp8", "training.fp8_recipe=blockwise"]),
+        "activations on the host": (dense, ["strategy.offload={activations: cpu}"]),
+        "optimizer on the host": (dense, ["strategy.zero=1", "strategy.offload={optimizer: cpu}"]),
+        "documents": (dense, [f"training.packing={{lengths: {[1, 31] if small else [1, 2047, 6144]}}}"]),
+        "experts, summed apart": (sparse, ["strategy.fused_kernels.grad_accumulation=false"]),
+        "experts, fp8": (sparse, ["training.precision=fp8", "training.fp8_recipe=tensorwise"]),
+        "small experts": (many, []),
+        "small experts, dropped": (many, ["strategy.moe_capacity_factor=1"]),
+        "latent attention": (latent, []),
+    }
+    return {name: (job, base + settings) for name, ((job, base), settings) in cases.items()}
+
+
+# Of tests/torch/tiny.yaml on four GPUs: every step ends, whether kernels are loaded at the start or when first launched.
+CROWDED = {
+    "tp, zero 3": ["strategy.tp=2", "strategy.sp=true", "strategy.zero=3"],
+    "pp, zero 1": ["strategy.pp=2", "strategy.zero=1"],
+    "experts that nobody chose": ["model.moe={experts: 4, top_k: 1, ffn: 48}", "strategy.ep=4", "training.sequence=2"],
+}

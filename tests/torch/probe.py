@@ -15,6 +15,9 @@ Blocks, in the order in which they run:
              (a fake process group), copies are real
   updates    AdamW fused, foreach and one by one; gradient norms
   attention  scaled_dot_product_attention by FlashAttention-2 and cuDNN
+  long       the same over up to 262,144 tokens
+  behind     kernels that wait for memory: alone and behind matmuls, over little and much memory
+  context    memory that a context and the libraries take beside allocations
 --small: a run without meaning on a machine without a GPU.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -567,6 +570,86 @@ class Probe:
                         self.tell(**about, failed=str(error)[:200])
 
 
+    def long(self):
+        heads, width = (2, 16) if self.small else (8, 128)
+        for tokens in (64,) if self.small else (8192, 32768, 131072, 262144):
+            for backend in BACKENDS:
+                about = {"block": "long", "backend": backend, "heads": heads, "width": width, "tokens": tokens}
+                try:
+                    for which, call in self._attentions(heads, heads, width, tokens, 1, backend).items():
+                        self.timed(call, repeats=3, warm=1, least=0, **about, which=which)
+                except (RuntimeError, AttributeError, ImportError) as error:
+                    self.tell(**about, failed=str(error)[:200])
+
+    def behind(self):
+        n = 64 if self.small else 8192
+        a, b, c = self.tensor(n, n), self.tensor(n, n), self.tensor(n, n)
+
+        def matmuls(seconds):
+            for _ in range(0 if self.small else int(seconds / 1.5e-3)):
+                torch.mm(a, b, out=c)
+
+        def told(call, load, repeats=7, **line):
+            """Behind so many seconds of matmuls, in one queue."""
+            times = []
+            call()
+            for _ in range(repeats):
+                self.clock.sync()
+                matmuls(load)
+                begin = self._mark()
+                call()
+                end = self._mark()
+                self.clock.sync()
+                times.append(self._between(begin, end))
+            times.sort()
+            self.tell(block="behind", **line, behind=load, seconds=statistics.median(times), low=times[0], high=times[-1])
+
+        loads = (0, 0.02, 0.2)
+        rows, width = (32, 64) if self.small else (8192, 4096)
+        x, y, z = (self.tensor(rows, width) for _ in range(3))
+        weight = torch.ones(width, device=self.device, dtype=BF16)
+        gate, up, gated = (self.tensor(rows, 3 * width + width // 2) for _ in range(3))
+        kernels = {"add": lambda: torch.add(x, y, out=z), "copy": lambda: z.copy_(x), "multiply": lambda: torch.mul(gate, up, out=gated),
+                   "layer norm": lambda: F.layer_norm(x, (width,), weight)}
+        for what, kernel in kernels.items():
+            for load in loads:
+                told(lambda kernel=kernel: [kernel() for _ in range(4)], load, what=what, calls=4, rows=rows, width=width)
+        for power in (12, 13) if self.small else range(26, 32):
+            for piece in (10,) if self.small else (22, 26):
+                parts = [torch.randn(1 << piece, device=self.device).requires_grad_() for _ in range(1 << power - piece)]
+                for part in parts:
+                    part.grad = torch.randn_like(part)
+                optimizer = torch.optim.AdamW(parts, 1e-4, **({} if self.small else {"fused": True}))
+                for load in loads:
+                    told(optimizer.step, load, repeats=4, what="adamw", numbers=1 << power, piece=1 << piece)
+                    told(lambda parts=parts: torch._foreach_norm([p.grad for p in parts]), load, repeats=4, what="norms",
+                         numbers=1 << power, piece=1 << piece)
+                del parts, optimizer, part
+                self._forget()
+
+    def context(self):
+        if self.small:
+            return
+        import pynvml
+        pynvml.nvmlInit()
+        card = pynvml.nvmlDeviceGetHandleByIndex(0)
+
+        def told(what):
+            torch.cuda.synchronize()
+            self.tell(block="context", what=what, reserved=torch.cuda.memory_reserved(),
+                      used=pynvml.nvmlDeviceGetMemoryInfo(card).used, of=pynvml.nvmlDeviceGetMemoryInfo(card).total)
+
+        told("whatever ran before")
+        x = self.tensor(1024, 1024)
+        told("a tensor")
+        x @ x
+        told("cuBLAS")
+        for backend in BACKENDS:
+            for call in self._attentions(8, 8, 128, 1024, 1, backend).values():
+                call()
+            told(backend)
+
+
 class Attention(nn.Module):
     def __init__(self, hidden, heads):
         super().__init__()
@@ -615,7 +698,7 @@ class Decoder(nn.Module):
         return self.norm(x)
 
 
-BLOCKS = ("grouped", "load", "eager", "routing", "models", "fsdp", "updates", "attention")
+BLOCKS = ("grouped", "load", "eager", "routing", "models", "fsdp", "updates", "attention", "long", "behind", "context")
 
 
 def main():
