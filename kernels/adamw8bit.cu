@@ -84,7 +84,7 @@ __global__ void adamw8bit_step(AdamWCoefficients c, const __grid_constant__ Batc
 void adamw8bit(const AdamW& a, Element element, std::span<const AdamW8bitTensor> tensors, const float* factor,
                Stream stream) {
   in_batches(tensors, [&](const Batch<AdamW8bitTensor>& batch, unsigned count, std::int64_t longest) {
-    const dim3 grid(blocks_for(moment_blocks(longest), kBlock / kWarp), count);
+    const dim3 grid(blocks_for(moment_blocks(longest), kBlock / kWarp, kFewBlocks), count);
     with_element(element, [&]<class T>() {
       launch(adamw8bit_step<T>, {grid, kBlock}, stream, coefficients(a), batch, factor);
     });

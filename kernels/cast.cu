@@ -75,7 +75,8 @@ __global__ void transpose(std::int64_t rows, std::int64_t columns, const std::ui
 void largest_magnitude(std::int64_t count, Element element, const void* x, float* magnitude, Stream stream) {
   if (count == 0) return;
   with_packs(element, packs(element, count, x), [&]<class T, int V>() {
-    launch(largest<T, V>, {blocks_for(count, kBlock * kTogether * V), kBlock}, stream, count, as<T>(x), magnitude);
+    launch(largest<T, V>, {blocks_for(count, kBlock * kTogether * V, kFewBlocks), kBlock}, stream, count, as<T>(x),
+           magnitude);
   });
   check_launch("largest_magnitude");
 }

@@ -120,8 +120,8 @@ void with_element(Element element, Body body) {
 }
 
 /// Blocks of a grid that strides over `count` things, `each` of them a block.
-inline unsigned blocks_for(std::int64_t count, std::int64_t each = kBlock) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((count + each - 1) / each, 1, kMostBlocks));
+inline unsigned blocks_for(std::int64_t count, std::int64_t each = kBlock, unsigned most = kMostBlocks) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>((count + each - 1) / each, 1, most));
 }
 
 /// Threads for a block that works on a row of `packs`: whole warps, no more than have work.

@@ -48,9 +48,9 @@ __global__ void scale_gradients(const float* factor, std::int64_t count, float* 
 
 void squared_norm(std::int64_t count, const float* values, double* total, Stream stream) {
   if (packs(Element::f32, count, values)) {
-    launch(square<4>, {blocks_for(count / 4), kBlock}, stream, count, values, total);
+    launch(square<4>, {blocks_for(count / 4, kBlock, kFewBlocks), kBlock}, stream, count, values, total);
   } else {
-    launch(square<1>, {blocks_for(count), kBlock}, stream, count, values, total);
+    launch(square<1>, {blocks_for(count, kBlock, kFewBlocks), kBlock}, stream, count, values, total);
   }
   check_launch("squared norm");
 }

@@ -11,8 +11,12 @@
 
 namespace kernels::gpu {
 
-/// Blocks of a grid whose threads stride over what there is to do: enough to fill any GPU a few times.
-inline constexpr unsigned kMostBlocks = 16384;
+/// Blocks of a grid whose threads stride over what there is to do. They rarely have to: memory is read and written a
+/// few percent faster by a new block than by an old one that goes on elsewhere (2.98 against 2.87 TB/s of AdamW on an
+/// H100).
+inline constexpr unsigned kMostBlocks = 1u << 20;
+/// Where each of them adds to one number or fills a table first: enough to fill any GPU a few times.
+inline constexpr unsigned kFewBlocks = 16384;
 
 struct Grid {
   dim3 blocks, threads;

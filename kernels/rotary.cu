@@ -97,7 +97,8 @@ void rotary(const Rotary& r, Direction direction, Element element, const std::in
   if (r.rotary_dim > 2 * kMostPairs) throw DeviceError("rotary: rotary_dim is above 1024");
   const bool wide = !r.interleaved && packs(element, r.rotary_dim / 2, from, to) && packs(element, r.head_dim) &&
                     packs(element, r.first) && packs(element, r.token_stride);
-  const std::int64_t together = std::clamp<std::int64_t>(2 * kMostPairs / std::max<std::int64_t>(r.rotary_dim, 2), 1, kTokens);
+  const std::int64_t together =
+      std::clamp<std::int64_t>(2 * kMostPairs / std::max<std::int64_t>(r.rotary_dim, 2), 1, kTokens);
   with_packs(element, wide, [&]<class T, int V>() {
     launch(turn<T, V>, {blocks_for(r.tokens, together), kBlock}, stream, r, std::log2(r.base),
            direction == Direction::forward ? 1.0f : -1.0f, static_cast<int>(together), positions, as<T>(from),

@@ -271,18 +271,22 @@ void CpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
 }
 
 void CpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
-                       const Tensor& v) {
+                       const Tensor& v, const Tensor& weight) {
   reference::adamw(a, 1, numbers(gradient), numbers(master), numbers(m), numbers(v));
+  if (weight) copy(master, weight);
 }
 
 void CpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master,
-                           const NarrowMoments& m, const NarrowMoments& v) {
+                           const NarrowMoments& m, const NarrowMoments& v, const Tensor& weight) {
   reference::adamw8bit(a, 1, numbers(gradient), numbers(master), numbers(m.codes), numbers(m.scales), numbers(v.codes),
                        numbers(v.scales));
+  if (weight) copy(master, weight);
 }
 
-void CpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
+void CpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                     const Tensor& weight) {
   reference::sgd(s, 1, numbers(gradient), numbers(master), numbers(m));
+  if (weight) copy(master, weight);
 }
 
 // Device and host are one memory; a copy is made all the same, so that nobody reads what has left.
@@ -312,10 +316,10 @@ void CpuBackend::host_squared_norm(const Tensor& values, const Tensor& norm) { s
 void CpuBackend::host_scale(double factor, const Tensor& values) { reference::scale_by(factor, numbers(values)); }
 void CpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
-  adamw(a, gradient, master, m, v);
+  adamw(a, gradient, master, m, v, {});
 }
 void CpuBackend::host_sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
-  sgd(s, gradient, master, m);
+  sgd(s, gradient, master, m, {});
 }
 
 Tensor CpuBackend::host_copy(const Tensor& from, Meaning to) {

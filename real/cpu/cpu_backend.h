@@ -112,11 +112,12 @@ class CpuBackend final : public Backend {
   void squared_norm(const Tensor& values, const Tensor& norm) override;
   void clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) override;
   void scale_by(const Tensor& factor, const Tensor& values) override;
-  void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
-             const Tensor& v) override;
+  void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m, const Tensor& v,
+             const Tensor& weight) override;
   void adamw8bit(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const NarrowMoments& m,
-                 const NarrowMoments& v) override;
-  void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) override;
+                 const NarrowMoments& v, const Tensor& weight) override;
+  void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+           const Tensor& weight) override;
 
   Tensor to_host(const Tensor&) override;
   void to_device(const Tensor& of_host, const Tensor& to) override;

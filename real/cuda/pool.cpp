@@ -116,6 +116,13 @@ void Pool::let_go() {
   kept_.clear();
 }
 
+void Pool::begin_peaks() {
+  ledger_.begin_step();
+  check(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
+  std::uint64_t now = 0;  // the one value that it takes
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &now), "cudaMemPoolSetAttribute");
+}
+
 std::int64_t Pool::reserved_peak() const {
   std::uint64_t bytes = 0, of_graphs = 0;
   check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");

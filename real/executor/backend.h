@@ -198,15 +198,16 @@ class Backend {
                                   const Tensor& dweights) = 0;
 
   // The optimizer. Moments in full are of Meaning::exact, or in bf16 of Meaning::activation. `norm` has one element,
-  // the sum of squares; `factor` one, which clips.
+  // the sum of squares; `factor` one, which clips. `weight` receives the new weights in its own type; it may be none.
   virtual void squared_norm(const Tensor& values, const Tensor& norm) = 0;  // adds to norm
   virtual void clip_factor(const Tensor& norm, double max_norm, const Tensor& factor) = 0;
   virtual void scale_by(const Tensor& factor, const Tensor& values) = 0;
   virtual void adamw(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const Tensor& m,
-                     const Tensor& v) = 0;
+                     const Tensor& v, const Tensor& weight) = 0;
   virtual void adamw8bit(const kernels::AdamW&, const Tensor& gradient, const Tensor& master, const NarrowMoments& m,
-                         const NarrowMoments& v) = 0;
-  virtual void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m) = 0;
+                         const NarrowMoments& v, const Tensor& weight) = 0;
+  virtual void sgd(const kernels::Sgd&, const Tensor& gradient, const Tensor& master, const Tensor& m,
+                   const Tensor& weight) = 0;
 
   // The host's memory. Tensors there are touched by these calls alone, which keep the order of their stream, too.
   virtual Tensor to_host(const Tensor&) = 0;

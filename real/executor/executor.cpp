@@ -54,7 +54,10 @@ Executor::Executor(const spec::Job& job, const plan::Plan& plan, int rank, Backe
 
 void Executor::begin_step() {
   if (!rank_.plan.rolling) rank_.order.wait_for_all();
-  if (rank_.has_flush()) forget_all();
+  if (rank_.has_flush()) {
+    forget_all();
+    rank_.values.learn(rank_.step == 0);
+  }
   for (auto& [operand, magnitudes] : rank_.magnitudes) magnitudes = {{}, magnitudes.now, false};
   rank_.loss = {};
   rank_.loss.tensor = rank_.backend.allocate(rank_.c.tokens, kNumbers);
@@ -82,11 +85,14 @@ void Executor::run(int number) {
   const plan::Call& call = rank_.role().calls[number];
   const plan::Segment& segment = rank_.plan.segments[call.segment];
   rank_.cursors.clear();
+  rank_.values.begin({number, 0});
   if (rank_.has_flush()) pass_on(call);
-  for (int at = 0; at < static_cast<int>(segment.operators.size()); ++at) {
+  const int operators = static_cast<int>(segment.operators.size());
+  for (int at = 0; at < operators; ++at) {
     run(number, at);
     release_units(call, segment, at);
   }
+  rank_.values.begin({number, operators});
   if (!rank_.has_flush()) return leave_pass(call);
   const auto forget = [&](std::int16_t chunk, std::int32_t microbatch) {
     if (microbatch < 0 || !is_last(number, chunk, microbatch)) return;
@@ -100,6 +106,7 @@ void Executor::run(int number) {
 void Executor::run(int number, int at) {
   Task task(rank_, number, at);
   rank_.order.begin(task.op, {number, at});
+  rank_.values.begin({number, at});
   rank_.backend.begin(task.op.stream, task.op.waits);
   try {
     actions_[task.op.name](task);
@@ -111,6 +118,7 @@ void Executor::run(int number, int at) {
   rank_.order.end();
   if (!rank_.has_flush() && task.op.stream == plan::Stream::recv_prev) rank_.stash.received();
   leave_layer(task, number, at);
+  rank_.values.end();
 }
 
 /// Between two chunks of one stage nothing is sent: what one leaves, the other finds.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,7 @@ struct RaceError : std::logic_error {
 /// An operator of this rank's step: its call, and its place in the call's segment; -1: none.
 struct Issued {
   std::int32_t call = -1, at = -1;
+  auto operator<=>(const Issued&) const = default;
 };
 
 /// When an operator ran, by its own stream's count.

@@ -26,8 +26,12 @@ struct Rank {
 };
 
 void time_steps(Rank& rank, const Steps& steps) {
-  for (int i = 0; i < steps.warmup; ++i) rank.step();
-  rank.backend.pool().ledger().begin_step();
+  Pool& pool = rank.backend.pool();
+  for (int i = 0; i < steps.warmup; ++i) {
+    rank.step();
+    if (i == 0) pool.begin_peaks();  // the first step has learned what it could have let go (real/executor/values.h)
+  }
+  pool.ledger().begin_step();
   if (steps.captured) {
     rank.world.store->barrier("captured step", rank.world.patience.message);
     rank.backend.capture_next_step();
@@ -38,8 +42,8 @@ void time_steps(Rank& rank, const Steps& steps) {
     steps.captured ? rank.backend.run_captured() : rank.step();
     rank.out.times.push_back(rank.backend.last_step());
   }
-  rank.out.peak = rank.backend.pool().ledger().at_peak();
-  rank.out.reserved = rank.backend.pool().reserved_peak();
+  rank.out.peak = pool.ledger().at_peak();
+  rank.out.reserved = pool.reserved_peak();
 }
 
 RankTrace record_step(Rank& rank, trace::Trace frame) {

@@ -151,7 +151,13 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
     if (std::ranges::any_of(pool->taken, kept)) throw Fault("a pool goes before its memory was given back");
   });
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (attribute != cudaMemPoolAttrReservedMemHigh) return cudaSuccess;
+  if (*static_cast<std::uint64_t*>(value) != 0) return last_error = cudaErrorInvalidValue;
+  pool->most = pool->now;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   if (attribute != cudaMemPoolAttrReservedMemHigh) return last_error = cudaErrorInvalidValue;
   *static_cast<std::uint64_t*>(value) = pool->most;

@@ -110,15 +110,18 @@ void clip_gradients(Task& task) {
   }
 }
 
-/// What is not this rank's own, or not in 16 bits, whoever reads it next gathers.
-void leave_updated(Task& task, Parameter& p) {
-  if (p.kept == Kept::codes) return update_fp8_weight(task, p);
-  if (task.rank.comes_and_goes(p)) return void(p.weight = {});
+/// Where the update leaves what is computed with; nothing where that is cast, or where who reads it next gathers it.
+Tensor updated_weight(Task& task, Parameter& p) {
+  if (p.kept == Kept::codes) return {};
+  if (task.rank.comes_and_goes(p)) {
+    p.weight = {};
+    return {};
+  }
   if (p.kept == Kept::until_cast) {
-    if (p.sharded) return;
+    if (p.sharded) return {};
     task.renew(p.weight, p.count(), kWeight);
   }
-  task.backend.copy(p.master.tensor, task.write(p.weight, p.name).part(p.owned.begin, p.owned.length));
+  return task.write(p.weight, p.name).part(p.owned.begin, p.owned.length);
 }
 
 void optimizer(Task& task) {
@@ -127,8 +130,8 @@ void optimizer(Task& task) {
                            [&](Value& weight) { task.renew(weight, weight.tensor.count, kWeight); });
   }
   for (Parameter* p : task.rank.parameters.trained()) {
-    update_parameter(task, *p);
-    leave_updated(task, *p);
+    update_parameter(task, *p, updated_weight(task, *p));
+    if (p->kept == Kept::codes) update_fp8_weight(task, *p);
   }
 }
 

@@ -11,7 +11,7 @@ std::int64_t counted_elements(const Task&, const Parameter&);
 /// The largest norm that is let pass.
 double largest_norm(const Task&);
 /// The weights of its owned range, and states, by the job's optimizer; the gradient is clipped.
-void update_parameter(Task&, Parameter&);
+void update_parameter(Task&, Parameter&, const Tensor& weight);
 void update_parameter_on_host(Task&, Parameter&);
 
 }  // namespace real

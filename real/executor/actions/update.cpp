@@ -16,7 +16,7 @@ kernels::AdamW adamw_of_step(const Task& task) {
 }
 
 /// Blocks of moments begin anew with what other ranks hold as well, so that all round it alike.
-void adamw8bit(Task& task, Parameter& p, const Tensor& gradient, const Tensor& master) {
+void adamw8bit(Task& task, Parameter& p, const Tensor& gradient, const Tensor& master, const Tensor& weight) {
   const NarrowMoments m{task.write(p.m, p.name), task.write(p.m_scales, p.name)};
   const NarrowMoments v{task.write(p.v, p.name), task.write(p.v_scales, p.name)};
   const Range copies = p.owned_copies();
@@ -28,22 +28,23 @@ void adamw8bit(Task& task, Parameter& p, const Tensor& gradient, const Tensor& m
       return NarrowMoments{of.codes.part(range.begin, range.length), of.scales.part(scales, blocks)};
     };
     task.backend.adamw8bit(adamw_of_step(task), gradient.part(range.begin, range.length),
-                           master.part(range.begin, range.length), part(m), part(v));
+                           master.part(range.begin, range.length), part(m), part(v),
+                           weight ? weight.part(range.begin, range.length) : Tensor{});
     scales += blocks;
   }
 }
 
 }  // namespace
 
-void update_parameter(Task& task, Parameter& p) {
+void update_parameter(Task& task, Parameter& p, const Tensor& weight) {
   const Tensor gradient = task.read(p.final_gradient(), p.name), master = task.write(p.master, p.name);
   switch (task.rank.job.training.optimizer) {
     case spec::Optimizer::adamw:
-      return task.backend.adamw(adamw_of_step(task), gradient, master, task.write(p.m, p.name),
-                                task.write(p.v, p.name));
-    case spec::Optimizer::adamw8bit: return adamw8bit(task, p, gradient, master);
+      return task.backend.adamw(adamw_of_step(task), gradient, master, task.write(p.m, p.name), task.write(p.v, p.name),
+                                weight);
+    case spec::Optimizer::adamw8bit: return adamw8bit(task, p, gradient, master, weight);
     case spec::Optimizer::sgd:
-      return task.backend.sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name));
+      return task.backend.sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name), weight);
   }
 }
 

@@ -13,7 +13,7 @@
 namespace kernels::gpu {
 
 /// So few that a block of most tests comes round again, as one of a GPU does among millions of rows.
-inline constexpr unsigned kMostBlocks = 3;
+inline constexpr unsigned kMostBlocks = 3, kFewBlocks = 3;
 
 struct Grid {
   dim3 blocks, threads;
