@@ -57,6 +57,7 @@ void read_attention(const Value& value, const std::string& path, spec::Attention
   map.require("forward", curve.forward, 1e-3, kMost);
   map.require("backward", curve.backward, 1e-3, kMost);
   map.require("ramp", curve.ramp, 0, kMostExtent);
+  map.read("backward_ramp", curve.backward_ramp, 0, kMostExtent);
   map.require("diagonal", curve.diagonal, 0, kMostExtent);
   map.require("causal", curve.causal, 1e-3, kMost);
   map.require("head_dim_64", curve.head_dim_64, 1e-3, kMost);

@@ -51,6 +51,7 @@ struct MatmulCurve {
 struct AttentionCurve {
   double forward = 0, backward = 0;          // best fraction of the dense peak at head_dim 128; 0: not calibrated
   double ramp = 0;                           // tokens of keys that the prologue and epilogue of a query row cost
+  double backward_ramp = 0;                  // the same of a backward pass; 0: as much
   double diagonal = 0;                       // tokens of keys more, when causal: blocks that the mask cuts
   double causal = 1;                         // pace under a causal mask over that without (uneven blocks)
   double head_dim_64 = 1, head_dim_256 = 1;  // pace over that at head_dim 128, linear between

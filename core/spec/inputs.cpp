@@ -160,6 +160,7 @@ class Walk {
     figure(of, "forward", c.forward);
     figure(backward, "backward", c.backward);
     figure(of, "ramp", c.ramp);
+    if (c.backward_ramp > 0) figure(backward, "backward_ramp", c.backward_ramp);
     figure(of, "diagonal", c.diagonal);
     figure(of, "causal", c.causal);
     figure(of, "head_dim_64", c.head_dim_64);

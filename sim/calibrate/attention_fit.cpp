@@ -18,7 +18,7 @@ const AttentionRow& attention_of(const config::MeasuredKernel& row) { return std
 /// What the rows differ in, and so what they can tell.
 struct ToldByAttention {
   bool backward = false, both = false, framework = false, narrow = false, wide = false, unequal = false;
-  std::set<std::int64_t> lengths;
+  std::set<std::int64_t> lengths, backward_lengths;
   std::set<bool> masks;
 
   ToldByAttention(const MeasuredRows& rows, spec::AttentionKernel kernel) {
@@ -33,6 +33,7 @@ struct ToldByAttention {
       wide |= equal && s.head_dim > 128;
       unequal |= !equal;
       lengths.insert(s.kv_len);
+      if (s.passes == AttentionRow::Passes::backward) backward_lengths.insert(s.kv_len);
       masks.insert(s.causal);
     }
   }
@@ -49,6 +50,9 @@ std::vector<AttentionKnob> knobs_of(const ToldByAttention& told, bool ratio_kept
   if (!ratio_kept) out.push_back({{"backward", 0.4, 0.02, 1.2}, [](AttentionCurve& c, double v) { c.backward = v; }});
   if (told.lengths.size() > 2) {
     out.push_back({{"ramp", 150, 1, 2000}, [](AttentionCurve& c, double v) { c.ramp = v; }});
+  }
+  if (told.backward_lengths.size() > 2) {
+    out.push_back({{"backward_ramp", 300, 1, 5000}, [](AttentionCurve& c, double v) { c.backward_ramp = v; }});
   }
   if (told.masks.size() > 1) {
     out.push_back({{"diagonal", 80, 1, 1000}, [](AttentionCurve& c, double v) { c.diagonal = v; }});

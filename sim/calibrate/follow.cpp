@@ -22,7 +22,7 @@ bool alike(const MatmulCurve& a, const MatmulCurve& b) {
          a.memory == b.memory && a.overhead == b.overhead;
 }
 bool alike(const AttentionCurve& a, const AttentionCurve& b) {
-  return a.forward > 0 && a.ramp == b.ramp && a.diagonal == b.diagonal && a.causal == b.causal &&
+  return a.forward > 0 && a.ramp == b.ramp && a.backward_ramp == b.backward_ramp && a.diagonal == b.diagonal && a.causal == b.causal &&
          a.head_dim_256 == b.head_dim_256 && a.unequal_heads == b.unequal_heads && a.overhead == b.overhead;
 }
 bool alike(const MemoryCurve& a, const MemoryCurve& b) {
@@ -61,6 +61,7 @@ void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurv
   own.forward = scaled(own.forward, before.forward, now.forward);
   own.backward = scaled(own.backward, before.backward, now.backward);
   own.ramp = now.ramp;
+  own.backward_ramp = now.backward_ramp;
   own.diagonal = now.diagonal;
   own.causal = now.causal;
   if (own.head_dim_64 == before.head_dim_64) own.head_dim_64 = now.head_dim_64;

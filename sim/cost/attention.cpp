@@ -59,12 +59,13 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const base::Flops flops(plan::hardware_flops(w) * of_pair / counted);
   if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
 
-  const double pairs = flops.si() / lanes + q * (curve.ramp + (w.causal ? curve.diagonal : 0));
+  const double ramp = w.backward && curve.backward_ramp > 0 ? curve.backward_ramp : curve.ramp;
+  const double pairs = flops.si() / lanes + q * (ramp + (w.causal ? curve.diagonal : 0));
   const double rate = sustained_pace(device) * (w.backward ? curve.backward : curve.forward) * peak.si() *
                       head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) *
                       (narrow ? curve.low_precision : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
-  const double block = of_pair * std::min(q, kQueryBlock) * (seen + curve.ramp);
+  const double block = of_pair * std::min(q, kQueryBlock) * (seen + ramp);
   const double math = std::max(lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
   const spec::MemoryCurve& copy = memory_curve(device.calibration, plan::MemoryBound::Kind::copy);
   const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());

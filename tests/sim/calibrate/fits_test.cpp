@@ -170,6 +170,7 @@ sim::Device true_attention() {
   c.forward = 0.6;
   c.backward = 0.45;
   c.ramp = 200;
+  c.backward_ramp = 350;
   c.diagonal = 60;
   c.causal = 0.9;
   c.head_dim_64 = 0.8;
@@ -184,12 +185,13 @@ TEST(Fits, AnAttentionCurveIsFoundFromBothPasses) {
   sim::Device found = true_attention();
   spec::AttentionCurve& c = found.calibration.attention[kFlash2];
   c.forward = c.backward = 0.3;
-  c.ramp = c.diagonal = 10;
+  c.ramp = c.backward_ramp = c.diagonal = 10;
   c.causal = c.head_dim_64 = c.head_dim_256 = 1;
   EXPECT_EQ(sim::fit_attention(found, spec::AttentionKernel::flash2, all_of(rows)), base::Seconds{});
   EXPECT_NEAR(c.forward, 0.6, 0.002);
   EXPECT_NEAR(c.backward, 0.45, 0.002);
   EXPECT_NEAR(c.ramp, 200, 3);
+  EXPECT_NEAR(c.backward_ramp, 350, 5);
   EXPECT_NEAR(c.diagonal, 60, 3);
   EXPECT_NEAR(c.causal, 0.9, 0.005);
   EXPECT_NEAR(c.head_dim_64, 0.8, 0.005);

@@ -50,6 +50,8 @@ TEST(Attention, RampDiagonalAndPaceEnterAsTheHeaderSays) {
   EXPECT_NEAR(us_of(w, d), 7 + 2560 * 2 * 1.0 / 0.8, 1e-6);  // (5000 + 2500 + 2500) keys, 0.8 of the pace
   w.backward = true;
   EXPECT_NEAR(us_of(w, d), 14 + 2.5 * 2560 * 4 * 1.0 / 0.8, 1e-6);
+  d.calibration.attention[kFlash2].backward_ramp = 5000;
+  EXPECT_NEAR(us_of(w, d), 14 + 2.5 * 2560 * 4 * 1.25 / 0.8, 1e-6);  // (5000 + 5000 + 2500) keys
 }
 TEST(Attention, DropoutSlowsTheBusyTimeAlone) {
   sim::Device d = toy_device();
