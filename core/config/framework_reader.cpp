@@ -81,6 +81,8 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("strided_eager", framework.strided_eager);
   map.read("attention_copies", framework.attention_copies);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
+  map.read("keeps_logits", framework.keeps_logits);
+  map.read("adds_embedding_rows", framework.adds_embedding_rows);
   map.read("shifted_logits", framework.shifted_logits);
   map.read("channels_first_tf32", framework.channels_first_tf32);
 }

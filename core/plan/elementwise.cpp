@@ -204,7 +204,7 @@ Chain loss_maximum(const Context& c) {
 Chain loss_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
-  if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
+  if (c.fused_loss) return chain(Kind::loss, logits, e, c.job.framework.keeps_logits ? 0 : e, 1);
   return chain(Kind::elementwise, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);  // subtract, exponential, sum, divide, pick
 }
 

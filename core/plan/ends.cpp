@@ -105,13 +105,17 @@ void rows_backward(const Context& c, SegmentBuilder& out) {
   SegmentBuilder& weights = out.weights();
   TensorParallel linear(c, weights);
   if (c.sp) linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "embedding gradient all-gather");
-  // The gradient is dense: zeroed, scattered into, then added to the main gradient.
-  const std::int64_t table = c.vocab * c.hidden;
-  const std::int64_t read = c.tokens * c.hidden * c.element + table * (c.element + c.gradient_element);
-  weights.take(Category::workspace, table * c.element);
-  weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
-                  "embedding gradient", 3);
-  weights.give(Category::workspace, table * c.element);
+  const std::int64_t rows = c.tokens * c.hidden, table = c.vocab * c.hidden;
+  if (c.job.framework.adds_embedding_rows) {
+    const std::int64_t sums = rows * c.gradient_element;
+    weights.compute(MemoryBound{MemoryBound::Kind::embedding, rows * c.element + sums, sums, 1}, "embedding gradient");
+  } else {  // dense: zeroed, scattered into, then added to the main gradient
+    const std::int64_t read = rows * c.element + table * (c.element + c.gradient_element);
+    weights.take(Category::workspace, table * c.element);
+    weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
+                    "embedding gradient", 3);
+    weights.give(Category::workspace, table * c.element);
+  }
   if (&weights == &out) return;
   out.retain(elements * c.element);
   out.give_unretained(Category::activations, 0);

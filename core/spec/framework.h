@@ -79,7 +79,9 @@ struct Framework {
   bool stream_pools = false;           // gathers are allocated on a stream of their own, whose memory others cannot use
   bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
   bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
-  bool shifted_logits = false;         // an unfused loss subtracts their maximum into a tensor of its own
+  bool keeps_logits = false;         // a fused loss writes nothing in forward; otherwise what its gradient begins with
+  bool adds_embedding_rows = false;  // an embedding's gradient goes to the sums of its rows; otherwise it is dense
+  bool shifted_logits = false;       // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention

@@ -21,9 +21,9 @@ struct MemoryOperator {
     swiglu_backward,
     rotary,
     embedding,
-    cross_entropy,
+    loss_gradient,
     adamw,
-    quantize,
+    cast,
     softmax
   };
   What what = What::copy;
@@ -46,13 +46,13 @@ inline constexpr std::array<MemoryOperatorKind, 12> kMemoryOperators{{
     {"swiglu_backward", plan::MemoryBound::Kind::elementwise, 10},  // gate, up and dy; gradients of the two
     {"rotary", plan::MemoryBound::Kind::elementwise, 4},            // in place
     {"embedding", plan::MemoryBound::Kind::embedding, 4},           // a row of the table a token; y
-    {"cross_entropy", plan::MemoryBound::Kind::loss, 4},            // logits; their gradient in place
+    {"loss_gradient", plan::MemoryBound::Kind::loss, 4},            // logits; their gradient in place
     {"adamw", plan::MemoryBound::Kind::optimizer, 30},              // fp32 gradient, w, m, v; w, m, v and a bf16 copy
-    {"quantize", plan::MemoryBound::Kind::cast, 3},                 // bf16; fp8 with a scale for 128 numbers of a row
+    {"cast", plan::MemoryBound::Kind::cast, 4},                     // bf16; fp8 in both layouts, one scale
     {"softmax", plan::MemoryBound::Kind::softmax, 4},               // scores of a query; their probabilities
 }};
 
-inline constexpr std::int64_t kWidth = 4096, kVocabulary = 32768;  // of a row; cross entropy's are a vocabulary
+inline constexpr std::int64_t kWidth = 4096, kVocabulary = 32768;  // of a row; a loss's are a vocabulary
 // Smaller matrices stay in the cache of a large GPU, and no curve is fitted to them.
 inline constexpr std::int64_t kSmallestMemory = std::int64_t{160} << 20, kLargestMemory = std::int64_t{4} << 30;
 

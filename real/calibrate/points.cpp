@@ -80,8 +80,8 @@ Shapes memory_anchors(const Offered& offered) {
   Shapes out;
   for (std::size_t what = 0; what < kMemoryOperators.size(); ++what) {
     MemoryOperator one{static_cast<MemoryOperator::What>(what), 1, kWidth};
-    if (one.what == MemoryOperator::What::quantize && !offered.fp8) continue;
-    if (one.what == MemoryOperator::What::cross_entropy) one.width = kVocabulary;
+    if (one.what == MemoryOperator::What::cast && !offered.fp8) continue;
+    if (one.what == MemoryOperator::What::loss_gradient) one.width = kVocabulary;
     const std::int64_t row = bytes_of(one);
     // The smallest stays in the caches and draws no curve: it tells fits that no host's time is inside of the others.
     for (const std::int64_t bytes : {kSmallestMemory, 512 * kMi, 2048 * kMi, 1 * kMi}) {

@@ -64,11 +64,11 @@ std::optional<What> operator_of(Kind kind) {
     case Kind::norm:
     case Kind::eager_norm: return What::norm_forward;
     case Kind::embedding: return What::embedding;
-    case Kind::loss: return What::cross_entropy;
+    case Kind::loss: return What::loss_gradient;
     case Kind::optimizer: return What::adamw;
     case Kind::copy: return What::copy;
     case Kind::reduce: return What::squared_norm;
-    case Kind::cast: return What::quantize;
+    case Kind::cast: return What::cast;
     case Kind::softmax: return What::softmax;
   }
   return {};
@@ -77,7 +77,7 @@ std::optional<What> operator_of(Kind kind) {
 std::optional<Shape> shape_of(const plan::MemoryBound& w) {
   const std::optional<What> what = operator_of(w.kind);
   if (!what || w.read + w.written < kSmallestMemory || w.read + w.written > kLargestMemory) return {};
-  MemoryOperator one{*what, 1, *what == What::cross_entropy ? kVocabulary : kWidth};
+  MemoryOperator one{*what, 1, *what == What::loss_gradient ? kVocabulary : kWidth};
   one.rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((w.read + w.written) / bytes_of(one))));
   return one;
 }

@@ -22,8 +22,9 @@ bool alike(const MatmulCurve& a, const MatmulCurve& b) {
          a.memory == b.memory && a.overhead == b.overhead;
 }
 bool alike(const AttentionCurve& a, const AttentionCurve& b) {
-  return a.forward > 0 && a.ramp == b.ramp && a.backward_ramp == b.backward_ramp && a.diagonal == b.diagonal && a.causal == b.causal &&
-         a.head_dim_256 == b.head_dim_256 && a.unequal_heads == b.unequal_heads && a.overhead == b.overhead;
+  return a.forward > 0 && a.ramp == b.ramp && a.backward_ramp == b.backward_ramp && a.diagonal == b.diagonal &&
+         a.causal == b.causal && a.head_dim_256 == b.head_dim_256 && a.unequal_heads == b.unequal_heads &&
+         a.overhead == b.overhead;
 }
 bool alike(const MemoryCurve& a, const MemoryCurve& b) {
   return a.efficiency > 0 && a.efficiency == b.efficiency && a.overhead == b.overhead;

@@ -149,11 +149,11 @@ void fit_grouped(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
     calibration.matmul[static_cast<int>(dtype)].grouped_pace = x[0];
     calibration.matmul[static_cast<int>(dtype)].grouped_each = base::Seconds(x[1]);
   };
-  const Minimum best =
-      minimise({{{"pace", 0.9, 0.2, 1}, {"each", 2e-6, 1e-8, 2e-5}}, {}, [&](const std::vector<double>& x) {
-                  apply_to(x, trial.calibration);
-                  return log_errors(rows, trial);
-                }});
+  const Minimum best = minimise(
+      {{{"pace", 0.9, 0.2, 1}, {"each", 2e-6, 1e-8, 2e-5}}, matmul_weights(rows), [&](const std::vector<double>& x) {
+         apply_to(x, trial.calibration);
+         return log_errors(rows, trial);
+       }});
   apply_to({rounded(best.values[0]), rounded(best.values[1])}, device.calibration);
 }
 

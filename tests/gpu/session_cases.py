@@ -4,7 +4,7 @@ import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.join(os.path.dirname(HERE), "torch")
-LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={}"])
+LLAMA = ("llama3-8b-32xh200", ["cluster.nodes=1", "cluster.node.gpus=1", "strategy={framework: forerun}"])
 
 # Of tests/torch/tiny.yaml on several GPUs, a process each: losses are those of the CPU backend, and a recorded step aligns.
 STRATEGIES = {
@@ -89,7 +89,7 @@ def operators(small):
         [(LLAMA[0], LLAMA[1] + ["training.global_batch=1", *sides]) for sides in (
             ["model.layers=4", "training.sequence=8192"],
             ["model=mixtral-8x7b", "model.layers=1", "training.sequence=4096"],
-            ["model=olmoe-1b-7b", "model.layers=4", "training.sequence=8192"],
+            ["model=qwen3-30b-a3b", "model.layers=2", "training.sequence=8192"],
             ["model=deepseek-v2", "model.layers=1", "training.sequence=4096"])])
     cases = {
         "8-bit moments": (dense, ["training.optimizer=adamw8bit"]),

@@ -3,12 +3,12 @@
 #include <array>
 
 #include "kernels/adamw.h"
+#include "kernels/cast.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/glu.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/norm.h"
-#include "kernels/quantize.h"
 #include "kernels/rotary.h"
 #include "kernels/softmax.h"
 #include "real/gpu/bench/kit.h"
@@ -87,11 +87,10 @@ Work embedding(const Matrices& m) {
           y = m.room()](const Stream& s) { gpu::embedding_forward(shape, kBf16, ids, table, y, s.get()); };
 }
 
-Work cross_entropy(const Matrices& m) {
+Work loss_gradient(const Matrices& m) {
   return [shape = kernels::CrossEntropy{.rows = m.rows, .vocabulary = m.width}, logits = m.filled(),
-          targets = m.arena.indices(m.rows, m.width), loss = m.arena.floats(m.rows)](const Stream& s) {
-    gpu::cross_entropy(shape, kBf16, targets, logits, loss, s.get());
-  };
+          targets = m.arena.indices(m.rows, m.width), maximum = m.arena.floats(m.rows), total = m.arena.floats(m.rows)](
+             const Stream& s) { gpu::cross_entropy_gradient(shape, kBf16, targets, maximum, total, logits, s.get()); };
 }
 
 Work adamw(const Matrices& m) {
@@ -107,12 +106,11 @@ Work adamw(const Matrices& m) {
   };
 }
 
-Work quantize(const Matrices& m) {
-  const kernels::Quantize shape{.rows = m.rows, .columns = m.width};  // 1 x 128
-  return [=, x = m.filled(), codes = static_cast<std::uint8_t*>(m.arena.room(m.count())),
-          scales = m.arena.floats(shape.down() * shape.across())](const Stream& s) {
-    gpu::quantize(shape, kBf16, x, codes, scales, s.get());
-  };
+Work cast(const Matrices& m) {
+  const auto codes = [&] { return static_cast<std::uint8_t*>(m.arena.room(m.count())); };
+  return [shape = kernels::Cast{.rows = m.rows, .columns = m.width}, x = m.filled(), scale = m.arena.floats(1),
+          across = codes(),
+          down = codes()](const Stream& s) { gpu::cast(shape, kBf16, x, scale, across, down, nullptr, s.get()); };
 }
 
 Work softmax(const Matrices& m) {
@@ -124,7 +122,7 @@ Work softmax(const Matrices& m) {
 
 /// In the order of MemoryOperator::What.
 constexpr std::array kWorks{copy,   squared_norm, norm_forward,  norm_backward, swiglu_forward, swiglu_backward,
-                            rotary, embedding,    cross_entropy, adamw,         quantize,       softmax};
+                            rotary, embedding,    loss_gradient, adamw,         cast,           softmax};
 static_assert(kWorks.size() == kMemoryOperators.size());
 
 }  // namespace

@@ -108,7 +108,8 @@ TEST_F(CatalogueTest, TheEnvironmentNamesAnotherCatalogue) {
 TEST(RealCatalogue, EveryFrameworkIsRead) {
   const Catalogue catalogue(FORERUN_SOURCE_DIR);
   const std::vector<std::string> names = catalogue.names(Catalogue::Kind::framework);
-  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "megatron", "none", "torch", "torchtitan", "transformers"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "forerun", "megatron", "none", "torch", "torchtitan",
+                                             "transformers"}));
   for (const std::string& name : names) {
     Faults faults;
     const spec::Framework framework =

@@ -22,7 +22,7 @@ spec::Job full_job() {
     curve.grouped_from.source = curve.gradient_from.source = "x";
     curve.unaligned_from.source = curve.passes_from.source = "x";
   }
-  for (auto& curve : c.attention) curve.forward = curve.backward = curve.unequal_heads = 0.5;
+  for (auto& curve : c.attention) curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = 0.5;
   for (auto& curve : c.memory) curve.efficiency = 0.8;
   for (spec::NetworkCalibration* path : {&job.cluster.node.links, &job.cluster.fabric.calibration}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
@@ -139,6 +139,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "own_models",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
+                                               "keeps_logits",
+                                               "adds_embedding_rows",
                                                "graphs_on_slow_hosts",
                                                "gathers_beside_reductions",
                                                "recipes_of_fp8_gpus",

@@ -80,7 +80,7 @@ TEST(CalibrationPoints, AMachineIsAskedForWhatItHas) {
     });
   };
   const auto one = real::points({}, {}), all = real::points({}, kAll);
-  for (const char* text : {"\"fp8\"", "quantize", "collective"}) {
+  for (const char* text : {"\"fp8\"", "\"cast\"", "collective"}) {
     EXPECT_FALSE(holds(one, text)) << text;
     EXPECT_TRUE(holds(all, text)) << text;
   }
