@@ -53,8 +53,8 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
     try {
       CpuBackend backend(world);
       Executor executor(job, plan, rank, backend, tokens, settings);
-      backend.ledger().begin_step();
       for (int step = 0; step < steps; ++step) {
+        if (step < 2) backend.ledger().begin_step();  // the first has learned what could have gone (values.h)
         const StepResult result = executor.step();
         const std::lock_guard lock(guard);
         out.losses[step] += result.loss;

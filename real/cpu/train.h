@@ -17,8 +17,9 @@ namespace real {
 
 struct Trained {
   std::vector<double> losses, gradient_norms;  // by step
-  MemoryUse memory;                            // in the widths of a GPU's types; nothing is reserved
-  std::optional<trace::Trace> trace;           // of the first rank of each role
+  MemoryUse
+      memory;  // in the widths of a GPU's types, of the steps behind the first if there are any; nothing is reserved
+  std::optional<trace::Trace> trace;  // of the first rank of each role
 };
 
 /// `steps` steps of the Plan of `job`, and one more where it is to be recorded. `visit` is called by each rank's thread
