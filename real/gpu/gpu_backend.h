@@ -24,6 +24,7 @@
 #include "real/executor/drive_file.h"
 #include "real/gpu/drive_faults.h"
 #include "real/gpu/host_memory.h"
+#include "real/gpu/host_pieces.h"
 #include "real/gpu/index_cache.h"
 #include "real/gpu/recycler.h"
 #include "real/gpu/staging.h"
@@ -240,6 +241,7 @@ class GpuBackend final : public Backend {
 
   const World& world_;
   int device_;
+  unsigned host_cores_ = cores_of_a_rank(world_.identity.local_world);
   Pool pool_;  // outlives what is taken of it
   Streams streams_;
   EventBoard board_;

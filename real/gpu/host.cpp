@@ -2,14 +2,17 @@
 // runs on a thread of its own when the stream reaches them, to and from drives, too. SPDX-License-Identifier:
 // Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 
 #include "real/gpu/gpu_backend.h"
+#include "real/gpu/host_pieces.h"
 #include "real/measure/element.h"
 
 namespace real {
@@ -70,20 +73,32 @@ void GpuBackend::to_device(const Tensor& of_host, const Tensor& to) {
 }
 
 void GpuBackend::host_add(const Tensor& x, const Tensor& y) {
-  on_host({x, y}, [from = numbers<float>(x), to = numbers<float>(y)] {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  on_host({x, y}, [cores = host_cores_, from = numbers<float>(x), to = numbers<float>(y)] {
+    in_pieces(to.size(), cores, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) to[i] += from[i];
+    });
   });
 }
 
 void GpuBackend::host_squared_norm(const Tensor& values, const Tensor& norm) {
-  on_host({values, norm}, [all = numbers<float>(values), sum = numbers<double>(norm)] {
-    for (const float value : all) sum[0] += static_cast<double>(value) * value;
+  on_host({values, norm}, [cores = host_cores_, all = numbers<float>(values), sum = numbers<double>(norm)] {
+    sum[0] += sum_of_pieces(all.size(), cores, [=](std::size_t begin, std::size_t end) {
+      std::array<double, 8> lanes{};  // sums of their own, or each addition would wait for the one before
+      std::size_t i = begin;
+      for (; i + lanes.size() <= end; i += lanes.size()) {
+        for (std::size_t j = 0; j < lanes.size(); ++j) lanes[j] += static_cast<double>(all[i + j]) * all[i + j];
+      }
+      for (; i < end; ++i) lanes[0] += static_cast<double>(all[i]) * all[i];
+      return std::accumulate(lanes.begin(), lanes.end(), 0.0);
+    });
   });
 }
 
 void GpuBackend::host_scale(double factor, const Tensor& values) {
-  on_host({values}, [factor = static_cast<float>(factor), all = numbers<float>(values)] {
-    for (float& value : all) value *= factor;
+  on_host({values}, [cores = host_cores_, factor = static_cast<float>(factor), all = numbers<float>(values)] {
+    in_pieces(all.size(), cores, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) all[i] *= factor;
+    });
   });
 }
 
@@ -96,31 +111,39 @@ void keep(float value, float& moment) { moment = value; }
 void keep(float value, std::uint16_t& moment) { moment = nearest_bf16(value); }
 
 template <class M>
-void step(const kernels::AdamW& a, std::span<const float> g, std::span<float> w, std::span<M> all_m,
-          std::span<M> all_v) {
+void step(const kernels::AdamW& a, unsigned cores, std::span<const float> all_g, std::span<float> all_w,
+          std::span<M> all_m, std::span<M> all_v) {
   const auto step = static_cast<double>(a.step);
   const auto correct_m = static_cast<float>(1 / (1 - std::pow(a.beta1, step)));
   const auto correct_v = static_cast<float>(1 / (1 - std::pow(a.beta2, step)));
   const auto rate = static_cast<float>(a.learning_rate), decay = static_cast<float>(a.weight_decay);
   const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
   const auto epsilon = static_cast<float>(a.epsilon);
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const float m = beta1 * wide(all_m[i]) + (1 - beta1) * g[i], v = beta2 * wide(all_v[i]) + (1 - beta2) * g[i] * g[i];
-    keep(m, all_m[i]);
-    keep(v, all_v[i]);
-    w[i] -= rate * (m * correct_m / (std::sqrt(v * correct_v) + epsilon) + decay * w[i]);
-  }
+  in_pieces(all_w.size(), cores, [=](std::size_t begin, std::size_t end) {
+    const float* const g = all_g.data();
+    float* __restrict const w = all_w.data();
+    M* __restrict const moment = all_m.data(), * __restrict const square = all_v.data();
+    for (std::size_t i = begin; i < end; ++i) {
+      const float m = beta1 * wide(moment[i]) + (1 - beta1) * g[i];
+      const float v = beta2 * wide(square[i]) + (1 - beta2) * g[i] * g[i];
+      keep(m, moment[i]);
+      keep(v, square[i]);
+      w[i] -= rate * (m * correct_m / (std::sqrt(v * correct_v) + epsilon) + decay * w[i]);
+    }
+  });
 }
 
 template <class M>
-void step(const kernels::Sgd& s, std::span<const float> g, std::span<float> w, std::span<M> all_m) {
+void step(const kernels::Sgd& s, unsigned cores, std::span<const float> g, std::span<float> w, std::span<M> all_m) {
   const auto rate = static_cast<float>(s.learning_rate), momentum = static_cast<float>(s.momentum);
   const auto decay = static_cast<float>(s.weight_decay);
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const float m = momentum * wide(all_m[i]) + g[i] + decay * w[i];
-    keep(m, all_m[i]);
-    w[i] -= rate * m;
-  }
+  in_pieces(w.size(), cores, [=](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const float m = momentum * wide(all_m[i]) + g[i] + decay * w[i];
+      keep(m, all_m[i]);
+      w[i] -= rate * m;
+    }
+  });
 }
 
 /// Calls body.operator()<M>() with the type of moments on the host.
@@ -134,15 +157,15 @@ void with_moments(const Tensor& m, Body body) {
 void GpuBackend::host_adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                             const Tensor& v) {
   with_moments(m, [&]<class M>() {
-    on_host({gradient, master, m, v}, [a, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<M>(m),
-                                       v = numbers<M>(v)] { step<M>(a, g, w, m, v); });
+    on_host({gradient, master, m, v}, [a, cores = host_cores_, g = numbers<float>(gradient), w = numbers<float>(master),
+                                       m = numbers<M>(m), v = numbers<M>(v)] { step<M>(a, cores, g, w, m, v); });
   });
 }
 
 void GpuBackend::host_sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m) {
   with_moments(m, [&]<class M>() {
-    on_host({gradient, master, m},
-            [s, g = numbers<float>(gradient), w = numbers<float>(master), m = numbers<M>(m)] { step<M>(s, g, w, m); });
+    on_host({gradient, master, m}, [s, cores = host_cores_, g = numbers<float>(gradient), w = numbers<float>(master),
+                                    m = numbers<M>(m)] { step<M>(s, cores, g, w, m); });
   });
 }
 
@@ -150,8 +173,10 @@ Tensor GpuBackend::host_copy(const Tensor& from, Meaning to) {
   const auto bytes = static_cast<std::size_t>(from.count * bytes_of(to));
   const Tensor out{std::make_shared<HostMemory>(std::max<std::size_t>(bytes, 1), host_pool_), 0, from.count, to};
   if (to == Meaning::activation) {
-    on_host({from, out}, [x = numbers<float>(from), y = numbers<std::uint16_t>(out)] {
-      std::ranges::transform(x, y.begin(), nearest_bf16);
+    on_host({from, out}, [cores = host_cores_, x = numbers<float>(from), y = numbers<std::uint16_t>(out)] {
+      in_pieces(x.size(), cores, [=](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) y[i] = nearest_bf16(x[i]);
+      });
     });
   } else {
     on_host({from, out}, [x = numbers<float>(from), y = numbers<float>(out)] { std::ranges::copy(x, y.begin()); });
