@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/base/near_names.h"
 #include "core/spec/search_space.h"
 
 namespace sim {
 namespace {
+
+constexpr std::string_view kOwnFramework = "forerun";  // of workloads/frameworks: what real mode runs
 
 const std::string* fact(const trace::Facts& facts, const std::string& key) {
   const auto at = std::ranges::find(facts, key, [](const auto& entry) { return entry.first; });
@@ -64,6 +67,10 @@ std::vector<std::string> doubts(const spec::Job& job, const trace::Recorded& rec
   }
   if (job.cluster.gpus() > 1 && fact(recorded.facts, "cluster.gpus") == nullptr) {
     out.push_back("the trace tells of one GPU alone, the job has " + std::to_string(job.cluster.gpus()));
+  }
+  if (recorded.source == "gpu" && job.framework.name != kOwnFramework) {
+    out.push_back("real mode runs kernels of its own, predicted are those of " + job.framework.name +
+                  ": like with like by --framework " + std::string(kOwnFramework));
   }
   return out;
 }

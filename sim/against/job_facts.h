@@ -17,8 +17,9 @@ trace::Facts facts_of(const spec::Job&);
 /// A fault for each key that both have with different values. REQUIRES: `job` is facts_of() some job.
 std::vector<base::Fault> conflicts(const trace::Facts& job, const trace::Facts& recorded);
 
-/// Why the record may be of another job though no key of it says so, in words: its device is not the job's GPU, or it
-/// tells of one GPU alone. REQUIRES: a resolved job.
+/// Why the record may be of another job though no key of it says so, in words: its device is not the job's GPU, it
+/// tells of one GPU alone, or real mode recorded it and the job is predicted as a framework runs it. REQUIRES: a
+/// resolved job.
 std::vector<std::string> doubts(const spec::Job&, const trace::Recorded&);
 
 }  // namespace sim

@@ -29,11 +29,14 @@ TEST(JobFacts, WhatTheRecordDoesNotTellIsNoConflict) {
   EXPECT_TRUE(sim::conflicts({{"strategy.tp", "4"}, {"cluster.gpus", "8"}}, {{"cluster.gpus", "8"}}).empty());
 }
 
-std::vector<std::string> doubts_of(const trace::Facts& facts, int dp) {
+std::vector<std::string> doubts_of(const trace::Facts& facts, int dp, const std::string& source = "kineto",
+                                   const std::string& framework = "torch") {
   trace::Recorded recorded;
+  recorded.source = source;
   recorded.facts = facts;
   spec::Job job = toy::job({.dp = dp});
   job.cluster.node.gpu.name = "h100-sxm";
+  job.framework.name = framework;
   return sim::doubts(job, recorded);
 }
 
@@ -48,6 +51,15 @@ TEST(JobFacts, ARecordOfAnotherGpuIsDoubted) {
 TEST(JobFacts, ARecordThatTellsOfOneGpuIsDoubtedForAJobOfMany) {
   EXPECT_EQ(doubts_of({}, 4), std::vector<std::string>{"the trace tells of one GPU alone, the job has 4"});
   EXPECT_TRUE(doubts_of({{"cluster.gpus", "4"}}, 4).empty());
+}
+
+TEST(JobFacts, AStepOfRealModeIsLikeThePredictionOfItsOwnProfile) {
+  const auto told = doubts_of({}, 1, "gpu", "megatron");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("predicted are those of megatron: like with like by --framework forerun"), std::string::npos);
+  EXPECT_TRUE(doubts_of({}, 1, "gpu", "forerun").empty());
+  EXPECT_TRUE(
+      doubts_of({}, 1, "cpu", "megatron").empty());  // computes as any profile's plan says, in no time that counts
 }
 
 }  // namespace
