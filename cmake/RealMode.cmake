@@ -32,9 +32,10 @@ forerun_floor(real_cuda real/cuda real_launch real_memory CUDA::cudart_static nv
 forerun_floor(real_cupti real/cupti real_trace real_cuda nvidia::cupti)
 
 forerun_sources(worker_sources real/worker)
-# Optimizers on the host want loops of several numbers at a time: -O3, and square roots (of sums of squares) that set no errno.
 forerun_floor(real_gpu real/gpu real_calibrate real_measure real_cupti real_cuda kernels_cuda kernels_vendor CUDA::nvtx3)
-target_compile_options(real_gpu PRIVATE $<$<CONFIG:Release>:-O3> -fno-math-errno)
+# Optimizers on the host want loops of several numbers at a time: -O3, and square roots (of sums of squares) that set no errno.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/real/gpu/host.cpp PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;-fno-math-errno"
+                            SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
 add_executable(forerun-worker ${worker_sources})
 target_link_libraries(forerun-worker PRIVATE real_gpu real_cupti real_cuda real_launch core_config nvidia::cudnn nvidia::cublas nvidia::cublasLt)

@@ -34,7 +34,8 @@ __global__ void adamw_step(AdamWCoefficients c, const __grid_constant__ Batch<Ad
                            const float* device_factor) {
   const AdamWTensor& t = batch.tensor[blockIdx.y];
   const float factor = device_factor ? *device_factor : 1;
-  const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.v) && aligned(t.parameter);
+  const bool wide =
+      aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.v) && aligned(t.parameter, 4 * sizeof(T));
   const std::int64_t packed = wide ? t.count / 4 * 4 : 0;
   for (std::int64_t i = grid_index() * 4; i < packed; i += grid_stride() * 4) update<T, M, 4>(c, factor, t, i);
   for (std::int64_t i = packed + grid_index(); i < t.count; i += grid_stride()) update<T, M, 1>(c, factor, t, i);

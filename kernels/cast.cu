@@ -91,8 +91,8 @@ void cast(const Cast& c, Element element, const void* x, const float* scale, std
   if (c.rows == 0 || c.columns == 0) return;
   with_packs(element, packs(element, c.columns, x, codes), [&]<class T, int V>() {
     with_turned(c.rows, turned, [&]<int W>() {
-      launch(encode_tiles<T, V, W>, {blocks_for(tiles_of(c.rows, c.columns), 1), kBlock}, stream, c, as<T>(x), scale,
-             codes, turned, magnitude);
+      launch(encode_tiles<T, V, W>, {blocks_for(tiles_of(c.rows, c.columns), 1, kFewBlocks), kBlock}, stream, c,
+             as<T>(x), scale, codes, turned, magnitude);
     });
   });
   check_launch("cast");

@@ -94,9 +94,9 @@ T* as(void* pointer) {
   return static_cast<T*>(pointer);
 }
 
-/// May packs of 16 bytes be read from there? Null counts as yes.
-__host__ __device__ inline bool aligned(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+/// May packs of so many bytes be read from there? Null counts as yes.
+__host__ __device__ inline bool aligned(const void* pointer, std::size_t bytes = 16) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }
 
 /// May rows of `width` elements at these addresses be read in packs of 16 bytes? Null counts as yes.

@@ -140,26 +140,21 @@ __global__ void __launch_bounds__(kRowThreads, K == 1 && !kCentred ? kRowBlocks 
         along += g * weight[k][j] * normal;
       }
     }
-    Pack<T, V> path[K] = {};  // on its way while the block meets
-    if (p.dsum && row < pieces.first_late(blockIdx.x)) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        if (own + k * step < p.width) path[k] = load<V>(p.dsum + row * p.width + own + k * step);
-      }
-    }
     const float2 sums = block_sums(shift, along, static_cast<int>(row & 1));
     if (row >= pieces.first_late(blockIdx.x)) continue;
     shift = kCentred ? sums.x / width : 0;
     along = sums.y / width;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
+      const std::int64_t at = row * p.width + own + k * step;
       if (own + k * step >= p.width) continue;
-      Pack<T, V> dx;
+      Pack<T, V> path{}, dx;
+      if (p.dsum) path = load<V>(p.dsum + at);
       for (int j = 0; j < V; ++j) {
         const float normal = (now.value[k][j] - now.mean) * now.rstd;
-        dx.set(j, (now.dy[k][j] * weight[k][j] - shift - normal * along) * now.rstd + path[k][j]);
+        dx.set(j, (now.dy[k][j] * weight[k][j] - shift - normal * along) * now.rstd + path[j]);
       }
-      store(p.dx + row * p.width + own + k * step, dx);
+      store(p.dx + at, dx);
     }
   }
   auto* const to = reinterpret_cast<float*>(p.dx + pieces.first_late(blockIdx.x) * p.width);

@@ -100,7 +100,7 @@ void rotary(const Rotary& r, Direction direction, Element element, const std::in
   const std::int64_t together =
       std::clamp<std::int64_t>(2 * kMostPairs / std::max<std::int64_t>(r.rotary_dim, 2), 1, kTokens);
   with_packs(element, wide, [&]<class T, int V>() {
-    launch(turn<T, V>, {blocks_for(r.tokens, together), kBlock}, stream, r, std::log2(r.base),
+    launch(turn<T, V>, {blocks_for(r.tokens, together, kFewBlocks), kBlock}, stream, r, std::log2(r.base),
            direction == Direction::forward ? 1.0f : -1.0f, static_cast<int>(together), positions, as<T>(from),
            as<T>(to));
   });

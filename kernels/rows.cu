@@ -46,7 +46,7 @@ void add_rows(std::int64_t rows, std::int64_t width, Element element, const void
 void sum_rows(std::int64_t rows, std::int64_t width, Element element, const void* dy, float* dbias, Stream stream) {
   with_packs(element, packs(element, width, dy), [&]<class T, int V>() {
     const unsigned threads = threads_for(width / V, kBlock);
-    const dim3 grid(static_cast<unsigned>((width / V + threads - 1) / threads), blocks_for(rows, kRows));
+    const dim3 grid(static_cast<unsigned>((width / V + threads - 1) / threads), blocks_for(rows, kRows, kFewBlocks));
     launch(sum<T, V>, {grid, threads}, stream, rows, width, as<T>(dy), dbias);
   });
   check_launch("sum rows");

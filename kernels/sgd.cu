@@ -34,7 +34,7 @@ template <class T, class M>
 __global__ void sgd_step(Coefficients c, const __grid_constant__ Batch<SgdTensor> batch, const float* device_factor) {
   const SgdTensor& t = batch.tensor[blockIdx.y];
   const float factor = device_factor ? *device_factor : 1;
-  const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.parameter);
+  const bool wide = aligned(t.gradient) && aligned(t.master) && aligned(t.m) && aligned(t.parameter, 4 * sizeof(T));
   const std::int64_t packed = wide ? t.count / 4 * 4 : 0;
   for (std::int64_t i = grid_index() * 4; i < packed; i += grid_stride() * 4) update<T, M, 4>(c, factor, t, i);
   for (std::int64_t i = packed + grid_index(); i < t.count; i += grid_stride()) update<T, M, 1>(c, factor, t, i);

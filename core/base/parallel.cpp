@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,11 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
   };
   {
     std::vector<std::jthread> others;  // joined at the end of this block
-    for (std::size_t t = 1; t < std::min<std::size_t>(threads, count); ++t) others.emplace_back(work);
+    try {
+      for (std::size_t t = 1; t < std::min<std::size_t>(threads, count); ++t) others.emplace_back(work);
+    } catch (const std::system_error&) {
+      // No more threads are to be had: those that are here do it all.
+    }
     work();
   }
   if (error) std::rethrow_exception(error);

@@ -118,7 +118,7 @@ Points read_points(const std::string& path) {
       if (number == 1) {
         out.machine = machine_of(read);
         begun = true;
-      } else {
+      } else if (!is_retired(read.at("shape"))) {
         out.points.push_back(point_of(read));
       }
     } catch (const std::exception& error) {  // of the JSON, or of shape_from()

@@ -18,8 +18,8 @@ struct Points {
   std::size_t whole_bytes = 0;             // of the file, without a last line that was cut short
 };
 
-/// Throws base::InputError with file and line: cannot be read, no points file, a line that is no point. A last line
-/// without its end is passed over: the run was cut there.
+/// Passes over points that are retired. Throws base::InputError with file and line: cannot be read, no points file, a
+/// line that is no point. A last line without its end is passed over: the run was cut there.
 Points read_points(const std::string& path);
 
 class PointsFile {

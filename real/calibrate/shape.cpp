@@ -115,6 +115,8 @@ Shape attention_from(const Json& map) {
                       .causal = map.at("causal").get<bool>()};
 }
 
+constexpr std::array kRetired{"cross_entropy", "quantize"};
+
 Shape memory_from(const Json& map) {
   const auto name = map.at("op").get<std::string>();
   for (std::size_t i = 0; i < kMemoryOperators.size(); ++i) {
@@ -181,6 +183,11 @@ AttentionRow reference_attention(AttentionRow::Passes passes) {
 }
 
 Json to_json(const Shape& shape) { return std::visit(Writer{}, shape); }
+
+bool is_retired(const Json& map) {
+  const auto op = map.find("op");
+  return op != map.end() && std::ranges::find(kRetired, *op) != kRetired.end();
+}
 
 Shape shape_from(const Json& map) {
   const auto kind = map.at("kind").get<std::string>();

@@ -70,6 +70,8 @@ config::AttentionRow reference_attention(config::AttentionRow::Passes);
 nlohmann::json to_json(const Shape&);
 /// Throws nlohmann::json::exception or std::invalid_argument: no shape.
 Shape shape_from(const nlohmann::json&);
+/// Of operators that files of earlier versions hold and that nothing times any more, since no step ran their kernels.
+bool is_retired(const nlohmann::json&);
 /// The same for equal shapes, another one for others.
 std::string key(const Shape&);
 /// For people: "matmul bf16 8192 x 8192 x 8192".

@@ -17,8 +17,8 @@ namespace real {
 
 struct Trained {
   std::vector<double> losses, gradient_norms;  // by step
-  MemoryUse
-      memory;  // in the widths of a GPU's types, of the steps behind the first if there are any; nothing is reserved
+  /// In the widths of a GPU's types, of the steps behind the first if there are any; nothing is reserved.
+  MemoryUse memory;
   std::optional<trace::Trace> trace;  // of the first rank of each role
 };
 

@@ -120,8 +120,8 @@ void Pool::begin_peaks() {
   ledger_.begin_step();
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // or what was just given back is not back yet
   check(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
-  std::uint64_t now = 0;  // the one value that it takes
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &now), "cudaMemPoolSetAttribute");
+  std::uint64_t reset = 0;  // the one value that it takes
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &reset), "cudaMemPoolSetAttribute");
 }
 
 std::int64_t Pool::reserved_peak() const {

@@ -45,8 +45,8 @@ class DeviceBuffer {
   bool captured_ = false;  // of a graph, whose address is the same in each of its runs
 };
 
-/// Keeps what was given back for the next taker, so that a step after the first asks the driver for nothing. Outlives
-/// its buffers. One thread at a time.
+/// Keeps what was given back for the next taker, so that a step like the one before asks the driver for nothing.
+/// Outlives its buffers. One thread at a time.
 class Pool {
  public:
   explicit Pool(int device);

@@ -1,6 +1,7 @@
-// real/executor/forgetting.cpp -- when the executor lets tensors go: what a backward computes again behind the forward
-// of its layer, a layer's tensors behind its backward, a pass's behind its last call, gathered parameters where the
-// Plan gives them back. SPDX-License-Identifier: Apache-2.0
+// real/executor/forgetting.cpp -- when the executor lets tensors go at the latest, and in the first step: what a
+// backward computes again behind the forward of its layer, a layer's tensors behind its backward, a pass's behind its
+// last call (steps behind the first are told by values.h); in every step gathered parameters where the Plan gives them
+// back. SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 
 #include "real/executor/executor.h"
@@ -64,7 +65,8 @@ bool Executor::is_last(int number, std::int16_t chunk, std::int32_t microbatch) 
 }
 
 /// What a backward computes again is not kept by the forward; what a layer's tensors were is not read behind the last
-/// operator of its backward. The ends of the model and what flows between layers stay until the pass ends.
+/// operator of its backward. What is left of the ends of the model and of what flows between layers stays until the
+/// pass ends.
 void Executor::leave_layer(const Task& task, int number, int at) {
   if (!last_of_layer_.at(task.call.segment)[static_cast<std::size_t>(at)]) return;
   const Site site = task.site;

@@ -93,7 +93,9 @@ Tensor Task::write(Value& value, std::string_view what) {
 }
 
 void Task::leave(std::string_view name, const Tensor& tensor) {
-  rank.values.at(site, name) = {tensor, {rank.order.now(), {}}};
+  Value& value = rank.values.at(site, name);
+  value.tensor = tensor;
+  value.accesses = {rank.order.now(), {}};
 }
 
 Tensor Task::renew(Value& value, std::int64_t count, Purpose purpose) {

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sched.h>
+#include <sys/sysinfo.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <thread>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -15,9 +17,13 @@ namespace real {
 /// Numbers of a piece: some tens of microseconds, so that starting a thread is little beside it.
 inline constexpr std::size_t kHostPiece = std::size_t{1} << 17;
 
-/// Cores of this machine for each of the ranks that share it.
+/// Cores for a rank: those that it is bound to, or its share of a machine that it is not bound in.
 inline unsigned cores_of_a_rank(int ranks) {
-  return std::max(1u, std::thread::hardware_concurrency() / static_cast<unsigned>(std::max(ranks, 1)));
+  cpu_set_t mine;
+  const auto all = static_cast<unsigned>(std::max(get_nprocs(), 1));
+  const bool known = sched_getaffinity(0, sizeof mine, &mine) == 0;
+  const unsigned bound = known ? static_cast<unsigned>(CPU_COUNT(&mine)) : all;
+  return std::max(1u, bound < all ? bound : all / static_cast<unsigned>(std::max(ranks, 1)));
 }
 
 /// Calls body(begin, end) for the pieces of [0, count).

@@ -29,7 +29,8 @@ void time_steps(Rank& rank, const Steps& steps) {
   Pool& pool = rank.backend.pool();
   for (int i = 0; i < steps.warmup; ++i) {
     rank.step();
-    if (i == 0) pool.begin_peaks();  // the first step has learned what it could have let go (real/executor/values.h)
+    // The first step has learned what it could have let go (real/executor/values.h); the second takes what it needs.
+    if (i == 0 && steps.warmup > 1) pool.begin_peaks();
   }
   pool.ledger().begin_step();
   if (steps.captured) {

@@ -7,9 +7,8 @@
 namespace sim {
 
 /// Forward, or backward with its recomputed scores (2.5 times the FLOPs).
-///   keys     pairs of the mask + q (ramp + diagonal when causal)          for one head of one sequence; a backward
-///   pass
-///            may have a ramp of its own
+///   keys     pairs of the mask + q (ramp + diagonal when causal)          for one head of one sequence
+///            (a ramp of its own in a backward pass)
 ///   math     n 4 batch heads head_dim keys / rate, n = 1 or 2.5; at least the longest block of 128 queries on its SM
 ///   rate     (forward or backward) peak head_dim_factor (causal factor) sustained pace
 ///   memory   q, k, v, o once (twice in backward) / (copy efficiency hbm); grouped K and V count once

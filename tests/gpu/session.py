@@ -7,7 +7,7 @@ usage: session.py BUILD OUT [--only PART,...] [--minutes N] [--node NAME] [--cas
 
 BUILD is the folder of forerun, forerun-worker and tests/gpu. OUT gets PART.json and PART.log for each part, the traces of
 slices and the calibration. --cases I/N: of each part's cases every N-th, beginning with the I-th of 1 to N, for several
-sessions side by side (not of slices, whose times would suffer). --ranks N: strategies of up to N ranks, which share the GPUs
+sessions side by side (not of slices and operators, whose times would suffer, nor of the few of crowded). --ranks N: strategies of up to N ranks, which share the GPUs
 there are; that shows that all works, and no time. --small: models of a few thousand parameters in the place of real ones, for emulated GPUs. Exit code 1: a
 part has failed; 3: there is no GPU.
 """
@@ -292,6 +292,9 @@ class Session:
                     told = json.loads(self.forerun("measure", *self.tiny("cluster.node.gpus=4", "training.global_batch=8", *settings),
                                                    "--warmup", "1", "--steps", "2", "--json", "-"))
                     out[f"{name}, {loading}"] = {"losses": told["losses"], "seconds": time.monotonic() - begin}
+                    before = out[f"{name}, LAZY"].get("losses", told["losses"])
+                    if not all(abs(a / b - 1) <= 0.02 for a, b in zip(told["losses"], before)):
+                        failed.append(f"{name}: losses lie apart")
                 except (Failed, ValueError, KeyError) as error:
                     out[f"{name}, {loading}"] = {"failed": str(error)}
                     failed.append(f"{name}, {loading}")
@@ -305,7 +308,7 @@ class Session:
         return {"steps": out, "failed": failed}
 
     def _killed(self):
-        """Ends one of four ranks that have communicators of tp, of pp and of replicas at work."""
+        """Ends one of four ranks that have communicators of tp and of replicas at work."""
         words = [self.program("forerun"), "measure",
                  *self.tiny("cluster.node.gpus=4", "training.global_batch=8", "strategy.tp=2", "strategy.sp=true", "strategy.zero=3"),
                  "--steps", "1000000"]

@@ -23,6 +23,7 @@ constexpr std::int64_t kHeadDim = 128, kTable = 128'256;  // rows of a table: Ll
 /// A matrix of the operator's size, and room for others.
 struct Matrices {
   Arena& arena;
+  const Stream& stream;
   std::int64_t rows, width;
 
   std::int64_t count() const { return rows * width; }
@@ -87,10 +88,15 @@ Work embedding(const Matrices& m) {
           y = m.room()](const Stream& s) { gpu::embedding_forward(shape, kBf16, ids, table, y, s.get()); };
 }
 
+/// In place, over and over: maximum and total stay those of the first logits, so that numbers stay small.
 Work loss_gradient(const Matrices& m) {
-  return [shape = kernels::CrossEntropy{.rows = m.rows, .vocabulary = m.width}, logits = m.filled(),
-          targets = m.arena.indices(m.rows, m.width), maximum = m.arena.floats(m.rows), total = m.arena.floats(m.rows)](
-             const Stream& s) { gpu::cross_entropy_gradient(shape, kBf16, targets, maximum, total, logits, s.get()); };
+  const kernels::CrossEntropy shape{.rows = m.rows, .vocabulary = m.width};
+  void* const logits = m.filled();
+  const std::int32_t* const targets = m.arena.indices(m.rows, m.width);
+  float *const maximum = m.arena.floats(m.rows), *const total = m.arena.floats(m.rows);
+  gpu::cross_entropy_maximum(shape, kBf16, logits, maximum, m.stream.get());
+  gpu::cross_entropy_sums(shape, kBf16, targets, logits, maximum, total, m.arena.floats(m.rows), m.stream.get());
+  return [=](const Stream& s) { gpu::cross_entropy_gradient(shape, kBf16, targets, maximum, total, logits, s.get()); };
 }
 
 Work adamw(const Matrices& m) {
@@ -128,7 +134,7 @@ static_assert(kWorks.size() == kMemoryOperators.size());
 }  // namespace
 
 Work prepared(const MemoryOperator& op, Kit& kit) {
-  return kWorks.at(static_cast<std::size_t>(op.what))({kit.arena, op.rows, op.width});
+  return kWorks.at(static_cast<std::size_t>(op.what))({kit.arena, kit.stream, op.rows, op.width});
 }
 
 }  // namespace real

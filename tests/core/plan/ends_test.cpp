@@ -41,6 +41,14 @@ struct Written {
     }
     return -1;
   }
+  /// Bytes that it reads and writes.
+  std::pair<std::int64_t, std::int64_t> moved(const std::string& name) const {
+    for (const plan::Operator& op : segment.operators) {
+      const auto* work = std::get_if<plan::MemoryBound>(&pen.plan.works[static_cast<std::size_t>(op.work)]);
+      if (work && pen.name(op) == name) return {work->read, work->written};
+    }
+    return {-1, -1};
+  }
   /// Most bytes of a category held at once, and what is left.
   std::pair<std::int64_t, std::int64_t> memory(Category category, std::int64_t now = 0) const {
     std::int64_t most = now;
@@ -73,6 +81,16 @@ TEST(Embedding, GathersItsGradientWhenTheSequenceIsCut) {
 TEST(Embedding, HoldsADenseGradientWhileItIsScattered) {
   const Written w(toy::job({.tp = 4}), plan::embedding_backward);
   EXPECT_EQ(w.memory(Category::workspace), (std::pair<std::int64_t, std::int64_t>{kVocab / 4 * kHidden * 2, 0}));
+}
+
+TEST(Embedding, GradientGoesToTheSumsOfItsRowsWhereTheFrameworkAddsThem) {
+  spec::Job j = toy::job();
+  j.framework.adds_embedding_rows = true;
+  const Written w(j, plan::embedding_backward);
+  // A token's 256 gradients in 2 bytes; their sums, in 4, read and written.
+  EXPECT_EQ(w.moved("embedding gradient"),
+            (std::pair<std::int64_t, std::int64_t>{kTokens * kHidden * (2 + 4), kTokens * kHidden * 4}));
+  EXPECT_EQ(w.memory(Category::workspace).first, 0);
 }
 
 TEST(Embedding, WithLearnedPositionsAndDropoutKeepsAMask) {
@@ -122,6 +140,17 @@ TEST(Head, LogitsAreKeptInStorageFormatOrTheChainsSinglePrecision) {
   // Both copies while one is cast to the other.
   EXPECT_EQ(Written(toy::job({}, eager), plan::head_forward).memory(Category::logits),
             (std::pair{(2 + 4) * logits, 4 * logits}));
+}
+
+TEST(Head, AFusedLossWritesWhatItsGradientBeginsWithUnlessItKeepsTheLogits) {
+  spec::Job j = toy::job();
+  j.strategy.fused_kernels.cross_entropy = true;
+  constexpr std::int64_t kLogits = kTokens * kVocab * 2;
+  using Moved = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(Written(j, plan::head_forward).moved("loss"), (Moved{kLogits, kLogits}));
+  j.framework.keeps_logits = true;
+  EXPECT_EQ(Written(j, plan::head_forward).moved("loss"), (Moved{kLogits, 0}));
+  EXPECT_EQ(Written(j, plan::head_backward).moved("loss gradient"), (Moved{kLogits, kLogits}));
 }
 
 TEST(Head, BackwardComputesTwoForwards) {

@@ -14,7 +14,7 @@ double sum(const Ledger::ByCategory& bytes) {
 
 /// Bytes at the peak over the Plan's, of so many steps.
 double over_plan(spec::Job job, int steps) {
-  job.framework.keeps_logits = job.framework.adds_embedding_rows = true;
+  job.framework.adds_embedding_rows = true;  // as the executor does
   const plan::Plan plan = plan::build(job);
   real::Settings settings = tiny::settings();
   settings.keeps_gradients = false;
