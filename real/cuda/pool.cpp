@@ -116,8 +116,7 @@ void Pool::let_go() {
   kept_.clear();
 }
 
-void Pool::begin_peaks() {
-  ledger_.begin_step();
+void Pool::trim() {
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // or what was just given back is not back yet
   check(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
   std::uint64_t reset = 0;  // the one value that it takes

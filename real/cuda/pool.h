@@ -75,8 +75,8 @@ class Pool {
 
   /// What the buffers asked for.
   Ledger& ledger() { return ledger_; }
-  /// From now on: the ledger's peak and the driver's. What nobody has taken goes back to the driver.
-  void begin_peaks();
+  /// What nobody has taken goes back to the driver, whose peak begins anew.
+  void trim();
   /// The most that the driver gave this pool at once: rounding, fragmentation and graphs included.
   std::int64_t reserved_peak() const;
 

@@ -280,25 +280,28 @@ void GpuBackend::scale_by(const Tensor& factor, const Tensor& values) {
 void GpuBackend::adamw(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master, const Tensor& m,
                        const Tensor& v, const Tensor& weight) {
   if (master.count == 0) return;
-  const kernels::gpu::AdamWTensor one{as<float>(gradient),           as<float>(master), at(m), at(v),
-                                      weight ? at(weight) : nullptr, master.count};
+  const kernels::gpu::AdamWTensor one{as<float>(gradient), as<float>(master), at(m), at(v), at(weight), master.count};
   launch([&] { gpu::adamw(a, element(weight), element(m), {&one, 1}, nullptr, raw()); });
 }
 
 void GpuBackend::adamw8bit(const kernels::AdamW& a, const Tensor& gradient, const Tensor& master,
                            const NarrowMoments& m, const NarrowMoments& v, const Tensor& weight) {
   if (master.count == 0) return;
-  const kernels::gpu::AdamW8bitTensor one{
-      as<float>(gradient),       as<float>(master),   as<std::uint8_t>(m.codes),     as<float>(m.scales),
-      as<std::uint8_t>(v.codes), as<float>(v.scales), weight ? at(weight) : nullptr, master.count};
+  const kernels::gpu::AdamW8bitTensor one{as<float>(gradient),
+                                          as<float>(master),
+                                          as<std::uint8_t>(m.codes),
+                                          as<float>(m.scales),
+                                          as<std::uint8_t>(v.codes),
+                                          as<float>(v.scales),
+                                          at(weight),
+                                          master.count};
   launch([&] { gpu::adamw8bit(a, element(weight), {&one, 1}, nullptr, raw()); });
 }
 
 void GpuBackend::sgd(const kernels::Sgd& s, const Tensor& gradient, const Tensor& master, const Tensor& m,
                      const Tensor& weight) {
   if (master.count == 0) return;
-  const kernels::gpu::SgdTensor one{as<float>(gradient), as<float>(master), at(m), weight ? at(weight) : nullptr,
-                                    master.count};
+  const kernels::gpu::SgdTensor one{as<float>(gradient), as<float>(master), at(m), at(weight), master.count};
   launch([&] { gpu::sgd(s, element(weight), element(m), {&one, 1}, nullptr, raw()); });
 }
 

@@ -30,7 +30,7 @@ void time_steps(Rank& rank, const Steps& steps) {
   for (int i = 0; i < steps.warmup; ++i) {
     rank.step();
     // The first step has learned what it could have let go (real/executor/values.h); the second takes what it needs.
-    if (i == 0 && steps.warmup > 1) pool.begin_peaks();
+    if (i == 0 && steps.warmup > 1) pool.trim();
   }
   pool.ledger().begin_step();
   if (steps.captured) {

@@ -36,6 +36,16 @@ def pack(path):
         shutil.copyfileobj(plain, packed)
 
 
+def keep_packed(path):
+    """In its place, as PATH.gz."""
+    pack(path)
+    os.remove(path)
+
+
+def sets_of(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 class Session:
     def __init__(self, options):
         self.build, self.out, self.small = os.path.abspath(options.build), os.path.abspath(options.out), options.small
@@ -79,7 +89,7 @@ class Session:
         return self.run([self.program("forerun"), *words], seconds)
 
     def tiny(self, *settings):
-        return [os.path.join(TORCH, "tiny.yaml")] + [word for setting in settings for word in ("--set", setting)]
+        return [os.path.join(TORCH, "tiny.yaml"), *sets_of(settings)]
 
     # Parts. Each returns what is kept of it; "failed" names what was not as it should be.
 
@@ -124,7 +134,7 @@ class Session:
     def _measured(self, job, settings, steps, trace):
         if self.small:
             steps, settings = 1, settings + ["training.global_batch=1"]
-        sets = [word for setting in settings for word in ("--set", setting)]
+        sets = sets_of(settings)
         return json.loads(self.forerun("measure", job, *sets, "--warmup", "2", "--steps", str(steps), "--json", "-",
                                        "--trace", trace, seconds=300)), sets
 
@@ -172,7 +182,7 @@ class Session:
         seconds = 400 if self.ranks else 120  # processes that share a card take turns, and their NCCL goes over sockets
 
         def tell(settings, trace):
-            sets = [word for setting in settings for word in ("--set", setting)]
+            sets = sets_of(settings)
             cpu = [step["loss"] for step in json.loads(
                 self.forerun("measure", job, *sets, "--backend", "cpu", "--steps", "5", "--json", "-"))["steps"]]
             ours = json.loads(self.forerun("measure", job, *sets, "--warmup", "3", "--steps", "2", "--json", "-",
@@ -207,10 +217,12 @@ class Session:
                 return node
         raise Failed(f"--node is wanted: which of `forerun list nodes` has {card}?")
 
+    def _trace_of(self, part, name):
+        return os.path.join(self.out, part + re.sub(r"[^a-z0-9]+", "-", name) + ".json")
+
     def _compared(self, name, job, settings, calibration):
         """Step and families of operators, measured and predicted, in seconds."""
-        part = "calibrated-" if calibration else ""
-        trace = os.path.join(self.out, part + re.sub(r"[^a-z0-9]+", "-", name) + ".json")
+        trace = self._trace_of("calibrated-" if calibration else "", name)
         measured, sets = self._measured(job, settings, 10, trace)
         with_it = ["--calibration", calibration] if calibration else []
         told = json.loads(self.forerun("explain", job, *sets, *with_it, "--against", trace, "--json", "-"))
@@ -218,8 +230,7 @@ class Session:
         families = {f["family"]: [side["busy_ps"] / 1e12 for side in (f["measured"], f["predicted"])]
                     for f in told["families"]}
         memory = measured["memory"]
-        pack(trace)
-        os.remove(trace)
+        keep_packed(trace)
         print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, predicted {predicted * 1e3:.2f} "
               f"({predicted / measured['step_time_s'] - 1:+.1%})", flush=True)
         for family, (took, thought) in families.items():
@@ -228,79 +239,76 @@ class Session:
         return {"settings": settings, "measured_s": measured["step_time_s"], "predicted_s": predicted,
                 "steps_s": measured["steps_s"], "families_s": families, "losses": measured["losses"],
                 "peak_bytes": memory["peak_bytes"], "planned_bytes": memory["planned_bytes"],
-                "reserved_bytes": memory["reserved_bytes"], "memory": {w: memory[w] for w in ("measured", "planned")}, "conditions": measured["conditions"],
+                "reserved_bytes": memory["reserved_bytes"], "memory": {w: memory[w] for w in ("measured", "planned")},
+                "conditions": measured["conditions"],
                 "plain_attention": measured["plain_attention"], "experts_one_by_one": measured["experts_one_by_one"],
                 "mfu": measured["mfu"]}
 
     def slices(self):
         return self._slices(None)
 
-    def _slices(self, calibration):
+    def _of_models(self, cases, tell):
+        """What `tell` says of the job and settings of each case on this machine's node, and the names of those that failed."""
         node, out, failed = self._node(), {}, []
-        for name, (job, settings) in slices(self.small).items():
+        for name, (job, settings) in cases.items():
             if "training.precision=fp8" in settings and not self._has_fp8():
                 out[name] = {"left out": "this GPU has no fp8"}
                 continue
-            on = ["cluster.node=" + node] if node else []
             try:
-                out[name] = self._compared(name, job, on + settings, calibration)
+                out[name] = tell(name, job, (["cluster.node=" + node] if node else []) + settings)
             except (Failed, ValueError, KeyError, OSError) as error:
                 print(f"  {name}: {error}", flush=True)
                 out[name] = {"failed": str(error)}
                 failed.append(name)
+        return out, failed
+
+    def _slices(self, calibration):
+        out, failed = self._of_models(slices(self.small), lambda *case: self._compared(*case, calibration))
         return {"slices": out, "failed": failed}
 
     def operators(self):
-        """Steps of which no time is held against the prediction: each of their operators is kept beside it, as count and
-        seconds."""
+        out, failed = self._of_models(operators(self.small), self._beside)
+        return {"steps": out, "failed": failed}
+
+    def _beside(self, name, job, settings):
+        """A step of which no time is held against the prediction: each of its operators beside it, as count and seconds."""
+        trace = self._trace_of("operators-", name)
+        measured, sets = self._measured(job, settings, 3, trace)
+        told = json.loads(self.forerun("explain", job, *sets, "--against", trace, "--json", "-"))
+        keep_packed(trace)
+        memory, notes = measured["memory"], measured["plain_attention"] + measured["experts_one_by_one"]
+        print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, recorded {told['measured_ps'] / 1e9:.2f}, predicted "
+              f"{told['predicted_ps'] / 1e9:.2f}; memory {memory['peak_bytes'] / 1e9:.3f} GB, planned "
+              f"{memory['planned_bytes'] / 1e9:.3f}; {notes or ''}", flush=True)
+
         def side(which, part):
             return [part[which]["count"], part[which]["busy_ps"] / 1e12] if which in part else None
 
-        node, out, failed = self._node(), {}, []
-        trace = os.path.join(self.out, "trace.json")
-        for name, (job, settings) in operators(self.small).items():
-            if "training.precision=fp8" in settings and not self._has_fp8():
-                out[name] = {"left out": "this GPU has no fp8"}
-                continue
-            try:
-                measured, sets = self._measured(job, (["cluster.node=" + node] if node else []) + settings, 3, trace)
-                told = json.loads(self.forerun("explain", job, *sets, "--against", trace, "--json", "-"))
-                memory = measured["memory"]
-                out[name] = {"settings": settings, "measured_s": measured["step_time_s"],
-                             "recorded_s": told["measured_ps"] / 1e12, "losses": measured["losses"], "memory": memory,
-                             "notes": measured["plain_attention"] + measured["experts_one_by_one"],
-                             "operators": [[p.get("phase", p["kind"]), p["name"], side("measured", p), side("predicted", p)] for p in told["parts"]]}
-                print(f"  {name}: {measured['step_time_s'] * 1e3:.2f} ms, recorded {told['measured_ps'] / 1e9:.2f}, predicted "
-                      f"{told['predicted_ps'] / 1e9:.2f}; memory {memory['peak_bytes'] / 1e9:.3f} GB, planned "
-                      f"{memory['planned_bytes'] / 1e9:.3f}; {out[name]['notes'] or ''}", flush=True)
-                pack(trace)
-                os.replace(trace + ".gz", os.path.join(self.out, "operators-" + re.sub(r"[^a-z0-9]+", "-", name) + ".json.gz"))
-            except (Failed, ValueError, KeyError, OSError) as error:
-                print(f"  {name}: {error}", flush=True)
-                out[name] = {"failed": str(error)}
-                failed.append(name)
-        return {"steps": out, "failed": failed}
+        return {"settings": settings, "measured_s": measured["step_time_s"], "recorded_s": told["measured_ps"] / 1e12,
+                "losses": measured["losses"], "memory": memory, "notes": notes,
+                "operators": [[p.get("phase", p["kind"]), p["name"], side("measured", p), side("predicted", p)]
+                              for p in told["parts"]]}
 
     def crowded(self):
         """Four ranks, on one GPU if there are no more: they end, and when one of them is killed the others do."""
         out, failed = {}, []
         for name, settings in CROWDED.items():
+            measure = [self.program("forerun"), "measure",
+                       *self.tiny("cluster.node.gpus=4", "training.global_batch=8", *settings), "--warmup", "1", "--steps", "2",
+                       "--json", "-"]
+            before = None
             for loading in ("LAZY", "EAGER"):
-                begin = time.monotonic()
-                os.environ["CUDA_MODULE_LOADING"] = loading
+                case, begin = f"{name}, {loading}", time.monotonic()
                 try:
-                    told = json.loads(self.forerun("measure", *self.tiny("cluster.node.gpus=4", "training.global_batch=8", *settings),
-                                                   "--warmup", "1", "--steps", "2", "--json", "-"))
-                    out[f"{name}, {loading}"] = {"losses": told["losses"], "seconds": time.monotonic() - begin}
-                    before = out[f"{name}, LAZY"].get("losses", told["losses"])
-                    if not all(abs(a / b - 1) <= 0.02 for a, b in zip(told["losses"], before)):
+                    losses = json.loads(self.run(["env", "CUDA_MODULE_LOADING=" + loading, *measure], 120))["losses"]
+                    out[case] = {"losses": losses, "seconds": time.monotonic() - begin}
+                    if not all(abs(a / b - 1) <= 0.02 for a, b in zip(losses, before or losses)):
                         failed.append(f"{name}: losses lie apart")
+                    before = losses
                 except (Failed, ValueError, KeyError) as error:
-                    out[f"{name}, {loading}"] = {"failed": str(error)}
-                    failed.append(f"{name}, {loading}")
-                finally:
-                    del os.environ["CUDA_MODULE_LOADING"]
-                print(f"  {name}, {loading}: {out[f'{name}, {loading}']}", flush=True)
+                    out[case] = {"failed": str(error)}
+                    failed.append(case)
+                print(f"  {case}: {out[case]}", flush=True)
         out["killed"] = self._killed()
         print(f"  killed: {out['killed']}", flush=True)
         if out["killed"].get("failed"):

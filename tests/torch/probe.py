@@ -559,27 +559,22 @@ class Probe:
     def attention(self):
         for heads, kv, width in ((2, 2, 16),) if self.small else ((32, 8, 128), (16, 16, 64), (32, 32, 128)):
             for tokens in (64,) if self.small else (1024, 4096, 16384):
-                batch = 1 if self.small else 16384 // tokens
-                for backend in BACKENDS:
-                    about = {"block": "attention", "backend": backend, "heads": heads, "kv_heads": kv, "width": width,
-                             "tokens": tokens, "batch": batch}
-                    try:
-                        for which, call in self._attentions(heads, kv, width, tokens, batch, backend).items():
-                            self.timed(call, repeats=5, least=0, **about, which=which)
-                    except (RuntimeError, AttributeError, ImportError) as error:
-                        self.tell(**about, failed=str(error)[:200])
-
+                self._by_each_backend("attention", heads, kv, width, tokens, 1 if self.small else 16384 // tokens, repeats=5)
 
     def long(self):
         heads, width = (2, 16) if self.small else (8, 128)
         for tokens in (64,) if self.small else (8192, 32768, 131072, 262144):
-            for backend in BACKENDS:
-                about = {"block": "long", "backend": backend, "heads": heads, "width": width, "tokens": tokens}
-                try:
-                    for which, call in self._attentions(heads, heads, width, tokens, 1, backend).items():
-                        self.timed(call, repeats=3, warm=1, least=0, **about, which=which)
-                except (RuntimeError, AttributeError, ImportError) as error:
-                    self.tell(**about, failed=str(error)[:200])
+            self._by_each_backend("long", heads, heads, width, tokens, 1, repeats=3, warm=1)
+
+    def _by_each_backend(self, block, heads, kv, width, tokens, batch, **how):
+        for backend in BACKENDS:
+            about = {"block": block, "backend": backend, "heads": heads, "kv_heads": kv, "width": width, "tokens": tokens,
+                     "batch": batch}
+            try:
+                for which, call in self._attentions(heads, kv, width, tokens, batch, backend).items():
+                    self.timed(call, least=0, **how, **about, which=which)
+            except (RuntimeError, AttributeError, ImportError) as error:
+                self.tell(**about, failed=str(error)[:200])
 
     def behind(self):
         n = 64 if self.small else 8192
@@ -596,11 +591,7 @@ class Probe:
             for _ in range(repeats):
                 self.clock.sync()
                 matmuls(load)
-                begin = self._mark()
-                call()
-                end = self._mark()
-                self.clock.sync()
-                times.append(self._between(begin, end))
+                times.append(self.clock.once(call))
             times.sort()
             self.tell(block="behind", **line, behind=load, seconds=statistics.median(times), low=times[0], high=times[-1])
 
