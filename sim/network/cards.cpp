@@ -53,13 +53,11 @@ int Cards::standing_in(int node, int port) const {
   return at == faulty_.end() ? port : at->second.stand_in[static_cast<std::size_t>(port)];
 }
 
-int Cards::port_of(int rank) const {
-  return standing_in(rank / gpus_, static_cast<int>(std::int64_t{rank % gpus_} * ports_ / gpus_));
-}
+int Cards::beside(int rank) const { return static_cast<int>(std::int64_t{rank % gpus_} * ports_ / gpus_); }
 
-bool Cards::has_its_own(int rank) const {
-  return left(rank / gpus_, static_cast<int>(std::int64_t{rank % gpus_} * ports_ / gpus_)) > 0;
-}
+int Cards::port_of(int rank) const { return standing_in(rank / gpus_, beside(rank)); }
+
+double Cards::left_beside(int rank) const { return left(rank / gpus_, beside(rank)); }
 
 double Cards::left(int node, int port) const {
   const auto at = faulty_.find(node);

@@ -25,7 +25,7 @@ class Cards {
   /// The one to use where `port` of that node is meant: itself, or who stands in for it.
   int standing_in(int node, int port) const;
   /// Whether that is the one beside it.
-  bool has_its_own(int rank) const;
+  bool has_its_own(int rank) const { return faulty_.empty() || left_beside(rank) > 0; }
   /// What is left of a port's rate, 0 to 1.
   double left(int node, int port) const;
 
@@ -39,6 +39,9 @@ class Cards {
     std::vector<double> left;
     std::vector<int> stand_in;  // of each port
   };
+  double left_beside(int rank) const;
+  int beside(int rank) const;
+
   int gpus_ = 1, ports_ = 0, island_ = 1;
   std::map<int, Node> faulty_;
 };

@@ -119,24 +119,23 @@ Fluid folded(const Fluid& fluid) {
 }
 
 std::optional<double> last_end_by_bounds(const Fluid& fluid) {
-  const std::size_t links = fluid.capacities.size();
-  std::vector<double> load(links, 0), crossings(links, 0);
-  const auto for_each_crossing = [&](auto visit) {
-    for (std::size_t f = 0; f < fluid.flows(); ++f) {
-      for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
-        visit(fluid.volumes[f], static_cast<std::size_t>(fluid.routes[i]));
-      }
-    }
+  struct Link {
+    double load = 0, crossings = 0, most = 0;  // in all, flows, the largest of them
   };
-  for_each_crossing([&](double volume, std::size_t l) {
-    load[l] += volume;
-    ++crossings[l];
-  });
+  std::vector<Link> links(fluid.capacities.size());
+  for (std::size_t f = 0; f < fluid.flows(); ++f) {
+    for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
+      Link& link = links[static_cast<std::size_t>(fluid.routes[i])];
+      link.load += fluid.volumes[f];
+      ++link.crossings;
+      link.most = std::max(link.most, fluid.volumes[f]);
+    }
+  }
   double soonest = 0, latest = 0;
-  for_each_crossing([&](double volume, std::size_t l) {
-    soonest = std::max(soonest, load[l] / fluid.capacities[l]);
-    latest = std::max(latest, volume * crossings[l] / fluid.capacities[l]);
-  });
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    soonest = std::max(soonest, links[l].load / fluid.capacities[l]);
+    latest = std::max(latest, links[l].most * links[l].crossings / fluid.capacities[l]);
+  }
   if (latest > soonest * (1 + 1e-9)) return std::nullopt;
   return soonest;
 }

@@ -20,9 +20,13 @@ std::int64_t period_of(const spec::Cluster& cluster) {
 
 std::vector<Run> runs_of(int first, const plan::GroupShape& group, int island) {
   std::vector<Run> runs;
+  std::int64_t end = first;  // of the last run's island: a division for each member would be most of the work
   for (int i = 0; i < group.size; ++i) {
     const int rank = first + i * group.layout.stride;
-    if (runs.empty() || runs.back().first / island != rank / island) runs.push_back({rank, group.layout.stride, 0});
+    if (rank >= end) {
+      runs.push_back({rank, group.layout.stride, 0});
+      end = (std::int64_t{rank} / island + 1) * island;
+    }
     ++runs.back().size;
   }
   return runs;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <iterator>
-#include <numeric>
 
 #include "sim/network/hops.h"
 
@@ -21,9 +19,16 @@ class Collector {
   void begin(std::size_t islands) { leaving_.assign(islands, 0); }
   void hop(const std::vector<Run>& runs, std::size_t from, std::size_t to, double volume) {
     const Run &a = runs[from], &b = runs[to];
-    const std::vector<std::size_t> lanes = lanes_of(a, b);
-    for (const std::size_t i : lanes) {
-      out.flows.push_back({a.member(i), b.member(i), volume / static_cast<double>(lanes.size())});
+    const auto lanes = static_cast<std::size_t>(std::max(a.size, b.size));
+    const auto whole = [&](std::size_t i) {
+      return cards_.has_its_own(a.member(i)) && cards_.has_its_own(b.member(i));
+    };
+    // Members side by side; where some have lost their card, those that have one at both ends, if there are any.
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < lanes && a.size == b.size; ++i) left += whole(i);
+    const double share = volume / static_cast<double>(left > 0 ? left : lanes);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      if (left == 0 || left == lanes || whole(i)) out.flows.push_back({a.member(i), b.member(i), share});
     }
     leaving_[from] += volume;
     out.busiest = std::max(out.busiest, leaving_[from]);
@@ -31,16 +36,6 @@ class Collector {
   Traffic out;
 
  private:
-  // Members side by side; where some have lost their card, those that have one at both ends, if there are any.
-  std::vector<std::size_t> lanes_of(const Run& a, const Run& b) const {
-    std::vector<std::size_t> all(static_cast<std::size_t>(std::max(a.size, b.size))), left;
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    if (a.size != b.size) return all;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(left),
-                 [&](std::size_t i) { return cards_.has_its_own(a.member(i)) && cards_.has_its_own(b.member(i)); });
-    return left.empty() ? all : left;
-  }
-
   const Cards& cards_;
   std::vector<double> leaving_;
 };
@@ -51,8 +46,10 @@ Traffic traffic_between(Pattern pattern, const GroupShape& group, const spec::Cl
                         bool uneven) {
   assert(group.layout.ranks > 0 && group.layout.ranks <= cluster.gpus());
   const int island = cluster.node.island();
+  const int ranks = ranks_to_look_at(group.layout, cluster, uneven);
   Collector out(cards);
-  for_each_group(group, ranks_to_look_at(group.layout, cluster, uneven), [&](int first) {
+  out.out.flows.reserve(static_cast<std::size_t>(ranks));  // a hop each, but all-to-all
+  for_each_group(group, ranks, [&](int first) {
     if (pattern == Pattern::shift || pattern == Pattern::send) {
       for_each_member_hop(pattern, first, group, island, [&](int from, int to) {
         out.out.flows.push_back({from, to, 1});

@@ -17,13 +17,16 @@ class Tier {
   Tier(int nodes, double reduced, const spec::Cluster& cluster)
       : nodes_(std::max(1, nodes)),
         reduced_(reduced),
-        out_(static_cast<std::size_t>((std::max(cluster.places(), cluster.nodes) + nodes_ - 1) / nodes_)),
-        in_(out_.size()) {}
+        above_(static_cast<std::size_t>(std::max(cluster.places(), cluster.nodes))),
+        out_((above_.size() + static_cast<std::size_t>(nodes_) - 1) / static_cast<std::size_t>(nodes_)),
+        in_(out_.size()) {
+    for (std::size_t place = 0; place < above_.size(); ++place) above_[place] = static_cast<int>(place) / nodes_;
+  }
   void add(int from, int to, double volume) {
-    const auto a = static_cast<std::size_t>(from / nodes_), b = static_cast<std::size_t>(to / nodes_);
+    const int a = above_[static_cast<std::size_t>(from)], b = above_[static_cast<std::size_t>(to)];
     if (a == b) return;
-    out_[a] += volume;
-    in_[b] += volume;
+    out_[static_cast<std::size_t>(a)] += volume;
+    in_[static_cast<std::size_t>(b)] += volume;
   }
   /// Of the fullest switch, over the nodes that its uplinks are worth.
   double fullest() const {
@@ -35,6 +38,7 @@ class Tier {
  private:
   int nodes_;
   double reduced_;
+  std::vector<int> above_;  // the switch above each place: looked up for every hop, cheaper than a division
   std::vector<double> out_, in_;
 };
 

@@ -182,24 +182,25 @@ int Wires::through_switches(const Way& way, std::vector<Link>& out) const {
   const bool same_rail = way.rail_out == way.rail_in;
   const auto outgrown = [&](const Stage& s) { return !same_rail || way.from / s.nodes != way.to / s.nodes; };
   while (top < stages_.size() && outgrown(stages_[top])) ++top;
-  // The uplink of each tier; one that is dead on either side is no way.
-  std::vector<int> uplink(top, 0);
-  for (std::size_t t = 0; t < top; ++t) {
+  const auto here = [&](const Stage& s) { return way.from / s.nodes * rails_ + way.rail_out; };
+  const auto there = [&](const Stage& s) { return way.to / s.nodes * rails_ + way.rail_in; };
+  // Of a tier, the uplink that is taken on both sides; one that is dead on either is no way.
+  const auto uplink = [&](std::size_t t) {
     const Stage& stage = stages_[t];
-    const int here = way.from / stage.nodes * rails_ + way.rail_out,
-              there = way.to / stage.nodes * rails_ + way.rail_in;
+    if (stage.uplinks == 1) return 0;
     const auto dead = [&](int at) { return stage.dead.empty() ? 0 : stage.dead[static_cast<std::size_t>(at)]; };
-    const int first = std::max(dead(here), dead(there));
+    const int first = std::max(dead(here(stage)), dead(there(stage)));
     const auto alive = static_cast<std::uint64_t>(stage.uplinks - first);
-    uplink[t] = first + (alive > 1 ? static_cast<int>(mixed(way.flow ^ t) % alive) : 0);
-    out.push_back(stage.up + here * stage.uplinks + uplink[t]);
+    return first + (alive > 1 ? static_cast<int>(mixed(way.flow ^ t) % alive) : 0);
+  };
+  for (std::size_t t = 0; t < top; ++t) {
+    out.push_back(stages_[t].up + here(stages_[t]) * stages_[t].uplinks + uplink(t));
   }
   if (direct_groups_ && top == stages_.size()) {
     out.push_back(between_groups_ + way.from / stages_.back().nodes * groups_ + way.to / stages_.back().nodes);
   }
   for (std::size_t t = top; t-- > 0;) {
-    const Stage& stage = stages_[t];
-    out.push_back(stage.down + (way.to / stage.nodes * rails_ + way.rail_in) * stage.uplinks + uplink[t]);
+    out.push_back(stages_[t].down + there(stages_[t]) * stages_[t].uplinks + uplink(t));
   }
   return 1 + 2 * static_cast<int>(top);
 }
