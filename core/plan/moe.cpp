@@ -52,10 +52,15 @@ Linear shared_expert_down(const Context& c, const MoeShape& shape) {
 }
 
 /// Gathers or scatters rows of `hidden` elements.
-void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels) {
+void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels, int beside) {
   const std::int64_t row = c_.hidden * c_.element;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, kernels}, name, kernels);
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, kernels}, name,
+               kernels + beside);
 }
+
+/// Launches' worth of the host's time around the plain exchange, once in each pass: where its copies are made or their
+/// sum's gradient is.
+int MoeLayer::beside_exchange() const { return copies_first() ? c_.job.framework.exchange_launches : 0; }
 
 /// By the operation. A copy moves each number at the copy curve's pace; PyTorch's products of rows with a number each,
 /// and its additions of rows to others by atomics, go number by number at half of that. An H100 takes for a number of a
@@ -71,9 +76,10 @@ void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_vie
 }
 
 void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
-  if (c_.fused_permute) return move(read_rows, rows, name);
+  if (c_.fused_permute) return move(read_rows, rows, name, 1, beside_exchange());
   // Copied; the gradients of rows and of their shares; the latter's sum.
-  move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4);
+  move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4,
+       beside_exchange());
 }
 
 void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
@@ -187,7 +193,7 @@ void MoeLayer::forward() {
   router_forward();
   if (!c_.overlap_shared_expert) shared_forward();
   out_.take(Category::workspace, buffers);
-  if (copies_first()) move(shape_.copies, shape_.copies, "permute");
+  if (copies_first()) move(shape_.copies, shape_.copies, "permute", 1, beside_exchange());
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
@@ -221,7 +227,9 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   router_forward(true);
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
-  if (copies_first() && !(sent && c_.strategy.compile)) move(shape_.copies, shape_.copies, "permute");
+  if (copies_first() && !(sent && c_.strategy.compile)) {
+    move(shape_.copies, shape_.copies, "permute", 1, beside_exchange());
+  }
   if (!sent && c_.strategy.ep > 1) {
     send_to_experts("expert dispatch", shape_.dispatch_element);
     out_.join(Stream::ep);

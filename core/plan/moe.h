@@ -60,7 +60,8 @@ class MoeLayer {
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
   void exchange_over_etp(CollectiveKind, std::string_view name);
-  void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels = 1);
+  void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels = 1, int beside = 0);
+  int beside_exchange() const;
   /// `rows` that arrive are weighed and summed up to `tokens`; the gradients of that, and of the rows' copies.
   void unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name);
   void unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name);

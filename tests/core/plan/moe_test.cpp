@@ -79,6 +79,32 @@ TEST(Moe, LayersWithoutExpertsKeepADenseFeedForward) {
   EXPECT_EQ(plan::layer_parameters(c, 1), (plan::Held{4 * h * h + 4 * h + 8 * h + 2 * h * 128, 8 * 2 * h * 512}));
 }
 
+TEST(Moe, ThePlainExchangeKeepsTheHostBusyOnceInEachPass) {
+  // By the kernels alone a permutation is one launch, its sum's gradient another; 90 stand for all around the exchange.
+  const auto launches = [](spec::MoeDispatcher dispatcher, bool recomputed) {
+    const auto counted = [&](int beside) {
+      const spec::Job j = toy_moe({.dp = 4}, [&](spec::Job& job) {
+        job.strategy.ep = 4;
+        job.strategy.moe_dispatcher = dispatcher;
+        job.framework.exchange_launches = beside;
+        if (recomputed) job.strategy.recompute.kind = spec::Recompute::Kind::full;
+      });
+      const plan::Plan p = plan::build(j);
+      int count = 0;
+      walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+        if (op.layer == 0) count += op.launches;
+      });
+      return count;
+    };
+    return counted(90) - counted(0);
+  };
+  using spec::MoeDispatcher;
+  EXPECT_EQ(launches(MoeDispatcher::alltoall, false), 2 * 90);  // forward, backward
+  EXPECT_EQ(launches(MoeDispatcher::alltoall, true), 3 * 90);   // and once again
+  EXPECT_EQ(launches(MoeDispatcher::deepep, false), 0);
+  EXPECT_EQ(launches(MoeDispatcher::allgather, false), 0);
+}
+
 TEST(Moe, EachPassSendsEveryCopyOutAndBack) {
   // 128 tokens x 2 x 256 x 2 bytes, forward and backward, in each of four layers.
   const std::int64_t once = 128 * 2 * 256 * 2;

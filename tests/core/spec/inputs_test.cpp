@@ -162,6 +162,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_gradient_kernels",
                                                "router_launches",
                                                "router_gradient_launches",
+                                               "exchange_launches",
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",
                                                "compiles_loss",
