@@ -47,6 +47,10 @@ Chain softmax_backward(const Context&, std::int64_t scores);
 Chain copy_of(const Context&, std::int64_t elements);
 /// Sum over tokens for a bias gradient.
 Chain bias_gradient(const Context&, std::int64_t tokens, std::int64_t width);
+/// Biases of `experts` on `rows` rows of `width` numbers, of all experts together, and their gradients: nothing where
+/// the matmul has them. `last`: of the experts' second matmul.
+Chain expert_biases(const Context&, std::int64_t rows, std::int64_t width, std::int64_t experts, bool last);
+Chain expert_bias_gradient(const Context&, std::int64_t rows, std::int64_t width, std::int64_t experts, bool last);
 /// Adds a weight gradient that left its matmul in `storage` to the main gradient buffer.
 Chain accumulate_gradient(const Context&, std::int64_t parameters);
 /// Vocabulary-parallel cross entropy over logits of `tokens` tokens: before, between and behind its reductions.

@@ -36,7 +36,7 @@ Linear expert_up(const Context& c, const MoeShape& shape) {
           .axis = Axis::etp};
 }
 Linear expert_down(const Context& c, const MoeShape& shape) {
-  return {.name = "expert down",
+  return {.name = kExpertDown,
           .in = shape.ffn,
           .out = c.hidden,
           .bias = c.model.bias,
@@ -164,6 +164,11 @@ void MoeLayer::shared_backward() {
   linear_.column_backward(shared_expert_up(c_, shape_));
 }
 
+void MoeLayer::add_biases(std::string_view name, std::int64_t width, bool last) {
+  const Chain added = expert_biases(c_, shape_.rows, width, shape_.experts, last);
+  if (c_.model.bias && added.work.read > 0) out_.compute(added.work, name, added.launches);
+}
+
 bool MoeLayer::copies_first() const {
   return c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || c_.strategy.ep == 1;
 }
@@ -177,12 +182,14 @@ void MoeLayer::inner_forward() {
   exchange_over_etp(CollectiveKind::all_gather, "expert all-gather");
   if (sorts()) move(shape_.rows, shape_.rows, "sort by expert");
   linear_.full_forward(expert_up(c_, shape_), Side::column);
+  add_biases("expert up biases added", shape_.up_width, false);
   const Chain activation = activation_forward(c_, shape_.rows, shape_.ffn);
   out_.compute(activation.work, "expert activation", activation.launches);
 }
 
 void MoeLayer::outer_forward() {
   linear_.full_forward(expert_down(c_, shape_), Side::row);
+  add_biases("expert down biases added", c_.hidden, true);
   if (sorts()) move(shape_.rows, shape_.rows, "unsort by expert");
 }
 

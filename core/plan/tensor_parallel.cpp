@@ -217,7 +217,10 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }
   if (linear.bias) {
-    const Chain sum = bias_gradient(c_, rows * linear.experts, linear.out);
+    const bool last = linear.name == kExpertDown;
+    const Chain sum = linear.rows > 0
+                          ? expert_bias_gradient(c_, rows * linear.experts, linear.out, linear.experts, last)
+                          : bias_gradient(c_, rows, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
   // What a deferred product reads: both operands, narrow where their casts are kept.

@@ -17,6 +17,12 @@ enum class UlyssesHeads { refused, padded, uneven };
 template <>
 inline constexpr auto kNamesOf<UlyssesHeads> = spelt("refused", "padded", "uneven");
 
+/// Biases of experts: in the matmuls; that of the second one expert by expert, times the share that its token gives it,
+/// in fp32; laid out for each row and added.
+enum class ExpertBiases { fused, by_expert, by_row };
+template <>
+inline constexpr auto kNamesOf<ExpertBiases> = spelt("fused", "by_expert", "by_row");
+
 struct Framework {
   std::string name;
   base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
@@ -85,6 +91,7 @@ struct Framework {
   bool shifted_logits = false;       // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
+  ExpertBiases expert_biases = ExpertBiases::fused;
   AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention
   bool recomputes_by_operators = false;                        // the search tries Recompute::Kind::selective_ops
   // What it can offload, and what starts it: a profile based on another one does as that one does.

@@ -30,6 +30,7 @@ void add_framework_copies(Actions& actions) {
   actions.merge(copies);
   actions["queries, keys and values laid out"] = copied;
   actions["query, key and value gradients joined"] = copied;
+  actions["expert up biases added"] = actions["expert down biases added"] = copied;
 }
 
 }  // namespace real

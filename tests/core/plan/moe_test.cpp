@@ -105,6 +105,41 @@ TEST(Moe, ThePlainExchangeKeepsTheHostBusyOnceInEachPass) {
   EXPECT_EQ(launches(MoeDispatcher::allgather, false), 0);
 }
 
+TEST(Moe, BiasesOfExpertsAreAddedAsTheFrameworkDoes) {
+  // 128 tokens x 2 experts each are 256 rows on ranks that hold all 8 experts; up writes 512 numbers of each, down 256.
+  struct Bytes {
+    std::int64_t up = 0, down = 0, up_gradient = 0, down_gradient = 0;
+    bool operator==(const Bytes&) const = default;
+  };
+  const auto moved = [](spec::ExpertBiases way, bool bias) {
+    const spec::Job j = toy_moe({.dp = 4}, [&](spec::Job& job) {
+      job.model.bias = bias;
+      job.framework.expert_biases = way;
+    });
+    const plan::Plan p = plan::build(j);
+    Bytes out;
+    std::map<std::string, std::int64_t*> of{{"expert up biases added", &out.up},
+                                            {"expert down biases added", &out.down},
+                                            {"expert up bias gradient", &out.up_gradient},
+                                            {"expert down bias gradient", &out.down_gradient}};
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const auto at = of.find(p.names[op.name]);
+      if (at == of.end() || op.layer != 0) return;
+      const auto& work = std::get<plan::MemoryBound>(p.works[op.work]);
+      *at->second += work.read + work.written;
+    });
+    return out;
+  };
+  using spec::ExpertBiases;
+  const std::int64_t up = 256 * 512, down = 256 * 256;
+  EXPECT_EQ(moved(ExpertBiases::by_row, false), Bytes{});
+  EXPECT_EQ(moved(ExpertBiases::fused, true), (Bytes{0, 0, 2 * up, 2 * down}));
+  // In fp32 between: read 2 + 3 x 4, written 3 x 4 + 2; backward read 2 x 2 + 5 x 4, written 2 x 2 + 3 x 4.
+  EXPECT_EQ(moved(ExpertBiases::by_expert, true), (Bytes{0, 28 * down, 2 * up, 40 * down}));
+  // Written, read beside the rows, written with them; backward by atomics, 30 bytes a number.
+  EXPECT_EQ(moved(ExpertBiases::by_row, true), (Bytes{8 * up, 8 * down, 30 * up, 30 * down}));
+}
+
 TEST(Moe, EachPassSendsEveryCopyOutAndBack) {
   // 128 tokens x 2 x 256 x 2 bytes, forward and backward, in each of four layers.
   const std::int64_t once = 128 * 2 * 256 * 2;

@@ -163,6 +163,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_launches",
                                                "router_gradient_launches",
                                                "exchange_launches",
+                                               "expert_biases",
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",
                                                "compiles_loss",

@@ -31,6 +31,7 @@ void shared_beside(spec::Job& j) { j.strategy.overlap.shared_expert = true; }
 
 TEST(Experts, AreTheSameUnderEveryStrategy) {
   const auto beside = [](spec::Job& j) { j.strategy.overlap.expert = true; };
+  const auto biases = [](spec::ExpertBiases way) { return [way](spec::Job& j) { j.framework.expert_biases = way; }; };
   expect_the_same({tiny::moe(4), plain(), tiny::router_bias(4)},
                   {{"ep 4", {.dp = 4}, experts(4, 1)},
                    {"ep 2 of 4", {.dp = 4}, experts(2, 1)},
@@ -42,6 +43,8 @@ TEST(Experts, AreTheSameUnderEveryStrategy) {
                    {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, experts(2, 1)},
                    {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, both(experts(2, 1), barrier)},
                    {"pairs of passes", {.pp = 2, .dp = 2}, both(experts(2, 1), beside)},
+                   {"biases by expert", {.dp = 2}, both(experts(2, 1), biases(spec::ExpertBiases::by_expert))},
+                   {"biases by row", {.dp = 2}, both(experts(2, 1), biases(spec::ExpertBiases::by_row))},
                    {"shared experts beside", {.tp = 2, .sp = true}, both(experts(2, 1), shared_beside)}});
 }
 
