@@ -55,11 +55,10 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   const auto exposed = [&](const std::string& row) { return number(row, "exposed_s"); };
 
   for (const auto& [name, row] : all) {
-    const bool narrow = name.starts_with("fp8") || name.starts_with("mxfp8") || name.starts_with("nvfp4");
-    if (narrow || name == "ep8-deepep" || name == "ep8-alltoall" || name == "ep8-overlap") continue;
-    EXPECT_GT(time(name), time("ep8-alltoall")) << name;
+    EXPECT_GE(time(name), time("ep8-deepep")) << name;
   }
-  EXPECT_LT(time("ep8-overlap"), time("ep8-alltoall"));
+  EXPECT_GT(time("ep8-alltoall"), 1.3 * time("ep8-deepep"));
+  EXPECT_NEAR(time("ep8-overlap") / time("ep8-alltoall"), 1, 0.02);
   EXPECT_LT(exposed("ep8-overlap"), 0.5 * exposed("ep8-alltoall"));
   EXPECT_LT(memory("ep8-overlap"), 1.05 * memory("ep8-alltoall"));
   EXPECT_LT(time("ep16-overlap"), time("ep16-alltoall"));

@@ -64,4 +64,12 @@ TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard)
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 
+TEST(Unseen, SoAreThoseOfTutorialsAndClusterReports) {
+  const result::Validation answer = met({"reports"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"gb200-llama3-8b-nvfp4-fsdp4"});  // torchao's nvfp4
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.085);                                  // 7.3 % then
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+}
+
 }  // namespace
