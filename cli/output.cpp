@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
   throw base::InputError({{option, "cannot write " + target + ": " + why, "name a place that can be written", {}}});
 }
 
-std::string last_error() { return errno ? std::strerror(errno) : "unknown reason"; }
+std::string last_error() { return errno ? std::strerror(errno) : "it took a part only"; }
 
 void write_stream(std::ostream& out, const std::string& option, const std::string& target,
                   const std::function<void(std::ostream&)>& write) {

@@ -1,6 +1,6 @@
 // kernels/types.h -- what every kernel's interface speaks of: CPU references take spans of double, GPU launches take
-// raw device pointers, the type of their elements and a stream. Needs no CUDA header. SPDX-License-Identifier:
-// Apache-2.0
+// raw device pointers, the type of their elements and a stream. Needs no CUDA header.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

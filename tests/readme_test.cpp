@@ -43,7 +43,7 @@ TEST(Readme, ShowsWhatTheFirstCommandPrints) {
   const std::string job = std::string(FORERUN_SOURCE_DIR) + "/workloads/jobs/llama3-70b-64xh100.yaml";
   const sim::Outcome outcome =
       sim::predict(config::read_job(config::load(job), config::Catalogue::find()), sim::Detail::chains);
-  expect_said("it does not fit):\n\n```\n", "```\n", reports::summary(outcome.prediction));
+  expect_said("makes it fit):\n\n```\n", "```\n", reports::summary(outcome.prediction));
 }
 
 TEST(Readme, ShowsTheAccuracyOfAllFilesButTheTwoThatItNamesBelow) {

@@ -129,6 +129,13 @@ void add_faults(const std::vector<base::Fault>& found, const std::string& path, 
   }
 }
 
+/// "gh200-96gb" of "gh200-96gb (changed)": a limit of power is no other product.
+std::string as_sold(std::string name) {
+  constexpr std::string_view kChanged = " (changed)";
+  if (name.ends_with(kChanged)) name.resize(name.size() - kChanged.size());
+  return name;
+}
+
 /// The entry's own figure, else the list's of the node, else that of its GPU.
 template <class T>
 void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Node& node, const std::string& path,
@@ -137,7 +144,7 @@ void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Nod
     whose = path;
     return;
   }
-  for (const std::string& name : {node.name, node.gpu.name}) {
+  for (const std::string& name : {node.name, as_sold(node.gpu.name)}) {
     const auto at = list.find(name);
     if (at == list.end()) continue;
     whose = name;
@@ -154,9 +161,10 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
   look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
-    add_faults({{"cluster.rent", "nothing says what an hour of " + base::quoted(node.gpu.name) + " costs",
-                 "write rent: $2.50/h here, or rent: {" + node.gpu.name + ": $2.50/h} in your prices", entry.where}},
-               entry.path, faults);
+    add_faults(
+        {{"cluster.rent", "nothing says what an hour of " + base::quoted(as_sold(node.gpu.name)) + " costs",
+          "write rent: $2.50/h here, or rent: {" + as_sold(node.gpu.name) + ": $2.50/h} in your prices", entry.where}},
+        entry.path, faults);
   }
   if (!candidate.price && entry.terms != Terms::rent) {
     add_faults({{"cluster.price", "nothing says what a node " + base::quoted(node.name) + " costs",

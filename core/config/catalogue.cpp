@@ -90,6 +90,8 @@ std::string file_at(const std::string& text, const base::Where& from) {
   std::error_code error;
   for (const fs::path& file : {fs::path(text), fs::path(from.file).parent_path() / text}) {
     if (fs::is_regular_file(file, error)) return file;
+    // A checkpoint of Hugging Face is a folder that holds its configuration.
+    if (fs::is_regular_file(file / "config.json", error)) return file / "config.json";
   }
   return {};
 }

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "core/config/syntax_words.h"
 
 namespace config {
@@ -263,10 +264,11 @@ Value load(const std::string& path) {
 }
 
 Value parse(std::string_view text, const std::string& name) {
-  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    const int line =
-        1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'));
-    fail({name, line, 1}, {}, "holds bytes that are no text", "save the file as UTF-8 text");
+  if (const std::size_t at = base::first_that_is_no_text(text); at < text.size()) {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t begin = before.rfind('\n') + 1;  // of the line; npos + 1 is 0
+    fail({name, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), static_cast<int>(at - begin) + 1},
+         {}, "holds bytes that are no text", "save the file as UTF-8 text");
   }
   std::istringstream stream{std::string(text)};
   Builder builder(name);

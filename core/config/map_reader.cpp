@@ -7,6 +7,7 @@
 
 #include "core/base/near_names.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace config {
 namespace {
@@ -150,8 +151,14 @@ int MapReader::read_name(std::string_view key, const std::vector<std::string>& k
 
 bool MapReader::read(std::string_view key, std::string& out) {
   const Value* value = scalar(key, "a text");
-  if (value) out = value->text;
-  return value;
+  if (!value) return false;
+  // It goes into lines of reports, comments of scripts and names of files.
+  if (std::any_of(value->text.begin(), value->text.end(), base::is_control)) {
+    fault(key, "holds a line break or another control character", "write it in one line");
+    return false;
+  }
+  out = value->text;
+  return true;
 }
 
 bool MapReader::read(std::string_view key, std::string& out, std::initializer_list<std::string_view> known) {

@@ -160,6 +160,13 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map
   Faults faults;
   spec::Purchase out;
   MapReader map(tree, "", faults);
+  if (tree.find("cluster") != nullptr && tree.find("candidates") == nullptr) {
+    throw base::InputError(
+        {{"", "is a Job, not a purchase",
+          "write `tokens:` and, for `cluster:`, `candidates:` such as [{node: dgx-h100, nodes: [8]}]; its "
+          "strategy may stay",
+          tree.where}});
+  }
   if (const Value* model = map.child("model")) {
     out.model = catalogue.model(*model, "model", faults);
   } else if (tree.kind == Value::Kind::map) {

@@ -1,8 +1,8 @@
 // core/plan/adapters.h -- which linear layers of a block low-rank adapters stand beside, how many parameters those are,
 // and what a backward needs once all else is frozen. Under latent attention target `qkv` means every projection in
 // front of the attention core (q_a, q_b, kv_a, kv_b of Hugging Face's DeepSeek); `ffn` means shared experts and each
-// expert, which has a pair of its own. Routers, embeddings, norms and the head are frozen. SPDX-License-Identifier:
-// Apache-2.0
+// expert, which has a pair of its own. Routers, embeddings, norms and the head are frozen.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string_view>

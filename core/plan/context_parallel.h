@@ -5,8 +5,8 @@
 // all_gather  K and V are gathered first, their gradients reduce-scattered (Llama 3, arXiv 2407.21783, section 3.3.2).
 // ulysses     all-to-alls trade tokens for heads and back (Jacobs et al., arXiv 2309.14509).
 // Packed documents: a ring cuts each of them over all ranks (Transformer Engine's thd layout), all_gather cuts the
-// packed sequence and masks. Leaves out: the padding of documents outside of attention. SPDX-License-Identifier:
-// Apache-2.0
+// packed sequence and masks. Leaves out: the padding of documents outside of attention.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

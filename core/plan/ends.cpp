@@ -26,9 +26,11 @@ std::int64_t forward_temporaries(const Context& c) {
   return std::max<std::int64_t>(loss_temporaries(c) - logits, c.job.framework.shifted_logits ? logits : 0);
 }
 
-/// A compiled loss writes the logits' gradient beside them.
+/// A compiled loss writes the logits' gradient beside them; a framework's own kernel writes it into them.
 std::int64_t separate_gradient(const Context& c) {
-  return c.fused_loss && c.strategy.compile ? c.tokens * c.vocab * c.element : 0;
+  const spec::Framework& f = c.job.framework;
+  const bool own_kernel = f.fused.cross_entropy.value_or(false) || f.recipes_of_fp8_gpus;
+  return c.fused_loss && c.strategy.compile && !own_kernel ? c.tokens * c.vocab * c.element : 0;
 }
 
 /// The three small reductions of a vocabulary-parallel loss carry one fp32 number a token.

@@ -156,6 +156,21 @@ double serving_flops(const spec::Job& job) {
   return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);
 }
 
+/// Of a step's passes, what a room of `factor` of an even share at each expert takes from or adds to its work: tokens
+/// without room are dropped, and room without tokens is multiplied all the same.
+double routed_beyond_even(const spec::Job& job, double factor) {
+  const spec::Model& m = job.model;
+  const double visited = static_cast<double>(m.hidden * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
+  const double layers = layers_of_experts(m) + (m.moe ? m.mtp : 0), s = static_cast<double>(job.training.sequence);
+  return 3 * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
+}
+
+/// Room at each expert over an even share of the tokens; 1 where all are taken.
+double room_of_experts(const spec::Job& job) {
+  const bool limited = job.model.moe && !job.training.serves() && !job.strategy.lora;
+  return limited ? job.strategy.moe_capacity_factor.value_or(1) : 1;
+}
+
 }  // namespace
 
 double model_flops(const spec::Job& job) {
@@ -169,9 +184,11 @@ double model_flops(const spec::Job& job) {
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
                     job.model.mtp * (2 * multi_token_linear(job, one) + 3 * one.attention + 2 * one.head));
   }
-  return 3 * batch *
-         (job.model.layers * (one.linear + one.attention) + one.head +
-          job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
+  const double all = 3 * batch *
+                     (job.model.layers * (one.linear + one.attention) + one.head +
+                      job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
+  const double room = room_of_experts(job);
+  return room < 1 ? all + routed_beyond_even(job, room) : all;
 }
 
 namespace {
@@ -212,7 +229,8 @@ double hardware_flops(const spec::Job& job) {
     case spec::Recompute::Kind::selective_ops: again = again_by_selective_ops(job, one.attention); break;
     case spec::Recompute::Kind::none: break;
   }
-  return model_flops(job) + batch * again;
+  const double room = room_of_experts(job), padded = room > 1 ? routed_beyond_even(job, room) : 0;
+  return model_flops(job) + padded + batch * again;
 }
 
 }  // namespace plan

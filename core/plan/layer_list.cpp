@@ -184,6 +184,7 @@ void ListBuilder::end(SegmentBuilder& out, bool reduced) {
   if (c_.axes[Axis::replicate].size > 1) out.join(Stream::replicate);
   copy_buckets_back(c_, out, {dense_, 0});
   update_parameters(c_, out, optimizer_share(c_, {dense_, 0}).total());
+  out.give(Category::gradients, unscattered_sums(c_, {dense_, 0}));
   if (c_.strategy.zero >= 1 && !c_.fully_sharded) gather_parameters(c_, out, {dense_, 0}, true);
 }
 
@@ -196,6 +197,7 @@ Role ListBuilder::build() {
   const CheckpointShare checkpoint =
       even_share(c_, checkpoint_bytes(c_, {dense_, 0}) + tables_.parameters * c_.element);
   begin_storage(c_, begin, 0, checkpoint);
+  begin.take(Category::gradients, unscattered_sums(c_, {dense_, 0}));  // end() gives them back
   begin_step(c_, begin, c_.scatters_gradients ? optimizer_share(c_, {dense_, 0}).total() : dense_);
   role.calls.push_back({add(begin), -1, -1});
   const bool reduces = c_.scatters_gradients || (c_.overlap_grad_reduce && c_.axes.ranks > 1);

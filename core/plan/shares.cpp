@@ -84,10 +84,11 @@ Held last_parameters(const Context& c) {
 std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
   if (!keeps_weight_casts(c)) return 0;
   std::int64_t count = 0;
-  for (int i = 0; i < chunk.layers; ++i) {
-    const int layer = chunk.first_layer + i;
-    if (narrow(c, layer)) count += whole_layer(c, layer).total() - spec::block_parameters(c.model).norms;
-  }
+  const auto add = [&](int layer, std::int64_t times) {
+    if (narrow(c, layer)) count += times * (whole_layer(c, layer).total() - spec::block_parameters(c.model).norms);
+  };
+  for (int i = 0; i < chunk.layers; ++i) add(chunk.first_layer + i, 1);
+  if (chunk.last) add(c.model.layers - 1, c.model.mtp);            // a module's block is of the kind of the last layer
   const int counted = c.strategy.lora && narrow_alone(c) ? 1 : 0;  // among the frozen weights
   return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * (weight_layouts(c) - counted));
 }

@@ -1,6 +1,6 @@
 // core/plan/step_ends.h -- the begin and the end of a step: gradients zeroed; gradients that were not reduced on the
-// way, tied embeddings, gradient norm and clipping, the optimizer, parameters gathered. SPDX-License-Identifier:
-// Apache-2.0
+// way, tied embeddings, gradient norm and clipping, the optimizer, parameters gathered.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -13,9 +13,9 @@
 
 namespace plan {
 
-/// One linear layer on one rank: y[tokens, out] = x[tokens, in] w[in, out].
 inline constexpr std::string_view kExpertDown = "expert down";  // the second matmul of experts
 
+/// One linear layer on one rank: y[tokens, out] = x[tokens, in] w[in, out].
 struct Linear {
   std::string_view name;  // "qkv"
   std::int64_t in = 0, out = 0;

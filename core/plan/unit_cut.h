@@ -1,5 +1,5 @@
-// core/plan/unit_cut.h -- how the parameters of a chunk fall into units under zero 3. SPDX-License-Identifier:
-// Apache-2.0
+// core/plan/unit_cut.h -- how the parameters of a chunk fall into units under zero 3.
+// SPDX-License-Identifier: Apache-2.0
 //
 // A unit of a transformer is a block, or a group of them; embedding, head and final norm of a chunk are the root unit.
 // In a list of operators a block is a module: neighbours whose names differ behind the last dot alone (layer1.0.conv1,

@@ -1,6 +1,6 @@
 // core/plan/work.h -- what an operator does, without saying how fast: shapes, bytes and groups. Equal works are
-// interned and priced once. sim/cost gives them a time, real/ runs them with kernels and NCCL. SPDX-License-Identifier:
-// Apache-2.0
+// interned and priced once. sim/cost gives them a time, real/ runs them with kernels and NCCL.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>

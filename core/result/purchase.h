@@ -1,6 +1,6 @@
 // core/result/purchase.h -- the answer of `forerun plan`: what each cluster would take and cost, which to take, and
-// what would change that. SI units and US dollars; the names are the JSON keys (docs/plan.md). SPDX-License-Identifier:
-// Apache-2.0
+// what would change that. SI units and US dollars; the names are the JSON keys (docs/plan.md).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

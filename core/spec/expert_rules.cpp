@@ -26,6 +26,8 @@ class Experts : Rules {
       fault("strategy.ep", "the model has no experts to spread", "write ep: 1, or choose a model with moe");
     if (s_.etp > 1)
       fault("strategy.etp", "the model has no experts to cut", "write etp: 1, or choose a model with moe");
+    if (s_.cuda_graphs == CudaGraphs::beside_experts)
+      fault("strategy.cuda_graphs", "the model has no experts to leave out of the graphs", "write cuda_graphs: true");
   }
 
   void shape(const Moe& moe) {
@@ -35,7 +37,7 @@ class Experts : Rules {
   }
 
   void degrees(const Moe& moe) {
-    if (s_.tp > 1 && !s_.sp) {
+    if (s_.tp > 1 && !s_.sp && t_.mode != Mode::decode) {  // unsupported.cpp refuses that
       fault("strategy.sp", "with tp " + text(s_.tp) + " every rank would send the same tokens to the experts",
             "write sp: true, as Megatron demands for mixture of experts");
     }

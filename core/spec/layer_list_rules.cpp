@@ -1,5 +1,5 @@
-// core/spec/layer_list_rules.cpp -- rules of jobs whose model is a list of operators (declared in job.h): data parallel
-// training alone. SPDX-License-Identifier: Apache-2.0
+// core/spec/layer_list_rules.cpp -- rules of jobs whose model is a list of operators (declared in rules.h): data
+// parallel training alone. SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include "core/spec/rules.h"

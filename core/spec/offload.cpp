@@ -1,4 +1,4 @@
-// core/spec/offload.cpp -- rules of offloading (declared in job.h).
+// core/spec/offload.cpp -- rules of offloading (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/offload.h"
 

@@ -1,5 +1,5 @@
 // core/spec/outage_rules.cpp -- links and cards that are to be slow or gone exist and leave a way round; nodes stand at
-// places of the fabric (declared in job.h). SPDX-License-Identifier: Apache-2.0
+// places of the fabric (declared in rules.h). SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
 

@@ -154,15 +154,20 @@ void fill_gradients(Job& job, Filler& filler) {
   }
 }
 
-/// To the next multiple of the ranks that hold a share of it.
+/// To a multiple of the ranks that hold a share of it, in training of the framework's own for each of them.
 void pad_vocabulary(Job& job, Filler& filler) {
   const Strategy& s = job.strategy;
   const int shares = s.tp * (s.spreads_vocab() ? s.pp : 1);
-  const std::int64_t given = job.model.vocab, over = given % shares;
+  const int rows = job.training.serves() || job.model.is_list() ? 1 : job.framework.vocab_multiple;
+  const std::int64_t given = job.model.vocab, multiple = std::int64_t{rows} * shares, over = given % multiple;
   if (over == 0) return;
-  job.model.vocab = given + shares - over;
-  filler.tell("vocab", std::to_string(job.model.vocab),
-              "padded from " + std::to_string(given) + (shares > s.tp ? " for tp x pp" : " for tp"));
+  job.model.vocab = given + multiple - over;
+  const std::string ranks = shares > s.tp ? " tp x pp" : " tp";
+  filler.tell(
+      "vocab", std::to_string(job.model.vocab),
+      "padded from " + std::to_string(given) +
+          (rows > 1 ? ": " + job.framework.name + " has a multiple of " + std::to_string(rows) + " x" : " for") +
+          ranks);
 }
 
 }  // namespace

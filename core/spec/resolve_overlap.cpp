@@ -85,11 +85,10 @@ void fill_graphs(Job& job, Filler& of_framework) {
   const bool layers = !job.model.is_list() && !job.training.serves() && s.zero < 2;
   const bool captured =
       job.framework.graphs_on_slow_hosts && job.cluster.node.host.launch_slowdown > 1 && layers && !host;
-  s.cuda_graphs = captured && !job.model.moe;
-  s.graphs_beside_experts = captured && job.model.moe;
-  const std::string recipes = "recipes of " + job.framework.name + " for slow hosts";
-  if (*s.cuda_graphs) of_framework.tell("cuda_graphs", "true", recipes);
-  if (s.graphs_beside_experts) of_framework.tell("cuda_graphs", "of all but the experts", recipes);
+  s.cuda_graphs = !captured ? CudaGraphs::none : job.model.moe ? CudaGraphs::beside_experts : CudaGraphs::whole;
+  if (!captured) return;
+  of_framework.tell("cuda_graphs", std::string(name(*s.cuda_graphs)),
+                    "recipes of " + job.framework.name + " for slow hosts");
 }
 
 /// Transformer Engine's modules, which recipes for GPUs with fp8 are made of, keep the host busier than plain ones.

@@ -1,4 +1,4 @@
-// core/spec/serving.cpp -- rules of prefill and decode (declared in job.h): what cannot be served so, and what of a
+// core/spec/serving.cpp -- rules of prefill and decode (declared in rules.h): what cannot be served so, and what of a
 // training job has no effect. SPDX-License-Identifier: Apache-2.0
 #include <string>
 

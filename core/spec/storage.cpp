@@ -1,4 +1,4 @@
-// core/spec/storage.cpp -- rules of input data and checkpoints (declared in job.h).
+// core/spec/storage.cpp -- rules of input data and checkpoints (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

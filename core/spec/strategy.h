@@ -63,6 +63,12 @@ struct Recompute {
 template <>
 inline constexpr auto kNamesOf<Recompute::Kind> = spelt("none", "selective", "full", "selective_ops");
 
+/// What of a step is captured in CUDA graphs: nothing, all of it, or all but the experts' kernels and exchanges, whose
+/// sizes the host learns in each step (Megatron's --cuda-graph-scope attn moe_router moe_preprocess).
+enum class CudaGraphs { none, whole, beside_experts };
+template <>
+inline constexpr auto kNamesOf<CudaGraphs> = spelt("false", "true", "beside_experts");
+
 enum class LoraBase { bf16, int8, nf4 };
 template <>
 inline constexpr auto kNamesOf<LoraBase> = spelt("bf16", "int8", "nf4");
@@ -129,9 +135,7 @@ struct Strategy {
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;
   bool compile = false;
-  std::optional<bool> cuda_graphs;
-  bool graphs_beside_experts =
-      false;  // all but the experts' kernels and exchanges is in CUDA graphs; resolve() sets it
+  std::optional<CudaGraphs> cuda_graphs;  // resolve() fills it
   Overlap overlap;
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order

@@ -21,6 +21,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const Training& t = job.training;
   const bool expert = !t.serves() && s.ep > 1 && s.overlap.expert.value_or(false);
   const bool paired = !t.serves() && s.pairs_passes();
+  const bool sends_again = s.recompute.kind == Recompute::Kind::full ||
+                           (s.recompute.kind == Recompute::Kind::selective && s.recompute.modules.moe);
   const bool coupled = job.network.fidelity == Fidelity::coupled;
   const Simulation& run = job.simulation;
   const bool each_rank = run.unfold || !run.slow_ranks.empty();
@@ -34,9 +36,12 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {expert && !s.pairs_passes() && !s.traits().always_pairs, "strategy.overlap.expert",
        "a schedule that pairs no forward with the whole backward of another microbatch",
        "write schedule: 1f1b, interleaved or dualpipe, or expert: false"},
-      {paired && s.recompute.kind == Recompute::Kind::full, "strategy.overlap.expert",
+      {paired && sends_again, "strategy.overlap.expert",
        "a forward beside a backward that first sends tokens to their experts once more",
-       "write recompute: selective or none, or expert: false"},
+       "write recompute: none or selective without the module moe, or expert: false"},
+      {t.mode == Mode::decode && job.model.moe && s.tp > 1, "strategy.tp",
+       "decoding with experts over tensor-parallel ranks, which all have the same tokens",
+       "write tp: 1, and spread experts by ep"},
       {paired && s.moe_dispatcher == MoeDispatcher::allgather, "strategy.overlap.expert",
        "gathering every token beside another microbatch's compute",
        "write moe_dispatcher: alltoall or deepep, or expert: false"},

@@ -45,6 +45,26 @@ std::vector<std::string> idle_keys(const Job& job) {
   return out;
 }
 
+/// What costs time and buys nothing.
+std::vector<std::string> in_vain(const Job& job) {
+  const Strategy& s = job.strategy;
+  std::vector<std::string> out;
+  const auto kernel = s.attention_kernel.value_or(AttentionKernel::unfused);
+  const bool scores_alone = s.recompute.kind == Recompute::Kind::selective && s.recompute.modules == RecomputeModules{};
+  if (scores_alone && !writes_scores(kernel) && !job.training.serves()) {
+    out.push_back("recompute: selective frees no memory under " + std::string(name(kernel)) +
+                  ", which writes no scores: none is faster");
+  }
+  if (job.model.moe && s.moe_capacity_factor) {
+    const double most = static_cast<double>(job.model.moe->experts) / static_cast<double>(job.model.moe->top_k);
+    if (*s.moe_capacity_factor > most) {
+      out.emplace_back(
+          "moe_capacity_factor above experts / top_k, where an expert has room for every token, only pads");
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> warnings(const Job& job) {
@@ -69,6 +89,7 @@ std::vector<std::string> warnings(const Job& job) {
                   std::string(name(node.gpu.generation)) + ") are others");
   }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
+  for (std::string& line : in_vain(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;

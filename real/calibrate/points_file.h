@@ -1,6 +1,6 @@
 // real/calibrate/points_file.h -- the points of a calibration on disk: the machine in the first line, then a JSON
-// object a point, written as it is timed, so that a run that is cut short is still whole. SPDX-License-Identifier:
-// Apache-2.0
+// object a point, written as it is timed, so that a run that is cut short is still whole.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fstream>

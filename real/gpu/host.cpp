@@ -1,6 +1,6 @@
 // real/gpu/host.cpp -- what the GPU backend copies to the host's memory, back, and computes there: functions that CUDA
-// runs on a thread of its own when the stream reaches them, to and from drives, too. SPDX-License-Identifier:
-// Apache-2.0
+// runs on a thread of its own when the stream reaches them, to and from drives, too.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -30,7 +30,14 @@ std::set<std::string> host_waits(const plan::Plan& plan) {
 
 std::vector<base::Fault> uncapturable(const spec::Job& job, const plan::Plan& plan) {
   std::vector<base::Fault> faults;
-  if (job.strategy.cuda_graphs != true) return faults;
+  const auto captured = job.strategy.cuda_graphs.value_or(spec::CudaGraphs::none);
+  if (captured == spec::CudaGraphs::none) return faults;
+  if (captured == spec::CudaGraphs::beside_experts) {
+    faults.push_back({"strategy.cuda_graphs",
+                      "beside_experts is predicted only: whole steps are captured here, or none",
+                      "write cuda_graphs: false"});
+    return faults;
+  }
   const auto refuse = [&](bool applies, const std::string& what) {
     if (!applies) return;
     faults.push_back(

@@ -1,7 +1,7 @@
 // real/worker/calibrate.cpp -- forerun-worker calibrate FILE --seconds N --date DATE [--resume] [--collectives]: times
 // points on this machine's GPUs and writes each to FILE; rank 0 times, the others take part in collectives. `forerun
-// calibrate` starts it and fits curves to the file; over several machines a launcher does. SPDX-License-Identifier:
-// Apache-2.0
+// calibrate` starts it and fits curves to the file; over several machines a launcher does.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // real/worker/main.cpp -- forerun-worker COMMAND [ARGS]: one rank of a run on GPUs. `forerun measure` starts it; so do
-// torchrun, mpirun and srun. It links NVIDIA's libraries, which forerun itself does not. SPDX-License-Identifier:
-// Apache-2.0
+// torchrun, mpirun and srun. It links NVIDIA's libraries, which forerun itself does not.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <array>

@@ -172,7 +172,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   if (const auto faults = real::unsupported_on_gpu(job, plan, world.identity.world); !faults.empty()) {
     throw base::InputError(faults);
   }
-  const bool captured = job.strategy.cuda_graphs == true;
+  const bool captured = job.strategy.cuda_graphs == spec::CudaGraphs::whole;
   if (captured && options.warmup == 0) {
     throw base::InputError({{"--warmup",
                              "a step is captured in CUDA graphs behind one that was run without",

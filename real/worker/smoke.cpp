@@ -1,6 +1,6 @@
 // real/worker/smoke.cpp -- forerun-worker --smoke: does a real run have what it needs here? Memory, copies, the
-// recording of operators, NCCL, NVML. Says what was seen; throws at the first that fails. SPDX-License-Identifier:
-// Apache-2.0
+// recording of operators, NCCL, NVML. Says what was seen; throws at the first that fails.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

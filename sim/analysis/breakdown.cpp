@@ -33,12 +33,18 @@ bool within_a_stage(Share share) {
          share == Share::exposed_dp;
 }
 
+/// What a wait for ranks beyond a stage is charged to.
+Share others_of(const trace::Trace& trace) {
+  const bool stages = std::any_of(trace.tracks.begin(), trace.tracks.end(), [](const auto& t) { return t.stage > 0; });
+  return stages ? Share::bubble : Share::exposed_dp;
+}
+
 using Issues = std::vector<std::vector<Issue>>;
 
 class Accountant {
  public:
   Accountant(const trace::Trace& trace, std::size_t first, Issues issues)
-      : trace_(trace), first_(first), issues_(std::move(issues)) {
+      : trace_(trace), first_(first), issues_(std::move(issues)), others_(others_of(trace)) {
     for (const std::string& name : trace.channels) shares_.push_back(share_of_channel(name));
   }
 
@@ -77,9 +83,9 @@ class Accountant {
   }
 
   /// Charges [from, to) with the wait for another rank: of the own stage, to the group's share; of another, as a
-  /// bubble.
+  /// bubble, and where there is no other stage, to the replicas.
   void wait(Share group, Ticks from, Ticks to) {
-    add(within_a_stage(group) ? group : Share::bubble, from, to);
+    add(within_a_stage(group) ? group : others_, from, to);
     waits_ += std::max<Ticks>(0, to - from);
   }
 
@@ -168,6 +174,7 @@ class Accountant {
   const trace::Trace& trace_;
   std::size_t first_;
   Issues issues_;                                    // empty: what held the host up is not known
+  const Share others_;                               // of a wait for ranks of no stage of its own
   std::vector<Share> shares_;                        // by channel
   std::array<std::ptrdiff_t, kMaxStreams> ended_{};  // of each stream: the last answer of ended()
   std::array<std::ptrdiff_t, kMaxStreams> seen_{};   // of each stream: the earliest operator that blame() has come to

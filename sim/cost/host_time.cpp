@@ -57,10 +57,11 @@ double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
 }  // namespace
 
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
-  if (job.strategy.cuda_graphs == true) return base::Seconds();
+  if (job.strategy.cuda_graphs == spec::CudaGraphs::whole) return base::Seconds();
   const plan::Work& work = plan.works[op.work];
   const auto experts = static_cast<double>(experts_of(work));
-  if (job.strategy.graphs_beside_experts && op.channel < 0 && experts == 0) return base::Seconds();
+  const bool beside = job.strategy.cuda_graphs == spec::CudaGraphs::beside_experts;
+  if (beside && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;
   const double fetches = fetches_of(work, op.phase == plan::Phase::backward, job);
   return (launch_of(op, work, job) * op.launches + job.framework.module_fetch * fetches) * slowdown +

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/engine/jitter.h"
+#include "core/base/normal.h"
 
 namespace sim {
 namespace {
@@ -22,7 +22,7 @@ double sustained_pace(const Device& device) {
 }
 
 double slowest_board(const spec::PowerState& state, int boards) {
-  return 1 + state.spread * std::min(kWhisker, expected_maximum(boards));
+  return 1 + state.spread * std::min(kWhisker, base::expected_maximum(boards));
 }
 
 Device slowest_of(const spec::Node& node, int boards) {

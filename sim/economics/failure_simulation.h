@@ -4,8 +4,8 @@
 // spell, its end after a fixed time. Work since the last checkpoint that is safely written is lost with a failure; the
 // run is down until it was noticed, a spare node or a repaired one stands in, and the checkpoint is loaded. A
 // checkpoint written beside training is safe only when its last byte is; the next one waits for that. Leaves out:
-// failures while the run is down, of spares and of storage; a repaired node is as good as new. SPDX-License-Identifier:
-// Apache-2.0
+// failures while the run is down, of spares and of storage; a repaired node is as good as new.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

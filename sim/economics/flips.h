@@ -1,6 +1,6 @@
 // sim/economics/flips.h -- what would make another offer the chosen one: a price, a deadline, a budget, an outlay. All
-// follow from formulas: a cost is linear in its price, and an offer is in time or not. SPDX-License-Identifier:
-// Apache-2.0
+// follow from formulas: a cost is linear in its price, and an offer is in time or not.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // sim/economics/purchase.h -- the answer to a plan: each cluster's best strategy, then days, money and chances of each
-// candidate, then the choice and what would change it. Read purchase.cpp top to bottom. SPDX-License-Identifier:
-// Apache-2.0
+// candidate, then the choice and what would change it. Read purchase.cpp top to bottom.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/normal.h"
 #include "sim/engine/islands.h"
-#include "sim/engine/jitter.h"
 #include "sim/engine/machine.h"
 #include "sim/engine/recurrence.h"
 #include "sim/engine/tournament.h"
@@ -244,7 +244,7 @@ Ticks Run::varied(Machine& m, const Entry& e) {
   double duration = static_cast<double>(e.duration) * instance.compute_factor;
   if (in_.sampled_jitter > 0) {
     const auto rank = static_cast<std::uint64_t>(instance.rank);
-    duration *= std::max(0.0, 1 + in_.sampled_jitter * normal_sample(in_.seed, rank, m.samples++));
+    duration *= std::max(0.0, 1 + in_.sampled_jitter * base::normal_sample(in_.seed, rank, m.samples++));
   }
   return std::llround(duration);
 }

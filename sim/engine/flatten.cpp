@@ -10,10 +10,10 @@
 #include <variant>
 
 #include "core/base/fault.h"
+#include "core/base/normal.h"
 #include "core/plan/channel_name.h"
 #include "core/plan/kinds.h"
 #include "sim/cost/host_time.h"
-#include "sim/engine/jitter.h"
 #include "sim/engine/lateness.h"
 #include "sim/engine/rolling.h"
 
@@ -75,7 +75,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace,
 void check_horizon(const plan::Plan& plan, const Pace& pace, const spec::Job& job) {
   const spec::Calibration& calibration = job.cluster.node.calibration;
   double slowest = 1;
-  const double jitter = (job.simulation.jitter + calibration.power.jitter) * kMostDeviations * plan::kStreams;
+  const double jitter = (job.simulation.jitter + calibration.power.jitter) * base::kMostDeviations * plan::kStreams;
   for (const spec::SlowRank& slow : job.simulation.slow_ranks) slowest *= std::max(1.0, slow.factor);
   slowest *= std::max({1.0, calibration.compute_slowdown, calibration.comm_slowdown}) * (1 + jitter);
   std::vector<double> device, host;  // seconds of each segment

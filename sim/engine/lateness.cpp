@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/engine/jitter.h"
+#include "core/base/normal.h"
 
 namespace sim {
 namespace {
@@ -84,7 +84,7 @@ void wait_for_the_latest(const plan::Plan& plan, double jitter, std::span<Step> 
 }  // namespace
 
 double expected_lateness(double jitter, int ranks, double squares) {
-  return jitter * expected_maximum(ranks) * std::sqrt(squares);
+  return jitter * base::expected_maximum(ranks) * std::sqrt(squares);
 }
 
 void wait_for_the_latest(EngineInput& in) {

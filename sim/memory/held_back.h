@@ -1,6 +1,6 @@
 // sim/memory/held_back.h -- memory that PyTorch's caching allocator has, nothing lives in, and no request gets until it
-// would otherwise run out: it counts as reserved and never keeps a job from fitting. SPDX-License-Identifier:
-// Apache-2.0
+// would otherwise run out: it counts as reserved and never keeps a job from fitting.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

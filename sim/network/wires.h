@@ -14,8 +14,8 @@
 // the GPU beside the card of the target's rail (PXN; NVLink is not charged). A node stands at a place of the fabric
 // (spec::Cluster::hosts); slow links have less capacity, lost cards are stood in for by neighbours
 // (sim/network/cards.h), whose rail the target need not be on: then the spine is crossed. Leaves out: PCIe between GPU
-// and card, the detours of adaptive routing in a dragonfly (they use links of other groups). SPDX-License-Identifier:
-// Apache-2.0
+// and card, the detours of adaptive routing in a dragonfly (they use links of other groups).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -96,13 +96,21 @@ std::vector<result::SearchRow> rows_of(const SearchQuestion& q, const std::vecto
   return rows;
 }
 
+/// Of all nodes.
+base::Watts rated_power(const spec::Cluster& cluster) {
+  if (!cluster.mixed()) return cluster.node.power * cluster.nodes;
+  base::Watts sum;
+  for (const spec::NodeGroup& group : cluster.groups) sum = sum + group.node.power * group.nodes;
+  return sum;
+}
+
 void account(const SearchQuestion& q, result::SearchRow& row) {
   const result::Prediction& p = row.prediction;
   row.tight = is_tight(p.peak_bytes, p.capacity_bytes);
   constexpr double kHour = 3600, kMillion = 1e6;
   if (q.options.gpu_hour)
     row.cost_per_million_tokens = *q.options.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
-  row.energy_per_step_j = q.base.cluster.node.power.si() * q.base.cluster.nodes * p.step_time_s;
+  row.energy_per_step_j = rated_power(q.base.cluster).si() * p.step_time_s;
 }
 
 /// Time against memory among all that were found, with the operator level's figures where they were worked out: the

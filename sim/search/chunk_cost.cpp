@@ -41,9 +41,13 @@ ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, in
           carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool)};
 }
 PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
-  return {carry(a.time, b.time, few, n),      b.gap,
-          carry(a.tp, b.tp, few, n),          carry(a.cp, b.cp, few, n),
-          carry(a.ep, b.ep, few, n),          carry(a.operators, b.operators, few, n),
+  return {carry(a.time, b.time, few, n),
+          b.gap,
+          carry(a.tp, b.tp, few, n),
+          carry(a.cp, b.cp, few, n),
+          carry(a.ep, b.ep, few, n),
+          carry(a.host, b.host, few, n),
+          carry(a.operators, b.operators, few, n),
           carry(a.squares, b.squares, few, n)};
 }
 ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
@@ -92,7 +96,8 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
 
 /// And its time.
 std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int64_t> key) {
-  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p, c.strategy.cuda_graphs == true,
+  key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p,
+                         static_cast<int>(c.strategy.cuda_graphs.value_or(spec::CudaGraphs::none)),
                          c.microbatches > 1});  // whether gradients are added up
   return key;
 }

@@ -37,6 +37,7 @@ struct PassCost {
   double time = 0;                // seconds, the host's issue and communication inside the chunk included
   double gap = 0;                 // of them, no kernel runs before the first
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
+  double host = 0;                // of them, those in which kernels wait for what the host has not issued
   double operators = 0;
   double squares = 0;  // of its kernels' times, in seconds^2
 };

@@ -46,6 +46,7 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   out.squares = ran.squares[call];
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
+  out.host = std::max(0.0, waits - flies);
   if (flies <= 0) return out;
   const double exposed = std::min(1.0, waits / flies);
   out.tp = ran.tp[call] * exposed;

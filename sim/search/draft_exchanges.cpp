@@ -75,7 +75,7 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
     buckets.add(plan::layer_parameters(c_, chunk.first_layer + i));
     note(static_cast<double>(chunk.layers - i) / chunk.layers);
   }
-  if (chunk.first) buckets.add({plan::embedding_parameters(c_), 0});
+  if (chunk.first) buckets.add({plan::embedding_parameters(c_) - plan::late_table(c_), 0});
   buckets.flush();
   note(1);
   return out;

@@ -42,11 +42,11 @@ struct Desk {
 };
 
 /// Of the operator level, for what two levels cannot tell.
-std::int64_t peak_at_operator_level(const spec::Job& job) {
+/// Bytes of the fullest stage; where GPUs differ, what they come to on the least able kind with as much to spare.
+std::int64_t peak_at_operator_level(const spec::Job& job, std::int64_t capacity) {
   const plan::Plan plan = plan::build(job);
-  std::int64_t most = 0;
-  for (const Footprint& stage : footprints(plan, job)) most = std::max(most, stage.total());
-  return most;
+  const Fullest most = fullest(plan, footprints(plan, job), job.cluster);
+  return most.peak + capacity - most.capacity;
 }
 
 class Searcher {
@@ -126,7 +126,7 @@ void Searcher::look_at(const SearchPoint& point, const spec::Job& job, Desk& des
     one.bytes = *bytes;
     if (one.bytes <= capacity_) one.least = draft.least_time();
   } else {
-    one.bytes = peak_at_operator_level(job);
+    one.bytes = peak_at_operator_level(job, capacity_);
   }
   if (one.bytes > capacity_) return misses_.add(point, one.bytes);
   misses_.something_fits();

@@ -166,8 +166,22 @@ bool Draft::is_small() const {
   return layers <= kFewLayers && (c_.pp <= kFewStages || c_.microbatches <= kFewMicrobatches);
 }
 
+/// Whether kernels of several stages wait for their hosts: one that is late for a pass catches up while its stage waits
+/// for an input, which a pass rehearsed behind others does not show.
+bool Draft::waits_for_hosts() {
+  if (c_.pp == 1) return false;
+  const double notable = c_.strategy.traits().splits_backward ? 0.02 : 0.1;  // passes apart leave more room to catch up
+  double time = 0, host = 0;
+  for (std::size_t kind = 0; kind < chunk_kinds_.size(); ++kind) {
+    const ChunkCost& cost = cost_of(static_cast<int>(kind), false);
+    time += cost.forward.time + cost.backward.time + cost.weights.time;
+    host += cost.forward.host + cost.backward.host + cost.weights.host;
+  }
+  return host > notable * time;
+}
+
 bool Draft::agrees() {
-  if (c_.strategy.zero == 2 || is_small()) return false;
+  if (c_.strategy.zero == 2 || is_small() || waits_for_hosts()) return false;
   // Copies into buckets lengthen a stage's last backward, which no other of its passes shows.
   if (c_.pp > 1 && c_.overlap_grad_reduce && plan::copies_buckets(c_)) return false;
   if (!c_.scatters_gradients) return true;

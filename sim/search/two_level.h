@@ -42,7 +42,8 @@ class Draft {
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
   /// gradients that are scattered in each microbatch (zero 2) may pile up, nor their sums over replicas (zero 3 inside
   /// groups), and not where several stages gather units of parameters, which meet microbatches under way in more ways
-  /// than two levels know. And not of steps so small that the operator level takes hardly longer.
+  /// than two levels know. And not where hosts are slower than their kernels for a while, or of steps so small that
+  /// the operator level takes hardly longer.
   bool agrees();
   double step_time();
 
@@ -71,6 +72,7 @@ class Draft {
   const ChunkCost& cost_of(int chunk_kind, bool least);
   const StageEnds& ends_of(StageKind&);
   bool is_small() const;
+  bool waits_for_hosts();
   bool rehearses_exchanges() const;
   bool meets_transfers(plan::Axis) const;
   ChunkTimes times_of(const StageKind&, int chunk);

@@ -1,6 +1,6 @@
 // sim/search/usual_values.h -- the values of each key that a search tries where neither the file nor the user says.
-// Each rule leaves out only what is refused, equal to another strategy, or said in left_out(). SPDX-License-Identifier:
-// Apache-2.0
+// Each rule leaves out only what is refused, equal to another strategy, or said in left_out().
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

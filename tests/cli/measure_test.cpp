@@ -103,7 +103,7 @@ std::string tiny_job(const testing_support::ScratchFolder& folder) {
          "        activation: swiglu, vocab: 32, norm: rmsnorm, position: rope}\n"
          "cluster: {node: {base: dgx-h100, gpus: 4}, nodes: 1}\n"
          "training: {sequence: 8, global_batch: 8, micro_batch: 1, precision: bf16, optimizer: adamw}\n"
-         "strategy: {tp: 2, sp: true, pp: 2}\n";
+         "strategy: {tp: 2, sp: true, pp: 2, framework: {base: megatron, vocab_multiple: 1}}\n";
   return path;
 }
 

@@ -1,6 +1,6 @@
 // tests/emulated_gpu/device_code.h -- what nvcc gives a kernel, for a compiler of C++: included ahead of each .cu file.
-// What a function does is said in the CUDA C++ programming guide, "C++ language extensions". SPDX-License-Identifier:
-// Apache-2.0
+// What a function does is said in the CUDA C++ programming guide, "C++ language extensions".
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,5 +1,5 @@
-// tests/kernels/optimizer_test.cpp -- kernels/adamw.h, sgd.h, gradient_norm.h and convert.h. SPDX-License-Identifier:
-// Apache-2.0
+// tests/kernels/optimizer_test.cpp -- kernels/adamw.h, sgd.h, gradient_norm.h and convert.h.
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/adamw.h"
 #include "kernels/convert.h"
 #include "kernels/gradient_norm.h"

@@ -1,5 +1,5 @@
-// tests/reports/view.h -- a text view against its golden file, and on narrow screens. SPDX-License-Identifier:
-// Apache-2.0
+// tests/reports/view.h -- a text view against its golden file, and on narrow screens.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

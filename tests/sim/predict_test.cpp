@@ -193,7 +193,7 @@ TEST(Predict, OneSlowRankSlowsTheStepAndNoMoreThanAllOfThemWould) {
   for (int n = 0; n < 40; ++n) {
     spec::Job job = source.job();
     job.cluster.node.calibration.compute_slowdown = job.cluster.node.calibration.comm_slowdown = 1;
-    job.strategy.cuda_graphs = true;  // kernels, not the host, set the pace
+    job.strategy.cuda_graphs = spec::CudaGraphs::whole;  // kernels, not the host, set the pace
     job.framework.step = {};
     const Ticks usual = engine_on(job).end;
     job.simulation.slow_ranks = {{source.below(job.cluster.gpus()), 1.5}};

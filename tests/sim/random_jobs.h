@@ -61,7 +61,7 @@ class Source {
         j.strategy.lora = spec::Lora{.rank = 8, .qkv = coin(), .proj = true, .ffn = coin()};
         j.strategy.lora->base = one_of({spec::LoraBase::bf16, spec::LoraBase::int8, spec::LoraBase::nf4});
       }
-      j.strategy.cuda_graphs = below(4) == 0;
+      if (below(4) == 0) j.strategy.cuda_graphs = spec::CudaGraphs::whole;
       f.launch = base::us(below(8));
       f.backward_launch = base::us(below(8));
       f.compiled_launch = base::us(below(4));

@@ -76,7 +76,7 @@ void use_part_of_nodes(Import& i, std::int64_t nodes, Value& given) {
 }
 
 std::string settings_text(const spec::Job& job) {
-  std::string out = job.strategy.graphs_beside_experts ? "graphs beside experts\n" : "";
+  std::string out;
   for (const Setting& setting : job_settings(job).all()) {
     if (setting.name != "model.name") out += setting.name + '=' + text_of(setting.value) + '\n';
   }

@@ -70,13 +70,6 @@ void write_shards(Export& e) {
   e.options.set("num-distributed-optimizer-instances", std::to_string(s.cp * s.data() / s.shard));
 }
 
-/// What a Job has where it says nothing of graphs: all but the experts, which have no fixed shapes.
-void write_graphs(Export& e) {
-  if (!e.job.strategy.graphs_beside_experts) return;
-  e.options.set("cuda-graph-impl", "transformer_engine");
-  e.options.set("cuda-graph-scope", list_of({"attn", "moe_router", "moe_preprocess"}));
-}
-
 /// Options that others cannot do without, and that have no effect of their own.
 void write_companions(Export& e) {
   if (e.options.has("use-megatron-fsdp")) e.options.set("ckpt-format", "fsdp_dtensor");
@@ -129,7 +122,6 @@ void write_megatron(Export& e) {
   write_stages(e);
   write_narrow_layers(e);
   write_shards(e);
-  write_graphs(e);
   write_companions(e);
 }
 

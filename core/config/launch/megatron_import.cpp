@@ -250,7 +250,7 @@ Settings parse_megatron(const std::string& path) {
 
 namespace {
 
-/// Attention and router in graphs, experts not: a Job that says nothing of graphs is so on a slow host.
+/// Attention and router in graphs, experts not, with whatever else is beside them.
 void read_graphs(Import& i) {
   const Value* scope = i.options.find("cuda-graph-scope");
   if (!scope || !i.keys.has("model.moe.experts")) return;
@@ -260,9 +260,7 @@ void read_graphs(Import& i) {
   };
   if (!has("attn") || has("moe")) return;
   i.options.take("cuda-graph-scope");
-  i.keys.erase("strategy.cuda_graphs");
-  i.notes.emplace_back(
-      "experts run outside of CUDA graphs: predicted so on nodes with a slow host (Grace), elsewhere without graphs");
+  i.keys.set("strategy.cuda_graphs", "beside_experts");
 }
 
 }  // namespace

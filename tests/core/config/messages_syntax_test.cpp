@@ -107,7 +107,7 @@ TEST_F(SyntaxMessages, AKeyTwice) {
 TEST_F(SyntaxMessages, BytesThatAreNoText) {
   // A file saved as UTF-16 has a zero in every other byte.
   EXPECT_EQ(of_text(std::string("m\0o\0", 4)),
-            "job.yaml:1:1: error: holds bytes that are no text\n"
+            "job.yaml:1:2: error: holds bytes that are no text\n"
             "  mend: save the file as UTF-8 text");
 }
 

@@ -82,9 +82,15 @@ TEST(EagerLinears, GateAndUpLeaveAnInputGradientEach) {
 }
 
 TEST(EagerLoss, ACompiledOneWritesTheGradientBesideTheLogits) {
-  const spec::Job compiled = toy::job({}, [](spec::Job& j) { j.strategy.compile = true; });
+  const auto with = [](bool kernel_of_its_own) {
+    return toy::job({}, [=](spec::Job& j) {
+      j.strategy.compile = true;
+      j.framework.fused.cross_entropy = kernel_of_its_own;
+    });
+  };
   EXPECT_EQ(logits(toy::job({})), std::pair(std::int64_t{128 * 2048 * 2}, std::int64_t{0}));
-  EXPECT_EQ(logits(compiled), std::pair(std::int64_t{128 * 2048 * 4}, std::int64_t{0}));
+  EXPECT_EQ(logits(with(false)), std::pair(std::int64_t{128 * 2048 * 4}, std::int64_t{0}));
+  EXPECT_EQ(logits(with(true)), std::pair(std::int64_t{128 * 2048 * 2}, std::int64_t{0}));
 }
 
 int collectives(walk::Pen& pen, const plan::Segment& segment, CollectiveKind kind) {

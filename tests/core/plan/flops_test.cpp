@@ -115,6 +115,27 @@ TEST(Flops, OfALlamaBlockCountThreeFeedForwardMatricesAndNarrowKeys) {
   EXPECT_DOUBLE_EQ(f.head, 2.0 * 4 * 8 * 10);
 }
 
+TEST(Flops, RoomAtTheExpertsDropsTokensOrIsMultipliedEmpty) {
+  // 2 layers of 4 experts, 2 a token: 3 matrices of 32 x 24 for each visit of the 2 x 16 tokens.
+  spec::Job job;
+  job.model.layers = 2;
+  job.model.hidden = 32;
+  job.model.heads = job.model.kv_heads = 2;
+  job.model.head_dim = 16;
+  job.model.gated_mlp = true;
+  job.model.vocab = 64;
+  job.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 24};
+  job.training.sequence = 16;
+  job.training.global_batch = 2;
+  const double even = plan::model_flops(job), routed = 3.0 * 2 * 2 * (2 * 16 * 2) * (3 * 32 * 24);
+  job.strategy.moe_capacity_factor = 0.25;
+  EXPECT_DOUBLE_EQ(plan::model_flops(job), even - 0.75 * routed);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even - 0.75 * routed);
+  job.strategy.moe_capacity_factor = 1.5;
+  EXPECT_DOUBLE_EQ(plan::model_flops(job), even);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even + 0.5 * routed);
+}
+
 TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {
   // Counts stay below 2^53, so the sums are exact. Kinds of recompute, ways to cut a matmul and to order stages at
   // random.

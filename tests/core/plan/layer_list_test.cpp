@@ -124,6 +124,23 @@ TEST(LayerListPlan, ShardedItGathersModulesTwiceAndScattersEachMicrobatch) {
   EXPECT_EQ(walk::collective_bytes(once, once.roles[0], "gradient reduce-scatter"), 2 * 21'890);
 }
 
+TEST(LayerListPlan, WholeSumsWaitBesideTheShardWhereMicrobatchesAreNotScattered) {
+  // 21,890 gradients of 2 bytes, whatever the ranks: from the step's begin to its update all of them.
+  spec::Job job = modules(2, 3, 3);
+  job.strategy.fsdp.sync_each_microbatch = false;
+  const plan::Plan p = plan::build(job);
+  const int gradients = static_cast<int>(plan::Category::gradients);
+  std::int64_t level = p.roles[0].resident[gradients], most = level;
+  EXPECT_EQ(level, 21'890);  // of the shard
+  for (const plan::Call& call : p.roles[0].calls) {
+    for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+      if (static_cast<int>(change.category) == gradients) most = std::max(most, level += change.bytes);
+    }
+  }
+  EXPECT_EQ(most, 2 * 21'890);
+  EXPECT_EQ(level, 21'890);
+}
+
 TEST(LayerListPlan, HoldsTheStatesOfItsShard) {
   // P = 21,890 on 2 ranks; weights and gradients of 2 bytes, 12 of Adam and master: 16 P, 10 P, 9 P and 8 P.
   const std::array<std::int64_t, 4> halves{32, 20, 18, 16};

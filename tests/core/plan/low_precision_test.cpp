@@ -245,6 +245,22 @@ TEST(LowPrecision, ExpertsOfSuchShardsAreCastAsBefore) {
   EXPECT_EQ(walk::count(p, p.roles[0], "qkv weight transpose"), 4);
 }
 
+TEST(LowPrecision, AModuleOfFurtherTokensHoldsItsWeightsInTheLayoutsOfALayer) {
+  // One more layer of 12 h^2 + 9 h beside its norms, in two layouts of a byte and a scale of a 32nd; beside them in 16
+  // bits the projection of 2 h^2, norms, and a second table of 2048 h where the ends lie on different ranks.
+  const auto held = [](int layers, int mtp) {
+    const plan::Plan p = plan::build(job({.dp = 2, .zero = 1}, Dtype::mxfp8, [=](spec::Job& j) {
+      j.training.fp8_parameters = false;
+      j.model.layers = layers;
+      j.model.mtp = mtp;
+    }));
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  const std::int64_t layer = held(5, 0) - held(4, 0), module = held(4, 1) - held(4, 0);
+  EXPECT_EQ(layer, 2 * (12 * 256 * 256 + 13 * 256) + 2 * (12 * 256 * 256 + 9 * 256) * 33 / 32);
+  EXPECT_EQ(module - layer, 2 * (2 * 256 * 256 + 3 * 2 * 256));
+}
+
 TEST(LowPrecision, WeightsInMxfp8AloneAreGatheredIn16BitsAndCastFromThere) {
   const toy::Cut cut{.dp = 2, .zero = 1};
   const auto plan = [&](bool alone) {

@@ -213,6 +213,8 @@ TEST(Check, ExpertDegreesMustDivide) {
   EXPECT_EQ(experts(1, false, 1, 3), (Fields{"strategy.etp", "strategy.etp"}));  // of 64 columns; of the ranks
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.ep = 2; })), Fields{"strategy.ep"});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.etp = 2; })), Fields{"strategy.etp"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.cuda_graphs = CudaGraphs::beside_experts; })),
+            Fields{"strategy.cuda_graphs"});
 }
 
 TEST(Check, LatentAttentionHasWidthsAndNoSecondNorms) {
@@ -280,6 +282,12 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             }),
             "model.moe");
   EXPECT_EQ(refused([](Job& j) {
+              j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64};
+              j.training.mode = Mode::decode;
+              j.strategy.tp = 2;
+            }),
+            "strategy.tp");
+  EXPECT_EQ(refused([](Job& j) {
               j.network.fidelity = spec::Fidelity::coupled;
               j.simulation.unfold = true;
               j.cluster.nodes = 1025;
@@ -309,6 +317,11 @@ TEST(Check, TokensTravelBesideAnotherMicrobatchWhereAForwardIsPairedWithAWholeBa
               "version");
   }
   EXPECT_NE(told([](Strategy& s) { s.recompute.kind = Recompute::Kind::full; }), "");
+  EXPECT_NE(told([](Strategy& s) {
+              s.recompute.kind = Recompute::Kind::selective;
+              s.recompute.modules.moe = true;
+            }),
+            "");
   EXPECT_NE(told([](Strategy& s) { s.moe_dispatcher = MoeDispatcher::allgather; }), "");
   EXPECT_NE(told([](Strategy& s) { s.overlap.shared_expert = true; }), "");
   EXPECT_NE(told([](Strategy& s) { s.zero = 2; }), "");
@@ -419,6 +432,21 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
               j.training.packing = Packing{{}, 512, 0};
             }),
             std::vector<std::string>{"packing has no effect on a model that is a list of operators"});
+  const auto selective = [](AttentionKernel kernel) {
+    return [kernel](Job& j) {
+      j.strategy.recompute.kind = Recompute::Kind::selective;
+      j.strategy.attention_kernel = kernel;
+    };
+  };
+  EXPECT_EQ(told(selective(AttentionKernel::flash2)),
+            std::vector<std::string>{
+                "recompute: selective frees no memory under flash2, which writes no scores: none is faster"});
+  EXPECT_EQ(told(selective(AttentionKernel::fused_softmax)), std::vector<std::string>{});
+  EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4; }),
+            std::vector<std::string>{});  // 8 / 2
+  EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4.5; }),
+            std::vector<std::string>{
+                "moe_capacity_factor above experts / top_k, where an expert has room for every token, only pads"});
   EXPECT_EQ(told([](Job& j) {
               j.strategy.cp_kind = CpKind::ulysses;
               j.strategy.cp_balance = CpBalance::none;

@@ -164,6 +164,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_gradient_launches",
                                                "exchange_launches",
                                                "expert_biases",
+                                               "vocab_multiple",
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",
                                                "compiles_loss",

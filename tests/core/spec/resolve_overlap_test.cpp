@@ -115,19 +115,17 @@ TEST(Resolve, ExpertsOverSeveralNodesAreReachedAsRecipesOfFp8GpusDo) {
 TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
   Job job = experts_of(8);
   job.framework.graphs_on_slow_hosts = true;
-  EXPECT_FALSE(resolve(job).strategy.graphs_beside_experts);
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::none);
   job.cluster.node.host.launch_slowdown = 2.75;
-  EXPECT_TRUE(resolve(job).strategy.graphs_beside_experts);
-  EXPECT_EQ(resolve(job).strategy.cuda_graphs, false);
-  EXPECT_TRUE(assumed(resolve(job),
-                      "cuda_graphs: of all but the experts (recipes of " + job.framework.name + " for slow hosts)"));
-  job.strategy.cuda_graphs = false;  // as the Job says
-  EXPECT_FALSE(resolve(job).strategy.graphs_beside_experts);
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::beside_experts);
+  EXPECT_TRUE(
+      assumed(resolve(job), "cuda_graphs: beside_experts (recipes of " + job.framework.name + " for slow hosts)"));
+  job.strategy.cuda_graphs = CudaGraphs::none;  // as the Job says
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::none);
   Job dense = small_job();
   dense.framework.graphs_on_slow_hosts = true;
   dense.cluster.node.host.launch_slowdown = 2.75;
-  EXPECT_FALSE(resolve(dense).strategy.graphs_beside_experts);
-  EXPECT_EQ(resolve(dense).strategy.cuda_graphs, true);
+  EXPECT_EQ(resolve(dense).strategy.cuda_graphs, CudaGraphs::whole);
 }
 
 TEST(Resolve, ModulesOfFp8GpusKeepTheHostBusier) {

@@ -1,6 +1,6 @@
 // tests/emulated_gpu/libraries/cupti.cpp -- CUPTI's activities: what each call that gives work to a GPU is called for,
-// and from when to when the work has run. One client, of a process whose ranks are one. SPDX-License-Identifier:
-// Apache-2.0
+// and from when to when the work has run. One client, of a process whose ranks are one.
+// SPDX-License-Identifier: Apache-2.0
 #include <cupti.h>
 
 #include <chrono>

@@ -48,7 +48,8 @@ TEST(ARankRun, TimesItsStepsAndRecordsOneMore) {
 }
 
 TEST(ARankRun, TimesTheGraphsOfACapturedStep) {
-  const spec::Job job = job_of(tiny::llama(), {"", {}, [](spec::Job& j) { j.strategy.cuda_graphs = true; }});
+  const spec::Job job =
+      job_of(tiny::llama(), {"", {}, [](spec::Job& j) { j.strategy.cuda_graphs = spec::CudaGraphs::whole; }});
   const real::RankRun run = rank_run(job, {.warmup = 2, .timed = 3, .recorded = true, .captured = true});
   EXPECT_EQ(run.times.size(), 3u);
   EXPECT_EQ(run.losses.size(), 3u);  // of the warm-up and of the step that was captured

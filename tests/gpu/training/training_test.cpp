@@ -158,7 +158,9 @@ TEST(Training, CapturedSteps) {
   for (const toy::Cut& cut :
        std::vector<toy::Cut>{{}, {.tp = 2, .sp = true}, {.dp = 2, .zero = 1}, {.dp = 2, .zero = 3}, {.pp = 2}}) {
     if (cut.tp * cut.dp * cut.pp > gpus::count()) continue;
-    const auto graphs = [](bool on) -> Change { return [on](spec::Job& j) { j.strategy.cuda_graphs = on; }; };
+    const auto graphs = [](bool on) -> Change {
+      return [on](spec::Job& j) { j.strategy.cuda_graphs = on ? spec::CudaGraphs::whole : spec::CudaGraphs::none; };
+    };
     const spec::Job eager = job_of(tiny::llama(), {"", cut, both(graphs(false), dropout)});
     const spec::Job captured = job_of(tiny::llama(), {"", cut, both(graphs(true), dropout)});
     SCOPED_TRACE(cut.tp * 1000 + cut.pp * 100 + cut.dp * 10 + cut.zero);

@@ -48,7 +48,9 @@ TEST(Supported, DocumentsOfEveryLengthInChunksAndOverRanks) {
   for (const spec::CpKind kind : {spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses}) {
     EXPECT_EQ(packed({.lengths = {}, .mean = 4}, context(kind)), Fields{});
   }
-  const auto graphs = [](spec::Job& j) { j.strategy.cuda_graphs = true; };  // every step has the same documents
+  const auto graphs = [](spec::Job& j) {
+    j.strategy.cuda_graphs = spec::CudaGraphs::whole;
+  };  // every step has the same documents
   EXPECT_EQ(packed({.lengths = {}, .mean = 4, .deviation = 1}, graphs), Fields{});
   EXPECT_EQ(packed({.lengths = {4, 2}}, graphs), Fields{});
   EXPECT_EQ(packed({.lengths = {}, .mean = 6}, [](spec::Job& j) { j.model.attention_chunk = 4; }), Fields{});

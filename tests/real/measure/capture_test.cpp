@@ -64,7 +64,7 @@ void expect_waits_within_a_capture(const plan::Plan& plan, const plan::Role& rol
 
 spec::Job with_graphs(const spec::Model& model, const toy::Cut& cut) {
   spec::Job j = tiny::draft(model, cut);
-  j.strategy.cuda_graphs = true;
+  j.strategy.cuda_graphs = spec::CudaGraphs::whole;
   return j;
 }
 
@@ -93,6 +93,9 @@ TEST(Capturable, WhatTheHostHasToSeeIsNot) {
   using Whats = std::vector<std::string>;
   const std::string cannot = " cannot be captured in a CUDA graph";
   EXPECT_EQ(refused(with_graphs(tiny::moe(), {})), Whats{"counts of tokens by expert, which the host reads," + cannot});
+  spec::Job beside = with_graphs(tiny::moe(), {});
+  beside.strategy.cuda_graphs = spec::CudaGraphs::beside_experts;
+  EXPECT_EQ(refused(beside), Whats{"beside_experts is predicted only: whole steps are captured here, or none"});
   spec::Job offloaded = with_graphs(tiny::llama(), {});
   offloaded.cluster.node.pcie.bandwidth = base::GBps(10);
   offloaded.cluster.node.host.memory = base::GB(100);
@@ -106,7 +109,7 @@ TEST(Capturable, WhatTheHostHasToSeeIsNot) {
   waits.strategy.overlap.p2p = false;
   waits.framework.synchronizes_p2p = true;
   EXPECT_EQ(refused(waits), Whats{"'exchange awaited by the host', where one rank alone waits," + cannot});
-  waits.strategy.cuda_graphs = false;
+  waits.strategy.cuda_graphs = spec::CudaGraphs::none;
   EXPECT_EQ(refused(waits), Whats{});
 }
 

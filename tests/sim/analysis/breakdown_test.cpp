@@ -21,14 +21,15 @@ using trace::Ticks;
 
 enum Channel { kNone = -1, kTp, kDp, kPp, kModel };
 
-/// A trace of one rank, written span by span.
+/// A trace of one rank beside an idle one of another stage, written span by span.
 struct Sheet {
   trace::Trace trace;
   Sheet() {
     trace.channels = {"tp", "dp", "pp", "model"};
     trace.phases = {"forward", "recompute", "backward", "optimizer"};
     trace.streams = plan::kStreams;
-    trace.tracks.resize(plan::kStreams);
+    trace.tracks.resize(2 * plan::kStreams);
+    for (int s = 0; s < plan::kStreams; ++s) trace.tracks[plan::kStreams + s].stage = 1;
   }
   Sheet& span(Stream stream, Ticks ready, Ticks start, Ticks end, int waited_for, int channel = kNone, int phase = 0) {
     trace::Span s;
@@ -53,6 +54,15 @@ void expect_shares(const trace::Trace& trace, std::initializer_list<std::pair<Sh
 }
 
 constexpr int kOnTp = static_cast<int>(Stream::tp), kOnReceive = static_cast<int>(Stream::recv_prev), kOnHost = -2;
+
+TEST(Breakdown, WhereThereIsOneStageTheReplicasAreWaitedForAndNoneIsABubble) {
+  Sheet sheet;
+  sheet.span(Stream::compute, 0, 0, 10, kOnHost);
+  sheet.trace.length = 15;
+  expect_shares(sheet.trace, {{Share::compute, 10}, {Share::bubble, 5}});
+  sheet.trace.tracks.resize(plan::kStreams);
+  expect_shares(sheet.trace, {{Share::compute, 10}, {Share::exposed_dp, 5}});
+}
 
 TEST(Breakdown, NoGroupOfAStagesRanksIsExposedAsTheExchangeBetweenStages) {
   for (const std::string_view axis : plan::kAxisNames)

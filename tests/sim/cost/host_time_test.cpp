@@ -56,7 +56,7 @@ TEST(HostTime, ASlowHostTakesLongerForAllButTheExperts) {
   // Experts are issued from C++, whose published figure tells no host.
   EXPECT_NEAR(host_us(matmul(16, true), job_of(12), 1, 2.75), 2.75 * 10 + 16 * 12, 1e-9);
   spec::Job graphs = job_of(12);
-  graphs.strategy.cuda_graphs = true;
+  graphs.strategy.cuda_graphs = spec::CudaGraphs::whole;
   EXPECT_EQ(host_us(matmul(16, true), graphs, 1, 2.75), 0);
 }
 
@@ -124,7 +124,7 @@ TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
 
 TEST(HostTime, GraphsBesideExpertsLeaveTheirKernelsAndExchangesToTheHost) {
   spec::Job job = job_of(12);
-  job.strategy.graphs_beside_experts = true;
+  job.strategy.cuda_graphs = spec::CudaGraphs::beside_experts;
   EXPECT_EQ(host_us(matmul(1, false), job), 0);
   EXPECT_EQ(host_us(plan::MemoryBound{}, job, 4), 0);
   EXPECT_NEAR(host_us(matmul(16, true), job), 10 + 16 * 12, 1e-9);

@@ -205,7 +205,7 @@ TEST(Flatten, TheHostPaysByLaunchAndByPhase) {
   EXPECT_EQ(steps_of(job)[0].host, 9'000'000);
   EXPECT_EQ(steps_of(job)[1].host, 6'000'000);
   EXPECT_EQ(steps_of(job)[2].host, 15'000'000);  // collectives stay eager
-  job.strategy.cuda_graphs = true;
+  job.strategy.cuda_graphs = spec::CudaGraphs::whole;
   for (const sim::Step& step : steps_of(job)) EXPECT_EQ(step.host, 0);
 }
 
@@ -218,7 +218,7 @@ TEST(Flatten, AHostMayTakeSecondsForOneOperator) {
 TEST(Flatten, AStepThatCouldOutlastTheClockIsRefused) {
   // N operators of t each: at worst one after the other, N t. The clock ends before 2^59 ps.
   spec::Job job = toy::job({.pp = 2, .microbatches = 4});
-  job.strategy.cuda_graphs = true;  // no host time
+  job.strategy.cuda_graphs = spec::CudaGraphs::whole;  // no host time
   const plan::Plan plan = plan::build(job);
   const double limit = std::ldexp(1.0, 59) / trace::kTicksPerSecond / static_cast<double>(plan.operators());
   const std::vector<base::Seconds> within(plan.works.size(), base::Seconds(limit * 0.999999));

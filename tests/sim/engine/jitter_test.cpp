@@ -1,6 +1,6 @@
 // tests/sim/engine/jitter_test.cpp -- samples against the moments of a normal distribution, expected maxima against
 // published order statistics, and folded runs against the mean of unfolded ones. SPDX-License-Identifier: Apache-2.0
-#include "sim/engine/jitter.h"
+#include "core/base/normal.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(Jitter, SamplesHaveTheMomentsOfANormalNumber) {
   double sum = 0, square = 0, fourth = 0;
   constexpr int count = 200'000;
   for (int k = 0; k < count; ++k) {
-    const double x = sim::normal_sample(7, static_cast<std::uint64_t>(k % 10), static_cast<std::uint64_t>(k / 10));
+    const double x = base::normal_sample(7, static_cast<std::uint64_t>(k % 10), static_cast<std::uint64_t>(k / 10));
     sum += x;
     square += x * x;
     fourth += x * x * x * x;
@@ -35,24 +35,24 @@ TEST(Jitter, SamplesHaveTheMomentsOfANormalNumber) {
 }
 
 TEST(Jitter, ASampleDependsOnEachOfItsArguments) {
-  const double x = sim::normal_sample(1, 2, 3);
-  EXPECT_EQ(sim::normal_sample(1, 2, 3), x);
-  EXPECT_NE(sim::normal_sample(2, 2, 3), x);
-  EXPECT_NE(sim::normal_sample(1, 3, 3), x);
-  EXPECT_NE(sim::normal_sample(1, 2, 4), x);
+  const double x = base::normal_sample(1, 2, 3);
+  EXPECT_EQ(base::normal_sample(1, 2, 3), x);
+  EXPECT_NE(base::normal_sample(2, 2, 3), x);
+  EXPECT_NE(base::normal_sample(1, 3, 3), x);
+  EXPECT_NE(base::normal_sample(1, 2, 4), x);
 }
 
 TEST(Jitter, ExpectedMaximaAreThoseOfTheTables) {
   // n = 2 and 3 in closed form: 1 / sqrt(pi), 3 / (2 sqrt(pi)). The others: expected values of the largest normal order
   // statistic, Harter, Biometrika 48, 1961, table 1 (n = 1000: Royston, Applied Statistics 31, 1982).
-  EXPECT_EQ(sim::expected_maximum(1), 0);
-  EXPECT_NEAR(sim::expected_maximum(2), 0.56418958, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(3), 0.84628438, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(4), 1.02937537, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(8), 1.42360031, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(16), 1.76599139, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(100), 2.50759364, 1e-6);
-  EXPECT_NEAR(sim::expected_maximum(1000), 3.24143577, 1e-5);
+  EXPECT_EQ(base::expected_maximum(1), 0);
+  EXPECT_NEAR(base::expected_maximum(2), 0.56418958, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(3), 0.84628438, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(4), 1.02937537, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(8), 1.42360031, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(16), 1.76599139, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(100), 2.50759364, 1e-6);
+  EXPECT_NEAR(base::expected_maximum(1000), 3.24143577, 1e-5);
 }
 
 /// `ranks` ranks that run `kernels` kernels of 1000 between collectives of 10, `rounds` times.

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/engine/jitter.h"
+#include "core/base/normal.h"
 #include "tests/sim/engine/rig.h"
 
 namespace {
@@ -107,7 +107,7 @@ std::vector<double> walk(const Program& p, double jitter) {
       if (step.resources == sim::resource::kCompute) {
         all += std::pow(static_cast<double>(step.duration), 2);
       } else if (step.members > 1) {
-        sum[begin[call] + i] += jitter * sim::expected_maximum(step.members) * std::sqrt(all - squares[step.stream]);
+        sum[begin[call] + i] += jitter * base::expected_maximum(step.members) * std::sqrt(all - squares[step.stream]);
         squares[step.stream] = all;
         times[begin[call] + i] += 1;
       }

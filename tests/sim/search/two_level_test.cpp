@@ -87,6 +87,23 @@ TEST(TwoLevel, AgreesWhereCollectivesWaitForTheLatest) {
   expect_agreement(drawn, 0.0005);
 }
 
+TEST(TwoLevel, DoNotTellOfAPipelineWhoseHostsAreSlowerThanItsKernels) {
+  // Layers take milliseconds: with launches of 10 us the device sets the pace, with 10 ms the host.
+  spec::SearchSpace space;
+  space[spec::SearchKey::pp] = {2};
+  Drawn drawn = draw(60, 3, space);
+  for (const bool slow : {false, true}) {
+    drawn.base.framework.launch = drawn.base.framework.backward_launch = slow ? base::ms(10) : base::us(10);
+    sim::JobMaker jobs(drawn.base, space);
+    sim::Books books;
+    sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+    int told = 0;
+    for (const spec::SearchPoint& point : drawn.points) told += sim::Draft(jobs.job_of(point), books, prices).agrees();
+    EXPECT_EQ(told > 20, !slow) << told;
+    EXPECT_EQ(told == 0, slow) << told;
+  }
+}
+
 TEST(TwoLevel, BoundsHoldUnderZeroTwoAndThreeInAPipeline) {
   // Where two levels cannot tell, the search still leaves out what they say takes too long or too much.
   spec::SearchSpace space;

@@ -53,7 +53,7 @@ std::vector<Case> cases() {
         {"strategy.fused_kernels",
          {"{rope: false}", "{activation: false}", "{grad_accumulation: false, cross_entropy: true}",
           "{permute: false}"}},
-        {"strategy.cuda_graphs", kFlags},
+        {"strategy.cuda_graphs", {"false", "true", "beside_experts"}},
         {"strategy.embedding_in_split", kFlags},
         {"training.micro_batch", {"1", "2"}},
         {"training.precision", {"bf16", "fp16", "fp32", "fp8", "mxfp8"}},

@@ -1,10 +1,10 @@
-// sim/engine/jitter.h -- random kernel times: samples, where each rank runs by itself, and the expected maximum over
-// ranks. SPDX-License-Identifier: Apache-2.0
+// core/base/normal.h -- the standard normal distribution: samples that repeat, and the greatest of several.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 
-namespace sim {
+namespace base {
 
 /// A standard normal number that depends on nothing but its arguments, so that runs repeat whatever their order.
 double normal_sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
@@ -15,4 +15,4 @@ double expected_maximum(int n);
 
 inline constexpr double kMostDeviations = 9;  // neither of the two returns more
 
-}  // namespace sim
+}  // namespace base

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/engine/jitter.h"
+#include "core/base/normal.h"
 
 #include <cmath>
 #include <numbers>
 #include <unordered_map>
 
-namespace sim {
+namespace base {
 namespace {
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a well-mixed 64-bit number from a counter.
@@ -48,4 +48,4 @@ double expected_maximum(int n) {
   return it->second;
 }
 
-}  // namespace sim
+}  // namespace base
