@@ -1,8 +1,10 @@
 // tests/cli/docs_examples_test.cpp -- what docs/ say that commands print: a block that begins with "$ forerun" is run,
-// and "..." stands for whatever is left out. FORERUN_REWRITE_GOLDEN=1 writes those anew that leave out their end alone,
-// as many paragraphs as they have. SPDX-License-Identifier: Apache-2.0
+// and "..." stands for whatever is left out. FORERUN_REWRITE_GOLDEN=1 writes those anew that leave out one piece: their
+// end, as many paragraphs as they have, or a middle, as many lines before and behind it.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -75,6 +77,19 @@ std::string as_much_of(const std::string& text, const std::string& like) {
   return text.substr(0, text.find("\n\n", end) + 1);
 }
 
+/// Where the `count`-th line behind `from` begins.
+std::size_t behind_lines(const std::string& text, std::ptrdiff_t count, std::size_t from = 0) {
+  for (; count > 0; --count) from = text.find('\n', from) + 1;
+  return from;
+}
+
+/// The text without its middle: as many lines of its begin and of its end as the parts have.
+std::string without_middle(const std::string& text, const std::string& begin, const std::string& end) {
+  const auto lines = [](const std::string& of) { return std::count(of.begin(), of.end(), '\n'); };
+  return text.substr(0, behind_lines(text, lines(begin))) + kLeftOut +
+         text.substr(behind_lines(text, lines(text) - lines(end)));
+}
+
 void expect_true_examples(const std::string& name) {
   const std::string path = std::string(FORERUN_SOURCE_DIR) + "/docs/" + name;
   std::string page = content_of(path);
@@ -88,6 +103,8 @@ void expect_true_examples(const std::string& name) {
       page.replace(one.begin, one.printed.size(), text);
     } else if (std::getenv("FORERUN_REWRITE_GOLDEN") && parts.size() == 2 && parts[1].empty()) {
       page.replace(one.begin, one.printed.size(), as_much_of(text, parts[0]) + kLeftOut);
+    } else if (std::getenv("FORERUN_REWRITE_GOLDEN") && parts.size() == 2) {
+      page.replace(one.begin, one.printed.size(), without_middle(text, parts[0], parts[1]));
     } else {
       EXPECT_TRUE(is_said(text, parts)) << "docs/" << name << ": forerun " << one.arguments << " now prints\n" << text;
     }
@@ -104,8 +121,10 @@ TEST(DocsExamples, WhatIsLeftOutStandsBetweenWhatIsSaid) {
   EXPECT_FALSE(is_said(text, parts_of("b\n...\n")));                  // is not the begin
   EXPECT_FALSE(is_said(text, parts_of("a\n...\nc\n...\nb\n...\n")));  // another order
   EXPECT_EQ(as_much_of(text, "x\n"), "a\nb\n");
+  EXPECT_EQ(without_middle(text, "x\n", "y\nz\n"), "a\n...\nc\nd\n");
 }
 
+TEST(DocsExamples, OfExplain) { expect_true_examples("explain.md"); }
 TEST(DocsExamples, OfPlan) { expect_true_examples("plan.md"); }
 TEST(DocsExamples, OfSearch) { expect_true_examples("search.md"); }
 TEST(DocsExamples, OfScale) { expect_true_examples("scale.md"); }
