@@ -97,4 +97,8 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   stage_transfer.bytes = tokens * hidden * element / (sp || scatter_gather ? tp : 1);
 }
 
+Transfer Context::transfer_between(int from, int to) const {
+  return stage_hop_between(from, to, stage_transfer, axes.hop(), pp, job.cluster, job.cluster.gpus());
+}
+
 }  // namespace plan

@@ -56,9 +56,11 @@ struct Context {
   std::int64_t context;     // tokens that the last query of a sequence attends to
   std::int64_t kv_element;  // bytes of a number in the KV cache
   GroupShape tp_group, dp_group, embedding_group;
-  GroupShape stages_group;    // a rank of every stage
-  GroupShape model_group;     // ranks whose gradient norms add up
-  Transfer stage_transfer;    // activations between neighbouring stages, from each tensor-parallel rank
+  GroupShape stages_group;  // a rank of every stage
+  GroupShape model_group;   // ranks whose gradient norms add up
+  Transfer stage_transfer;  // activations between neighbouring stages, from each tensor-parallel rank, the slowest hop
+  /// The same between two stages, which may lie in one node where others do not.
+  Transfer transfer_between(int from, int to) const;
   spec::Placement placement;  // of the model's chunks on stages
   bool barrier;               // the optimizer of any stage waits for the gradients of all
   bool rolling;               // no stage waits for the others between two steps

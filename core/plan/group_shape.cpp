@@ -119,6 +119,29 @@ Transfer stage_hop(int stride, int stages, const spec::Cluster& cluster, int ran
   return {0, false, 1, layout};
 }
 
+Transfer stage_hop_between(int from, int to, const Transfer& any, int stride, int stages, const spec::Cluster& cluster,
+                           int ranks_total) {
+  const spec::Node& node = cluster.node;
+  for (int kind = 0; kind < cluster.kinds(); ++kind) {  // parts of unequal size are taken at the worst
+    const spec::Node& other = cluster.node_of(kind);
+    if (other.island() != node.island() || other.nvlink.domain != node.nvlink.domain) return any;
+  }
+  if (!any.crosses_domain || stride >= node.island()) return any;
+  const std::int64_t block = std::int64_t{stride} * stages;
+  const auto leaves = [&](int part) {
+    const std::int64_t end = std::min<std::int64_t>(ranks_total, std::lcm<std::int64_t>(block, part));
+    for (std::int64_t first = 0; first < end; first += block) {
+      for (std::int64_t rank = 0; rank < stride; ++rank) {
+        if ((first + from * stride + rank) / part != (first + to * stride + rank) / part) return true;
+      }
+    }
+    return false;
+  };
+  if (any.sharing > 0 && leaves(node.island())) return any;
+  if (bridged(node) && leaves(node.nvlink.domain)) return {any.bytes, true, 0, any.layout};
+  return {any.bytes, false, 1, any.layout};
+}
+
 GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
   const int reach = stride * std::max(1, stages - 1), size = std::min(stages, 2), block = stride * stages;
   if (block == ranks_total || size == 1) return group_shape(reach, size, cluster, ranks_total);

@@ -25,6 +25,10 @@ Transfer stage_hop(int stride, const spec::Cluster&, int ranks_total);
 
 /// The same from every rank of a stage to the next of `stages`, where stages are `stride` rank numbers apart.
 Transfer stage_hop(int stride, int stages, const spec::Cluster&, int ranks_total);
+/// The same between two of them: none of its ranks may leave what others of `any`, the hop of all stages, do. Linear in
+/// the ranks of an island.
+Transfer stage_hop_between(int from, int to, const Transfer& any, int stride, int stages, const spec::Cluster&,
+                           int ranks_total);
 /// The pairs of first and last stage.
 GroupShape ends_shape(int stride, int stages, const spec::Cluster&, int ranks_total);
 

@@ -92,7 +92,8 @@ class Poster {
     SegmentBuilder out(pool_, name);
     out.phase = gradient ? Phase::backward : Phase::forward;
     const auto kind = gradient ? Channel::Kind::backward_edge : Channel::Kind::forward_edge;
-    out.communicate(c_.stage_transfer, name, receiving_from(stage, from), pool_.channel({kind, {}, from, stage}), {});
+    out.communicate(c_.transfer_between(from, stage), name, receiving_from(stage, from),
+                    pool_.channel({kind, {}, from, stage}), {});
     plan_.segments.push_back(out.finish());
     return inbox.segment[gradient] = static_cast<std::int32_t>(plan_.segments.size()) - 1;
   }

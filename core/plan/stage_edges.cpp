@@ -15,9 +15,9 @@ void StageEdges::receive(SegmentBuilder& out, int chunk, bool backward, bool ahe
   const char* name = backward ? "receive gradient" : "receive activations";
   if (crossing) {  // post_receives() puts it into a call of its own
   } else if (c_.overlap_p2p) {
-    out.communicate(c_.stage_transfer, name, stream, channel, {});
+    out.communicate(c_.transfer_between(from, stage_), name, stream, channel, {});
   } else {
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
+    out.communicate(c_.transfer_between(from, stage_), name, stream, channel, {Stream::compute});
   }
   if (ahead) return;
   if (!c_.overlap_p2p && c_.job.framework.synchronizes_p2p) {
@@ -47,9 +47,9 @@ void StageEdges::send(SegmentBuilder& out, int chunk, bool backward) const {
                         : backward              ? Stream::send_prev
                                                 : Stream::send_next;
   if (c_.tp > 1) {  // a chunk without layers ends with the embedding's collective
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute, Stream::tp});
+    out.communicate(c_.transfer_between(stage_, to), name, stream, channel, {Stream::compute, Stream::tp});
   } else {
-    out.communicate(c_.stage_transfer, name, stream, channel, {Stream::compute});
+    out.communicate(c_.transfer_between(stage_, to), name, stream, channel, {Stream::compute});
   }
 }
 

@@ -60,7 +60,10 @@ Draft::Draft(const spec::Job& job, Books& books, PriceList& prices)
       host_waits_(!c_.overlap_p2p && job.framework.synchronizes_p2p),
       shape_(books.shapes.of(shape_of(c_))),
       chunks_(plan::chunks_of(c_)) {
-  if (c_.pp > 1) transfer_ = prices.of(c_.stage_transfer).si();
+  if (c_.pp > 1) transfer_ = least_transfer_ = prices.of(c_.stage_transfer).si();
+  for (int stage = 1; stage < c_.pp; ++stage) {
+    least_transfer_ = std::min(least_transfer_, prices.of(c_.transfer_between(stage - 1, stage)).si());
+  }
   if (c_.pp > 1 && c_.scatter_gather && !host_waits_) {  // otherwise a part of the pass, behind the host's wait
     const std::int64_t whole = c_.tokens * c_.hidden * c_.element;
     restore_ = prices.of(plan::Collective{plan::CollectiveKind::all_gather, whole, c_.tp_group}).si();
@@ -150,8 +153,8 @@ double Draft::least_time() {
     // Where steps are not apart, a stage spends what it waits for its first input on the end of the step before.
     const double waits = c_.rolling ? 0 : fill + (drains ? drain : 0);
     most = std::max(most, waits + busy + ends_of(kind).least);
-    fill += std::min(down.forward.time, down.first_forward) + transfer_;
-    drain += down.backward.time + transfer_;
+    fill += std::min(down.forward.time, down.first_forward) + least_transfer_;
+    drain += down.backward.time + least_transfer_;
   }
   return job_.framework.step.si() + most;
 }
@@ -181,7 +184,7 @@ bool Draft::waits_for_hosts() {
 }
 
 bool Draft::agrees() {
-  if (c_.strategy.zero == 2 || is_small() || waits_for_hosts()) return false;
+  if (c_.strategy.zero == 2 || is_small() || waits_for_hosts() || least_transfer_ < transfer_) return false;
   // Copies into buckets lengthen a stage's last backward, which no other of its passes shows.
   if (c_.pp > 1 && c_.overlap_grad_reduce && plan::copies_buckets(c_)) return false;
   if (!c_.scatters_gradients) return true;

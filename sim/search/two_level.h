@@ -42,8 +42,8 @@ class Draft {
   /// Whether step_time() and peak_within() are those of the operator level, and not only bounds below them. Not where
   /// gradients that are scattered in each microbatch (zero 2) may pile up, nor their sums over replicas (zero 3 inside
   /// groups), and not where several stages gather units of parameters, which meet microbatches under way in more ways
-  /// than two levels know. And not where hosts are slower than their kernels for a while, or of steps so small that
-  /// the operator level takes hardly longer.
+  /// than two levels know. And not where hosts are slower than their kernels for a while, where some stages are
+  /// nearer to one another than others, or of steps so small that the operator level takes hardly longer.
   bool agrees();
   double step_time();
 
@@ -94,8 +94,8 @@ class Draft {
   std::vector<int> kind_of_;                      // stage
   std::vector<StageKind> kinds_;
   std::vector<ChunkKind> chunk_kinds_;
-  plan::Plan cut_;  // its degrees, for footprint()
-  double transfer_ = 0, restore_ = 0;
+  plan::Plan cut_;                                          // its degrees, for footprint()
+  double transfer_ = 0, least_transfer_ = 0, restore_ = 0;  // between stages: the slowest hop, the fastest
 };
 
 }  // namespace sim

@@ -159,6 +159,44 @@ TEST(StageHop, OnlyTheLastStageOfANodeCrosses) {
   EXPECT_EQ(bare(plan::stage_hop(2, cluster(8, 8), 8)), (plan::Transfer{0, false, 1}));
 }
 
+TEST(StageHop, BetweenTwoStagesOfANodeStaysInIt) {
+  // tp 2 pp 8 on 2 nodes of 8: stages 0 to 3 and 4 to 7 share a node.
+  const plan::Transfer any = plan::stage_hop(2, 8, cluster(8, 8), 16);
+  for (int stage = 1; stage < 8; ++stage) {
+    EXPECT_EQ(plan::stage_hop_between(stage - 1, stage, any, 2, 8, cluster(8, 8), 16).crosses_domain, stage == 4);
+  }
+  EXPECT_TRUE(plan::stage_hop_between(7, 0, any, 2, 8, cluster(8, 8), 16).crosses_domain);  // round the ring
+  // Bridged pairs of a node of 8: stages of 1 rank reach their pair over its bridge, the others over PCIe, no card.
+  const spec::Cluster pairs = cluster(8, 2, spec::Switch::mesh);
+  const plan::Transfer hop = plan::stage_hop(1, 8, pairs, 8);
+  EXPECT_EQ(bare(plan::stage_hop_between(0, 1, hop, 1, 8, pairs, 8)), (plan::Transfer{0, false, 1}));
+  EXPECT_EQ(bare(plan::stage_hop_between(1, 2, hop, 1, 8, pairs, 8)), (plan::Transfer{0, true, 0}));
+}
+
+TEST(StageHop, BetweenTwoStagesAgreesWithACountOverTheirRanks) {
+  std::mt19937 random(11);
+  const auto pick = [&](std::initializer_list<int> of) { return *(of.begin() + random() % of.size()); };
+  int inside = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const spec::Cluster c = cluster(pick({1, 2, 4, 6, 8, 16}), pick({1, 2, 4, 8, 72}), spec::Switch::nvswitch);
+    const int stride = pick({1, 2, 3, 4, 6, 8, 12}), stages = pick({2, 3, 4, 8, 16}),
+              total = stride * stages * pick({1, 2, 3, 8});
+    const plan::Transfer any = plan::stage_hop(stride, stages, c, total);
+    const int from = static_cast<int>(random() % stages), to = (from + 1) % stages;
+    bool crosses = false;
+    for (int rank = 0; rank < total; ++rank) {
+      if (rank / stride % stages != from) continue;
+      const int other = rank + (to - from) * stride;
+      crosses |= rank / c.node.island() != other / c.node.island();
+    }
+    const plan::Transfer is = plan::stage_hop_between(from, to, any, stride, stages, c, total);
+    const bool over_cards = is.crosses_domain && is.sharing > 0;  // not between bridged pairs of a node
+    ASSERT_EQ(over_cards, crosses) << stride << ' ' << stages << ' ' << total;
+    inside += any.crosses_domain && !is.crosses_domain;
+  }
+  EXPECT_GT(inside, 300);
+}
+
 TEST(Layout, TellsWhichRanksAreGroups) {
   // tp 8 dp 4: groups start at ranks 0 to 7 of a block of 32. Pipeline of 4 inside blocks of 32: all but the last 8
   // ranks of a block send; first and last stage pair up 24 ranks apart.

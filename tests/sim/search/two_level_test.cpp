@@ -75,12 +75,12 @@ void expect_agreement(const Drawn& drawn, double median) {
   EXPECT_LE(errors[errors.size() * 97 / 100], 0.005);
 }
 
-TEST(TwoLevel, AgreesWithEveryOperator) { expect_agreement(draw(500, 11), 0.0005); }
+TEST(TwoLevel, AgreesWithEveryOperator) { expect_agreement(draw(600, 11), 0.0005); }
 
 TEST(TwoLevel, AgreesWhereCollectivesWaitForTheLatest) {
   // The last ones, behind the kernels of a whole step, wait for about 0.1 % of it (0.025 x 1.4 x sqrt(1,000) of 1,000
   // equal kernels among eight), more than the error of half of the strategies; twice that with what the Job asks for.
-  Drawn drawn = draw(500, 11);
+  Drawn drawn = draw(600, 11);
   drawn.base.cluster.node.calibration.power.jitter = 0.025;
   expect_agreement(drawn, 0.0005);
   drawn.base.simulation.jitter = 0.045;
