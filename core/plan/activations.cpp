@@ -69,7 +69,8 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
   if (experts) {
     out.experts = moe_activations(c).total();
   } else {
-    out.feed_forward = c.tokens * (c.up_width * activation_input_element(c) + (eager + c.ffn) * e);
+    out.feed_forward =
+        c.tokens * (c.up_width * activation_input_element(c) + (eager + c.ffn) * e + c.ffn * kept_of_written_gelu(c));
   }
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
   if (c.strategy.lora) {  // adapters read their inputs in 16 bits

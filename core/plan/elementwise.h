@@ -13,6 +13,8 @@ namespace plan {
 /// Bytes of an element of an activation's input while it waits for its backward: one where the job stores it in fp8
 /// (Megatron Core's --activation-func-fp8-input-store; gated activations), which costs a cast each way.
 std::int64_t activation_input_element(const Context&);
+/// Bytes an element of the feed-forward that an activation written out keeps beside its input and result.
+std::int64_t kept_of_written_gelu(const Context&);
 
 /// A memory-bound work and how many kernels the host issues for it.
 struct Chain {

@@ -31,6 +31,8 @@ class Filler {
 
 /// Which operations are one kernel. REQUIRES: the attention kernel is known.
 void fill_kernels(Job&, Filler& of_framework);
+/// Whether the activation is written out. REQUIRES: which operations are one kernel is known.
+void fill_written_gelu(Job&, Filler& of_framework);
 /// Dropout of recipes that have it. REQUIRES: the attention kernel is known.
 void fill_dropout(Job&, Filler& of_framework);
 /// Whose code the layers and the loss are, and where their checkpoints end.

@@ -63,6 +63,7 @@ struct Framework {
   int router_kernels = 1, router_gradient_kernels = 1;    // behind the router's matmul and before its gradients
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
   int exchange_launches = 0;  // what the host does in a pass around the plain exchange of tokens, in kernels' launches
+  bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
   bool compiles_loss = true;     // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone

@@ -181,6 +181,7 @@ Job resolve(Job job) {
   tell_cards(job, of_framework);
   place_domain(job, of_framework);
   fill_kernels(job, of_framework);
+  fill_written_gelu(job, of_framework);
   fill_dropout(job, of_framework);
   fill_model_code(job, of_framework);
   fill_pipeline_units(job, of_framework);

@@ -13,6 +13,12 @@ bool trains_own_code(const Job& job) {
   return job.framework.own_models && job.strategy.zero >= 2 && job.model.gated_mlp && !job.training.serves();
 }
 
+/// Layer norm, GELU, learned positions or ALiBi.
+bool is_of_gpt2s_recipe(const Model& m) {
+  return !m.is_list() && m.norm == Norm::layernorm && m.activation == Activation::gelu && !m.gated_mlp &&
+         (m.position == Position::learned || m.position == Position::alibi);
+}
+
 /// Code without kernels of their own for rotary embedding and gated activations, `norms`: and RMSNorm.
 void fill_by_the_operation(Job& job, const std::string& from, bool norms) {
   FusedKernels& fused = job.strategy.fused_kernels;
@@ -96,16 +102,24 @@ void fill_model_code(Job& job, Filler& of_framework) {
                     "LLaMA's or Transformers' under zero " + std::to_string(job.strategy.zero));
 }
 
+/// Of models without biases (MPT), with one head of keys (StarCoder) or without a mask (BERT) the code is other
+/// people's.
+void fill_written_gelu(Job& job, Filler& of_framework) {
+  const Model& m = job.model;
+  bool& written = job.framework.written_gelu;
+  written = written && is_of_gpt2s_recipe(m) && m.bias && m.causal && m.kv_heads == m.heads && !m.moe &&
+            job.strategy.fused_kernels.activation == false;
+  if (written)
+    of_framework.tell("activation", "eight operations", "GELU as " + job.framework.name + "' GPT-2 writes it");
+}
+
 /// Models of GPT-2's recipe (layer norm, GELU, learned positions or ALiBi) are trained with the framework's dropout;
 /// recipes since FlashAttention (LLaMA's, MLPerf's) switch it off, so it is filled in where attention writes its scores
 /// alone.
 void fill_dropout(Job& job, Filler& of_framework) {
-  const Model& m = job.model;
   Training& t = job.training;
-  if (t.dropout || t.serves() || job.framework.dropout == 0 || m.is_list()) return;
-  const bool recipe = m.norm == Norm::layernorm && m.activation == Activation::gelu && !m.gated_mlp &&
-                      (m.position == Position::learned || m.position == Position::alibi);
-  if (!recipe || !writes_scores(*job.strategy.attention_kernel)) return;
+  if (t.dropout || t.serves() || job.framework.dropout == 0 || job.model.is_list()) return;
+  if (!is_of_gpt2s_recipe(job.model) || !writes_scores(*job.strategy.attention_kernel)) return;
   t.dropout = job.framework.dropout;
   of_framework.tell("dropout", std::to_string(*t.dropout), "default of " + job.framework.name);
 }

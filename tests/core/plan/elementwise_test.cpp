@@ -61,6 +61,30 @@ TEST(Elementwise, AGeluReadsOneTensor) {
   expect_bytes(plan::activation_backward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);
 }
 
+TEST(Elementwise, AGeluWrittenOutIsAChainOfOperationsInFp32) {
+  // Under autocast, x of 2 bytes. Forward, read and written: x / 2 2 2, x to fp32 2 4, cube 4 4, times d 4 4, plus x
+  // 4+2 4, times c 4 4, tanh 4 4, plus 1 4 4, the product 2+4 4, to 16 bits 4 2: 40 and 36. Backward: dy to fp32 2 4;
+  // of the product 4+4 4, cast 4 2, and 2+4 4; tanh 4+4 4; times c 4 4; to x 4 2; times d 4 4; the cube's square, times
+  // three, times the gradient 4 4, 4 4, 8 4; cast 4 2; half 2 2; two sums 4 2: 70 and 48.
+  const auto bytes = [](spec::Dtype precision) {
+    return toy::job({}, [=](spec::Job& job) {
+      job.framework.written_gelu = true;
+      job.training.precision = precision;
+      job.strategy.attention_kernel = spec::AttentionKernel::unfused;
+    });
+  };
+  const spec::Job half = bytes(spec::Dtype::bf16), full = bytes(spec::Dtype::fp32);
+  const Context h(half), f(full);
+  expect_bytes(plan::activation_forward(h, kTokens), 40 * kTokens * kFfn, 36 * kTokens * kFfn, 10);
+  expect_bytes(plan::activation_backward(h, kTokens), 70 * kTokens * kFfn, 48 * kTokens * kFfn, 15);
+  expect_bytes(plan::activation_forward(f, kTokens), 10 * 4 * kTokens * kFfn, 8 * 4 * kTokens * kFfn, 8);
+  expect_bytes(plan::activation_backward(f, kTokens), 17 * 4 * kTokens * kFfn, 11 * 4 * kTokens * kFfn, 11);
+  EXPECT_EQ(plan::kept_of_written_gelu(h), 12);  // x in fp32, tanh, 1 + tanh; x / 2 is where x would be
+  EXPECT_EQ(plan::kept_of_written_gelu(f), 12);  // beside x: x / 2, tanh, 1 + tanh
+  const spec::Job plain = toy::job();
+  EXPECT_EQ(plan::kept_of_written_gelu(Context(plain)), 0);
+}
+
 TEST(Elementwise, AnEagerRmsNormIsSevenKernels) {
   // Bytes an element, read and written: to fp32 2 4, square 4 4, mean 4 -, times the inverse root 4 4, to bf16 4 2,
   // weight 2 2. Together 20 and 16; the root of one number a token makes the seventh kernel and no bytes.

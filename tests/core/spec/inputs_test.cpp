@@ -165,6 +165,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "exchange_launches",
                                                "expert_biases",
                                                "vocab_multiple",
+                                               "written_gelu",
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",
                                                "compiles_loss",

@@ -297,6 +297,26 @@ TEST(Resolve, ModelsOfGpt2sRecipeHaveTheFrameworksDropout) {
   EXPECT_TRUE(without([](Job& j) { j.strategy.attention_kernel = AttentionKernel::flash2; }));
 }
 
+TEST(Resolve, GeluIsWrittenOutInModelsOfGpt2sRecipeWhoseCodeDoesSo) {
+  const auto written = [](auto change) {
+    Job job = gpt2();
+    job.model.bias = true;
+    job.model.kv_heads = job.model.heads;
+    job.framework.written_gelu = true;
+    job.strategy.fused_kernels.activation = false;
+    change(job);
+    return resolve(job).framework.written_gelu;
+  };
+  EXPECT_TRUE(written([](Job&) {}));
+  EXPECT_TRUE(written([](Job& j) { j.model.position = Position::alibi; }));  // BLOOM
+  EXPECT_FALSE(written([](Job& j) { j.strategy.fused_kernels.activation = true; }));
+  EXPECT_FALSE(written([](Job& j) { j.model.bias = false; }));                   // MPT
+  EXPECT_FALSE(written([](Job& j) { j.model.kv_heads = 1; }));                   // StarCoder
+  EXPECT_FALSE(written([](Job& j) { j.model.causal = false; }));                 // BERT
+  EXPECT_FALSE(written([](Job& j) { j.model.position = Position::rope; }));      // GPT-NeoX
+  EXPECT_FALSE(written([](Job& j) { j.model.activation = Activation::relu; }));  // OPT
+}
+
 TEST(Resolve, ShardedGatedModelsAreTheUsersOwnCode) {
   const auto code = [](int zero, bool gated, Generation generation, bool compiles = true) {
     Job job = small_job();
