@@ -33,6 +33,7 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("bucket_copies", framework.bucket_copies);
   map.read("bucketed_units", framework.bucketed_units);
   map.read("zero3_overlaps", framework.zero3_overlaps);
+  map.read("accumulates_whole", framework.accumulates_whole);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
   map.read("ulysses_heads", framework.ulysses_heads);
   map.read("ring_gathers", framework.ring_gathers);
@@ -55,6 +56,7 @@ void read_memory(MapReader& map, spec::Framework& framework) {
 
 void read_optimizer(MapReader& map, spec::Framework& framework) {
   map.read("fused_optimizer", framework.fused_optimizer);
+  map.read("optimizer_passes", framework.optimizer_passes, 1.0, 100.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
   map.read("flat_workspace", framework.flat_workspace);
   map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);

@@ -62,6 +62,10 @@ void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::stri
 /// sum's gradient is.
 int MoeLayer::beside_exchange() const { return copies_first() ? c_.job.framework.exchange_launches : 0; }
 
+/// One kernel reads a token once and writes it to each of its places (Transformer Engine's permutation.py); a selection
+/// of rows reads it for each.
+std::int64_t MoeLayer::rows_permuted() const { return c_.fused_permute ? shape_.tokens : shape_.copies; }
+
 /// By the operation. A copy moves each number at the copy curve's pace; PyTorch's products of rows with a number each,
 /// and its additions of rows to others by atomics, go number by number at half of that. An H100 takes for a number of a
 /// row, in bytes at the data sheet's bandwidth (tests/torch/probe.py): index_select and gather 3.6 to 4.9, the
@@ -200,7 +204,7 @@ void MoeLayer::forward() {
   router_forward();
   if (!c_.overlap_shared_expert) shared_forward();
   out_.take(Category::workspace, buffers);
-  if (copies_first()) move(shape_.copies, shape_.copies, "permute", 1, beside_exchange());
+  if (copies_first()) move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
@@ -235,7 +239,7 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
   if (copies_first() && !(sent && c_.strategy.compile)) {
-    move(shape_.copies, shape_.copies, "permute", 1, beside_exchange());
+    move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
   }
   if (!sent && c_.strategy.ep > 1) {
     send_to_experts("expert dispatch", shape_.dispatch_element);

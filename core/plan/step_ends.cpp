@@ -2,6 +2,7 @@
 #include "core/plan/step_ends.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/group_shape.h"
@@ -141,7 +142,10 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t read = owned * (owned_gradient_element(c) + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + weight_beside_state(c)) + optimizer_scales(c, owned);
   const std::int64_t workspace = take_workspace(c, out, owned);
-  out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer",
+  const auto moved = [&](std::int64_t bytes) {
+    return std::llround(static_cast<double>(bytes) * c.job.framework.optimizer_passes);
+  };
+  out.compute(MemoryBound{Kind::optimizer, moved(read), moved(written), 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
   out.give(Category::workspace, workspace);
 }

@@ -53,6 +53,7 @@ struct Framework {
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass
   base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
   bool fused_optimizer = true;  // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
+  double optimizer_passes = 1;  // time of its update over that of one kernel that reads and writes all once
   base::Bytes context;          // held beside the framework's allocations: CUDA context, library handles and workspaces
   base::Bytes communicator;     // buffers of one NCCL communicator
   double fragmentation = 0;     // share of moving allocations that the caching allocator holds and cannot use
@@ -84,6 +85,7 @@ struct Framework {
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
   int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself
   bool keeps_stage_outputs = false;    // what a stage sent on stays until its gradient has been used
+  bool accumulates_whole = false;      // zero 2, 3: gradients stay whole until the last microbatch, with pp or without
   bool keeps_pipeline_units = false;   // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
   bool stream_pools = false;           // gathers are allocated on a stream of their own, whose memory others cannot use
   bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it

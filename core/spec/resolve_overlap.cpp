@@ -54,7 +54,13 @@ void fill_overlap(Job& job, Filler& of_framework) {
 
 void fill_pipeline_units(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
-  if (s.zero < 2 || s.pp == 1 || s.fsdp_given || !job.framework.keeps_pipeline_units) return;
+  if (s.zero < 2 || s.fsdp_given || job.training.serves()) return;
+  if (job.framework.accumulates_whole) {
+    s.fsdp.sync_each_microbatch = false;
+    of_framework.tell("fsdp", "{sync_each_microbatch: false}", "default of " + job.framework.name);
+    return;
+  }
+  if (s.pp == 1 || !job.framework.keeps_pipeline_units) return;
   s.fsdp.sync_each_microbatch = false;
   if (s.zero == 3) s.fsdp.reshard = false;
   of_framework.tell("fsdp",

@@ -67,11 +67,12 @@ TEST(Elementwise, AGeluWrittenOutIsAChainOfOperationsInFp32) {
   // of the product 4+4 4, cast 4 2, and 2+4 4; tanh 4+4 4; times c 4 4; to x 4 2; times d 4 4; the cube's square, times
   // three, times the gradient 4 4, 4 4, 8 4; cast 4 2; half 2 2; two sums 4 2: 70 and 48.
   const auto bytes = [](spec::Dtype precision) {
-    return toy::job({}, [=](spec::Job& job) {
-      job.framework.written_gelu = true;
-      job.training.precision = precision;
-      job.strategy.attention_kernel = spec::AttentionKernel::unfused;
+    spec::Job job = toy::job({}, [=](spec::Job& draft) {
+      draft.training.precision = precision;
+      draft.strategy.attention_kernel = spec::AttentionKernel::unfused;
     });
+    job.framework.written_gelu = true;
+    return job;
   };
   const spec::Job half = bytes(spec::Dtype::bf16), full = bytes(spec::Dtype::fp32);
   const Context h(half), f(full);

@@ -163,14 +163,14 @@ std::vector<std::int64_t> rows_moved(const spec::Job& j, std::string_view name) 
 }
 
 TEST(Moe, PermutationByTheOperationWeighsAndAddsRowByRow) {
-  // 128 tokens are 256 copies. Fused, each is read once, and once written what comes of it.
+  // 128 tokens are 256 copies. Fused, each token or copy is read once, and once written what comes of it.
   using Rows = std::vector<std::int64_t>;
   spec::Job j = spread(4);
-  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{128, 256, 1}));
   EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256, 128, 1}));
   EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128, 256, 1}));
   EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
-  // By the operation, at half a copy's pace: rows times shares (256 read and written, twice), and added to zeros (256
+  // By the operation a token is read for each of its copies. At half a copy's pace: rows times shares (256 read and written, twice), and added to zeros (256
   // and what they are added to read, 256 written, twice; 128 zeros). Backward: copied out; times shares, and times rows
   // for the shares' gradients, which are summed; then added to zeros again.
   j.strategy.fused_kernels.permute = false;

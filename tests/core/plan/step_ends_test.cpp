@@ -65,6 +65,20 @@ TEST(StepEnds, ShardsThatAreTheMastersAreReadAndWrittenOnce) {
   EXPECT_EQ(moved(false), std::pair(std::int64_t{14'000}, std::int64_t{14'000}));
 }
 
+TEST(StepEnds, AnUpdateOfSeveralPassesMovesItsBytesAsOften) {
+  // Zero 0 in bf16, 1000 parameters: an fp32 gradient, two moments and the master are read; moments, master and a bf16
+  // weight written. A chain of kernels that takes 2.5 times as long is that many bytes.
+  const auto moved = [](double passes) {
+    const spec::Job j = toy::job({}, [&](spec::Job& job) { job.framework.optimizer_passes = passes; });
+    walk::Pen pen;
+    plan::update_parameters(plan::Context(j), pen.out, 1000);
+    const auto work = std::get<plan::MemoryBound>(pen.work(pen.out.finish().operators.front()));
+    return std::pair(work.read, work.written);
+  };
+  EXPECT_EQ(moved(1), std::pair(std::int64_t{16'000}, std::int64_t{14'000}));
+  EXPECT_EQ(moved(2.5), std::pair(std::int64_t{40'000}, std::int64_t{35'000}));
+}
+
 TEST(StepEnds, RootsOfSecondMomentsHaveTheirDtype) {
   // The square root of each second moment: 4 bytes a parameter in fp32, 2 in bf16; kernels of 8-bit moments have none,
   // and what SGD takes is not of moments.

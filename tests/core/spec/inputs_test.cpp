@@ -165,6 +165,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "exchange_launches",
                                                "expert_biases",
                                                "vocab_multiple",
+                                               "optimizer_passes",
+                                               "accumulates_whole",
                                                "written_gelu",
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",

@@ -24,6 +24,20 @@ TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
   EXPECT_TRUE(fsdp(1, false, 2).sync_each_microbatch);
 }
 
+TEST(Resolve, ATrainerThatAccumulatesWholeGradientsDoesSoWithoutAPipelineToo) {
+  const auto fsdp = [](int zero, bool given = false) {
+    Job job = small_job();
+    job.strategy.zero = zero;
+    job.strategy.fsdp_given = given;
+    job.framework.accumulates_whole = true;
+    return resolve(job).strategy.fsdp;
+  };
+  EXPECT_FALSE(fsdp(2).sync_each_microbatch || fsdp(3).sync_each_microbatch);
+  EXPECT_TRUE(fsdp(3).reshard);  // parameters are gathered anew for each microbatch all the same
+  EXPECT_TRUE(fsdp(3, true).sync_each_microbatch);  // what the Job says
+  EXPECT_TRUE(fsdp(1).sync_each_microbatch);
+}
+
 TEST(Resolve, AFrameworkThatAwaitsItsExchangesOverlapsThemOnlyWithSeveralChunks) {
   const auto overlaps = [](int vpp, bool waits) {
     Job job = small_job();
