@@ -96,6 +96,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
 /// What a Job may ask of it, and what it takes where the Job is silent.
 void read_abilities(MapReader& map, spec::Framework& framework) {
   map.read("launcher", framework.launcher);
+  map.read("pads_latent_values", framework.pads_latent_values);
   map.read("hopper_attention", framework.hopper_attention);
   map.read("recomputes_by_operators", framework.recomputes_by_operators);
   map.read("offloads_parameters", framework.offloads_parameters);

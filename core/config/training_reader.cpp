@@ -84,6 +84,7 @@ void read_formats(MapReader& map, spec::Training& t) {
   map.read("fp8_recipe", t.fp8_recipe);
   map.part("wide_layers", t.wide_layers, read_wide_layers);
   map.read("fp8_parameters", t.fp8_parameters);
+  map.read("fp8_attention", t.fp8_attention);
   map.read("fp8_activation_inputs", t.fp8_activation_inputs);
   map.read("optimizer", t.optimizer);
   map.read("moments_dtype", t.moments_dtype, states);

@@ -54,6 +54,7 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
+  if (c.job.training.fp8_attention) out.qkv -= (c.tokens * c.q_width + keys_and_values(c)) * (e - 1);  // kept as cast
   out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {

@@ -45,7 +45,7 @@ Attention Block::fused_attention(bool windowed, bool backward) const {
           windowed ? c_.model.window : 0,
           backward,
           c_.dropout,
-          c_.storage,
+          attention_dtype(c_, out_.layer),
           c_.model.mla ? c_.value_head_dim : 0,
           windowed ? c_.chunk : c_.document};
 }
@@ -56,6 +56,7 @@ void Block::attention_core_forward(bool windowed) {
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
+    cast_for_attention(c_, out_, false);
     out_.compute(fused_attention(windowed, false), "attention");
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
     return;
@@ -79,6 +80,7 @@ void Block::attention_core_backward(bool windowed) {
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
+    cast_for_attention(c_, out_, true);
     out_.compute(fused_attention(windowed, true), "attention gradient", 3);
     return;
   }

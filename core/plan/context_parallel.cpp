@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/low_precision.h"
 #include "core/spec/context_rules.h"
 
 namespace plan {
@@ -34,6 +35,7 @@ std::int64_t kept_for_context_parallel(const Context& c) {
 }
 
 void ContextParallel::forward() {
+  cast_for_attention(c_, out_, false);
   switch (c_.strategy.cp_kind) {
     case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_forward() : ring_forward();
     case spec::CpKind::all_gather: return gathered_forward();
@@ -42,11 +44,16 @@ void ContextParallel::forward() {
 }
 
 void ContextParallel::backward() {
+  cast_for_attention(c_, out_, true);
   switch (c_.strategy.cp_kind) {
     case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_backward() : ring_backward();
     case spec::CpKind::all_gather: return gathered_backward();
     case spec::CpKind::ulysses: return ulysses_backward();
   }
+}
+
+std::int64_t ContextParallel::operand(std::int64_t elements) const {
+  return elements * attention_element(c_, out_.layer) / c_.element;
 }
 
 std::vector<RingStep> ContextParallel::steps() const {
@@ -56,7 +63,8 @@ std::vector<RingStep> ContextParallel::steps() const {
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
                                 bool backward, std::int64_t document) {
   out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.attention_kv_heads, c_.head_dim, causal,
-                         window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0, document},
+                         window, backward, c_.dropout, attention_dtype(c_, out_.layer), c_.model.mla ? c_.value_head_dim : 0,
+                         document},
                backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
@@ -94,7 +102,7 @@ void ContextParallel::ring_forward() {
   const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
-  const std::int64_t travelling = keys_and_values(c_);
+  const std::int64_t travelling = operand(keys_and_values(c_));
   // What has arrived and the output of each step are held until all is joined at the end.
   std::int64_t held = count * travelling;
   for (const RingStep& step : steps) held += c_.batch * step.queries * c_.context_width;
@@ -121,14 +129,14 @@ void ContextParallel::ring_backward() {
   const std::vector<RingStep> steps = this->steps();
   const int count = static_cast<int>(steps.size());
   const double e = static_cast<double>(c_.element);
-  const std::int64_t travelling = keys_and_values(c_);
-  const std::int64_t held = 2 * 2 * travelling * c_.element;  // two buffers for K, V and their gradients
+  const std::int64_t gradients = keys_and_values(c_), travelling = operand(gradients);
+  const std::int64_t held = 2 * (travelling + gradients) * c_.element;  // two buffers for K, V and their gradients
   out_.take(Category::workspace, held);
   for (int i = 0; i < count; ++i) {
     const RingStep& step = steps[count - 1 - i];
     const bool first = i == 0, last = i + 1 == count;
     if (count > 1) {
-      hop(first || last ? travelling : 2 * travelling, i,
+      hop((last ? 0 : travelling) + (first ? 0 : gradients), i,
           first  ? "keys and values shift"
           : last ? "key and value gradients shift"
                  : "keys, values and gradients shift");
@@ -171,7 +179,7 @@ void ContextParallel::gather_in_order(std::int64_t gathered) {
 }
 
 void ContextParallel::gathered_forward() {
-  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+  const std::int64_t gathered = operand(keys_and_values(c_)) * c_.cp;
   const std::int64_t held = (c_.zigzag ? 2 : 1) * gathered * c_.element;
   out_.take(Category::workspace, held);
   gather_in_order(gathered);
@@ -180,17 +188,17 @@ void ContextParallel::gathered_forward() {
 }
 
 void ContextParallel::gathered_backward() {
-  const std::int64_t gathered = keys_and_values(c_) * c_.cp;
+  const std::int64_t gradients = keys_and_values(c_) * c_.cp, gathered = operand(gradients);
   const double e = static_cast<double>(c_.element);
-  const std::int64_t held = (c_.zigzag ? 3 : 2) * gathered * c_.element;
+  const std::int64_t held = ((c_.zigzag ? 2 : 1) * gathered + gradients) * c_.element;
   out_.take(Category::workspace, held);
   gather_in_order(gathered);
   chunks_of_gathered(true);
   if (c_.zigzag) {
-    pass(gathered, 2 * e, e, "attention gradients added");  // of the second chunk to the first one's
-    pass(gathered, e, e, "key and value gradients in order");
+    pass(gradients, 2 * e, e, "attention gradients added");  // of the second chunk to the first one's
+    pass(gradients, e, e, "key and value gradients in order");
   }
-  communicate(CollectiveKind::reduce_scatter, gathered, "key and value gradients reduce-scatter");
+  communicate(CollectiveKind::reduce_scatter, gradients, "key and value gradients reduce-scatter");
   out_.join(Stream::cp);
   out_.give(Category::workspace, held);
 }
@@ -207,14 +215,15 @@ void ContextParallel::whole_sequence(bool backward) {
   const spec::UlyssesShare share = spec::ulysses_share(c_.job);
   out_.compute(
       Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, share.queries, share.keys, c_.head_dim, mask_.causal,
-                mask_.window, backward, c_.dropout, c_.storage, c_.model.mla ? c_.value_head_dim : 0, piece_},
+                mask_.window, backward, c_.dropout, attention_dtype(c_, out_.layer), c_.model.mla ? c_.value_head_dim : 0, piece_},
       backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 void ContextParallel::ulysses_forward() {
   const double e = static_cast<double>(c_.element);
   const TradedWidths w = traded_widths(c_);
-  const std::int64_t queries = c_.tokens * w.queries, keys = c_.tokens * w.keys, values = c_.tokens * w.values;
+  const std::int64_t queries = operand(c_.tokens * w.queries), keys = operand(c_.tokens * w.keys),
+                     values = operand(c_.tokens * w.values);
   const std::int64_t outputs = c_.tokens * w.outputs;
   const std::int64_t held = (queries + keys + values) * c_.element;  // packed, while the traded ones arrive
   out_.take(Category::workspace, held);

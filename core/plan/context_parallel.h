@@ -51,6 +51,8 @@ class ContextParallel {
   void communicate(CollectiveKind, std::int64_t elements, std::string_view name);
   void hop(std::int64_t elements, int number, std::string_view name);
   void trade(std::int64_t elements, std::string_view name, bool to_heads);
+  /// Queries, keys and values in fp8, as so many elements of 16 bits.
+  std::int64_t operand(std::int64_t elements) const;
   void pass(std::int64_t elements, double read, double written, std::string_view name);
 
   const Context& c_;

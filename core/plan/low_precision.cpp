@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/plan/adapters.h"
+#include "core/plan/context_parallel.h"
 #include "core/plan/states.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -48,6 +49,14 @@ bool narrow(const Context& c, int layer) {
 
 Dtype matmul_dtype(const Context& c, int layer) {
   return spec::bytes_of(c.dtype) >= 2 || narrow(c, layer) ? c.dtype : c.storage;
+}
+
+Dtype attention_dtype(const Context& c, int layer) {
+  return c.job.training.fp8_attention && narrow(c, layer) ? Dtype::fp8 : c.storage;
+}
+
+std::int64_t attention_element(const Context& c, int layer) {
+  return attention_dtype(c, layer) == Dtype::fp8 ? 1 : c.element;
 }
 
 bool promotes(spec::Dtype dtype) { return spec::bytes_of(dtype) == 1; }
@@ -102,6 +111,15 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
     case Scales::nvfp4: return chain(n, e + layouts * (e + 1.0 / 16), layouts * (b + 1.0 / 16), 2 + layouts);
   }
   return {};
+}
+
+void cast_for_attention(const Context& c, SegmentBuilder& out, bool backward) {
+  if (attention_dtype(c, out.layer) != Dtype::fp8) return;
+  const std::int64_t operands = c.tokens * c.q_width + keys_and_values(c), gradient = c.tokens * c.context_width;
+  const double n = static_cast<double>(backward ? gradient : operands);
+  const int passes = scales_of(c) == Scales::tensor ? 2 : 1;  // the largest first
+  const Chain cast = chain(n, passes * static_cast<double>(c.element), 1, passes);
+  out.compute(cast.work, backward ? "attention gradient cast" : "attention input cast", cast.launches);
 }
 
 Casts::Casts(const Context& c, SegmentBuilder& out, const Linear& linear)

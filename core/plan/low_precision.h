@@ -22,6 +22,11 @@ bool narrow(const Context&, int layer);
 /// Format of the operands of `layer`'s matmuls.
 spec::Dtype matmul_dtype(const Context&, int layer);
 
+/// Format in which the attention of `layer` multiplies, cast in front of it where it is narrow; its output is not.
+spec::Dtype attention_dtype(const Context&, int layer);
+/// Bytes of an element of the queries, keys and values that it reads, keeps and sends to other ranks.
+std::int64_t attention_element(const Context&, int layer);
+
 /// Whether gradients' matmuls in `dtype` keep fp32 sums where the forward leaves them to the tensor cores: 8-bit
 /// formats, in Transformer Engine (split accumulator) and torchao (no fast accumulation). What it costs is the GPU's
 /// matter.
@@ -58,6 +63,10 @@ double gathered_bytes(const Context&, bool gradient);
 
 /// Casts `elements` numbers to `layouts` layouts. REQUIRES: precision below 16 bits.
 Chain cast_chain(const Context&, std::int64_t elements, int layouts);
+
+/// The cast in front of an attention in fp8: of queries, keys and values; backward, of the output's gradient. Does
+/// nothing where it is not narrow.
+void cast_for_attention(const Context&, SegmentBuilder&, bool backward);
 
 /// Writes the casts of one linear layer's operands; each does nothing for layers that are not narrow. `scattered`: the
 /// operand is this rank's shard of the sequence, gathered behind the cast.

@@ -7,6 +7,7 @@ namespace spec {
 namespace {
 
 bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
+  const bool serves = job.training.serves();
   const bool half = bytes_of(storage(job.training.precision)) == 2;
   const GenerationTraits has = traits_of(g);
   const std::int64_t head_dim = job.model.query_head_dim();
@@ -16,7 +17,7 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
     case AttentionKernel::flash1: return half && has.flash1 && head_dim <= 128;
     case AttentionKernel::flash2: return half && has.flash2 && head_dim <= 256;
     case AttentionKernel::flash3: return half && has.flash3 && head_dim <= 256;
-    case AttentionKernel::cudnn: return half && has.cudnn && head_dim <= 256;
+    case AttentionKernel::cudnn: return half && has.cudnn && head_dim <= (has.wide_cudnn_heads || serves ? 256 : 128);
   }
   return false;
 }
@@ -45,9 +46,12 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
 }
 
 AttentionKernel best_attention(const Job& job) {
+  if (job.training.fp8_attention) return AttentionKernel::cudnn;  // else refused
+  const bool unequal = job.model.mla && !job.framework.pads_latent_values;
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
        {first_choice(job), AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
+    if (unequal && wants_equal_heads(kernel)) continue;
     if (runs_on_all(kernel, job)) return kernel;
   }
   return AttentionKernel::unfused;

@@ -96,6 +96,7 @@ struct Framework {
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   ExpertBiases expert_biases = ExpertBiases::fused;
+  bool pads_latent_values = true;  // FlashAttention 1, 2 under latent attention: values as wide as keys; else no kernel
   AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention
   bool recomputes_by_operators = false;                        // the search tries Recompute::Kind::selective_ops
   // What it can offload, and what starts it: a profile based on another one does as that one does.

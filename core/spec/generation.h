@@ -16,8 +16,10 @@ inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", 
 struct GenerationTraits {
   bool amd = false;                                                 // RCCL and ROCm in place of NCCL and CUDA
   bool flash1 = true, flash2 = true, flash3 = false, cudnn = true;  // attention kernels that exist for it
+  bool wide_cudnn_heads = false;                                    // cuDNN's backward takes heads of 128 to 256
   AttentionKernel best_attention = AttentionKernel::flash2;
   bool framework_chooses_attention = false;  // which of several good ones it has: `hopper_attention` of a profile
+  bool fp8_attention = false;                // cuDNN has a forward and a backward in fp8
   bool multiplies_any_layout = false;        // of operands in fp8 of one scale; else each is cast a second time, turned
   bool row_and_block_scales = false;         // cuBLASLt multiplies operands with a scale for each row or block of 128
   bool software_of_2025 = false;             // nothing older runs on it
@@ -30,9 +32,16 @@ constexpr GenerationTraits traits_of(Generation generation) {
     case Generation::turing: return {.flash2 = false, .cudnn = false};
     case Generation::ampere:
     case Generation::ada: return {};
-    case Generation::hopper: return {.flash3 = true, .framework_chooses_attention = true, .row_and_block_scales = true};
+    case Generation::hopper:
+      return {.flash3 = true,
+              .wide_cudnn_heads = true,
+              .framework_chooses_attention = true,
+              .fp8_attention = true,
+              .row_and_block_scales = true};
     case Generation::blackwell:
-      return {.best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
+      return {.wide_cudnn_heads = true,
+              .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
+              .fp8_attention = true,
               .multiplies_any_layout = true,
               .software_of_2025 = true,
               .one_hardware_queue = false};

@@ -10,6 +10,7 @@ class Precision : Rules {
   using Rules::Rules;
   std::vector<base::Fault> run() {
     kernels();
+    narrow_attention();
     narrow();
     adapters();
     return std::move(faults_);
@@ -22,6 +23,27 @@ class Precision : Rules {
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
               std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
           "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
+  }
+
+  void narrow_attention() {
+    if (!t_.fp8_attention) return;
+    bool runs = true;
+    for (int kind = 0; kind < cluster_.kinds(); ++kind) {
+      runs = runs && traits_of(cluster_.node_of(kind).gpu.generation).fp8_attention;
+    }
+    if (bytes_of(t_.precision) >= 2) {
+      fault("training.fp8_attention", "is for a precision below 16 bits",
+            "write precision: fp8, or fp8_attention: false");
+    } else if (!job_.framework.keeps_casts) {
+      fault("training.fp8_attention", job_.framework.name + " trains with attention in 16 bits alone",
+            "write framework: megatron, or fp8_attention: false");
+    } else if (!runs) {
+      fault("training.fp8_attention", "needs cuDNN on Hopper or Blackwell", "write fp8_attention: false");
+    } else if (s_.attention_kernel.value_or(AttentionKernel::cudnn) != AttentionKernel::cudnn) {
+      fault("strategy.attention_kernel",
+            std::string(name(*s_.attention_kernel)) + " has no backward in fp8, which fp8_attention asks for",
+            "write attention_kernel: cudnn, or fp8_attention: false");
+    }
   }
 
   void narrow() {

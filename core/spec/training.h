@@ -42,6 +42,7 @@ struct Training {
   WideLayers wide_layers;               // under fp8, mxfp8, nvfp4
   std::optional<bool> fp8_parameters;   // weights of narrow layers exist in fp8 alone, beside the master copy
   Optimizer optimizer = Optimizer::adamw;
+  bool fp8_attention = false;           // its matmuls in fp8, in those layers whose others are narrow
   bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8
   Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's momentum
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32

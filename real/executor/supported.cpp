@@ -56,6 +56,7 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   return {
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
+      {t.fp8_attention, "training.fp8_attention", "attention in fp8", "write fp8_attention: false"},
       {!one_scale && job.framework.separate_linears, "training.precision",
        "parts of a layer that are multiplied one by one with a scale for each row or block",
        "write precision: fp8 and fp8_recipe: tensorwise"},

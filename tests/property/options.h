@@ -72,6 +72,8 @@ inline void add_training(List& list) {
   list.key("t:master_weights", {"true", "false"});
   list.key("t:gradient_dtype", {"fp32", "bf16", "fp16"});
   list.key("t:moments_dtype", {"bf16", "fp16"});
+  for (const char* precision : {"fp8", "mxfp8", "nvfp4"})
+    list.set({{"t:fp8_attention", "true"}, {"t:precision", precision}});
   list.key("t:fp8_activation_inputs", {"true"});
   list.key("t:dropout", {"0.1"});
   list.key("t:packing", {"{mean: 64, deviation: 32}", "{lengths: [128, 64, 64]}"});

@@ -79,6 +79,7 @@ void add_training(const spec::Training& t, Settings& out) {
   w.when(narrow, "fp8_parameters", t.fp8_parameters);
   w.when(narrow, "wide_layers.first", t.wide_layers.first);
   w.when(narrow, "wide_layers.last", t.wide_layers.last);
+  w.add("fp8_attention", t.fp8_attention);
   w.add("fp8_activation_inputs", t.fp8_activation_inputs);
   w.add("optimizer", t.optimizer);
   w.add("moments_dtype", t.moments_dtype);

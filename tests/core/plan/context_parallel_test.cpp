@@ -30,8 +30,9 @@ spec::Job cut(int cp, CpKind kind) {
 
 struct Core {
   walk::Pen forward, backward;
-  explicit Core(const spec::Job& j) {
+  explicit Core(const spec::Job& j, int layer = -1) {
     const plan::Context c(j);
+    forward.out.layer = backward.out.layer = layer;
     plan::ContextParallel(c, forward.out, j.model.window > 0).forward();
     plan::ContextParallel(c, backward.out, j.model.window > 0).backward();
   }
@@ -129,6 +130,27 @@ TEST(ContextParallel, ARingSendsKeysAndValuesToAllOthersAndTheirGradientsBack) {
     EXPECT_EQ(sent(core.forward, CollectiveKind::shift), (cp - 1) * kKeysAndValues / cp);
     EXPECT_EQ(sent(core.backward, CollectiveKind::shift), 2 * (cp - 1) * kKeysAndValues / cp);
   }
+}
+
+TEST(ContextParallel, KeysAndValuesInFp8AreHalfAsManyBytesAndTheirGradientsAreNot) {
+  const auto narrow = [](spec::Job& j) {
+    j.cluster.node.gpu.generation = spec::Generation::hopper;
+    j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+    j.training.precision = spec::Dtype::fp8;
+    j.training.fp8_attention = true;
+    j.strategy.attention_kernel = spec::AttentionKernel::cudnn;
+    j.framework.keeps_casts = true;
+  };
+  const spec::Job ring_job = cut(4, CpKind::ring, narrow), gather_job = cut(4, CpKind::all_gather, narrow),
+                  trade_job = cut(4, CpKind::ulysses, narrow);
+  Core ring(ring_job, 0), gathered(gather_job, 0), traded(trade_job, 0);
+  EXPECT_EQ(sent(ring.forward, CollectiveKind::shift), 3 * kKeysAndValues / 4 / 2);
+  EXPECT_EQ(sent(ring.backward, CollectiveKind::shift), 3 * (kKeysAndValues / 2 + kKeysAndValues) / 4);
+  EXPECT_EQ(sent(gathered.forward, CollectiveKind::all_gather), kKeysAndValues / 2);
+  EXPECT_EQ(sent(gathered.backward, CollectiveKind::all_gather), kKeysAndValues / 2);
+  EXPECT_EQ(sent(gathered.backward, CollectiveKind::reduce_scatter), kKeysAndValues);
+  // Queries, keys and values there, half a K and V each; the output, half of it, comes back in 16 bits.
+  EXPECT_EQ(sent(traded.forward, CollectiveKind::all_to_all), (3 * kKeysAndValues / 2 / 2 + kKeysAndValues / 2) / 4);
 }
 
 TEST(ContextParallel, AWindowOfOnePartAsksNoneButTheNeighbour) {

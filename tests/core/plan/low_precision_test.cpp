@@ -52,6 +52,48 @@ TEST(LowPrecision, MatmulsOfBlocksAreNarrowAndThoseOfTheHeadAreNot) {
   EXPECT_EQ(wide, 3);
 }
 
+TEST(LowPrecision, AttentionInFp8CastsWhatItReadsAndKeepsItSo) {
+  // 128 tokens of 8 heads of 32 numbers: queries, keys and values are 3 x 32,768, the output's gradient as many as one.
+  // With one scale a tensor the largest number is looked for first. The first and the last of four layers stay wide.
+  const auto in_fp8 = [](bool attention, spec::Fp8Recipe recipe) {
+    return job({}, Dtype::fp8, [&](spec::Job& j) {
+      j.training.fp8_attention = attention;
+      j.training.fp8_recipe = recipe;
+      j.training.wide_layers = {1, 1};
+      j.cluster.node.gpu.generation = spec::Generation::hopper;
+      j.strategy.attention_kernel = spec::AttentionKernel::cudnn;
+      j.framework.keeps_casts = true;
+    });
+  };
+  const spec::Job narrow = in_fp8(true, spec::Fp8Recipe::tensorwise);
+  const plan::Plan p = plan::build(narrow);
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const auto* work = std::get_if<plan::Attention>(&p.works[op.work]);
+    if (!work) return;
+    EXPECT_EQ(work->dtype, op.layer == 1 || op.layer == 2 ? Dtype::fp8 : Dtype::bf16) << op.layer;
+  });
+  EXPECT_EQ(walk::count(p, p.roles[0], "attention input cast"), 2);
+  EXPECT_EQ(walk::count(p, p.roles[0], "attention gradient cast"), 2);
+
+  const auto moved = [](const spec::Job& j, bool backward) {
+    walk::Pen pen;
+    pen.out.layer = 1;
+    const Context c(j);
+    plan::cast_for_attention(c, pen.out, backward);
+    const auto work = std::get<plan::MemoryBound>(pen.work(plan::SegmentBuilder(pen.out).finish().operators.front()));
+    return std::pair(work.read, work.written);
+  };
+  EXPECT_EQ(moved(narrow, false), std::pair(std::int64_t{2 * 2 * 98'304}, std::int64_t{98'304}));
+  EXPECT_EQ(moved(narrow, true), std::pair(std::int64_t{2 * 2 * 32'768}, std::int64_t{32'768}));
+  const spec::Job delayed = in_fp8(true, spec::Fp8Recipe::delayed);
+  EXPECT_EQ(moved(delayed, false), std::pair(std::int64_t{2 * 98'304}, std::int64_t{98'304}));
+
+  const auto kept = [](const spec::Job& j) {
+    return plan::kept_activations(Context(j), spec::Recompute::Kind::none).qkv;
+  };
+  EXPECT_EQ(kept(in_fp8(false, spec::Fp8Recipe::delayed)) - kept(delayed), 98'304);
+}
+
 TEST(LowPrecision, WideLayersStayIn16Bits) {
   const spec::Job j = job({}, Dtype::nvfp4, [](spec::Job& job) { job.training.wide_layers = {1, 2}; });
   const Context c(j);

@@ -185,6 +185,26 @@ TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
   EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
 }
 
+TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
+  const auto attention = [](Generation g, Dtype precision, AttentionKernel kernel, bool casts_kept) {
+    return fields(with([&](Job& j) {
+      j.training.fp8_attention = true;
+      j.training.precision = precision;
+      j.cluster.node.gpu.generation = g;
+      j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
+      j.strategy.attention_kernel = kernel;
+      j.framework.keeps_casts = casts_kept;
+    }));
+  };
+  constexpr AttentionKernel cudnn = AttentionKernel::cudnn, flash2 = AttentionKernel::flash2;
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true), Fields{});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true), Fields{});
+  EXPECT_EQ(attention(Generation::ada, Dtype::fp8, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, flash2, true), Fields{"strategy.attention_kernel"});
+}
+
 TEST(Check, TensorParallelOverlapIsSupported) {
   for (const TpOverlap overlap : {TpOverlap::none, TpOverlap::wgrad, TpOverlap::chunked, TpOverlap::userbuffers}) {
     EXPECT_EQ(fields(with([&](Job& j) {

@@ -127,6 +127,22 @@ TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   EXPECT_EQ(best(Generation::ampere, flash2, Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
 
+TEST(Resolve, LatentAttentionHasAKernelThatTakesItsUnequalHeads) {
+  // Heads of 192 numbers with values of 128. FlashAttention 2 runs where values are padded; cuDNN's backward takes so
+  // wide heads on Hopper and later.
+  const auto best = [](Generation g, bool pads) {
+    Job job = small_job();
+    job.model.mla = Mla{.kv_lora_rank = 64, .rope_head_dim = 64, .nope_head_dim = 128, .value_head_dim = 128};
+    job.cluster.node.gpu.generation = g;
+    job.framework.pads_latent_values = pads;
+    return best_attention(job);
+  };
+  EXPECT_EQ(best(Generation::ampere, true), AttentionKernel::flash2);
+  EXPECT_EQ(best(Generation::ampere, false), AttentionKernel::fused_softmax);
+  EXPECT_EQ(best(Generation::hopper, false), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::blackwell, false), AttentionKernel::cudnn);
+}
+
 TEST(Resolve, AttentionOfAMixedClusterRunsOnAllOfItsGpus) {
   // FlashAttention 3 is Hopper's alone; cuDNN's begins with Ampere, and no other uses Blackwell's tensor cores.
   const auto best = [](Generation least, Generation other) {
