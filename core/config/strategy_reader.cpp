@@ -89,6 +89,7 @@ void read_recompute(MapReader& map, spec::Recompute& recompute, Faults& faults) 
 void read_kernels(MapReader& map, spec::Strategy& s) {
   map.read("attention_kernel", s.attention_kernel);
   map.part("fused_kernels", s.fused_kernels, read_fused_kernels);
+  map.read("linear_cross_entropy", s.linear_cross_entropy);
   map.read("compile", s.compile);
   map.read("cuda_graphs", s.cuda_graphs);
   map.part("overlap", s.overlap, read_overlap);

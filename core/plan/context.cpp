@@ -60,6 +60,7 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   fused_activation = fused.activation.value_or(true);
   fused_softmax = fused.softmax.value_or(true);
   fused_loss = fused.cross_entropy.value_or(true);
+  chunked_loss = strategy.linear_cross_entropy && !serves;
   fused_accumulation = fused.grad_accumulation.value_or(true);
   fused_permute = fused.permute.value_or(true);
   separate_gradients = !fused_accumulation && gradient_element != element;

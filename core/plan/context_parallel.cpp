@@ -62,10 +62,10 @@ std::vector<RingStep> ContextParallel::steps() const {
 
 void ContextParallel::attention(std::int64_t queries, std::int64_t keys, bool causal, std::int64_t window,
                                 bool backward, std::int64_t document) {
-  out_.compute(Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.attention_kv_heads, c_.head_dim, causal,
-                         window, backward, c_.dropout, attention_dtype(c_, out_.layer), c_.model.mla ? c_.value_head_dim : 0,
-                         document},
-               backward ? "attention gradient" : "attention", backward ? 3 : 1);
+  out_.compute(
+      Attention{c_.attention, c_.batch, queries, keys, c_.heads, c_.attention_kv_heads, c_.head_dim, causal, window,
+                backward, c_.dropout, attention_dtype(c_, out_.layer), c_.model.mla ? c_.value_head_dim : 0, document},
+      backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 /// A rank's own block has the mask's shape; the others are rectangles, of which a window leaves so many keys a query.
@@ -213,10 +213,10 @@ void ContextParallel::trade(std::int64_t elements, std::string_view name, bool t
 
 void ContextParallel::whole_sequence(bool backward) {
   const spec::UlyssesShare share = spec::ulysses_share(c_.job);
-  out_.compute(
-      Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, share.queries, share.keys, c_.head_dim, mask_.causal,
-                mask_.window, backward, c_.dropout, attention_dtype(c_, out_.layer), c_.model.mla ? c_.value_head_dim : 0, piece_},
-      backward ? "attention gradient" : "attention", backward ? 3 : 1);
+  out_.compute(Attention{c_.attention, c_.batch, c_.sequence, c_.sequence, share.queries, share.keys, c_.head_dim,
+                         mask_.causal, mask_.window, backward, c_.dropout, attention_dtype(c_, out_.layer),
+                         c_.model.mla ? c_.value_head_dim : 0, piece_},
+               backward ? "attention gradient" : "attention", backward ? 3 : 1);
 }
 
 void ContextParallel::ulysses_forward() {

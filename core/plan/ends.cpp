@@ -2,6 +2,8 @@
 #include "core/plan/ends.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "core/plan/elementwise.h"
 #include "core/plan/states.h"
@@ -10,7 +12,57 @@
 namespace plan {
 namespace {
 
-Linear head_linear(const Context& c) { return {"output head", c.hidden, c.vocab, c.model.head_bias}; }
+constexpr std::int64_t kAligned = 8;  // numbers of 16 bits in 16 bytes
+constexpr int kLaunchesOfAChunk = 5;  // product, loss, its gradient, the states' and the table's
+
+/// A compiler pads matmuls whose rows do not begin at 16 bytes (torch/_inductor/fx_passes/pad_mm.py, 2.2 to 2.9).
+bool pads_vocabulary(const Context& c) {
+  return c.strategy.compile && c.job.framework.compiles_head && c.vocab % kAligned != 0;
+}
+
+Linear head_linear(const Context& c) {
+  const std::int64_t rows = pads_vocabulary(c) ? (c.vocab + kAligned - 1) / kAligned * kAligned : c.vocab;
+  return {"output head", c.hidden, rows, c.model.head_bias};
+}
+
+/// The table with rows of zeros below it, made anew in each pass; of the logits' gradient the loss' own kernel makes
+/// it.
+void pad_table(const Context& c, SegmentBuilder& out) {
+  if (!pads_vocabulary(c)) return;
+  const std::int64_t table = c.vocab * c.hidden * c.element;
+  out.take(Category::workspace, table);
+  out.compute(MemoryBound{MemoryBound::Kind::copy, table, table, 1}, "output head padded");
+  out.give(Category::workspace, table);
+}
+
+/// Tokens whose logits are there at once where the loss goes by chunks: logits of about as many numbers as the states
+/// have (Liger Kernel, ops/fused_linear_cross_entropy.py, 2024 to 2026).
+std::int64_t loss_chunk(const Context& c) {
+  const std::int64_t wider = (c.vocab + c.hidden - 1) / c.hidden;
+  const auto tokens = static_cast<std::uint64_t>((c.tokens + wider - 1) / wider);
+  return std::min<std::int64_t>(c.tokens, static_cast<std::int64_t>(std::bit_ceil(tokens)));
+}
+
+/// The gradients of the states and of the table, which a loss by chunks makes in the forward.
+std::int64_t early_state_gradient(const Context& c) { return c.tokens * c.hidden * c.element; }
+std::int64_t early_table_gradient(const Context& c) { return c.strategy.lora ? 0 : c.vocab * c.hidden * c.element; }
+
+/// Each chunk's product, loss and gradients follow one another; written as one of each, with the launches of all.
+void loss_by_chunks(const Context& c, SegmentBuilder& out) {
+  const std::int64_t chunk = loss_chunk(c), chunks = (c.tokens + chunk - 1) / chunk;
+  out.take(Category::activations, early_state_gradient(c));
+  out.take(Category::gradients, early_table_gradient(c));
+  out.take(Category::logits, chunk * c.vocab * c.element);
+  TensorParallel linear(c, out);
+  linear.column_forward(head_linear(c));
+  Chain loss = loss_forward(c);
+  const int more = static_cast<int>(chunks - 1);
+  out.compute(loss.work, "loss", loss.launches + more * kLaunchesOfAChunk);
+  out.phase = Phase::backward;
+  loss_gradient(c, out);
+  linear.column_backward(head_linear(c));
+  out.give(Category::logits, chunk * c.vocab * c.element);
+}
 
 /// Bytes of a logit that an unfused loss holds besides its log-softmax: forward the fp32 logits, backward the gradient
 /// of the log-softmax and what it makes of it; one more where the vocabulary is cut (PyTorch's loss_parallel).
@@ -132,6 +184,8 @@ void head_forward(const Context& c, SegmentBuilder& out) {
 }
 
 void logits_forward(const Context& c, SegmentBuilder& out) {
+  pad_table(c, out);
+  if (c.chunked_loss) return loss_by_chunks(c, out);
   TensorParallel linear(c, out);
   const std::int64_t logits = c.tokens * c.vocab;
   out.take(Category::logits, logits * c.element);
@@ -163,6 +217,10 @@ void loss_gradient(const Context& c, SegmentBuilder& out) {
 }
 
 void logits_backward(const Context& c, SegmentBuilder& out) {
+  if (c.chunked_loss) {
+    out.give(Category::gradients, early_table_gradient(c));
+    return out.give_unretained(Category::activations, early_state_gradient(c));
+  }
   const std::int64_t logits = c.tokens * c.vocab;
   const std::int64_t temporaries = loss_temporaries(c);
   const std::int64_t result = c.fused_loss ? separate_gradient(c) : logits * c.element;
@@ -177,6 +235,7 @@ void logits_backward(const Context& c, SegmentBuilder& out) {
 }
 
 void head_product_backward(const Context& c, SegmentBuilder& out) {
+  pad_table(c, out);
   const std::int64_t placeholder = has_placeholders(c) ? c.vocab * c.hidden * c.element : 0;
   out.take(Category::gradients, placeholder);
   TensorParallel(c, out).column_backward(head_linear(c));

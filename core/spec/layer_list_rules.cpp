@@ -21,6 +21,8 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   refuse(s.vpp > 1, "strategy.vpp", "pipeline chunks of", "write vpp: 1");
   refuse(s.ep > 1 || s.etp > 1, "strategy.ep", "expert parallelism of", "write ep: 1 and etp: 1");
   refuse(s.recompute.kind != Recompute::Kind::none, "strategy.recompute", "recomputation in", "write recompute: none");
+  refuse(s.linear_cross_entropy, "strategy.linear_cross_entropy", "a loss in chunks of",
+         "write linear_cross_entropy: false");
   refuse(s.lora.has_value(), "strategy.lora", "low-rank adapters in", "leave lora out");
   refuse(s.offload_given, "strategy.offload", "offloading of", "leave offload out");
   refuse(bytes_of(t.precision) < 2, "training.precision", "training below 16 bits of", "write precision: bf16");

@@ -18,6 +18,10 @@ class Precision : Rules {
 
  private:
   void kernels() {
+    if (s_.linear_cross_entropy && s_.fused_kernels.cross_entropy == false) {
+      fault("strategy.linear_cross_entropy", "is a fused loss, which fused_kernels.cross_entropy: false rules out",
+            "leave one of the two out");
+    }
     if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +

@@ -51,6 +51,9 @@ void fill_checkpoints(Job& job, Filler& of_framework) {
 
 void fill_kernels(Job& job, Filler& of_framework) {
   FusedKernels& fused = job.strategy.fused_kernels;
+  if (job.strategy.linear_cross_entropy) {
+    Filler(job, "linear_cross_entropy").fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
+  }
   if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
     Filler of_compiler(job, "compile");
     of_compiler.fill(fused.norm, true, "fused_kernels.norm");

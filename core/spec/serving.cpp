@@ -63,6 +63,7 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(t.data.has_value(), "data");
   idle(t.checkpoint.has_value(), "checkpoint");
   idle(t.drops(), "dropout");
+  idle(s.linear_cross_entropy, "linear_cross_entropy");
   idle(t.fp8_attention, "fp8_attention");
   idle(t.fp8_activation_inputs, "fp8_activation_inputs");
   idle(t.moments_dtype != Dtype::fp32, "moments_dtype");

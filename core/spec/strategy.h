@@ -134,6 +134,7 @@ struct Strategy {
   Recompute recompute;
   std::optional<AttentionKernel> attention_kernel;
   FusedKernels fused_kernels;
+  bool linear_cross_entropy = false;  // head, loss and their gradients in chunks of tokens: no whole logits
   bool compile = false;
   std::optional<CudaGraphs> cuda_graphs;  // resolve() fills it
   Overlap overlap;

@@ -31,6 +31,8 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "decoding with experts and context cut over the same ranks", "write cp: 1, or ep: 1 and etp: 1"},
       {t.serves() && s.traits().training_only(), "strategy.schedule", "a schedule of training in prefill and decode",
        "write schedule: 1f1b"},
+      {s.linear_cross_entropy && !t.serves() && (s.tp > 1 || s.spreads_vocab()), "strategy.linear_cross_entropy",
+       "a loss in chunks over a vocabulary that ranks share", "write tp: 1, or linear_cross_entropy: false"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},
       {expert && !s.pairs_passes() && !s.traits().always_pairs, "strategy.overlap.expert",

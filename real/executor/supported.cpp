@@ -101,6 +101,8 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const bool windowed_ring = s.rings() && m.window > 0;
   return {
+      {s.linear_cross_entropy, "strategy.linear_cross_entropy", "a loss in chunks of tokens",
+       "write linear_cross_entropy: false"},
       {windowed_ring && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",
        "a ring that a window ends although its gradients go round", "write cp_kind: all_gather"},
       {m.window > 0 && !m.causal, "model.window", "a window of attention that looks ahead", "write causal: true"},

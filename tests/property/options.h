@@ -135,6 +135,7 @@ inline void add_kernels(List& list) {
             "{kind: selective, modules: [moe]}", "{kind: selective, modules: [mla_up_proj, shared_experts]}"});
   for (const std::string_view kernel : spec::kNamesOf<spec::AttentionKernel>)
     list.key("s:attention_kernel", {std::string(kernel)});
+  list.key("s:linear_cross_entropy", {"true"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
   list.key("s:compile", {"true"});
   list.key("s:cuda_graphs", {"true"});

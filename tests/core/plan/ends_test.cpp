@@ -161,6 +161,52 @@ TEST(Head, BackwardComputesTwoForwards) {
   EXPECT_EQ(walk::flops(backward.pen.plan, backward.segment, plan::Phase::backward), 2 * one);
 }
 
+TEST(Head, ALossByChunksHoldsTheLogitsOfOneAndMakesAllGradientsInTheForward) {
+  // The vocabulary is 8 times as wide as a state, so that 16 of 128 tokens go at once. From the forward to the backward
+  // wait the gradients of the states and of the table.
+  const auto chunked = [](spec::Job& j) { j.strategy.linear_cross_entropy = true; };
+  const spec::Job whole = toy::job(), job = toy::job({}, chunked);
+  const Written forward(job, plan::head_forward), backward(job, plan::head_backward);
+  EXPECT_EQ(forward.memory(Category::logits), (std::pair{2 * 16 * kVocab, std::int64_t{0}}));
+  EXPECT_EQ(forward.memory(Category::gradients).second, 2 * kVocab * kHidden);
+  EXPECT_EQ(forward.memory(Category::activations).second, 3 * 2 * kTokens * kHidden);  // and inputs of norm and matmul
+  const Written usual(whole, plan::head_forward), later(whole, plan::head_backward);
+  const auto flops = [](const Written& w) {
+    return walk::flops(w.pen.plan, w.segment, plan::Phase::forward) +
+           walk::flops(w.pen.plan, w.segment, plan::Phase::backward);
+  };
+  EXPECT_EQ(flops(forward), flops(usual) + flops(later));
+  EXPECT_EQ(flops(backward), 0);
+  for (int category = 0; category < plan::kCategories; ++category) {
+    const auto kind = static_cast<Category>(category);
+    EXPECT_EQ(backward.memory(kind, forward.memory(kind).second).second, 0) << plan::kCategoryNames[category];
+  }
+}
+
+TEST(Head, ACompilerPadsAnOddVocabularyOfTheHeadThatItTakes) {
+  // 2,049 rows are no whole number of 16 bytes; 2,056 are, for a copy of the table in each pass.
+  const auto head = [](bool compile, bool takes_head, std::int64_t vocab) {
+    const Written w(toy::job({},
+                             [=](spec::Job& j) {
+                               j.model.vocab = vocab;
+                               j.strategy.compile = compile;
+                               j.framework.compiles_head = takes_head;
+                             }),
+                    plan::head_forward);
+    std::int64_t columns = 0;
+    for (const plan::Operator& op : w.segment.operators) {
+      const auto* work = std::get_if<plan::Matmul>(&w.pen.plan.works[static_cast<std::size_t>(op.work)]);
+      if (work) columns = work->n;
+    }
+    return std::pair(columns, w.moved("output head padded").first);
+  };
+  using Head = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(head(true, true, 2049), (Head{2056, 2049 * kHidden * 2}));
+  EXPECT_EQ(head(true, false, 2049), (Head{2049, -1}));
+  EXPECT_EQ(head(false, true, 2049), (Head{2049, -1}));
+  EXPECT_EQ(head(true, true, 2056), (Head{2056, -1}));
+}
+
 TEST(Head, GradientOfTheLossWaitsForTheSumsOfTheOtherRanks) {
   const Written w(toy::job({.tp = 4}), plan::head_backward);
   EXPECT_EQ(w.pen.name(w.segment.operators.front()), "loss gradient");

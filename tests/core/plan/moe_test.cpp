@@ -170,9 +170,9 @@ TEST(Moe, PermutationByTheOperationWeighsAndAddsRowByRow) {
   EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256, 128, 1}));
   EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128, 256, 1}));
   EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
-  // By the operation a token is read for each of its copies. At half a copy's pace: rows times shares (256 read and written, twice), and added to zeros (256
-  // and what they are added to read, 256 written, twice; 128 zeros). Backward: copied out; times shares, and times rows
-  // for the shares' gradients, which are summed; then added to zeros again.
+  // By the operation a token is read for each of its copies. At half a copy's pace: rows times shares (256 read and
+  // written, twice), and added to zeros (256 and what they are added to read, 256 written, twice; 128 zeros). Backward:
+  // copied out; times shares, and times rows for the shares' gradients, which are summed; then added to zeros again.
   j.strategy.fused_kernels.permute = false;
   EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
   EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));

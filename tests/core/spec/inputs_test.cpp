@@ -167,6 +167,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "vocab_multiple",
                                                "optimizer_passes",
                                                "accumulates_whole",
+                                               "compiles_head",
                                                "pads_latent_values",
                                                "written_gelu",
                                                "module_launch_of_fp8_gpus",

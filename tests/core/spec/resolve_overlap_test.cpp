@@ -33,7 +33,7 @@ TEST(Resolve, ATrainerThatAccumulatesWholeGradientsDoesSoWithoutAPipelineToo) {
     return resolve(job).strategy.fsdp;
   };
   EXPECT_FALSE(fsdp(2).sync_each_microbatch || fsdp(3).sync_each_microbatch);
-  EXPECT_TRUE(fsdp(3).reshard);  // parameters are gathered anew for each microbatch all the same
+  EXPECT_TRUE(fsdp(3).reshard);                     // parameters are gathered anew for each microbatch all the same
   EXPECT_TRUE(fsdp(3, true).sync_each_microbatch);  // what the Job says
   EXPECT_TRUE(fsdp(1).sync_each_microbatch);
 }
