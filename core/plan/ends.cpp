@@ -206,8 +206,12 @@ void logits_forward(const Context& c, SegmentBuilder& out) {
 void head_backward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::backward;
   out.layer = -1;
-  if (!c.spread_vocab) logits_backward(c, out);
+  if (!c.spread_vocab && !c.chunked_loss) logits_backward(c, out);
   norm_kernel(c, out, "final norm gradient", true);
+  if (c.chunked_loss) {
+    out.give(Category::gradients, early_table_gradient(c));
+    out.give_unretained(Category::activations, early_state_gradient(c));
+  }
   out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
 }
 
@@ -217,10 +221,6 @@ void loss_gradient(const Context& c, SegmentBuilder& out) {
 }
 
 void logits_backward(const Context& c, SegmentBuilder& out) {
-  if (c.chunked_loss) {
-    out.give(Category::gradients, early_table_gradient(c));
-    return out.give_unretained(Category::activations, early_state_gradient(c));
-  }
   const std::int64_t logits = c.tokens * c.vocab;
   const std::int64_t temporaries = loss_temporaries(c);
   const std::int64_t result = c.fused_loss ? separate_gradient(c) : logits * c.element;
