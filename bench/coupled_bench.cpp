@@ -10,7 +10,7 @@
 #include "sim/network/cargo.h"
 #include "sim/network/simgrid.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 
 namespace {
 

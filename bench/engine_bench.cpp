@@ -7,8 +7,8 @@
 
 #include "core/plan/build.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/support/toy.h"
 
 namespace {

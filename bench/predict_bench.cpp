@@ -13,10 +13,10 @@
 #include "core/config/job_reader.h"
 #include "core/plan/build.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/flatten.h"
 #include "sim/network/simgrid.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace {
 

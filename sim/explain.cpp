@@ -14,9 +14,9 @@
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/what_if.h"
 #include "sim/analysis/work_rate.h"
-#include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 namespace {

@@ -6,12 +6,12 @@
 #include "core/plan/build.h"
 #include "sim/analysis/account.h"
 #include "sim/engine/chains.h"
-#include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/memory/mends.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "sim/serving.h"
 
 namespace sim {

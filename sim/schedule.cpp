@@ -7,10 +7,10 @@
 #include "core/spec/search_space.h"
 #include "sim/analysis/account.h"
 #include "sim/analysis/passes.h"
-#include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/ledger.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 namespace {

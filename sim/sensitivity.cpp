@@ -15,9 +15,9 @@
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/path_sum.h"
 #include "sim/analysis/rerun.h"
-#include "sim/engine/flatten.h"
 #include "sim/memory/footprint.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 namespace {

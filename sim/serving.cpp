@@ -2,8 +2,8 @@
 #include "sim/serving.h"
 
 #include "core/plan/build.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 namespace {

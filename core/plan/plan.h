@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/plan/axes.h"
-#include "core/plan/pass.h"
+#include "core/plan/schedule/pass.h"
 #include "core/plan/work.h"
 
 namespace plan {

@@ -13,11 +13,11 @@
 #include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
 #include "sim/analysis/title.h"
-#include "sim/conditions.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
 #include "sim/memory/tight.h"
 #include "sim/network/closed_form.h"
+#include "sim/pricing/conditions.h"
 
 namespace sim {
 namespace {

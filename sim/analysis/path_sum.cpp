@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/path_sum.h"
 
-#include "sim/engine/flatten.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

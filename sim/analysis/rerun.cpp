@@ -3,8 +3,8 @@
 
 #include "core/plan/build.h"
 #include "sim/engine/chains.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 

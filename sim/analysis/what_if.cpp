@@ -6,8 +6,8 @@
 
 #include "core/base/parallel.h"
 #include "sim/engine/chains.h"
-#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

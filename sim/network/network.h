@@ -2,7 +2,7 @@
 //
 //   closed_form  alpha-beta for each algorithm and path (sim/network/closed_form.h)
 //   flow         the same with rates at which flows of all groups of an axis run together (sim/network/flow.h)
-//   coupled      the same prices, of which sim/couple.h makes flows that run beside the step
+//   coupled      the same prices, of which sim/pricing/couple.h makes flows that run beside the step
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -12,7 +12,7 @@
 
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 

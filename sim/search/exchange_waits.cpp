@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "sim/engine/chains.h"
-#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/plan/plan.h"
 #include "core/spec/job.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 

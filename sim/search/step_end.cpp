@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "core/plan/step_ends.h"
-#include "sim/engine/flatten.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
 #include "sim/engine/engine.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 #include "sim/search/pipeline_walk.h"
 
 namespace sim {

@@ -12,7 +12,7 @@
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
 #include "core/spec/job.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 #include "sim/search/chunk_cost.h"
 #include "sim/search/pipeline_shape.h"
 #include "sim/search/step_end.h"

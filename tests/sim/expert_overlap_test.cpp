@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/engine/flatten.h"
 #include "sim/memory/ledger.h"
 #include "sim/predict.h"
+#include "sim/pricing/flatten.h"
 #include "tests/core/plan/walk.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/plan/build.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/random_jobs.h"
 
 namespace {

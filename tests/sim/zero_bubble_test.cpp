@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/engine/flatten.h"
 #include "sim/memory/ledger.h"
+#include "sim/pricing/flatten.h"
 #include "tests/core/plan/walk.h"
 
 namespace {

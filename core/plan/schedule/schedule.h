@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/plan/pass.h"
+#include "core/plan/schedule/pass.h"
 #include "core/spec/schedule.h"
 
 namespace plan {

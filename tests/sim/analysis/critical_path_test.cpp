@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/plan/build.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/analysis/rig_trace.h"
 #include "tests/sim/engine/rig.h"
 #include "tests/support/toy.h"

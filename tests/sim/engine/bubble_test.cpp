@@ -8,7 +8,7 @@
 #include "core/plan/schedule/schedule.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/flatten.h"
+#include "sim/pricing/flatten.h"
 #include "tests/support/toy.h"
 
 namespace {

@@ -9,10 +9,10 @@
 #include <cstdlib>
 
 #include "core/plan/build.h"
-#include "sim/engine/flatten.h"
 #include "sim/memory/ledger.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/engine/rig.h"
 #include "tests/sim/random_jobs.h"
 

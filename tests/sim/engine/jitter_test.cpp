@@ -8,9 +8,9 @@
 
 #include "core/plan/build.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/flatten.h"
 #include "sim/engine/lateness.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/engine/rig.h"
 #include "tests/support/toy.h"
 

@@ -10,8 +10,8 @@
 
 #include "core/plan/build.h"
 #include "sim/engine/chains.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/engine/oracle.h"
 #include "tests/sim/engine/rig.h"
 #include "tests/sim/random_jobs.h"

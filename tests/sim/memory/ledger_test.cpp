@@ -10,9 +10,9 @@
 
 #include "core/plan/build.h"
 #include "core/plan/builder.h"
-#include "sim/engine/flatten.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/support/toy.h"
 
 namespace {

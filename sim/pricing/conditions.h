@@ -1,5 +1,5 @@
-// sim/conditions.h -- what is slow or lost, place by place: the nodes that it touches, and how much longer their
-// collectives take.
+// sim/pricing/conditions.h -- what is slow or lost, place by place: the nodes that it touches, and how much longer
+// their collectives take.
 //
 // A group runs at the pace of its slowest member, so the ranks of a touched node are priced with its fault and all
 // others without; whoever meets them waits. Run rank by rank, a data-parallel ring through the node is slow, tensor

@@ -1,6 +1,6 @@
-// tests/sim/engine/flatten_test.cpp -- what a Plan becomes for the engine, and what the engine's spans become in a
+// tests/sim/pricing/flatten_test.cpp -- what a Plan becomes for the engine, and what the engine's spans become in a
 // Trace. SPDX-License-Identifier: Apache-2.0
-#include "sim/engine/flatten.h"
+#include "sim/pricing/flatten.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "core/base/fault.h"
 #include "core/plan/build.h"
 #include "core/plan/builder.h"
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 #include "tests/support/toy.h"
 
 namespace {

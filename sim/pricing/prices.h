@@ -1,4 +1,4 @@
-// sim/prices.h -- the price of every work of a plan, each kind by its own family.
+// sim/pricing/prices.h -- the price of every work of a plan, each kind by its own family.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
-// tests/sim/conditions_test.cpp -- what slow and lost links do to a whole step: who waits, how long, and what is told.
-// SPDX-License-Identifier: Apache-2.0
-#include "sim/conditions.h"
+// tests/sim/pricing/conditions_test.cpp -- what slow and lost links do to a whole step: who waits, how long, and what
+// is told. SPDX-License-Identifier: Apache-2.0
+#include "sim/pricing/conditions.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 
 #include "core/plan/build.h"
 #include "core/plan/channel_name.h"
-#include "sim/engine/flatten.h"
 #include "sim/network/simgrid.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/random_jobs.h"
 #include "tests/support/toy.h"
 

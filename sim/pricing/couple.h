@@ -1,5 +1,5 @@
-// sim/couple.h -- fidelity coupled: operators that cross the fabric put flows on it while the step runs, so those of
-// different axes share links when, and only when, they overlap.
+// sim/pricing/couple.h -- fidelity coupled: operators that cross the fabric put flows on it while the step runs, so
+// those of different axes share links when, and only when, they overlap.
 //
 // A folded instance starts the flows of every rank that it stands for, alike ones folded over the whole plan
 // (sim/network/cargo.h); an unfolded one its own. Of an operator's price (closed_form.h) its latency stays, and so do

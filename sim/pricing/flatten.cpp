@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/engine/flatten.h"
+#include "sim/pricing/flatten.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
-// tests/sim/couple_test.cpp -- operators of different axes that meet on links of a fabric (fidelity coupled): cases
-// worked out by hand, and laws on random jobs.
-// SPDX-License-Identifier: Apache-2.0
-#include "sim/couple.h"
+// tests/sim/pricing/couple_test.cpp -- operators of different axes that meet on links of a fabric (fidelity coupled):
+// cases worked out by hand, and laws on random jobs. SPDX-License-Identifier: Apache-2.0
+#include "sim/pricing/couple.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +10,12 @@
 
 #include "core/plan/build.h"
 #include "core/plan/group_shape.h"
-#include "sim/engine/flatten.h"
 #include "sim/explain.h"
 #include "sim/network/cargo.h"
 #include "sim/network/simgrid.h"
 #include "sim/predict.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 #include "tests/sim/network/max_min_carrier.h"
 #include "tests/sim/random_jobs.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/couple.h"
+#include "sim/pricing/couple.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
 
-#include "sim/engine/flatten.h"
 #include "sim/network/cards.h"
 #include "sim/network/cargo.h"
 #include "sim/network/flow.h"
 #include "sim/network/traffic.h"
 #include "sim/network/wires.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

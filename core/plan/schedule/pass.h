@@ -1,4 +1,4 @@
-// core/plan/pass.h -- what a stage does with a microbatch.
+// core/plan/schedule/pass.h -- what a stage does with a microbatch.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/conditions.h"
+#include "sim/pricing/conditions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 
 #include "core/plan/channel_name.h"
 #include "core/plan/kinds.h"
-#include "sim/engine/flatten.h"
-#include "sim/prices.h"
+#include "sim/pricing/flatten.h"
+#include "sim/pricing/prices.h"
 
 namespace sim {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/prices.h"
+#include "sim/pricing/prices.h"
 
 #include <memory>
 #include <type_traits>
 #include <variant>
 
-#include "sim/conditions.h"
 #include "sim/cost/power.h"
 #include "sim/cost/price.h"
-#include "sim/couple.h"
-#include "sim/engine/flatten.h"
 #include "sim/network/network.h"
+#include "sim/pricing/conditions.h"
+#include "sim/pricing/couple.h"
+#include "sim/pricing/flatten.h"
 
 namespace sim {
 namespace {

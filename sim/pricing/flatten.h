@@ -1,4 +1,4 @@
-// sim/engine/flatten.h -- a Plan and its prices become what the engine runs: steps in one array, instances, meetings.
+// sim/pricing/flatten.h -- a Plan and its prices become what the engine runs: steps in one array, instances, meetings.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/spec/job.h"
-#include "sim/conditions.h"
 #include "sim/engine/engine.h"
+#include "sim/pricing/conditions.h"
 
 namespace sim {
 
