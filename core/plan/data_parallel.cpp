@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/low_precision.h"
+#include "core/plan/muon.h"
 #include "core/plan/offload.h"
 
 namespace plan {
@@ -66,7 +67,7 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
 
 void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
-  const bool scatters = c_.strategy.zero >= 1;
+  const bool scatters = c_.strategy.zero >= 1 && !by_muon(c_);
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
   const Collective work{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)};

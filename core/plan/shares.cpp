@@ -127,8 +127,8 @@ std::int64_t optimizer_bytes(const Context& c) {
   const spec::Optimizer optimizer = c.job.training.optimizer;
   const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
   const std::int64_t moments = optimizer == spec::Optimizer::adamw8bit ? 2
-                               : optimizer == spec::Optimizer::sgd     ? moment
-                                                                       : 2 * moment;
+                               : optimizer == spec::Optimizer::adamw   ? 2 * moment
+                                                                       : moment;
   return moments + (c.job.training.keeps_master() ? 4 : 0);
 }
 

@@ -6,6 +6,7 @@
 #include "core/plan/data_parallel.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
+#include "core/plan/muon.h"
 #include "core/plan/offload.h"
 
 namespace plan {
@@ -91,6 +92,10 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   }
   if (!offload.updates_on_host()) {
     hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
+    if (by_muon(c)) {
+      const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+      hold(Category::optimizer, with_second_moments(c, chunks) * moment);
+    }
   }
   if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));
   if (!c.scatters_gradients) {

@@ -8,6 +8,7 @@
 #include "core/plan/group_shape.h"
 #include "core/plan/mla.h"
 #include "core/plan/multi_token.h"
+#include "core/plan/muon.h"
 #include "core/plan/offload.h"
 #include "core/plan/states.h"
 #include "core/spec/parameters.h"
@@ -115,6 +116,7 @@ void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
 double workspace_of_parameter(const Context& c) {
   const spec::Training& t = c.job.training;
   const double all = c.job.framework.optimizer_workspace;
+  if (t.optimizer == spec::Optimizer::muon) return 0;
   if (c.job.framework.flat_workspace || t.optimizer == spec::Optimizer::sgd) return all;
   return t.optimizer == spec::Optimizer::adamw8bit ? 0 : all * spec::bytes_of(t.moments_dtype) / 4;
 }
@@ -234,7 +236,11 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
   } else {
     clip_gradients(c, out, owned);
     out.give(Category::gradients, scattered);
-    update_parameters(c, out, owned);
+    if (by_muon(c)) {
+      update_by_muon(c, out, chunks);
+    } else {
+      update_parameters(c, out, owned);
+    }
     updated_to_host(c, out, owned);
   }
   if (gathers_at_end(c)) {

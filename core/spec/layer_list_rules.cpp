@@ -21,6 +21,7 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   refuse(s.vpp > 1, "strategy.vpp", "pipeline chunks of", "write vpp: 1");
   refuse(s.ep > 1 || s.etp > 1, "strategy.ep", "expert parallelism of", "write ep: 1 and etp: 1");
   refuse(s.recompute.kind != Recompute::Kind::none, "strategy.recompute", "recomputation in", "write recompute: none");
+  refuse(t.optimizer == Optimizer::muon, "training.optimizer", "Muon for", "write optimizer: adamw or sgd");
   refuse(s.linear_cross_entropy, "strategy.linear_cross_entropy", "a loss in chunks of",
          "write linear_cross_entropy: false");
   refuse(s.lora.has_value(), "strategy.lora", "low-rank adapters in", "leave lora out");

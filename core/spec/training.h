@@ -18,9 +18,9 @@ enum class Mode { train, prefill, decode };
 template <>
 inline constexpr auto kNamesOf<Mode> = spelt("train", "prefill", "decode");
 
-enum class Optimizer { adamw, sgd, adamw8bit };
+enum class Optimizer { adamw, sgd, adamw8bit, muon };
 template <>
-inline constexpr auto kNamesOf<Optimizer> = spelt("adamw", "sgd", "adamw8bit");
+inline constexpr auto kNamesOf<Optimizer> = spelt("adamw", "sgd", "adamw8bit", "muon");
 
 /// How many numbers share a scale in fp8: a tensor (its largest now, or of the step before), a row, a block.
 enum class Fp8Recipe { tensorwise, rowwise, blockwise, delayed };
@@ -44,7 +44,7 @@ struct Training {
   Optimizer optimizer = Optimizer::adamw;
   bool fp8_attention = false;           // its matmuls in fp8, in those layers whose others are narrow
   bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8
-  Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's momentum
+  Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's and Muon's momentum
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   std::optional<double> dropout;        // share of activations; default: see fill_dropout

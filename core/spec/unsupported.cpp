@@ -23,6 +23,7 @@ std::vector<base::Fault> unsupported(const Job& job) {
   const bool paired = !t.serves() && s.pairs_passes();
   const bool sends_again = s.recompute.kind == Recompute::Kind::full ||
                            (s.recompute.kind == Recompute::Kind::selective && s.recompute.modules.moe);
+  const bool muon = !t.serves() && t.optimizer == Optimizer::muon;
   const bool coupled = job.network.fidelity == Fidelity::coupled;
   const Simulation& run = job.simulation;
   const bool each_rank = run.unfold || !run.slow_ranks.empty();
@@ -33,6 +34,10 @@ std::vector<base::Fault> unsupported(const Job& job) {
        "write schedule: 1f1b"},
       {s.linear_cross_entropy && !t.serves() && (s.tp > 1 || s.spreads_vocab()), "strategy.linear_cross_entropy",
        "a loss in chunks over a vocabulary that ranks share", "write tp: 1, or linear_cross_entropy: false"},
+      {muon && s.zero >= 2, "training.optimizer", "Muon under zero 2 and 3, whose shards cut its matrices,",
+       "write zero: 1, or optimizer: adamw"},
+      {muon && (s.lora || s.offload.updates_on_host()), "training.optimizer",
+       "Muon beside adapters or with states on the host", "write optimizer: adamw"},
       {job.model.moe && job.model.parallel_block, "model.moe", "experts in a block whose branches are parallel",
        "write parallel_block: false"},
       {expert && !s.pairs_passes() && !s.traits().always_pairs, "strategy.overlap.expert",

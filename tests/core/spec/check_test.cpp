@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "tests/core/spec/small_job.h"
@@ -203,6 +204,19 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, flash2, true), Fields{"strategy.attention_kernel"});
+}
+
+TEST(Check, MuonUpdatesWholeMatricesOnTheGpu) {
+  const auto refused = [](const std::function<void(Job&)>& change) {
+    return fields(with([&](Job& j) {
+      j.training.optimizer = Optimizer::muon;
+      change(j);
+    }));
+  };
+  EXPECT_EQ(refused([](Job&) {}), Fields{});
+  EXPECT_EQ(refused([](Job& j) { j.strategy.zero = 1; }), Fields{});
+  EXPECT_EQ(refused([](Job& j) { j.strategy.zero = 2; }), Fields{"training.optimizer"});
+  EXPECT_EQ(refused([](Job& j) { j.strategy.lora = Lora{.qkv = true}; }), Fields{"training.optimizer"});
 }
 
 TEST(Check, TensorParallelOverlapIsSupported) {

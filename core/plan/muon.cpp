@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/muon.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/plan/block.h"
+#include "core/plan/mla.h"
+#include "core/plan/moe.h"
+#include "core/plan/states.h"
+#include "core/plan/tensor_parallel.h"
+
+namespace plan {
+namespace {
+
+constexpr int kIterations = 5;
+constexpr std::int64_t kBf16 = 2;
+// Of one matrix beside the three products of an iteration: its norm, its division, its cast.
+constexpr int kLaunchesBeside = 4;
+
+/// Products of an iteration over a matrix of n x m with n <= m: X X^T, its square, and that times X.
+double flops(const Matrices& one) {
+  const auto n = static_cast<double>(std::min(one.rows, one.columns));
+  const auto m = static_cast<double>(std::max(one.rows, one.columns));
+  return 2 * n * n * (2 * m + n);
+}
+
+class Counter {
+ public:
+  explicit Counter(const Context& c) : c_(c) {}
+
+  void layer(int index) {
+    if (c_.model.mla) {
+      for (const Placed& one : latent_linears(c_)) add(one.linear);
+    } else {
+      add(c_.q_width, c_.hidden);
+      add(c_.kv_width, c_.hidden, 2);
+    }
+    add(proj_linear(c_));
+    if (!c_.experts_in(index)) {
+      add(up_linear(c_));
+      return add(down_linear(c_));
+    }
+    const MoeShape shape(c_);
+    add(c_.model.moe->experts, c_.hidden);  // the router
+    if (shape.shared_ffn > 0) {
+      add(shared_expert_up(c_, shape));
+      add(shared_expert_down(c_, shape));
+    }
+    const std::int64_t held = c_.model.moe->experts / c_.strategy.ep;
+    for (const Linear& linear : {expert_up(c_, shape), expert_down(c_, shape)}) add(linear.in, linear.out, held, true);
+  }
+
+  void module() {  // of multi-token prediction
+    layer(c_.model.layers - 1);
+    add(2 * c_.hidden, c_.hidden / c_.tp);
+  }
+
+  std::vector<Matrices> finish() const {
+    std::vector<Matrices> out;
+    for (const auto& [key, count] : counts_) {
+      const auto& [experts, rows, columns] = key;
+      out.push_back({rows, columns, count, experts});
+    }
+    return out;
+  }
+
+ private:
+  void add(std::int64_t rows, std::int64_t columns, std::int64_t count = 1, bool experts = false) {
+    if (rows > 0 && columns > 0) counts_[{experts, rows, columns}] += count;
+  }
+  void add(const Linear& linear) {
+    if (linear.parts[0] == 0) return add(linear.in, linear.out);
+    for (const std::int64_t part : linear.parts) add(linear.in, part);
+  }
+
+  const Context& c_;
+  std::map<std::tuple<bool, std::int64_t, std::int64_t>, std::int64_t> counts_;
+};
+
+/// Its norm, by which it is divided, and the iterations of matrices that are alike.
+void iterate(const Matrices& one, SegmentBuilder& out) {
+  const std::int64_t n = std::min(one.rows, one.columns), m = std::max(one.rows, one.columns);
+  const auto each = static_cast<int>(one.count);
+  const std::int64_t bytes = one.parameters() * kBf16;
+  out.compute(MemoryBound{MemoryBound::Kind::reduce, 2 * bytes, bytes, 2}, "Newton-Schulz start",
+              kLaunchesBeside * each);
+  const auto product = [&](std::int64_t rows, std::int64_t columns, std::int64_t inner, const char* name) {
+    out.compute(Matmul{rows, columns, inner, one.count, spec::Dtype::bf16, spec::Dtype::bf16}, name, each);
+  };
+  for (int i = 0; i < kIterations; ++i) {
+    product(n, n, m, "Newton-Schulz X X^T");
+    product(n, n, n, "Newton-Schulz square");
+    product(n, m, n, "Newton-Schulz update");
+  }
+}
+
+int ranks_of(const Context& c, bool experts) {
+  if (c.strategy.zero == 0) return 1;
+  return c.axes[experts ? c.expert_shard_axis : c.shard_axis].size;
+}
+
+}  // namespace
+
+bool by_muon(const Context& c) { return c.job.training.optimizer == spec::Optimizer::muon && !c.serves; }
+
+std::vector<Matrices> matrices_of(const Context& c, const std::vector<Chunk>& chunks) {
+  Counter counter(c);
+  for (const Chunk& chunk : chunks) {
+    for (int i = 0; i < chunk.layers; ++i) counter.layer(chunk.first_layer + i);
+    for (int k = 0; chunk.last && k < c.model.mtp; ++k) counter.module();
+  }
+  return counter.finish();
+}
+
+/// Dealt in turns from the largest to the smallest, the first rank has the largest of each turn.
+std::vector<Matrices> owned_matrices(const Context& c, const std::vector<Chunk>& chunks) {
+  std::vector<Matrices> all = matrices_of(c, chunks), owned;
+  std::stable_sort(all.begin(), all.end(), [](const Matrices& a, const Matrices& b) { return flops(a) > flops(b); });
+  for (const bool experts : {false, true}) {
+    const std::int64_t ranks = ranks_of(c, experts);
+    std::int64_t before = 0;
+    for (Matrices one : all) {
+      if (one.experts != experts) continue;
+      const auto first_rank_has = [&](std::int64_t of) { return (of + ranks - 1) / ranks; };
+      const std::int64_t end = before + one.count;
+      one.count = first_rank_has(end) - first_rank_has(before);
+      before = end;
+      if (one.count > 0) owned.push_back(one);
+    }
+  }
+  return owned;
+}
+
+std::int64_t with_second_moments(const Context& c, const std::vector<Chunk>& chunks) {
+  Held rest = stage_parameters(c, chunks);
+  for (const Matrices& one : matrices_of(c, chunks)) (one.experts ? rest.experts : rest.dense) -= one.parameters();
+  return optimizer_share(c, {std::max<std::int64_t>(rest.dense, 0), std::max<std::int64_t>(rest.experts, 0)}).total();
+}
+
+void update_by_muon(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
+  const std::vector<Matrices> owned = owned_matrices(c, chunks);
+  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t gradient = owned_gradient_element(c);
+  const int launches = c.job.framework.fused_optimizer ? 4 : 4 * 24;
+  std::int64_t elements = 0, widest = 0;
+  for (const Matrices& one : owned) {
+    elements += one.parameters();
+    const std::int64_t n = std::min(one.rows, one.columns);
+    widest = std::max(widest, 2 * one.rows * one.columns + 2 * n * n);
+  }
+  using Kind = MemoryBound::Kind;
+  out.take(Category::workspace, (elements + widest) * kBf16);  // what comes of all; X twice, X X^T and its square
+  out.compute(MemoryBound{Kind::optimizer, elements * (gradient + moment), elements * (moment + kBf16), 1}, "momentum",
+              launches);
+  for (const Matrices& one : owned) iterate(one, out);
+  const bool master = c.job.training.keeps_master();
+  const std::int64_t others = with_second_moments(c, chunks), state = master ? 4 : 0, weight = master ? 0 : c.element;
+  const std::int64_t read = elements * (kBf16 + state + weight) + others * (gradient + 2 * moment + state + weight);
+  const std::int64_t updated = state + weight_beside_state(c);
+  const std::int64_t written = (elements + others) * updated + others * 2 * moment;
+  out.compute(MemoryBound{Kind::optimizer, read, written, 1}, "optimizer", launches);
+  out.give(Category::workspace, (elements + widest) * kBf16);
+}
+
+}  // namespace plan
