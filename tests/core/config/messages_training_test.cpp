@@ -55,7 +55,7 @@ TEST_F(TrainingMessages, DropoutOfEverything) {
 TEST_F(TrainingMessages, AnOptimizerOffersTheNearest) {
   EXPECT_EQ(of_training("sequence: 1024, global_batch: 64, optimizer: adam"),
             "job.yaml:3:57: error: training.optimizer: 'adam' is not known\n"
-            "  mend: did you mean adamw? known: adamw, sgd, adamw8bit");
+            "  mend: did you mean adamw? known: adamw, sgd, adamw8bit, muon");
 }
 
 TEST_F(TrainingMessages, ABatchSmallerThanTheReplicas) {

@@ -34,7 +34,7 @@ TEST(Names, EveryValueHasOneOfItsOwn) {
   expect_a_name_each(Norm::rmsnorm);
   expect_a_name_each(Position::none);
   expect_a_name_each(Mode::decode);
-  expect_a_name_each(Optimizer::adamw8bit);
+  expect_a_name_each(Optimizer::muon);
   expect_a_name_each(Schedule::pipedream);
   expect_a_name_each(AttentionKernel::cudnn);
   expect_a_name_each(VocabParallel::pipeline);
