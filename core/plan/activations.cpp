@@ -1,5 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward, and what it holds in passing (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/plan/adapters.h"
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
@@ -33,6 +35,17 @@ void keep_narrow(const Context& c, BlockActivations& out) {
   }
 }
 
+/// Queries, keys and values are kept as they were cast, unless attention or what makes them is run again. In the mean
+/// over layers where a few of them stay wide.
+std::int64_t saved_by_fp8_attention(const Context& c, RecomputeKind kind) {
+  const spec::RecomputeModules& again = c.strategy.recompute.modules;
+  if (!c.job.training.fp8_attention || c.serves) return 0;
+  if (kind == RecomputeKind::selective && (again.core_attn || again.mla_up_proj)) return 0;
+  const std::int64_t wide = c.job.training.wide_layers.first + c.job.training.wide_layers.last;
+  const std::int64_t cast = (c.tokens * c.q_width + keys_and_values(c)) * (c.element - 1);
+  return cast * std::max<std::int64_t>(c.model.layers - wide, 0) / std::max(c.model.layers, 1);
+}
+
 }  // namespace
 
 BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool experts) {
@@ -54,7 +67,7 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
-  if (c.job.training.fp8_attention) out.qkv -= (c.tokens * c.q_width + keys_and_values(c)) * (e - 1);  // kept as cast
+  out.qkv -= saved_by_fp8_attention(c, kind);
   out.qkv += kept_for_context_parallel(c);
   const std::int64_t scores = c.batch * c.heads * c.sequence * c.sequence;
   if (c.fused_attention()) {

@@ -247,9 +247,9 @@ void ContextParallel::ulysses_backward() {
   const std::int64_t held =
       (queries + outputs + 2 * keys + 2 * values) * c_.element;  // gradients before and behind their trade
   out_.take(Category::workspace, held);
-  trade(outputs, "attention output gradient", true);
+  trade(operand(outputs), "attention output gradient", true);
   out_.join(Stream::cp);
-  if (c_.zigzag) pass(outputs, e, e, "sequence in order");
+  if (c_.zigzag) pass(operand(outputs), e, e, "sequence in order");
   whole_sequence(true);
   trade(queries, "query gradient", false);
   trade(keys, "key gradient", false);

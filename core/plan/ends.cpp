@@ -12,28 +12,37 @@
 namespace plan {
 namespace {
 
-constexpr std::int64_t kAligned = 8;  // numbers of 16 bits in 16 bytes
-constexpr int kLaunchesOfAChunk = 5;  // product, loss, its gradient, the states' and the table's
+/// Numbers of 16 bytes.
+std::int64_t aligned(const Context& c) { return 16 / c.element; }
 
 /// A compiler pads matmuls whose rows do not begin at 16 bytes (torch/_inductor/fx_passes/pad_mm.py, 2.2 to 2.9).
 bool pads_vocabulary(const Context& c) {
-  return c.strategy.compile && c.job.framework.compiles_head && c.vocab % kAligned != 0;
+  return c.strategy.compile && c.job.framework.compiles_head && c.vocab % aligned(c) != 0;
 }
 
 Linear head_linear(const Context& c) {
-  const std::int64_t rows = pads_vocabulary(c) ? (c.vocab + kAligned - 1) / kAligned * kAligned : c.vocab;
+  const std::int64_t rows = pads_vocabulary(c) ? (c.vocab + aligned(c) - 1) / aligned(c) * aligned(c) : c.vocab;
   return {"output head", c.hidden, rows, c.model.head_bias};
 }
 
-/// The table with rows of zeros below it, made anew in each pass; of the logits' gradient the loss' own kernel makes
-/// it.
-void pad_table(const Context& c, SegmentBuilder& out) {
-  if (!pads_vocabulary(c)) return;
-  const std::int64_t table = c.vocab * c.hidden * c.element;
-  out.take(Category::workspace, table);
-  out.compute(MemoryBound{MemoryBound::Kind::copy, table, table, 1}, "output head padded");
-  out.give(Category::workspace, table);
-}
+/// The table with rows of zeros below it, made anew in each pass and there while it is read; of the logits' gradient
+/// the loss' own kernel makes it.
+class PaddedTable {
+ public:
+  PaddedTable(const Context& c, SegmentBuilder& out)
+      : out_(out), bytes_(pads_vocabulary(c) ? c.vocab * c.hidden * c.element : 0) {
+    if (bytes_ == 0) return;
+    out_.take(Category::workspace, bytes_);
+    out_.compute(MemoryBound{MemoryBound::Kind::copy, bytes_, bytes_, 1}, "output head padded");
+  }
+  ~PaddedTable() { out_.give(Category::workspace, bytes_); }
+  PaddedTable(const PaddedTable&) = delete;
+  PaddedTable& operator=(const PaddedTable&) = delete;
+
+ private:
+  SegmentBuilder& out_;
+  std::int64_t bytes_;
+};
 
 /// Tokens whose logits are there at once where the loss goes by chunks: logits of about as many numbers as the states
 /// have (Liger Kernel, ops/fused_linear_cross_entropy.py, 2024 to 2026).
@@ -47,21 +56,42 @@ std::int64_t loss_chunk(const Context& c) {
 std::int64_t early_state_gradient(const Context& c) { return c.tokens * c.hidden * c.element; }
 std::int64_t early_table_gradient(const Context& c) { return c.strategy.lora ? 0 : c.vocab * c.hidden * c.element; }
 
-/// Each chunk's product, loss and gradients follow one another; written as one of each, with the launches of all.
+/// Each chunk's product, loss and gradients follow one another, and each reads the whole table, or reads and writes its
+/// gradient; written as one batch of each.
 void loss_by_chunks(const Context& c, SegmentBuilder& out) {
   const std::int64_t chunk = loss_chunk(c), chunks = (c.tokens + chunk - 1) / chunk;
+  const Linear head = head_linear(c);
+  const auto launches = static_cast<int>(chunks);
   out.take(Category::activations, early_state_gradient(c));
   out.take(Category::gradients, early_table_gradient(c));
   out.take(Category::logits, chunk * c.vocab * c.element);
-  TensorParallel linear(c, out);
-  linear.column_forward(head_linear(c));
-  Chain loss = loss_forward(c);
-  const int more = static_cast<int>(chunks - 1);
-  out.compute(loss.work, "loss", loss.launches + more * kLaunchesOfAChunk);
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* name, Matmul::Pass pass) {
+    Matmul work{m, n, k, chunks, c.storage, c.storage};
+    work.pass = pass;
+    work.accumulates = pass == Matmul::Pass::weight_gradient;
+    out.compute(work, name, launches);
+  };
+  product(chunk, head.out, c.hidden, "output head", Matmul::Pass::forward);
+  const Chain loss = loss_forward(c);
+  out.compute(loss.work, "loss", loss.launches * launches);
   out.phase = Phase::backward;
-  loss_gradient(c, out);
-  linear.column_backward(head_linear(c));
+  const Chain gradient = loss_backward(c);
+  out.compute(gradient.work, "loss gradient", gradient.launches * launches);
+  product(chunk, c.hidden, head.out, "output head input gradient", Matmul::Pass::input_gradient);
+  if (!c.strategy.lora) {
+    product(c.hidden, head.out, chunk, "output head weight gradient", Matmul::Pass::weight_gradient);
+  }
   out.give(Category::logits, chunk * c.vocab * c.element);
+}
+
+/// What the forward made goes on from here: the table's gradient to the main one, unless that takes its place.
+void early_gradients(const Context& c, SegmentBuilder& out) {
+  const bool sums = c.microbatches > 1 && !(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch);
+  if (!c.strategy.lora && (c.fused_accumulation || c.separate_gradients || sums)) {
+    const Chain add = accumulate_gradient(c, c.vocab * c.hidden);
+    out.compute(add.work, "output head gradient accumulation", add.launches);
+  }
+  out.give(Category::gradients, early_table_gradient(c));
 }
 
 /// Bytes of a logit that an unfused loss holds besides its log-softmax: forward the fp32 logits, backward the gradient
@@ -181,10 +211,11 @@ void head_forward(const Context& c, SegmentBuilder& out) {
   out.take(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);  // inputs of norm and matmul
   norm_kernel(c, out, "final norm", false);
   if (!c.spread_vocab) logits_forward(c, out);
+  if (c.chunked_loss) out.give(Category::activations, c.shard_tokens * c.hidden * c.element);  // what the head read
 }
 
 void logits_forward(const Context& c, SegmentBuilder& out) {
-  pad_table(c, out);
+  const PaddedTable padded(c, out);
   if (c.chunked_loss) return loss_by_chunks(c, out);
   TensorParallel linear(c, out);
   const std::int64_t logits = c.tokens * c.vocab;
@@ -209,8 +240,8 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   if (!c.spread_vocab && !c.chunked_loss) logits_backward(c, out);
   norm_kernel(c, out, "final norm gradient", true);
   if (c.chunked_loss) {
-    out.give(Category::gradients, early_table_gradient(c));
-    out.give_unretained(Category::activations, early_state_gradient(c));
+    early_gradients(c, out);
+    return out.give_unretained(Category::activations, c.shard_tokens * c.hidden * c.element + early_state_gradient(c));
   }
   out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
 }
@@ -235,7 +266,7 @@ void logits_backward(const Context& c, SegmentBuilder& out) {
 }
 
 void head_product_backward(const Context& c, SegmentBuilder& out) {
-  pad_table(c, out);
+  const PaddedTable padded(c, out);
   const std::int64_t placeholder = has_placeholders(c) ? c.vocab * c.hidden * c.element : 0;
   out.take(Category::gradients, placeholder);
   TensorParallel(c, out).column_backward(head_linear(c));

@@ -52,7 +52,7 @@ Dtype matmul_dtype(const Context& c, int layer) {
 }
 
 Dtype attention_dtype(const Context& c, int layer) {
-  return c.job.training.fp8_attention && narrow(c, layer) ? Dtype::fp8 : c.storage;
+  return c.job.training.fp8_attention && !c.serves && narrow(c, layer) ? Dtype::fp8 : c.storage;
 }
 
 std::int64_t attention_element(const Context& c, int layer) {

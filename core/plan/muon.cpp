@@ -101,23 +101,9 @@ int ranks_of(const Context& c, bool experts) {
   return c.axes[experts ? c.expert_shard_axis : c.shard_axis].size;
 }
 
-}  // namespace
-
-bool by_muon(const Context& c) { return c.job.training.optimizer == spec::Optimizer::muon && !c.serves; }
-
-std::vector<Matrices> matrices_of(const Context& c, const std::vector<Chunk>& chunks) {
-  Counter counter(c);
-  for (const Chunk& chunk : chunks) {
-    for (int i = 0; i < chunk.layers; ++i) counter.layer(chunk.first_layer + i);
-    for (int k = 0; chunk.last && k < c.model.mtp; ++k) counter.module();
-  }
-  return counter.finish();
-}
-
-/// Dealt in turns from the largest to the smallest, the first rank has the largest of each turn.
-std::vector<Matrices> owned_matrices(const Context& c, const std::vector<Chunk>& chunks) {
-  std::vector<Matrices> all = matrices_of(c, chunks), owned;
-  std::stable_sort(all.begin(), all.end(), [](const Matrices& a, const Matrices& b) { return flops(a) > flops(b); });
+/// Of matrices from the largest to the smallest, dealt in turns: what the first rank has, the largest of each turn.
+std::vector<Matrices> dealt(const Context& c, const std::vector<Matrices>& all) {
+  std::vector<Matrices> owned;
   for (const bool experts : {false, true}) {
     const std::int64_t ranks = ranks_of(c, experts);
     std::int64_t before = 0;
@@ -133,10 +119,52 @@ std::vector<Matrices> owned_matrices(const Context& c, const std::vector<Chunk>&
   return owned;
 }
 
-std::int64_t with_second_moments(const Context& c, const std::vector<Chunk>& chunks) {
+}  // namespace
+
+bool by_muon(const Context& c) { return c.job.training.optimizer == spec::Optimizer::muon && !c.serves; }
+
+std::vector<Matrices> matrices_of(const Context& c, const std::vector<Chunk>& chunks) {
+  Counter counter(c);
+  for (const Chunk& chunk : chunks) {
+    for (int i = 0; i < chunk.layers; ++i) counter.layer(chunk.first_layer + i);
+    for (int k = 0; chunk.last && k < c.model.mtp; ++k) counter.module();
+  }
+  return counter.finish();
+}
+
+std::vector<Matrices> owned_matrices(const Context& c, const std::vector<Chunk>& chunks) {
+  std::vector<Matrices> all = matrices_of(c, chunks);
+  std::stable_sort(all.begin(), all.end(), [](const Matrices& a, const Matrices& b) { return flops(a) > flops(b); });
+  return dealt(c, all);
+}
+
+Held with_second_moments(const Context& c, const std::vector<Chunk>& chunks) {
   Held rest = stage_parameters(c, chunks);
   for (const Matrices& one : matrices_of(c, chunks)) (one.experts ? rest.experts : rest.dense) -= one.parameters();
-  return optimizer_share(c, {std::max<std::int64_t>(rest.dense, 0), std::max<std::int64_t>(rest.experts, 0)}).total();
+  return {std::max<std::int64_t>(rest.dense, 0), std::max<std::int64_t>(rest.experts, 0)};
+}
+
+std::int64_t states_by_muon(const Context& c, const std::vector<Chunk>& chunks) {
+  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t each = optimizer_bytes(c);
+  std::vector<Matrices> all = matrices_of(c, chunks);
+  std::int64_t tables = 0;
+  for (const Chunk& chunk : chunks) {
+    const bool head = chunk.last && head_parameters(c) >= c.vocab * c.hidden;
+    tables += (chunk.first && !c.spread_vocab ? 1 : 0) + (head ? 1 : 0);
+  }
+  Held others = with_second_moments(c, chunks);
+  const Matrices table{c.vocab, c.hidden, tables};
+  others.dense = std::max<std::int64_t>(others.dense - table.parameters(), 0);
+  if (tables > 0) all.push_back(table);
+  const auto larger = [](const Matrices& a, const Matrices& b) { return a.rows * a.columns > b.rows * b.columns; };
+  std::stable_sort(all.begin(), all.end(), larger);
+  std::int64_t bytes = optimizer_share(c, others).total() * (each + moment);
+  for (const Matrices& one : dealt(c, all)) {
+    const bool is_table = !one.experts && one.rows == table.rows && one.columns == table.columns;
+    bytes += one.parameters() * (each + (is_table ? moment : 0));
+  }
+  return bytes;
 }
 
 void update_by_muon(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
@@ -156,7 +184,8 @@ void update_by_muon(const Context& c, SegmentBuilder& out, const std::vector<Chu
               launches);
   for (const Matrices& one : owned) iterate(one, out);
   const bool master = c.job.training.keeps_master();
-  const std::int64_t others = with_second_moments(c, chunks), state = master ? 4 : 0, weight = master ? 0 : c.element;
+  const std::int64_t others = optimizer_share(c, with_second_moments(c, chunks)).total(), state = master ? 4 : 0,
+                     weight = master ? 0 : c.element;
   const std::int64_t read = elements * (kBf16 + state + weight) + others * (gradient + 2 * moment + state + weight);
   const std::int64_t updated = state + weight_beside_state(c);
   const std::int64_t written = (elements + others) * updated + others * 2 * moment;

@@ -31,8 +31,12 @@ std::vector<Matrices> matrices_of(const Context&, const std::vector<Chunk>&);
 /// Those of them that the rank with most updates.
 std::vector<Matrices> owned_matrices(const Context&, const std::vector<Chunk>&);
 
-/// Parameters whose second moment a rank keeps: those of the stage that are in no matrix, or its share of them.
-std::int64_t with_second_moments(const Context&, const std::vector<Chunk>&);
+/// Parameters of a stage that have a second moment: those that are in no matrix.
+Held with_second_moments(const Context&, const std::vector<Chunk>&);
+
+/// Bytes of moments and master weights. Under zero 1 those of the rank with most: embedding and head, too, are dealt
+/// whole (Megatron Core's LayerWiseDistributedOptimizer, 2026), norms and biases evenly.
+std::int64_t states_by_muon(const Context&, const std::vector<Chunk>&);
 
 /// Momentum, iterations and the update of all that a rank owns of a stage.
 void update_by_muon(const Context&, SegmentBuilder&, const std::vector<Chunk>&);

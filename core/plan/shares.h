@@ -70,7 +70,7 @@ Held stage_parameters(const Context&, const std::vector<Chunk>&);
 std::int64_t narrow_copies(const Context&, const Chunk&);
 
 /// Bytes that the optimizer keeps for one parameter: Adam's two moments in Training::moments_dtype (momentum alone for
-/// SGD and Muon, whose second moments with_second_moments() counts; a byte each in 8 bits) and the fp32 master weight
+/// SGD and for Muon's matrices, muon.h; a byte each in 8 bits) and the fp32 master weight
 /// when the job has one.
 std::int64_t optimizer_bytes(const Context&);
 /// 8-bit moments that share a scale: bitsandbytes and torchao, 2025.

@@ -91,11 +91,8 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
     for (const Chunk& chunk : chunks) hold(Category::parameters, narrow_copies(c, chunk));
   }
   if (!offload.updates_on_host()) {
-    hold(Category::optimizer, share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share));
-    if (by_muon(c)) {
-      const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
-      hold(Category::optimizer, with_second_moments(c, chunks) * moment);
-    }
+    const std::int64_t alike = share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share);
+    hold(Category::optimizer, by_muon(c) ? states_by_muon(c, chunks) : alike);
   }
   if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));
   if (!c.scatters_gradients) {

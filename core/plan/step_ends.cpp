@@ -144,9 +144,9 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const std::int64_t read = owned * (owned_gradient_element(c) + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + weight_beside_state(c)) + optimizer_scales(c, owned);
   const std::int64_t workspace = take_workspace(c, out, owned);
-  const auto moved = [&](std::int64_t bytes) {
-    return std::llround(static_cast<double>(bytes) * c.job.framework.optimizer_passes);
-  };
+  const bool adamw = c.job.training.optimizer == spec::Optimizer::adamw;
+  const double passes = adamw ? c.job.framework.optimizer_passes : 1;
+  const auto moved = [&](std::int64_t bytes) { return std::llround(static_cast<double>(bytes) * passes); };
   out.compute(MemoryBound{Kind::optimizer, moved(read), moved(written), 1}, "optimizer",
               c.job.framework.fused_optimizer ? 4 : 4 * 24);
   out.give(Category::workspace, workspace);

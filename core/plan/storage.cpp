@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "core/plan/muon.h"
 #include "core/plan/states.h"
 
 namespace plan {
@@ -80,14 +81,20 @@ std::int64_t checkpoint_bytes(const Context& c, const Held& held) {
   return (share(held.dense, Axis::dp) + share(held.experts, Axis::expert_dp)) * each;
 }
 
+std::int64_t checkpoint_bytes(const Context& c, const std::vector<Chunk>& chunks) {
+  const std::int64_t bytes = checkpoint_bytes(c, stage_parameters(c, chunks));
+  if (!by_muon(c)) return bytes;
+  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const int ranks = c.axes[Axis::dp].size;
+  return bytes + (with_second_moments(c, chunks).total() + ranks - 1) / ranks * moment;
+}
+
 CheckpointShare even_share(const Context& c, std::int64_t bytes) { return {bytes, bytes * ranks_of_node(c)}; }
 
 CheckpointShare checkpoint_share(const Context& c, int stage) {
   if (!c.job.training.checkpoint) return {};
   const std::vector<std::vector<Chunk>> chunks = chunks_of(c);
-  const auto of = [&](int of_stage) {
-    return checkpoint_bytes(c, stage_parameters(c, chunks[static_cast<std::size_t>(of_stage)]));
-  };
+  const auto of = [&](int of_stage) { return checkpoint_bytes(c, chunks[static_cast<std::size_t>(of_stage)]); };
   const int gpus = c.job.cluster.node.gpus, first = c.axes.rank_of(stage, 0) / gpus * gpus;
   std::map<int, std::int64_t> known;
   CheckpointShare out{of(stage), 0};

@@ -31,5 +31,6 @@ void end_storage(const Context&, SegmentBuilder&, const CheckpointShare&);
 /// Bytes of a whole checkpoint that one rank writes: its share of the weights and optimizer states of `held`. Each is
 /// written once, by ranks that hold equal parameters in turn.
 std::int64_t checkpoint_bytes(const Context&, const Held& held);
+std::int64_t checkpoint_bytes(const Context&, const std::vector<Chunk>&);  // of a stage
 
 }  // namespace plan

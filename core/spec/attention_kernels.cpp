@@ -45,14 +45,16 @@ bool attention_runs(AttentionKernel kernel, const Job& job) {
   return runs_on(job.cluster.node.gpu.generation, kernel, job);
 }
 
+bool attention_is_usual(AttentionKernel kernel, const Job& job) {
+  return !job.model.mla || job.framework.pads_latent_values || !wants_equal_heads(kernel);
+}
+
 AttentionKernel best_attention(const Job& job) {
-  if (job.training.fp8_attention) return AttentionKernel::cudnn;  // else refused
-  const bool unequal = job.model.mla && !job.framework.pads_latent_values;
+  if (job.training.fp8_attention && !job.training.serves()) return AttentionKernel::cudnn;  // else refused
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
        {first_choice(job), AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
-    if (unequal && wants_equal_heads(kernel)) continue;
-    if (runs_on_all(kernel, job)) return kernel;
+    if (attention_is_usual(kernel, job) && runs_on_all(kernel, job)) return kernel;
   }
   return AttentionKernel::unfused;
 }

@@ -89,10 +89,15 @@ std::vector<base::Fault> context_faults(const Job& job) {
   }
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
   if (writes_scores(kernel)) {
-    faults.push_back({"strategy.attention_kernel",
-                      "context parallelism needs a kernel that does not write the scores, and " +
-                          std::string(name(kernel)) + " does",
-                      attention_runs(AttentionKernel::flash2, job) ? "write attention_kernel: flash2" : "write cp: 1"});
+    const bool flash = attention_runs(AttentionKernel::flash2, job);
+    const bool usual = attention_is_usual(AttentionKernel::flash2, job);
+    faults.push_back(
+        {"strategy.attention_kernel",
+         "context parallelism needs a kernel that does not write the scores, and " + std::string(name(kernel)) +
+             (s.attention_kernel ? " does" : ", the default of " + job.framework.name + " here, does"),
+         !flash  ? "write cp: 1"
+         : usual ? "write attention_kernel: flash2"
+                 : "write cp: 1, or attention_kernel: flash2 where yours takes values padded to the keys"});
   }
   return faults;
 }

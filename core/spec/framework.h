@@ -53,7 +53,7 @@ struct Framework {
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass
   base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
   bool fused_optimizer = true;  // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
-  double optimizer_passes = 1;  // time of its update over that of one kernel that reads and writes all once
+  double optimizer_passes = 1;  // time of AdamW's update over that of one kernel that reads and writes all once
   base::Bytes context;          // held beside the framework's allocations: CUDA context, library handles and workspaces
   base::Bytes communicator;     // buffers of one NCCL communicator
   double fragmentation = 0;     // share of moving allocations that the caching allocator holds and cannot use

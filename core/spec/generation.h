@@ -13,17 +13,20 @@ enum class Generation { volta, turing, ampere, ada, hopper, blackwell, cdna3 };
 template <>
 inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3");
 
+/// Heads that cuDNN's attention in fp8 takes, forward and backward: keys and values alike, or 192 and 128.
+enum class NarrowHeads { none, of_128, up_to_128 };
+
 struct GenerationTraits {
   bool amd = false;                                                 // RCCL and ROCm in place of NCCL and CUDA
   bool flash1 = true, flash2 = true, flash3 = false, cudnn = true;  // attention kernels that exist for it
   bool wide_cudnn_heads = false;                                    // cuDNN's backward takes heads of 128 to 256
   AttentionKernel best_attention = AttentionKernel::flash2;
   bool framework_chooses_attention = false;  // which of several good ones it has: `hopper_attention` of a profile
-  bool fp8_attention = false;                // cuDNN has a forward and a backward in fp8
-  bool multiplies_any_layout = false;        // of operands in fp8 of one scale; else each is cast a second time, turned
-  bool row_and_block_scales = false;         // cuBLASLt multiplies operands with a scale for each row or block of 128
-  bool software_of_2025 = false;             // nothing older runs on it
-  bool one_hardware_queue = true;            // Megatron's overlaps need CUDA_DEVICE_MAX_CONNECTIONS=1
+  NarrowHeads fp8_attention = NarrowHeads::none;
+  bool multiplies_any_layout = false;  // of operands in fp8 of one scale; else each is cast a second time, turned
+  bool row_and_block_scales = false;   // cuBLASLt multiplies operands with a scale for each row or block of 128
+  bool software_of_2025 = false;       // nothing older runs on it
+  bool one_hardware_queue = true;      // Megatron's overlaps need CUDA_DEVICE_MAX_CONNECTIONS=1
 };
 
 constexpr GenerationTraits traits_of(Generation generation) {
@@ -36,12 +39,12 @@ constexpr GenerationTraits traits_of(Generation generation) {
       return {.flash3 = true,
               .wide_cudnn_heads = true,
               .framework_chooses_attention = true,
-              .fp8_attention = true,
+              .fp8_attention = NarrowHeads::of_128,
               .row_and_block_scales = true};
     case Generation::blackwell:
       return {.wide_cudnn_heads = true,
               .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
-              .fp8_attention = true,
+              .fp8_attention = NarrowHeads::up_to_128,
               .multiplies_any_layout = true,
               .software_of_2025 = true,
               .one_hardware_queue = false};

@@ -74,6 +74,8 @@ Job resolve(Job job);
 
 /// The fastest attention kernel that runs for this GPU, precision and head dimension in this framework.
 AttentionKernel best_attention(const Job&);
+/// Whether the framework runs the model's attention by it at all: values of latent attention are narrower than keys.
+bool attention_is_usual(AttentionKernel, const Job&);
 /// Whether Transformer Engine's userbuffers are on offer: sequence parallel, NVLink, no experts between the linears,
 /// NVIDIA's GPUs with fp8 and operands of 8 bits and more.
 bool offers_userbuffers(const Job&);

@@ -29,6 +29,7 @@ std::vector<base::Fault> layer_list_faults(const Job& job) {
   refuse(bytes_of(t.precision) < 2, "training.precision", "training below 16 bits of", "write precision: bf16");
   refuse(t.fp8_parameters.value_or(false), "training.fp8_parameters", "weights in fp8 alone of",
          "leave fp8_parameters out");
+  refuse(t.fp8_attention, "training.fp8_attention", "attention in fp8 of", "write fp8_attention: false");
   if (!faults.empty()) return faults;
 
   constexpr double most_bytes = 1e17, longest = 100'000, most_passes = 4e6;

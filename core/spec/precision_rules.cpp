@@ -29,25 +29,49 @@ class Precision : Rules {
           "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
   }
 
+  /// What Transformer Engine's kernels in fp8 take (pytorch/attention/dot_product_attention/utils.py and
+  /// common/fused_attn, 2.4 to 2.14).
   void narrow_attention() {
-    if (!t_.fp8_attention) return;
-    bool runs = true;
-    for (int kind = 0; kind < cluster_.kinds(); ++kind) {
-      runs = runs && traits_of(cluster_.node_of(kind).gpu.generation).fp8_attention;
-    }
+    if (!t_.fp8_attention || t_.serves()) return;
+    const char* const off = "write fp8_attention: false";
     if (bytes_of(t_.precision) >= 2) {
-      fault("training.fp8_attention", "is for a precision below 16 bits",
-            "write precision: fp8, or fp8_attention: false");
-    } else if (!job_.framework.keeps_casts) {
-      fault("training.fp8_attention", job_.framework.name + " trains with attention in 16 bits alone",
-            "write framework: megatron, or fp8_attention: false");
-    } else if (!runs) {
-      fault("training.fp8_attention", "needs cuDNN on Hopper or Blackwell", "write fp8_attention: false");
-    } else if (s_.attention_kernel.value_or(AttentionKernel::cudnn) != AttentionKernel::cudnn) {
-      fault("strategy.attention_kernel",
-            std::string(name(*s_.attention_kernel)) + " has no backward in fp8, which fp8_attention asks for",
-            "write attention_kernel: cudnn, or fp8_attention: false");
+      return fault("training.fp8_attention", "is for a precision below 16 bits",
+                   "write precision: fp8, or fp8_attention: false");
     }
+    if (!job_.framework.keeps_casts) {
+      return fault("training.fp8_attention", job_.framework.name + " trains with attention in 16 bits alone",
+                   "write framework: megatron, or fp8_attention: false");
+    }
+    if (s_.attention_kernel.value_or(AttentionKernel::cudnn) != AttentionKernel::cudnn) {
+      return fault("strategy.attention_kernel",
+                   std::string(name(*s_.attention_kernel)) + " has no backward in fp8, which fp8_attention asks for",
+                   "write attention_kernel: cudnn, or fp8_attention: false");
+    }
+    if (t_.packing || limits_attention() || model_.position == Position::alibi) {
+      return fault("training.fp8_attention", "takes no packed documents, windows, chunks or ALiBi", off);
+    }
+    for (int kind = 0; kind < cluster_.kinds(); ++kind) {
+      const Gpu& gpu = cluster_.node_of(kind).gpu;
+      const NarrowHeads heads = traits_of(gpu.generation).fp8_attention;
+      const std::int64_t keys = model_.query_head_dim(), values = model_.mla ? model_.mla->value_head_dim : keys;
+      const bool as_latent = heads == NarrowHeads::up_to_128 && keys == 192 && values == 128;
+      if (heads == NarrowHeads::none) {
+        fault("training.fp8_attention", "needs cuDNN on Hopper or Blackwell, and there is " + gpu.name, off);
+      } else if (keys != 128 && !as_latent && (heads == NarrowHeads::of_128 || keys > 128)) {
+        fault("training.fp8_attention",
+              "heads of " + text(keys) + " have no kernel in fp8 on " + gpu.name +
+                  (heads == NarrowHeads::of_128 ? ", which has one for 128" : ", which has one up to 128"),
+              off);
+      } else if (values != keys && !as_latent) {
+        fault("training.fp8_attention",
+              "heads of " + text(keys) + " with values of " + text(values) + " have no kernel", off);
+      }
+    }
+  }
+
+  bool limits_attention() const {
+    const auto limits = [&](std::int64_t tokens) { return tokens > 0 && tokens < t_.sequence; };
+    return limits(model_.window) || limits(model_.attention_chunk);
   }
 
   void narrow() {

@@ -80,6 +80,10 @@ void fill_kernels(Job& job, Filler& of_framework) {
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
   of_framework.fill(fused.permute, recipe ? true : usual.permute, "fused_kernels.permute", job.model.moe.has_value());
+  const Training& t = job.training;
+  if (job.framework.optimizer_passes > 1 && t.optimizer == Optimizer::adamw && !t.serves()) {
+    of_framework.tell("optimizer", "a chain of kernels", "default of " + job.framework.name);
+  }
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's

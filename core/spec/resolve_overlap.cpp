@@ -54,18 +54,14 @@ void fill_overlap(Job& job, Filler& of_framework) {
 
 void fill_pipeline_units(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
-  if (s.zero < 2 || s.fsdp_given || job.training.serves()) return;
-  if (job.framework.accumulates_whole) {
-    s.fsdp.sync_each_microbatch = false;
-    of_framework.tell("fsdp", "{sync_each_microbatch: false}", "default of " + job.framework.name);
-    return;
-  }
-  if (s.pp == 1 || !job.framework.keeps_pipeline_units) return;
+  const bool keeps = s.pp > 1 && job.framework.keeps_pipeline_units, whole = job.framework.accumulates_whole;
+  if (s.zero < 2 || s.fsdp_given || job.training.serves() || !(keeps || whole)) return;
   s.fsdp.sync_each_microbatch = false;
-  if (s.zero == 3) s.fsdp.reshard = false;
+  const bool gathered = keeps && s.zero == 3;
+  if (gathered) s.fsdp.reshard = false;
   of_framework.tell("fsdp",
-                    s.zero == 3 ? "{reshard: false, sync_each_microbatch: false}" : "{sync_each_microbatch: false}",
-                    "default of " + job.framework.name + " with pp");
+                    gathered ? "{reshard: false, sync_each_microbatch: false}" : "{sync_each_microbatch: false}",
+                    "default of " + job.framework.name + (whole ? "" : " with pp"));
 }
 
 /// Recipes for GPUs with fp8 leave the plain exchange where it leaves a node.

@@ -33,7 +33,9 @@ std::vector<base::Fault> unsupported(const Job& job) {
       {t.serves() && s.traits().training_only(), "strategy.schedule", "a schedule of training in prefill and decode",
        "write schedule: 1f1b"},
       {s.linear_cross_entropy && !t.serves() && (s.tp > 1 || s.spreads_vocab()), "strategy.linear_cross_entropy",
-       "a loss in chunks over a vocabulary that ranks share", "write tp: 1, or linear_cross_entropy: false"},
+       "a loss in chunks over a vocabulary that ranks share",
+       s.tp > 1 ? "write tp: 1, or linear_cross_entropy: false"
+                : "write vocab_parallel: tensor, or linear_cross_entropy: false"},
       {muon && s.zero >= 2, "training.optimizer", "Muon under zero 2 and 3, whose shards cut its matrices,",
        "write zero: 1, or optimizer: adamw"},
       {muon && (s.lora || s.offload.updates_on_host()), "training.optimizer",

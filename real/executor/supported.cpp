@@ -101,7 +101,10 @@ std::vector<Refusal> strategy_refusals(const spec::Job& job) {
   const spec::Model& m = job.model;
   const spec::Strategy& s = job.strategy;
   const bool windowed_ring = s.rings() && m.window > 0;
+  const auto line = static_cast<std::int64_t>(16 / spec::bytes_of(spec::storage(job.training.precision)));
   return {
+      {s.compile && job.framework.compiles_head && (m.vocab + s.tp - 1) / s.tp % line != 0, "strategy.compile",
+       "an output head that a compiler pads", "write compile: false, or choose a vocabulary that 8 tp divides"},
       {s.linear_cross_entropy, "strategy.linear_cross_entropy", "a loss in chunks of tokens",
        "write linear_cross_entropy: false"},
       {windowed_ring && s.cp_balance == spec::CpBalance::none && job.framework.ring_gathers, "strategy.cp_kind",

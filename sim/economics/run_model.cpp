@@ -19,8 +19,7 @@ base::Bytes checkpoint_bytes(const spec::Job& job) {
   }
   double bytes = 0;
   for (const std::vector<plan::Chunk>& stage : plan::chunks_of(context)) {
-    const plan::Held held = plan::stage_parameters(context, stage);
-    bytes += static_cast<double>(plan::checkpoint_bytes(context, held)) * context.axes.ranks;
+    bytes += static_cast<double>(plan::checkpoint_bytes(context, stage)) * context.axes.ranks;
   }
   return base::Bytes(job.strategy.traits().two_copies() ? bytes / 2 : bytes);
 }

@@ -134,7 +134,7 @@ TEST(ContextParallel, ARingSendsKeysAndValuesToAllOthersAndTheirGradientsBack) {
 
 TEST(ContextParallel, KeysAndValuesInFp8AreHalfAsManyBytesAndTheirGradientsAreNot) {
   const auto narrow = [](spec::Job& j) {
-    j.cluster.node.gpu.generation = spec::Generation::hopper;
+    j.cluster.node.gpu.generation = spec::Generation::blackwell;
     j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
     j.training.precision = spec::Dtype::fp8;
     j.training.fp8_attention = true;
@@ -151,6 +151,8 @@ TEST(ContextParallel, KeysAndValuesInFp8AreHalfAsManyBytesAndTheirGradientsAreNo
   EXPECT_EQ(sent(gathered.backward, CollectiveKind::reduce_scatter), kKeysAndValues);
   // Queries, keys and values there, half a K and V each; the output, half of it, comes back in 16 bits.
   EXPECT_EQ(sent(traded.forward, CollectiveKind::all_to_all), (3 * kKeysAndValues / 2 / 2 + kKeysAndValues / 2) / 4);
+  // Its gradient goes as it was cast; those of queries, keys and values come back in 16 bits.
+  EXPECT_EQ(sent(traded.backward, CollectiveKind::all_to_all), (kKeysAndValues / 2 / 2 + 3 * kKeysAndValues / 2) / 4);
 }
 
 TEST(ContextParallel, AWindowOfOnePartAsksNoneButTheNeighbour) {

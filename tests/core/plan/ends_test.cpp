@@ -169,7 +169,7 @@ TEST(Head, ALossByChunksHoldsTheLogitsOfOneAndMakesAllGradientsInTheForward) {
   const Written forward(job, plan::head_forward), backward(job, plan::head_backward);
   EXPECT_EQ(forward.memory(Category::logits), (std::pair{2 * 16 * kVocab, std::int64_t{0}}));
   EXPECT_EQ(forward.memory(Category::gradients).second, 2 * kVocab * kHidden);
-  EXPECT_EQ(forward.memory(Category::activations).second, 3 * 2 * kTokens * kHidden);  // and inputs of norm and matmul
+  EXPECT_EQ(forward.memory(Category::activations).second, 2 * 2 * kTokens * kHidden);  // and the input of the norm
   const Written usual(whole, plan::head_forward), later(whole, plan::head_backward);
   const auto flops = [](const Written& w) {
     return walk::flops(w.pen.plan, w.segment, plan::Phase::forward) +
@@ -177,6 +177,15 @@ TEST(Head, ALossByChunksHoldsTheLogitsOfOneAndMakesAllGradientsInTheForward) {
   };
   EXPECT_EQ(flops(forward), flops(usual) + flops(later));
   EXPECT_EQ(flops(backward), 0);
+  // Eight products of each kind, each of which reads the table, or reads and writes its gradient.
+  for (const plan::Operator& op : forward.segment.operators) {
+    const auto* work = std::get_if<plan::Matmul>(&forward.pen.plan.works[static_cast<std::size_t>(op.work)]);
+    if (!work) continue;
+    EXPECT_EQ(work->batch, 8) << forward.pen.name(op);
+    EXPECT_EQ(op.launches, 8) << forward.pen.name(op);
+    EXPECT_EQ(work->accumulates, work->pass == plan::Matmul::Pass::weight_gradient);
+  }
+  EXPECT_GT(backward.moved("output head gradient accumulation").first, 0);  // to the main gradient
   for (int category = 0; category < plan::kCategories; ++category) {
     const auto kind = static_cast<Category>(category);
     EXPECT_EQ(backward.memory(kind, forward.memory(kind).second).second, 0) << plan::kCategoryNames[category];

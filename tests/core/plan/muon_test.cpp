@@ -47,9 +47,18 @@ TEST(Muon, TakesTheMatricesOfBlocksAndLeavesTheRestToAdamW) {
             (std::vector<Matrices>{{256, 256, 16, false}, {256, 1024, 4, false}, {1024, 256, 4, false}}));
   // 12 h^2 of each layer.
   const std::int64_t rest = spec::parameters(j.model).total() - 4 * 12 * 256 * 256;
-  EXPECT_EQ(plan::with_second_moments(c, stage(c)), rest);
+  EXPECT_EQ(plan::with_second_moments(c, stage(c)).total(), rest);
   // Momentum and master copy of all, second moments of the rest.
   EXPECT_EQ(resident(j, plan::Category::optimizer), 8 * spec::parameters(j.model).total() + 4 * rest);
+}
+
+TEST(Muon, OneOfTheRanksThatShareACopyHoldsTheTableWhole) {
+  // 4 ranks, tied embeddings. From the largest down: the table of 2,048 x 256, eight matrices of 256 x 1,024, sixteen
+  // of 256 x 256. The first rank has the table, numbers 4 and 8 (large), 12, 16, 20 and 24 (small).
+  const spec::Job j = muon({.dp = 4, .zero = 1}, [](spec::Job& job) { job.model.tied_embeddings = true; });
+  const std::int64_t table = 2048 * 256, matrices = 2 * 256 * 1024 + 4 * 256 * 256;
+  const std::int64_t rest = spec::parameters(j.model).total() - table - 4 * 12 * 256 * 256;
+  EXPECT_EQ(resident(j, plan::Category::optimizer), 12 * table + 8 * matrices + 12 * ((rest + 3) / 4));
 }
 
 TEST(Muon, OfTensorParallelRanksTakesEachItsShard) {

@@ -187,7 +187,9 @@ TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
 }
 
 TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
-  const auto attention = [](Generation g, Dtype precision, AttentionKernel kernel, bool casts_kept) {
+  const auto attention = [](
+                             Generation g, Dtype precision, AttentionKernel kernel, bool casts_kept, int head_dim = 128,
+                             const std::function<void(Job&)>& change = [](Job&) {}) {
     return fields(with([&](Job& j) {
       j.training.fp8_attention = true;
       j.training.precision = precision;
@@ -195,6 +197,8 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
       j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
       j.strategy.attention_kernel = kernel;
       j.framework.keeps_casts = casts_kept;
+      j.model.head_dim = head_dim;
+      change(j);
     }));
   };
   constexpr AttentionKernel cudnn = AttentionKernel::cudnn, flash2 = AttentionKernel::flash2;
@@ -204,6 +208,17 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, flash2, true), Fields{"strategy.attention_kernel"});
+  // Hopper has it for heads of 128 alone, Blackwell up to that.
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 64), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 64), Fields{});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 256), Fields{"training.fp8_attention"});
+  const auto windowed = [](Job& j) { j.model.window = 128; };
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 128, windowed), Fields{"training.fp8_attention"});
+  const auto latent = [](Job& j) {
+    j.model.mla = Mla{.kv_lora_rank = 64, .rope_head_dim = 64, .nope_head_dim = 128, .value_head_dim = 128};
+  };
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 128, latent), Fields{});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 128, latent), Fields{"training.fp8_attention"});
 }
 
 TEST(Check, MuonUpdatesWholeMatricesOnTheGpu) {
