@@ -54,6 +54,22 @@ TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
+TEST_F(ImportedJob, MuonIsDealtToTheRanksByAnOptimizerOfItsOwn) {
+  const auto states = [&](const std::string& flags) {
+    const std::string out =
+        read("megatron", "m.sh", std::string(kGpt) + "--padded-vocab-size 128256 " + flags, kCluster);
+    std::string found;
+    for (const char* line :
+         {"training.optimizer=muon\n", "training.optimizer=adamw\n", "strategy.zero=0\n", "strategy.zero=1\n"}) {
+      if (has(out, line)) found += line;
+    }
+    return found;
+  };
+  EXPECT_EQ(states("--optimizer muon"), "training.optimizer=muon\nstrategy.zero=0\n");
+  EXPECT_EQ(states("--optimizer dist_muon"), "training.optimizer=muon\nstrategy.zero=1\n");
+  EXPECT_EQ(states("--use-distributed-optimizer"), "training.optimizer=adamw\nstrategy.zero=1\n");
+}
+
 TEST_F(ImportedJob, SquaredReluAndWhatLayersOfLlama4HaveAreKeys) {
   std::string text = std::string(kGpt) +
                      "--squared-relu --qk-l2-norm --no-rope-freq 4 --padded-vocab-size 256000 "
