@@ -55,6 +55,10 @@ std::vector<std::string> in_vain(const Job& job) {
     out.push_back("recompute: selective frees no memory under " + std::string(name(kernel)) +
                   ", which writes no scores: none is faster");
   }
+  if (!job.training.serves() && !attention_is_usual(kernel, job)) {
+    out.push_back("attention_kernel: " + std::string(name(kernel)) + " takes no values narrower than keys, so that " +
+                  job.framework.name + " runs another kernel; predicted is one whose values are padded");
+  }
   if (job.model.moe && s.moe_capacity_factor) {
     const double most = static_cast<double>(job.model.moe->experts) / static_cast<double>(job.model.moe->top_k);
     if (*s.moe_capacity_factor > most) {

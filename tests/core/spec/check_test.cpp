@@ -221,6 +221,17 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 128, latent), Fields{"training.fp8_attention"});
 }
 
+TEST(Check, AKernelThatTheFrameworkDoesNotRunIsPredictedWithAWarning) {
+  const auto told = [](bool pads) {
+    Job job = small_job();
+    job.model.mla = Mla{.kv_lora_rank = 64, .rope_head_dim = 64, .nope_head_dim = 128, .value_head_dim = 128};
+    job.framework.pads_latent_values = pads;
+    job.strategy.attention_kernel = AttentionKernel::flash2;
+    return warnings(resolve(job));
+  };
+  EXPECT_EQ(told(false).size(), told(true).size() + 1);
+}
+
 TEST(Check, MuonUpdatesWholeMatricesOnTheGpu) {
   const auto refused = [](const std::function<void(Job&)>& change) {
     return fields(with([&](Job& j) {
