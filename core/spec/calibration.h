@@ -56,7 +56,8 @@ struct AttentionCurve {
   double causal = 1;                         // pace under a causal mask over that without (uneven blocks)
   double head_dim_64 = 1, head_dim_256 = 1;  // pace over that at head_dim 128, linear between
   double unequal_heads = 0;                  // the same where values are narrower than keys; 0: as heads between
-  double low_precision = 1;                  // fraction of `forward` and `backward` reached against the peak of fp8
+  double low_precision = 1;                  // fraction of `forward` reached against the peak of fp8
+  double backward_low_precision = 0;         // the same of `backward`; 0: as much
   double dropout = 1;                        // time with dropout over time without
   base::Seconds overhead;                    // launch and tail of one pass
   bool backward_measured = false;            // `from` speaks of the forward pass; backward may be assumed from it

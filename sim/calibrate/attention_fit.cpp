@@ -81,12 +81,25 @@ std::vector<double> errors_with(base::Seconds host, const MeasuredRows& rows, co
   return out;
 }
 
+/// Of forward rows and of backward rows; both passes alike where a table has one of them, or only both together.
 void fit_low_precision(Device& device, AttentionCurve& curve, const MeasuredRows& rows) {
-  const Minimum best = minimise({{{"low_precision", 0.75, 0.2, 1.2}}, {}, [&](const std::vector<double>& x) {
-                                   curve.low_precision = x[0];
-                                   return log_errors(rows, device);
-                                 }});
-  curve.low_precision = rounded(best.values[0]);
+  const auto fitted = [&](double& constant, const MeasuredRows& of) {
+    const Minimum best = minimise({{{"low_precision", 0.75, 0.2, 1.2}}, {}, [&](const std::vector<double>& x) {
+                                     constant = x[0];
+                                     return log_errors(of, device);
+                                   }});
+    constant = rounded(best.values[0]);
+  };
+  MeasuredRows forward, backward;
+  for (const config::MeasuredKernel* row : rows) {
+    const AttentionRow::Passes passes = attention_of(*row).passes;
+    if (passes == AttentionRow::Passes::forward) forward.push_back(row);
+    if (passes == AttentionRow::Passes::backward) backward.push_back(row);
+  }
+  curve.backward_low_precision = 0;
+  if (forward.empty() || backward.empty()) return fitted(curve.low_precision, rows);
+  fitted(curve.low_precision, forward);
+  fitted(curve.backward_low_precision, backward);
 }
 
 }  // namespace

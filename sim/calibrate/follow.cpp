@@ -36,7 +36,7 @@ bool same(const MatmulCurve& a, const MatmulCurve& b) {
 }
 bool same(const AttentionCurve& a, const AttentionCurve& b) {
   return alike(a, b) && a.forward == b.forward && a.backward == b.backward && a.head_dim_64 == b.head_dim_64 &&
-         a.low_precision == b.low_precision;
+         a.low_precision == b.low_precision && a.backward_low_precision == b.backward_low_precision;
 }
 bool same(const MemoryCurve& a, const MemoryCurve& b) { return alike(a, b); }
 
@@ -68,7 +68,10 @@ void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurv
   if (own.head_dim_64 == before.head_dim_64) own.head_dim_64 = now.head_dim_64;
   own.head_dim_256 = now.head_dim_256;
   own.unequal_heads = now.unequal_heads;
-  if (own.low_precision == before.low_precision) own.low_precision = now.low_precision;
+  if (own.low_precision == before.low_precision && own.backward_low_precision == before.backward_low_precision) {
+    own.low_precision = now.low_precision;
+    own.backward_low_precision = now.backward_low_precision;
+  }
 }
 void take(MemoryCurve& own, const MemoryCurve&, const MemoryCurve& now) {
   own.efficiency = now.efficiency;

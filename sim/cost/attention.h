@@ -14,11 +14,11 @@ namespace sim {
 ///   memory   q, k, v, o once (twice in backward) / (copy efficiency hbm); grouped K and V count once
 ///   time     overhead (twice in backward: two kernels) + max(math, memory) dropout
 /// head_dim_factor is linear between 64, 128 and 256; below 64 a head is padded to 64. fp8 and narrower run against the
-/// peak of fp8. Leaves out: whole-block waste of narrow windows (below 512 tokens the price is about 30 % too low),
-/// deterministic backward. Where values are narrower than queries (latent attention: 192 and 128) each matmul counts
-/// its own width, head_dim_factor is taken at their mean, and flash1 and flash2 pad the values. An uncalibrated kernel
-/// is priced as flash2, and without that as a roofline on the data sheet. REQUIRES: the GPU's peak of the dtype is
-/// above 0. Fit and residual: docs/prices.md.
+/// peak of fp8, at a share of their own in each pass. Leaves out: whole-block waste of narrow windows (below 512 tokens
+/// the price is about 30 % too low), deterministic backward. Where values are narrower than queries (latent attention:
+/// 192 and 128) each matmul counts its own width, head_dim_factor is taken at their mean, and flash1 and flash2 pad the
+/// values. An uncalibrated kernel is priced as flash2, and without that as a roofline on the data sheet. REQUIRES: the
+/// GPU's peak of the dtype is above 0. Fit and residual: docs/prices.md.
 Price price_attention(const plan::Attention&, const Device&);
 
 }  // namespace sim

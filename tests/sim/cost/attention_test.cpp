@@ -53,6 +53,18 @@ TEST(Attention, RampDiagonalAndPaceEnterAsTheHeaderSays) {
   d.calibration.attention[kFlash2].backward_ramp = 5000;
   EXPECT_NEAR(us_of(w, d), 14 + 2.5 * 2560 * 4 * 1.25 / 0.8, 1e-6);  // (5000 + 5000 + 2500) keys
 }
+TEST(Attention, EachPassInFp8HasItsShareOfTwiceThePeak) {
+  sim::Device d = toy_device();
+  d.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+  d.calibration.attention[kFlash2] = {.forward = 1, .backward = 1, .low_precision = 0.75, .overhead = {}, .from = {}};
+  plan::Attention w = shape();
+  w.dtype = spec::Dtype::fp8;
+  EXPECT_NEAR(us_of(w, d), 2560 / (2 * 0.75), 1e-6);
+  w.backward = true;
+  EXPECT_NEAR(us_of(w, d), 2.5 * 2560 / (2 * 0.75), 1e-6);  // as forward where nothing is said
+  d.calibration.attention[kFlash2].backward_low_precision = 0.5;
+  EXPECT_NEAR(us_of(w, d), 2.5 * 2560 / (2 * 0.5), 1e-6);
+}
 TEST(Attention, DropoutSlowsTheBusyTimeAlone) {
   sim::Device d = toy_device();
   d.calibration.attention[kFlash2] = {
