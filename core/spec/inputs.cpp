@@ -167,6 +167,7 @@ class Walk {
     figure(of, "head_dim_256", c.head_dim_256);
     if (c.unequal_heads > 0) figure(of, "unequal_heads", c.unequal_heads);
     figure(of, "low_precision", c.low_precision);
+    if (c.backward_low_precision > 0) figure(backward, "backward_low_precision", c.backward_low_precision);
     figure(of, "dropout", c.dropout, 1);
     figure(of, "overhead", c.overhead);
   }

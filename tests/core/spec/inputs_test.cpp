@@ -22,7 +22,9 @@ spec::Job full_job() {
     curve.grouped_from.source = curve.gradient_from.source = "x";
     curve.unaligned_from.source = curve.passes_from.source = "x";
   }
-  for (auto& curve : c.attention) curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = 0.5;
+  for (auto& curve : c.attention) {
+    curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = curve.backward_low_precision = 0.5;
+  }
   for (auto& curve : c.memory) curve.efficiency = 0.8;
   for (spec::NetworkCalibration* path : {&job.cluster.node.links, &job.cluster.fabric.calibration}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
