@@ -65,6 +65,7 @@ void read_attention(const Value& value, const std::string& path, spec::Attention
   map.read("unequal_heads", curve.unequal_heads, 1e-3, kMost);
   map.require("low_precision", curve.low_precision, 1e-3, kMost);
   map.read("backward_low_precision", curve.backward_low_precision, 1e-3, kMost);
+  map.read("low_precision_kind", curve.low_precision_measured, {{"measured", true}, {"assumed", false}});
   map.require("dropout", curve.dropout, 1, 10);
   map.require("overhead", curve.overhead);
   map.require("backward_kind", curve.backward_measured, {{"measured", true}, {"assumed", false}});

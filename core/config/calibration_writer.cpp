@@ -52,7 +52,7 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
 std::string attention(std::string_view name, const spec::AttentionCurve& c) {
   return fmt::format(
       "  {}: {{kind: {}, backward_kind: {}, forward: {:.6g}, backward: {:.6g}, ramp: {:.6g}, {}diagonal: {:.6g}, "
-      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, {}low_precision: {:.6g}, {}dropout: {:.6g}, "
+      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, {}low_precision: {:.6g}, {}{}dropout: {:.6g}, "
       "overhead: "
       "{}, "
       "{}}}\n",
@@ -61,7 +61,8 @@ std::string attention(std::string_view name, const spec::AttentionCurve& c) {
       c.head_dim_64, c.head_dim_256, c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "",
       c.low_precision,
       c.backward_low_precision > 0 ? fmt::format("backward_low_precision: {:.6g}, ", c.backward_low_precision) : "",
-      c.dropout, yaml_us(c.overhead), rows_of(c.from));
+      c.low_precision_measured ? "low_precision_kind: measured, " : "", c.dropout, yaml_us(c.overhead),
+      rows_of(c.from));
 }
 
 std::string memory(std::string_view name, const spec::MemoryCurve& c) {

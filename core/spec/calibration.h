@@ -58,6 +58,7 @@ struct AttentionCurve {
   double unequal_heads = 0;                  // the same where values are narrower than keys; 0: as heads between
   double low_precision = 1;                  // fraction of `forward` reached against the peak of fp8
   double backward_low_precision = 0;         // the same of `backward`; 0: as much
+  bool low_precision_measured = false;       // both from rows in fp8; otherwise from another card's
   double dropout = 1;                        // time with dropout over time without
   base::Seconds overhead;                    // launch and tail of one pass
   bool backward_measured = false;            // `from` speaks of the forward pass; backward may be assumed from it

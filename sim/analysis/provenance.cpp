@@ -59,7 +59,9 @@ class Collector {
   }
   void add(const plan::Attention& w) {
     const spec::AttentionCurve& curve = attention_curve(node_.calibration, w.kernel);
-    note(of("attention " + std::string(spec::name(w.kernel)) + on_gpu(), curve.from.measured, curve.from.source));
+    const bool narrow = spec::bytes_of(w.dtype) < 2;
+    note(of((narrow ? "attention fp8 " : "attention ") + std::string(spec::name(w.kernel)) + on_gpu(),
+            curve.from.measured && (!narrow || curve.low_precision_measured), curve.from.source));
   }
   void add(const plan::MemoryBound& w) {
     const spec::MemoryCurve& curve = memory_curve(node_.calibration, w.kind);

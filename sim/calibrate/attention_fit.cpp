@@ -97,6 +97,7 @@ void fit_low_precision(Device& device, AttentionCurve& curve, const MeasuredRows
     if (passes == AttentionRow::Passes::backward) backward.push_back(row);
   }
   curve.backward_low_precision = 0;
+  curve.low_precision_measured = true;
   if (forward.empty() || backward.empty()) return fitted(curve.low_precision, rows);
   fitted(curve.low_precision, forward);
   fitted(curve.backward_low_precision, backward);

@@ -70,7 +70,7 @@ void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurv
   own.unequal_heads = now.unequal_heads;
   if (own.low_precision == before.low_precision && own.backward_low_precision == before.backward_low_precision) {
     own.low_precision = now.low_precision;
-    own.backward_low_precision = now.backward_low_precision;
+    own.backward_low_precision = now.backward_low_precision;  // of another card, so that it stays assumed
   }
 }
 void take(MemoryCurve& own, const MemoryCurve&, const MemoryCurve& now) {

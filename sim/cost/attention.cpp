@@ -11,7 +11,8 @@
 namespace sim {
 namespace {
 
-constexpr double kQueryBlock = 128;  // query rows of one thread block, as in the kernels of docs/prices.md
+constexpr double kResidualOfAnotherCard = 0.2;  // as curves that are assumed have
+constexpr double kQueryBlock = 128;             // query rows of one thread block, as in the kernels of docs/prices.md
 
 /// Keys and values of so many numbers a head, as the kernel computes them. FlashAttention 1 has kernels for 64 and 128
 /// and none in between.
@@ -72,7 +73,9 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());
 
   const base::Seconds busy(std::max(math, memory) * (w.dropout ? curve.dropout : 1));
-  return {curve.overhead * (w.backward ? 2 : 1) + busy, curve.from.residual};
+  const bool guessed = narrow && !curve.low_precision_measured;
+  const double residual = guessed ? std::max(curve.from.residual, kResidualOfAnotherCard) : curve.from.residual;
+  return {curve.overhead * (w.backward ? 2 : 1) + busy, residual};
 }
 
 }  // namespace sim

@@ -103,7 +103,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
   expect_known<spec::MatmulCurve>("matmul.bf16.",
                                   {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from"});
-  expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "from"});
+  expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "low_precision_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::PowerState>("power.", {"residual", "source"});
 }
