@@ -53,9 +53,7 @@ std::string attention(std::string_view name, const spec::AttentionCurve& c) {
   return fmt::format(
       "  {}: {{kind: {}, backward_kind: {}, forward: {:.6g}, backward: {:.6g}, ramp: {:.6g}, {}diagonal: {:.6g}, "
       "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, {}low_precision: {:.6g}, {}{}dropout: {:.6g}, "
-      "overhead: "
-      "{}, "
-      "{}}}\n",
+      "overhead: {}, {}}}\n",
       name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp,
       c.backward_ramp > 0 ? fmt::format("backward_ramp: {:.6g}, ", c.backward_ramp) : "", c.diagonal, c.causal,
       c.head_dim_64, c.head_dim_256, c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "",

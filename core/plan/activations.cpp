@@ -1,7 +1,5 @@
 // core/plan/activations.cpp -- what a block keeps for its backward, and what it holds in passing (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "core/plan/adapters.h"
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
@@ -43,7 +41,7 @@ std::int64_t saved_by_fp8_attention(const Context& c, RecomputeKind kind) {
   if (kind == RecomputeKind::selective && (again.core_attn || again.mla_up_proj)) return 0;
   const std::int64_t wide = c.job.training.wide_layers.first + c.job.training.wide_layers.last;
   const std::int64_t cast = (c.tokens * c.q_width + keys_and_values(c)) * (c.element - 1);
-  return cast * std::max<std::int64_t>(c.model.layers - wide, 0) / std::max(c.model.layers, 1);
+  return cast * (c.model.layers - wide) / c.model.layers;  // precision_rules.cpp: some layer is narrow
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ bool adapted(const Context& c, const Linear& linear) {
   return *target == Target::qkv ? lora.qkv : *target == Target::proj ? lora.proj : lora.ffn;
 }
 
-std::vector<Placed> adapted_linears(const Context& c, bool experts) {
+std::vector<Placed> linears_of_layer(const Context& c, bool experts) {
   std::vector<Placed> all;
   if (c.model.mla) {
     all = latent_linears(c);
@@ -75,6 +75,11 @@ std::vector<Placed> adapted_linears(const Context& c, bool experts) {
     all.push_back({up_linear(c), Side::column});
     all.push_back({down_linear(c), Side::row});
   }
+  return all;
+}
+
+std::vector<Placed> adapted_linears(const Context& c, bool experts) {
+  std::vector<Placed> all = linears_of_layer(c, experts);
   std::erase_if(all, [&](const Placed& one) { return !adapted(c, one.linear); });
   return all;
 }

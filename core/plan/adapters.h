@@ -20,6 +20,8 @@ bool is_target(const Linear&);
 /// Whether W has an adapter.
 bool adapted(const Context&, const Linear&);
 
+/// The linear layers of a layer, routers left out; `experts`: its feed-forward is one of experts.
+std::vector<Placed> linears_of_layer(const Context&, bool experts);
 /// The linear layers of a layer that have adapters; `experts`: its feed-forward is one of experts.
 std::vector<Placed> adapted_linears(const Context&, bool experts);
 

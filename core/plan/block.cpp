@@ -53,10 +53,10 @@ Attention Block::fused_attention(bool windowed, bool backward) const {
 void Block::attention_core_forward(bool windowed) {
   if (c_.serves) write_kv_cache();
   if (c_.decodes) return attention_decode(windowed);
+  cast_for_attention(c_, out_, false);
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
-    cast_for_attention(c_, out_, false);
     out_.compute(fused_attention(windowed, false), "attention");
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut");
     return;
@@ -76,11 +76,11 @@ void Block::attention_core_forward(bool windowed) {
 }
 
 void Block::attention_core_backward(bool windowed) {
+  cast_for_attention(c_, out_, true);
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).backward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   if (c_.fused_attention()) {
     if (c_.model.mla) LatentAttention(c_, out_).cut_output("attention output cut gradient");
-    cast_for_attention(c_, out_, true);
     out_.compute(fused_attention(windowed, true), "attention gradient", 3);
     return;
   }

@@ -35,7 +35,6 @@ std::int64_t kept_for_context_parallel(const Context& c) {
 }
 
 void ContextParallel::forward() {
-  cast_for_attention(c_, out_, false);
   switch (c_.strategy.cp_kind) {
     case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_forward() : ring_forward();
     case spec::CpKind::all_gather: return gathered_forward();
@@ -44,7 +43,6 @@ void ContextParallel::forward() {
 }
 
 void ContextParallel::backward() {
-  cast_for_attention(c_, out_, true);
   switch (c_.strategy.cp_kind) {
     case spec::CpKind::ring: return c_.job.framework.ring_gathers ? ring_at_once_backward() : ring_backward();
     case spec::CpKind::all_gather: return gathered_backward();
@@ -53,7 +51,7 @@ void ContextParallel::backward() {
 }
 
 std::int64_t ContextParallel::operand(std::int64_t elements) const {
-  return elements * attention_element(c_, out_.layer) / c_.element;
+  return attention_dtype(c_, out_.layer) == spec::Dtype::fp8 ? elements / c_.element : elements;
 }
 
 std::vector<RingStep> ContextParallel::steps() const {

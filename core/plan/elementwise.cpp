@@ -244,6 +244,11 @@ Chain expert_bias_gradient(const Context& c, std::int64_t rows, std::int64_t wid
   return bias_gradient(c, rows, width);
 }
 
+bool adds_gradients(const Context& c) {
+  const bool sums = c.microbatches > 1 && !(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch);
+  return c.separate_gradients || sums;
+}
+
 Chain accumulate_gradient(const Context& c, std::int64_t parameters) {
   const double g = static_cast<double>(c.gradient_element);
   return chain(Kind::reduce, parameters, static_cast<double>(c.element) + g, g, 1);

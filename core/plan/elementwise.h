@@ -53,6 +53,9 @@ Chain bias_gradient(const Context&, std::int64_t tokens, std::int64_t width);
 /// the matmul has them. `last`: of the experts' second matmul.
 Chain expert_biases(const Context&, std::int64_t rows, std::int64_t width, std::int64_t experts, bool last);
 Chain expert_bias_gradient(const Context&, std::int64_t rows, std::int64_t width, std::int64_t experts, bool last);
+/// Whether a weight gradient that left its matmul in `storage` is added to the main one: a lone microbatch's is the sum
+/// already, when the main gradient has its dtype.
+bool adds_gradients(const Context&);
 /// Adds a weight gradient that left its matmul in `storage` to the main gradient buffer.
 Chain accumulate_gradient(const Context&, std::int64_t parameters);
 /// Vocabulary-parallel cross entropy over logits of `tokens` tokens: before, between and behind its reductions.

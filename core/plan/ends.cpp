@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/plan/elementwise.h"
+#include "core/plan/shares.h"
 #include "core/plan/states.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -13,7 +14,7 @@ namespace plan {
 namespace {
 
 /// Numbers of 16 bytes.
-std::int64_t aligned(const Context& c) { return 16 / c.element; }
+int aligned(const Context& c) { return static_cast<int>(16 / c.element); }
 
 /// A compiler pads matmuls whose rows do not begin at 16 bytes (torch/_inductor/fx_passes/pad_mm.py, 2.2 to 2.9).
 bool pads_vocabulary(const Context& c) {
@@ -21,7 +22,7 @@ bool pads_vocabulary(const Context& c) {
 }
 
 Linear head_linear(const Context& c) {
-  const std::int64_t rows = pads_vocabulary(c) ? (c.vocab + aligned(c) - 1) / aligned(c) * aligned(c) : c.vocab;
+  const std::int64_t rows = pads_vocabulary(c) ? padded(c.vocab, aligned(c)) : c.vocab;
   return {"output head", c.hidden, rows, c.model.head_bias};
 }
 
@@ -86,8 +87,7 @@ void loss_by_chunks(const Context& c, SegmentBuilder& out) {
 
 /// What the forward made goes on from here: the table's gradient to the main one, unless that takes its place.
 void early_gradients(const Context& c, SegmentBuilder& out) {
-  const bool sums = c.microbatches > 1 && !(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch);
-  if (!c.strategy.lora && (c.fused_accumulation || c.separate_gradients || sums)) {
+  if (!c.strategy.lora && (c.fused_accumulation || adds_gradients(c))) {
     const Chain add = accumulate_gradient(c, c.vocab * c.hidden);
     out.compute(add.work, "output head gradient accumulation", add.launches);
   }

@@ -79,9 +79,7 @@ class Adapter {
     out.compute(Matmul{m, n, rows_, linear_.experts, c_.storage, result, fused, grouped(), false,
                        Matmul::Pass::weight_gradient},
                 called(what));
-    // As of other weights (tensor_parallel.cpp): a lone microbatch's gradient is the sum already.
-    const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
-    if (!fused && (c_.separate_gradients || sums)) {
+    if (!fused && adds_gradients(c_)) {
       const Chain sum = accumulate_gradient(c_, m * n * linear_.experts);
       out.compute(sum.work, called("adapter gradient accumulation"), sum.launches);
     }

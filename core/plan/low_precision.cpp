@@ -55,10 +55,6 @@ Dtype attention_dtype(const Context& c, int layer) {
   return c.job.training.fp8_attention && !c.serves && narrow(c, layer) ? Dtype::fp8 : c.storage;
 }
 
-std::int64_t attention_element(const Context& c, int layer) {
-  return attention_dtype(c, layer) == Dtype::fp8 ? 1 : c.element;
-}
-
 bool promotes(spec::Dtype dtype) { return spec::bytes_of(dtype) == 1; }
 
 double narrow_bytes(const Context& c) {

@@ -24,8 +24,6 @@ spec::Dtype matmul_dtype(const Context&, int layer);
 
 /// Format in which the attention of `layer` multiplies, cast in front of it where it is narrow; its output is not.
 spec::Dtype attention_dtype(const Context&, int layer);
-/// Bytes of an element of the queries, keys and values that it reads, keeps and sends to other ranks.
-std::int64_t attention_element(const Context&, int layer);
 
 /// Whether gradients' matmuls in `dtype` keep fp32 sums where the forward leaves them to the tensor cores: 8-bit
 /// formats, in Transformer Engine (split accumulator) and torchao (no fast accumulation). What it costs is the GPU's

@@ -4,13 +4,10 @@
 #include "core/plan/block.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/ends.h"
-#include "core/plan/tensor_parallel.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
 namespace {
-
-Linear projection(const Context& c) { return {"multi-token projection", 2 * c.hidden, c.hidden / c.tp}; }
 
 /// The embedding and the joined pair; the hidden state is kept by whoever made it.
 std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.element; }
@@ -29,6 +26,8 @@ void leave_modules(SegmentBuilder& out) {
 
 }  // namespace
 
+Linear multi_token_projection(const Context& c) { return {"multi-token projection", 2 * c.hidden, c.hidden / c.tp}; }
+
 bool copies_embedding(const Context& c) {
   if (c.spread_vocab) return false;  // a stage has the same rows of both
   return !c.placement.ends_meet() && (c.model.tied_embeddings || c.model.mtp > 0);
@@ -36,7 +35,8 @@ bool copies_embedding(const Context& c) {
 
 Held multi_token_parameters(const Context& c) {
   Held sum;
-  const std::int64_t one = projection(c).in * projection(c).out + 3 * spec::norm_parameters(c.model);
+  const std::int64_t one =
+      multi_token_projection(c).in * multi_token_projection(c).out + 3 * spec::norm_parameters(c.model);
   for (int k = 0; k < c.model.mtp; ++k) {
     sum += layer_parameters(c, c.model.layers - 1);
     sum += end_held(c, one);
@@ -58,7 +58,7 @@ void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_sta
     norm_kernel(c, out, "multi-token hidden norm", false);
     const Chain join = copy_of(c, 2 * c.shard_tokens * c.hidden);
     out.compute(join.work, "multi-token join", join.launches);
-    linear.column_forward(projection(c));
+    linear.column_forward(multi_token_projection(c));
     linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "multi-token projection output all-gather");
     enter_block(c, out);
     Block(c, out).forward(recompute_of(c, index_in_stage + k), windowed(c));
@@ -79,7 +79,7 @@ void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_st
     if (c.sp)
       linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden,
                         "multi-token projection output gradient all-gather");
-    linear.column_backward(projection(c));
+    linear.column_backward(multi_token_projection(c));
     const Chain split = copy_of(c, 2 * c.shard_tokens * c.hidden);
     out.compute(split.work, "multi-token join gradient", split.launches);
     norm_kernel(c, out, "multi-token hidden norm gradient", true);

@@ -7,6 +7,7 @@
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
+#include "core/plan/tensor_parallel.h"
 
 namespace plan {
 
@@ -14,6 +15,9 @@ namespace plan {
 /// `index_in_stage`: layers of the stage in front of them. Without effect when Model::mtp is 0.
 void multi_token_forward(const Context&, SegmentBuilder&, int index_in_stage);
 void multi_token_backward(const Context&, SegmentBuilder&, int index_in_stage);
+
+/// Of the joined pair back to one width.
+Linear multi_token_projection(const Context&);
 
 /// What one rank of the last stage holds for them: norms, projections, blocks and the copied embedding, if any.
 Held multi_token_parameters(const Context&);

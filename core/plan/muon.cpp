@@ -5,10 +5,10 @@
 #include <map>
 #include <tuple>
 
-#include "core/plan/block.h"
-#include "core/plan/mla.h"
-#include "core/plan/moe.h"
+#include "core/plan/adapters.h"
+#include "core/plan/multi_token.h"
 #include "core/plan/states.h"
+#include "core/plan/step_ends.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -21,8 +21,7 @@ constexpr int kLaunchesBeside = 4;
 
 /// Products of an iteration over a matrix of n x m with n <= m: X X^T, its square, and that times X.
 double flops(const Matrices& one) {
-  const auto n = static_cast<double>(std::min(one.rows, one.columns));
-  const auto m = static_cast<double>(std::max(one.rows, one.columns));
+  const auto n = static_cast<double>(one.shorter()), m = static_cast<double>(one.longer());
   return 2 * n * n * (2 * m + n);
 }
 
@@ -31,30 +30,14 @@ class Counter {
   explicit Counter(const Context& c) : c_(c) {}
 
   void layer(int index) {
-    if (c_.model.mla) {
-      for (const Placed& one : latent_linears(c_)) add(one.linear);
-    } else {
-      add(c_.q_width, c_.hidden);
-      add(c_.kv_width, c_.hidden, 2);
-    }
-    add(proj_linear(c_));
-    if (!c_.experts_in(index)) {
-      add(up_linear(c_));
-      return add(down_linear(c_));
-    }
-    const MoeShape shape(c_);
-    add(c_.model.moe->experts, c_.hidden);  // the router
-    if (shape.shared_ffn > 0) {
-      add(shared_expert_up(c_, shape));
-      add(shared_expert_down(c_, shape));
-    }
-    const std::int64_t held = c_.model.moe->experts / c_.strategy.ep;
-    for (const Linear& linear : {expert_up(c_, shape), expert_down(c_, shape)}) add(linear.in, linear.out, held, true);
+    const bool experts = c_.experts_in(index);
+    for (const Placed& one : linears_of_layer(c_, experts)) add(one.linear);
+    if (experts) add(c_.model.moe->experts, c_.hidden);  // the router
   }
 
   void module() {  // of multi-token prediction
     layer(c_.model.layers - 1);
-    add(2 * c_.hidden, c_.hidden / c_.tp);
+    add(multi_token_projection(c_));
   }
 
   std::vector<Matrices> finish() const {
@@ -71,8 +54,16 @@ class Counter {
     if (rows > 0 && columns > 0) counts_[{experts, rows, columns}] += count;
   }
   void add(const Linear& linear) {
-    if (linear.parts[0] == 0) return add(linear.in, linear.out);
-    for (const std::int64_t part : linear.parts) add(linear.in, part);
+    if (linear.axis == Axis::etp) {  // all that the rank holds, whether tokens reach them or not
+      add(linear.in, linear.out, c_.model.moe->experts / c_.strategy.ep, true);
+    } else if (linear.name == qkv_linear(c_).name) {
+      add(c_.q_width, c_.hidden);
+      add(c_.kv_width, c_.hidden, 2);
+    } else if (linear.parts[0] == 0) {
+      add(linear.in, linear.out);
+    } else {
+      for (const std::int64_t part : linear.parts) add(linear.in, part);
+    }
   }
 
   const Context& c_;
@@ -81,7 +72,7 @@ class Counter {
 
 /// Its norm, by which it is divided, and the iterations of matrices that are alike.
 void iterate(const Matrices& one, SegmentBuilder& out) {
-  const std::int64_t n = std::min(one.rows, one.columns), m = std::max(one.rows, one.columns);
+  const std::int64_t n = one.shorter(), m = one.longer();
   const auto each = static_cast<int>(one.count);
   const std::int64_t bytes = one.parameters() * kBf16;
   out.compute(MemoryBound{MemoryBound::Kind::reduce, 2 * bytes, bytes, 2}, "Newton-Schulz start",
@@ -145,7 +136,7 @@ Held with_second_moments(const Context& c, const std::vector<Chunk>& chunks) {
 }
 
 std::int64_t states_by_muon(const Context& c, const std::vector<Chunk>& chunks) {
-  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t moment = moment_bytes(c);
   const std::int64_t each = optimizer_bytes(c);
   std::vector<Matrices> all = matrices_of(c, chunks);
   std::int64_t tables = 0;
@@ -154,29 +145,27 @@ std::int64_t states_by_muon(const Context& c, const std::vector<Chunk>& chunks) 
     tables += (chunk.first && !c.spread_vocab ? 1 : 0) + (head ? 1 : 0);
   }
   Held others = with_second_moments(c, chunks);
-  const Matrices table{c.vocab, c.hidden, tables};
+  const Matrices table{.rows = c.vocab, .columns = c.hidden, .count = tables, .table = true};
   others.dense = std::max<std::int64_t>(others.dense - table.parameters(), 0);
   if (tables > 0) all.push_back(table);
   const auto larger = [](const Matrices& a, const Matrices& b) { return a.rows * a.columns > b.rows * b.columns; };
   std::stable_sort(all.begin(), all.end(), larger);
   std::int64_t bytes = optimizer_share(c, others).total() * (each + moment);
   for (const Matrices& one : dealt(c, all)) {
-    const bool is_table = !one.experts && one.rows == table.rows && one.columns == table.columns;
-    bytes += one.parameters() * (each + (is_table ? moment : 0));
+    bytes += one.parameters() * (each + (one.table ? moment : 0));
   }
   return bytes;
 }
 
 void update_by_muon(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
   const std::vector<Matrices> owned = owned_matrices(c, chunks);
-  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t moment = moment_bytes(c);
   const std::int64_t gradient = owned_gradient_element(c);
-  const int launches = c.job.framework.fused_optimizer ? 4 : 4 * 24;
+  const int launches = update_launches(c);
   std::int64_t elements = 0, widest = 0;
   for (const Matrices& one : owned) {
     elements += one.parameters();
-    const std::int64_t n = std::min(one.rows, one.columns);
-    widest = std::max(widest, 2 * one.rows * one.columns + 2 * n * n);
+    widest = std::max(widest, 2 * one.rows * one.columns + 2 * one.shorter() * one.shorter());
   }
   using Kind = MemoryBound::Kind;
   out.take(Category::workspace, (elements + widest) * kBf16);  // what comes of all; X twice, X X^T and its square

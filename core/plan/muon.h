@@ -23,6 +23,9 @@ bool by_muon(const Context&);
 struct Matrices {
   std::int64_t rows = 0, columns = 0, count = 0;
   bool experts = false;  // shared by the ranks along Axis::expert_dp instead of those along Axis::dp
+  bool table = false;    // embedding or head, which AdamW updates
+  std::int64_t shorter() const { return rows < columns ? rows : columns; }
+  std::int64_t longer() const { return rows < columns ? columns : rows; }
   std::int64_t parameters() const { return rows * columns * count; }
   bool operator==(const Matrices&) const = default;
 };

@@ -123,9 +123,13 @@ Held stage_parameters(const Context& c, const std::vector<Chunk>& chunks) {
   return sum;
 }
 
+std::int64_t moment_bytes(const Context& c) {
+  return static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+}
+
 std::int64_t optimizer_bytes(const Context& c) {
   const spec::Optimizer optimizer = c.job.training.optimizer;
-  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  const std::int64_t moment = moment_bytes(c);
   const std::int64_t moments = optimizer == spec::Optimizer::adamw8bit ? 2
                                : optimizer == spec::Optimizer::adamw   ? 2 * moment
                                                                        : moment;

@@ -69,6 +69,8 @@ Held stage_parameters(const Context&, const std::vector<Chunk>&);
 /// them.
 std::int64_t narrow_copies(const Context&, const Chunk&);
 
+/// Bytes of one moment of one parameter, but under adamw8bit.
+std::int64_t moment_bytes(const Context&);
 /// Bytes that the optimizer keeps for one parameter: Adam's two moments in Training::moments_dtype (momentum alone for
 /// SGD and for Muon's matrices, muon.h; a byte each in 8 bits) and the fp32 master weight
 /// when the job has one.

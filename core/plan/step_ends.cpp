@@ -137,6 +137,8 @@ std::int64_t take_workspace(const Context& c, SegmentBuilder& out, std::int64_t 
 
 }  // namespace
 
+int update_launches(const Context& c) { return c.job.framework.fused_optimizer ? 4 : 4 * 24; }
+
 void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
@@ -147,8 +149,7 @@ void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned
   const bool adamw = c.job.training.optimizer == spec::Optimizer::adamw;
   const double passes = adamw ? c.job.framework.optimizer_passes : 1;
   const auto moved = [&](std::int64_t bytes) { return std::llround(static_cast<double>(bytes) * passes); };
-  out.compute(MemoryBound{Kind::optimizer, moved(read), moved(written), 1}, "optimizer",
-              c.job.framework.fused_optimizer ? 4 : 4 * 24);
+  out.compute(MemoryBound{Kind::optimizer, moved(read), moved(written), 1}, "optimizer", update_launches(c));
   out.give(Category::workspace, workspace);
 }
 

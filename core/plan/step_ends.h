@@ -11,6 +11,8 @@
 
 namespace plan {
 
+/// Kernels of one pass of the optimizer over all parameters.
+int update_launches(const Context&);
 /// The optimizer's kernels over the parameters whose states this rank holds.
 void update_parameters(const Context&, SegmentBuilder&, std::int64_t owned);
 

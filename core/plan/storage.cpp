@@ -42,6 +42,12 @@ void write(const Context& c, SegmentBuilder& out, const CheckpointShare& share, 
   }
 }
 
+/// Of `held`, what one rank writes where equal parameters are written by their holders in turn.
+std::int64_t written_once(const Context& c, const Held& held) {
+  const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
+  return share(held.dense, Axis::dp) + share(held.experts, Axis::expert_dp);
+}
+
 }  // namespace
 
 void begin_storage(const Context& c, SegmentBuilder& out, int stage, const CheckpointShare& checkpoint) {
@@ -76,17 +82,12 @@ void end_storage(const Context& c, SegmentBuilder& out, const CheckpointShare& c
 }
 
 std::int64_t checkpoint_bytes(const Context& c, const Held& held) {
-  const std::int64_t each = weight_beside_state(c) + optimizer_bytes(c);
-  const auto share = [&](std::int64_t count, Axis axis) { return (count + c.axes[axis].size - 1) / c.axes[axis].size; };
-  return (share(held.dense, Axis::dp) + share(held.experts, Axis::expert_dp)) * each;
+  return written_once(c, held) * (weight_beside_state(c) + optimizer_bytes(c));
 }
 
 std::int64_t checkpoint_bytes(const Context& c, const std::vector<Chunk>& chunks) {
-  const std::int64_t bytes = checkpoint_bytes(c, stage_parameters(c, chunks));
-  if (!by_muon(c)) return bytes;
-  const auto moment = static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
-  const int ranks = c.axes[Axis::dp].size;
-  return bytes + (with_second_moments(c, chunks).total() + ranks - 1) / ranks * moment;
+  const std::int64_t alike = checkpoint_bytes(c, stage_parameters(c, chunks));
+  return by_muon(c) ? alike + written_once(c, with_second_moments(c, chunks)) * moment_bytes(c) : alike;
 }
 
 CheckpointShare even_share(const Context& c, std::int64_t bytes) { return {bytes, bytes * ranks_of_node(c)}; }

@@ -210,9 +210,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   } else {
     for (const std::int64_t part : linear.parts) product(part);
   }
-  // A lone microbatch's gradient is the sum already, when the main gradient has its dtype.
-  const bool sums = c_.microbatches > 1 && !(c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch);
-  if (!fused && (c_.separate_gradients || sums)) {
+  if (!fused && adds_gradients(c_)) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out * linear.experts);
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }

@@ -45,7 +45,7 @@ void update_parameter(Task& task, Parameter& p, const Tensor& weight) {
     case spec::Optimizer::adamw8bit: return adamw8bit(task, p, gradient, master, weight);
     case spec::Optimizer::sgd:
       return task.backend.sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name), weight);
-    case spec::Optimizer::muon: break;  // refused
+    case spec::Optimizer::muon: throw std::logic_error("Muon is refused before anything runs");
   }
 }
 
@@ -58,7 +58,7 @@ void update_parameter_on_host(Task& task, Parameter& p) {
     case spec::Optimizer::adamw8bit: throw std::logic_error("8-bit states are updated on the device alone");
     case spec::Optimizer::sgd:
       return task.backend.host_sgd(task.rank.settings.sgd, gradient, master, task.write(p.m, p.name));
-    case spec::Optimizer::muon: break;  // refused
+    case spec::Optimizer::muon: throw std::logic_error("Muon is refused before anything runs");
   }
 }
 

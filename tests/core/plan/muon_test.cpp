@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,12 @@ namespace {
 using plan::Context;
 using plan::Matrices;
 
-template <class Change>
-spec::Job muon(const toy::Cut& cut, Change change) {
+spec::Job muon(
+    const toy::Cut& cut = {}, const std::function<void(spec::Job&)>& change = [](spec::Job&) {}) {
   return toy::job(cut, [&](spec::Job& j) {
     j.training.optimizer = spec::Optimizer::muon;
     change(j);
   });
-}
-spec::Job muon(const toy::Cut& cut = {}) {
-  return muon(cut, [](spec::Job&) {});
 }
 
 std::vector<plan::Chunk> stage(const Context& c, int number = 0) {

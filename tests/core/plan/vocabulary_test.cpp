@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -15,15 +16,12 @@ using plan::Category;
 using plan::Pass;
 using plan::Slot;
 
-template <class Change>
-spec::Job spread(const toy::Cut& cut, Change change) {
+spec::Job spread(
+    const toy::Cut& cut, const std::function<void(spec::Job&)>& change = [](spec::Job&) {}) {
   return toy::job(cut, [&](spec::Job& j) {
     j.strategy.vocab_parallel = spec::VocabParallel::pipeline;
     change(j);
   });
-}
-spec::Job spread(const toy::Cut& cut) {
-  return spread(cut, [](spec::Job&) {});
 }
 
 TEST(Vocabulary, EveryStageHoldsAsManyRowsOfEmbeddingAndHead) {

@@ -1,9 +1,12 @@
-// tests/core/spec/small_job.h -- a sound Job of round numbers, to be bent by tests.
+// tests/core/spec/small_job.h -- a sound Job of round numbers, to be bent by tests, and what check() finds then.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/spec/job.h"
 
@@ -42,6 +45,24 @@ inline Job small_job() {
 /// Does resolve() tell of it?
 inline bool assumed(const Job& job, const std::string& what) {
   return std::ranges::find(job.assumptions, what) != job.assumptions.end();
+}
+
+/// The fields that check() finds fault with, in its order.
+inline std::vector<std::string> fields(const Job& job) {
+  std::vector<std::string> out;
+  for (const base::Fault& fault : check(job)) {
+    EXPECT_FALSE(fault.what.empty());
+    EXPECT_FALSE(fault.mend.empty());
+    out.push_back(fault.field);
+  }
+  return out;
+}
+using Fields = std::vector<std::string>;
+
+Job with(auto bend) {
+  Job job = small_job();
+  bend(job);
+  return job;
 }
 
 }  // namespace spec

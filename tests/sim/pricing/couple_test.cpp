@@ -34,6 +34,14 @@ spec::Job job_on_tree(double oversubscription) {
   return job;
 }
 
+/// Ranks 0 to `ranks` - 1, which run the first segment once.
+plan::Role one_call(int ranks) {
+  plan::Role role;
+  role.ranks = ranks;
+  role.calls = {{0, 0, 0}};
+  return role;
+}
+
 /// 8 stages, one operator or two each. Stage: 64 ranks in order, tp of 8 inside nodes, dp of 8 across the nodes.
 class Pipeline {
  public:
@@ -137,10 +145,7 @@ TEST_F(Coupled, RingsWhoseEveryHopCrossesTheSpinePayTheOversubscription) {
     plan.names = {"ring"};
     plan.channels = {{plan::Channel::Kind::group, plan::Axis::dp}};
     plan.segments.emplace_back().operators = {operator_on(plan::Stream::dp, 0, 0)};
-    plan::Role role;
-    role.ranks = 512;
-    role.calls = {{0, 0, 0}};
-    plan.roles = {role};
+    plan.roles = {one_call(512)};
     EXPECT_NEAR(end_of(sim::simulate(plan, sim::priced(plan, job)), 0, plan::Stream::dp), 35 * o, 1e-3) << o;
   }
 }
@@ -161,10 +166,7 @@ TEST_F(Coupled, TwoAxesOfOneStageThatOverlapInPartShareOnlyThen) {
   late.waits[0] = plan::event_of(plan::Stream::to_host);
   plan.segments.emplace_back().operators = {operator_on(plan::Stream::dp, 0, 0),
                                             operator_on(plan::Stream::to_host, 1, -1), late};
-  plan::Role role;
-  role.ranks = 512;
-  role.calls = {{0, 0, 0}};
-  plan.roles = {role};
+  plan.roles = {one_call(512)};
   const trace::Trace trace = sim::simulate(plan, sim::priced(plan, job));
   EXPECT_NEAR(end_of(trace, 0, plan::Stream::dp), 50, 1e-3);
   EXPECT_NEAR(end_of(trace, 0, plan::Stream::gather), 70, 1e-3);
@@ -187,10 +189,7 @@ TEST_F(Coupled, AnExchangeOfExpertsHasAShareForEachPeer) {
   plan.names = {"operator"};
   plan.channels = {{plan::Channel::Kind::group, plan::Axis::ep}, {plan::Channel::Kind::group, plan::Axis::dp}};
   plan.segments.emplace_back().operators = {operator_on(plan::Stream::ep, 0, 0), operator_on(plan::Stream::dp, 1, 1)};
-  plan::Role role;
-  role.ranks = 4;
-  role.calls = {{0, 0, 0}};
-  plan.roles = {role};
+  plan.roles = {one_call(4)};
   const trace::Trace trace = sim::simulate(plan, sim::priced(plan, job));
   EXPECT_NEAR(end_of(trace, 0, plan::Stream::ep), 40, 1e-4);
   EXPECT_NEAR(end_of(trace, 0, plan::Stream::dp), 45, 1e-4);

@@ -1,0 +1,77 @@
+// tests/core/spec/attention_rules_test.cpp -- which attention kernels a Job may name, and in which formats.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/core/spec/small_job.h"
+
+namespace spec {
+namespace {
+
+TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
+  const auto kernel = [](AttentionKernel k, Generation g, Dtype d) {
+    return with([&](Job& j) {
+      j.strategy.attention_kernel = k;
+      j.cluster.node.gpu.generation = g;
+      j.training.precision = d;
+    });
+  };
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::hopper, Dtype::bf16)), Fields{});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash3, Generation::ampere, Dtype::bf16)),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::volta, Dtype::fp16)),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
+}
+
+TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
+  const auto attention = [](
+                             Generation g, Dtype precision, AttentionKernel kernel, bool casts_kept, int head_dim = 128,
+                             const std::function<void(Job&)>& change = [](Job&) {}) {
+    return fields(with([&](Job& j) {
+      j.training.fp8_attention = true;
+      j.training.precision = precision;
+      j.cluster.node.gpu.generation = g;
+      j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(2000);
+      j.strategy.attention_kernel = kernel;
+      j.framework.keeps_casts = casts_kept;
+      j.model.head_dim = head_dim;
+      change(j);
+    }));
+  };
+  constexpr AttentionKernel cudnn = AttentionKernel::cudnn, flash2 = AttentionKernel::flash2;
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true), Fields{});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true), Fields{});
+  EXPECT_EQ(attention(Generation::ada, Dtype::fp8, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, flash2, true), Fields{"strategy.attention_kernel"});
+  // Hopper has it for heads of 128 alone, Blackwell up to that.
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 64), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 64), Fields{});
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 256), Fields{"training.fp8_attention"});
+  const auto windowed = [](Job& j) { j.model.window = 128; };
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 128, windowed), Fields{"training.fp8_attention"});
+  const auto latent = [](Job& j) {
+    j.model.mla = Mla{.kv_lora_rank = 64, .rope_head_dim = 64, .nope_head_dim = 128, .value_head_dim = 128};
+  };
+  EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 128, latent), Fields{});
+  EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 128, latent), Fields{"training.fp8_attention"});
+}
+
+TEST(Check, AKernelThatTheFrameworkDoesNotRunIsPredictedWithAWarning) {
+  const auto told = [](bool pads) {
+    Job job = small_job();
+    job.model.mla = Mla{.kv_lora_rank = 64, .rope_head_dim = 64, .nope_head_dim = 128, .value_head_dim = 128};
+    job.framework.pads_latent_values = pads;
+    job.strategy.attention_kernel = AttentionKernel::flash2;
+    return warnings(resolve(job));
+  };
+  EXPECT_EQ(told(false).size(), told(true).size() + 1);
+}
+
+}  // namespace
+}  // namespace spec
