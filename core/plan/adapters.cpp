@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/plan/frozen_base.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
 
 namespace plan {
 namespace {
-
-using spec::LoraBase;
 
 enum class Target { qkv, proj, ffn };
 
@@ -88,21 +87,6 @@ std::int64_t whole_adapter_parameters(const Context& c) {
   std::int64_t count = 0;
   for (const Placed& one : adapted_linears(c, false)) count += one.side == Side::whole ? pair_parameters(c, one) : 0;
   return count;
-}
-
-double base_bytes(LoraBase base) {
-  switch (base) {
-    case LoraBase::bf16: return 2;
-    // One fp32 scale a column is left out.
-    case LoraBase::int8: return 1;
-    // A scale of 8 bits for 64 numbers and one of 32 bits for 256 of those: 0.127 bits a parameter (QLoRA, section 3).
-    case LoraBase::nf4: return 0.5 + (8.0 / 64 + 32.0 / (64 * 256)) / 8;
-  }
-  return 2;
-}
-
-bool expands_base(const Context& c) {
-  return c.strategy.lora && !narrow_alone(c) && base_bytes(c.strategy.lora->base) < static_cast<double>(c.element);
 }
 
 Held beside_frozen(const Context& c, int layer, const Held& whole) {

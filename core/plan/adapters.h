@@ -32,9 +32,4 @@ Held beside_frozen(const Context&, int layer, const Held& whole);
 /// Takes from `out` what only gradients of frozen weights would read and adds what adapters keep: x A of each.
 void keep_for_adapters(const Context&, bool experts, BlockActivations& out);
 
-/// Bytes of a parameter of the frozen base.
-double base_bytes(spec::LoraBase);
-/// Whether the base is kept in fewer bytes than its matmuls read and written out in front of them.
-bool expands_base(const Context&);
-
 }  // namespace plan

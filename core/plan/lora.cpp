@@ -6,6 +6,8 @@
 
 #include "core/plan/adapters.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/frozen_base.h"
+#include "core/plan/low_precision.h"
 
 namespace plan {
 namespace {

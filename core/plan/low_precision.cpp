@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/plan/adapters.h"
 #include "core/plan/context_parallel.h"
+#include "core/plan/frozen_base.h"
 #include "core/plan/states.h"
 #include "core/plan/tensor_parallel.h"
 
@@ -77,6 +77,10 @@ int weight_layouts(const Context& c) {
 int operand_layouts(const Context& c) { return c.strategy.lora ? 1 : weight_layouts(c); }
 
 bool keeps_casts(const Context& c) { return c.job.framework.keeps_casts; }
+
+bool expands_base(const Context& c) {
+  return c.strategy.lora && !narrow_alone(c) && base_bytes(c.strategy.lora->base) < static_cast<double>(c.element);
+}
 
 bool keeps_weight_casts(const Context& c) { return (c.serves || keeps_casts(c)) && !expands_base(c); }
 

@@ -41,6 +41,8 @@ int operand_layouts(const Context&);
 /// Whether activations are kept in the narrow format and weights are cast once a step: Transformer Engine. Otherwise
 /// (torchao) each pass casts anew from 16 bits.
 bool keeps_casts(const Context&);
+/// Whether a frozen base is kept in fewer bytes than its matmuls read, and written out in front of them.
+bool expands_base(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
 /// expanded and cast for each use.
 bool keeps_weight_casts(const Context&);
