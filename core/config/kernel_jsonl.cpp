@@ -195,11 +195,11 @@ class KernelRowReader {
 
   /// Tokens M of each of ng experts, weights [N, K]: forward C[M,N], its input's gradient C[M,K], its weights' C[N,K].
   void read_grouped() {
-    const std::string stage = optional_text(shape_, "stage");
-    if (stage.empty() || text(row_, "dtype") != "bf16")
-      return leave_out("grouped matmuls by other libraries or in 8 bits");
+    const std::string stage = optional_text(shape_, "stage"), name = text(row_, "dtype");
+    const auto dtype = name == "mxfp8" ? std::optional(spec::Dtype::mxfp8) : matmul_dtype();
+    if (stage.empty() || !dtype) return leave_out("grouped matmuls of which no pass is told");
     const std::int64_t m = size("M"), n = size("N"), k = size("K");
-    MatmulRow row{.batch = size("ng"), .grouped = true};
+    MatmulRow row{.batch = size("ng"), .dtype = *dtype, .grouped = true};
     if (stage == "fwd") {
       row.m = m, row.n = n, row.k = k;
     } else if (stage == "bwd_grad_act") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/calibrate/calibrate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -61,7 +63,8 @@ class KernelFitter {
   struct Case {
     result::CurveFit told;
     MeasuredRows rows;
-    std::vector<config::MeasuredKernel> changed;  // rows without the host's time, when they held it
+    std::vector<config::MeasuredKernel> changed;  // rows without the host's time, or at the pace of the curve's machine
+    double slower = 1;                            // what single matmuls of these rows' machine take over the curve's
   };
 
   Case& begin(const Family& family, const std::string& repository, const MeasuredRows& rows) {
@@ -80,9 +83,10 @@ class KernelFitter {
 
   void fit(const Family& family, const std::string& repository, const MeasuredRows& rows, base::Seconds smallest) {
     if (family.what != What::memory && rows.size() < kFewestRows) return compare(family, repository, rows);
-    Device trial = device_;
-    const base::Seconds host = draw(trial, family, rows, smallest);
     Case& one = begin(family, repository, rows);
+    if (family.what == What::grouped) level(family.which, repository, one);
+    Device trial = device_;
+    const base::Seconds host = draw(trial, family, one.rows, smallest);
     if (host.si() > 0) take_out(host, one);
     const std::vector<double> weights = family.what == What::matmul ? matmul_weights(one.rows) : std::vector<double>();
     const std::vector<double> before = log_errors(one.rows, device_), after = log_errors(one.rows, trial);
@@ -106,14 +110,28 @@ class KernelFitter {
     return {};
   }
 
+  /// What many products cost beside one is a ratio of one machine. Where the source of grouped matmuls timed single
+  /// ones of that dtype, too, its times are held against these: its board may run at a lower power than the curve's.
+  void level(int dtype, const std::string& repository, Case& one) const {
+    const auto single = families_.find({What::matmul, dtype});
+    if (single == families_.end()) return;
+    const auto rows = single->second.by_repository.find(repository);
+    if (rows == single->second.by_repository.end() || rows->second.size() < kFewestRows) return;
+    one.slower = std::exp(-figures(log_errors(rows->second, device_)).median);
+    change(one, [&](const config::MeasuredKernel& row) { return row.time / one.slower; });
+  }
+
   static void take_out(base::Seconds host, Case& one) {
-    for (const config::MeasuredKernel* row : one.rows) {
-      const auto* attention = std::get_if<config::AttentionRow>(&row->shape);
+    change(one, [&](const config::MeasuredKernel& row) {
+      const auto* attention = std::get_if<config::AttentionRow>(&row.shape);
       const bool both = attention != nullptr && attention->passes == config::AttentionRow::Passes::both;
-      config::MeasuredKernel less = *row;
-      less.time = std::max(row->time - host * (both ? 2 : 1), row->time * 0.1);
-      one.changed.push_back(less);
-    }
+      return std::max(row.time - host * (both ? 2 : 1), row.time * 0.1);
+    });
+  }
+
+  template <class TimeOf>
+  static void change(Case& one, TimeOf&& time_of) {
+    for (const config::MeasuredKernel* row : one.rows) one.changed.emplace_back(*row).time = time_of(*row);
     for (std::size_t i = 0; i < one.rows.size(); ++i) one.rows[i] = &one.changed[i];
   }
 
@@ -154,7 +172,8 @@ class KernelFitter {
       out += "; sides of 256 and more, rows weigh 2 where all reach 1,024, 0.7 elsewhere";
     if (family.what == What::matmul && one.rows.size() < 1000)
       out += "; constants that so few rows do not tell are kept";
-    if (one.told.host_s > 0 || !one.changed.empty()) out += "; host time in each kernel found beside and left out";
+    if (one.told.host_s > 0) out += "; host time in each kernel found beside and left out";
+    if (one.slower != 1) out += fmt::format("; against its own single matmuls, {:.2f} times the curve's", one.slower);
     return out + "; fitted by forerun calibrate --from-data";
   }
 

@@ -164,7 +164,7 @@ void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<sp
       for (std::size_t file = 0; file < now.size(); ++file) {
         each([&](int dtype) {
           const MatmulCurve& copy = before[file].matmul[dtype];
-          const bool assumed = !copy.grouped_from.source.empty() && !copy.grouped_from.measured;
+          const bool assumed = !copy.grouped_from.source.empty() && !fitted[file].matmul[dtype].grouped_from.measured;
           if (!assumed || copy.grouped_pace != was.grouped_pace || copy.grouped_each != was.grouped_each) return;
           now[file].matmul[dtype].grouped_pace = is.grouped_pace;
           now[file].matmul[dtype].grouped_each = is.grouped_each;
