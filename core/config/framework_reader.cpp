@@ -123,6 +123,7 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
   const bool all = value.kind == Value::Kind::scalar && (value.text == "true" || value.text == "false");
   if (all && !value.quoted) {
     for (const auto& [name, kernel] : spec::kFusedKernels) fused.*kernel = value.text == "true";
+    if (value.text == "true") fused.experts = {};  // few jobs can have them
     return fused;
   }
   if (value.kind != Value::Kind::map) {

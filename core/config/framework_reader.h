@@ -12,7 +12,7 @@ namespace config {
 /// Reads a framework profile. `path` is the map's own ("strategy.framework"). The map has no `base:` left.
 spec::Framework read_framework(const Value& map, const std::string& path, Faults&);
 
-/// true, false, or {norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute: true|false}.
+/// true, false, or {norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute, experts: true|false}.
 spec::FusedKernels read_fused_kernels(const Value&, const std::string& path, Faults&);
 /// {grad_reduce, param_gather, p2p, expert: true|false, tp: none|wgrad|chunked|userbuffers}.
 spec::Overlap read_overlap(const Value&, const std::string& path, Faults&);

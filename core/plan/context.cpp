@@ -63,6 +63,7 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   chunked_loss = strategy.linear_cross_entropy && !serves;
   fused_accumulation = fused.grad_accumulation.value_or(true);
   fused_permute = fused.permute.value_or(true);
+  fused_experts = fused.experts.value_or(false);
   separate_gradients = !fused_accumulation && gradient_element != element;
   attention = strategy.attention_kernel.value_or(spec::AttentionKernel::flash2);
   tp_overlap = strategy.overlap.tp.value_or(spec::TpOverlap::none);

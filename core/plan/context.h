@@ -43,7 +43,8 @@ struct Context {
   std::int64_t element;           // bytes of it
   std::int64_t gradient_element;  // bytes of a main gradient
   bool dropout;
-  bool fused_norm, fused_rope, fused_activation, fused_softmax, fused_loss, fused_accumulation, fused_permute;
+  bool fused_norm, fused_rope, fused_activation, fused_softmax, fused_loss, fused_accumulation, fused_permute,
+      fused_experts;
   bool chunked_loss;        // strategy.linear_cross_entropy
   bool separate_gradients;  // weight gradients leave the matmul in `storage` and are added to the main gradient
   spec::AttentionKernel attention;

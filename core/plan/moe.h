@@ -62,6 +62,11 @@ class MoeLayer {
   void exchange_over_etp(CollectiveKind, std::string_view name);
   void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels = 1, int beside = 0);
   int beside_exchange() const;
+  bool fuses() const;  // activation and casts are part of the experts' matmuls
+  Linear up() const;
+  Linear down() const;
+  void activate();
+  void activate_backward();
   std::int64_t rows_permuted() const;
   void add_biases(std::string_view name, std::int64_t width, bool last);
   /// `rows` that arrive are weighed and summed up to `tokens`; the gradients of that, and of the rows' copies.

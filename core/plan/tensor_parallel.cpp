@@ -233,7 +233,7 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
     const ExpandedBase base(c_, out_, linear);
     Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out * linear.experts);
-    casts.input(linear.rows * linear.experts * linear.in, false, false);
+    if (!linear.takes_narrow) casts.input(linear.rows * linear.experts * linear.in, false, false);
     // Serving engines have one kernel for all experts (vLLM's fused_moe, 2024): batched, without a time for each.
     out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
                         false, linear.experts > 1 && !c_.serves},
@@ -244,7 +244,7 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
 
 void TensorParallel::full_backward(const Linear& linear, Side side) {
   Casts casts(c_, out_, linear);
-  casts.gradient(linear.rows * linear.experts * linear.out, false);
+  if (!linear.takes_narrow_gradient) casts.gradient(linear.rows * linear.experts * linear.out, false);
   {
     const ExpandedBase base(c_, out_, linear);
     casts.again(linear.rows * linear.experts * linear.in, linear.in * linear.out * linear.experts);

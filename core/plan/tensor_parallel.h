@@ -25,6 +25,8 @@ struct Linear {
   std::array<std::int64_t, 3> parts{};  // `out` of the matmuls that it really is; none: one
   Axis axis = Axis::tp;                 // whose ranks hold a part of it each, unless every rank holds it whole
   bool wide = false;                    // in 16 bits, whatever its layer is in: a router
+  bool takes_narrow = false;            // its input comes in the narrow format, cast by what made it
+  bool takes_narrow_gradient = false;   // so does the gradient of its output
 };
 
 /// How the ranks of its axis cut a linear layer: by outputs, by inputs, not at all.

@@ -25,6 +25,7 @@ struct GenerationTraits {
   NarrowHeads fp8_attention = NarrowHeads::none;
   bool multiplies_any_layout = false;  // of operands in fp8 of one scale; else each is cast a second time, turned
   bool row_and_block_scales = false;   // cuBLASLt multiplies operands with a scale for each row or block of 128
+  bool fuses_experts = false;          // cuDNN's front end has grouped matmuls with the activation and casts in them
   bool software_of_2025 = false;       // nothing older runs on it
   bool one_hardware_queue = true;      // Megatron's overlaps need CUDA_DEVICE_MAX_CONNECTIONS=1
 };
@@ -46,6 +47,7 @@ constexpr GenerationTraits traits_of(Generation generation) {
               .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
               .fp8_attention = NarrowHeads::up_to_128,
               .multiplies_any_layout = true,
+              .fuses_experts = true,
               .software_of_2025 = true,
               .one_hardware_queue = false};
     case Generation::cdna3: return {.amd = true, .cudnn = false};

@@ -1,5 +1,6 @@
 // core/spec/precision_rules.cpp -- attention kernels, formats below 16 bits, adapters (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "core/spec/fused_experts.h"
 #include "core/spec/rules.h"
 
 namespace spec {
@@ -21,6 +22,10 @@ class Precision : Rules {
     if (s_.linear_cross_entropy && s_.fused_kernels.cross_entropy == false) {
       fault("strategy.linear_cross_entropy", "is a fused loss, which fused_kernels.cross_entropy: false rules out",
             "leave one of the two out");
+    }
+    if (s_.fused_kernels.experts == true) {
+      const std::string why = no_fused_experts(job_);
+      if (!why.empty()) fault("strategy.fused_kernels.experts", "does not take " + why, "write experts: false");
     }
     if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
     fault("strategy.attention_kernel",

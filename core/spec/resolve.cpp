@@ -6,6 +6,7 @@
 
 #include "core/spec/context_rules.h"
 #include "core/spec/fillers.h"
+#include "core/spec/fused_experts.h"
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/rank_order.h"
@@ -187,6 +188,7 @@ Job resolve(Job job) {
   fill_pipeline_units(job, of_framework);
   fill_overlap(job, of_framework);
   fill_graphs(job, of_framework);
+  fill_fused_experts(job);
   fill_host(job);
   fill_dispatcher(job, of_framework);
   tell_ulysses(job, of_framework);

@@ -83,7 +83,7 @@ inline constexpr std::pair<std::string_view, bool Lora::*> kLoraTargets[] = {
     {"qkv", &Lora::qkv}, {"proj", &Lora::proj}, {"ffn", &Lora::ffn}};
 
 struct FusedKernels {
-  std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute;
+  std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute, experts;
 };
 inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*> kFusedKernels[] = {
     {"norm", &FusedKernels::norm},
@@ -92,7 +92,8 @@ inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*
     {"softmax", &FusedKernels::softmax},
     {"cross_entropy", &FusedKernels::cross_entropy},
     {"grad_accumulation", &FusedKernels::grad_accumulation},
-    {"permute", &FusedKernels::permute}};  // tokens to experts, and their results back
+    {"permute", &FusedKernels::permute},   // tokens to experts, and their results back
+    {"experts", &FusedKernels::experts}};  // activation and casts of experts inside their grouped matmuls
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;

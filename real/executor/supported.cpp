@@ -57,6 +57,8 @@ std::vector<Refusal> narrow_refusals(const spec::Job& job) {
   const std::int64_t shard = t.micro_batch * t.sequence / (std::int64_t{s.cp} * s.tp);
   return {
       {t.precision == spec::Dtype::nvfp4, "training.precision", "matmuls in nvfp4", "write precision: mxfp8"},
+      {s.fused_kernels.experts.value_or(false), "strategy.fused_kernels.experts",
+       "experts whose activation is part of their matmuls", "write experts: false"},
       {t.fp8_attention, "training.fp8_attention", "attention in fp8", "write fp8_attention: false"},
       {!one_scale && job.framework.separate_linears, "training.precision",
        "parts of a layer that are multiplied one by one with a scale for each row or block",

@@ -59,7 +59,8 @@ double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
   if (job.strategy.cuda_graphs == spec::CudaGraphs::whole) return base::Seconds();
   const plan::Work& work = plan.works[op.work];
-  const auto experts = static_cast<double>(experts_of(work));
+  const bool fused = job.strategy.fused_kernels.experts.value_or(false);  // one kernel for all of them
+  const auto experts = static_cast<double>(fused ? 0 : experts_of(work));
   const bool beside = job.strategy.cuda_graphs == spec::CudaGraphs::beside_experts;
   if (beside && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;

@@ -137,6 +137,7 @@ inline void add_kernels(List& list) {
     list.key("s:attention_kernel", {std::string(kernel)});
   list.key("s:linear_cross_entropy", {"true"});
   list.key("s:fused_kernels", {"true", "false", "{norm: false, rope: false, grad_accumulation: true}"});
+  list.set({{"s:fused_kernels", "{experts: true}"}, {"t:precision", "mxfp8"}});
   list.key("s:compile", {"true"});
   list.key("s:cuda_graphs", {"true"});
   for (const char* name : {"grad_reduce", "param_gather", "p2p", "shared_expert"}) {

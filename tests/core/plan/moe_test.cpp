@@ -105,6 +105,51 @@ TEST(Moe, ThePlainExchangeKeepsTheHostBusyOnceInEachPass) {
   EXPECT_EQ(launches(MoeDispatcher::allgather, false), 0);
 }
 
+TEST(Moe, FusedExpertsLeaveTheReadOfTheActivationsGradientAlone) {
+  // 128 tokens x 2 experts are 256 rows; up writes 2 x 512 numbers of each, the activation 512, down 256. Without
+  // fusing: the input's cast, the activation, its cast; gradients: of down's output cast, of the activation, of up's
+  // output cast. Fused: up's input and down's gradient are cast, and the activation's gradient reads 256 x 1024 numbers
+  // of 2 bytes and writes them in two layouts of 1 + 1/32 bytes.
+  struct Kernel {
+    std::string name;
+    std::int64_t bytes;
+    int launches;
+    bool operator==(const Kernel&) const = default;
+  };
+  const auto kernels = [](bool fused) {
+    const spec::Job j = toy_moe({.dp = 1}, [&](spec::Job& job) {
+      job.model.gated_mlp = true;
+      job.model.activation = spec::Activation::swiglu;
+      job.training.precision = spec::Dtype::mxfp8;
+      job.cluster.node.gpu.generation = spec::Generation::blackwell;
+      job.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::mxfp8)] = base::TFLOPps(4000);
+      job.framework.keeps_casts = true;
+      job.strategy.fused_kernels.experts = fused;
+    });
+    const plan::Plan p = plan::build(j);
+    std::vector<Kernel> out;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const auto* work = std::get_if<plan::MemoryBound>(&p.works[op.work]);
+      if (!work || op.layer != 0 || !p.names[op.name].starts_with("expert") || p.names[op.name].find("weight") < 99)
+        return;
+      out.push_back({p.names[op.name], work->read + work->written, op.launches});
+    });
+    return out;
+  };
+  const auto names = [&](bool fused) {
+    std::vector<std::string> out;
+    for (const Kernel& one : kernels(fused)) out.push_back(one.name);
+    return out;
+  };
+  EXPECT_EQ(names(false), (std::vector<std::string>{"expert up input cast", "expert activation",
+                                                    "expert down input cast", "expert down gradient cast",
+                                                    "expert activation gradient", "expert up gradient cast"}));
+  EXPECT_EQ(names(true), (std::vector<std::string>{"expert up input cast", "expert down gradient cast",
+                                                   "expert activation gradient"}));
+  const std::int64_t numbers = 256 * 1024;
+  EXPECT_EQ(kernels(true)[2], (Kernel{"expert activation gradient", numbers * 2 + numbers * 2 * 33 / 32, 0}));
+}
+
 TEST(Moe, BiasesOfExpertsAreAddedAsTheFrameworkDoes) {
   // 128 tokens x 2 experts each are 256 rows on ranks that hold all 8 experts; up writes 512 numbers of each, down 256.
   struct Bytes {

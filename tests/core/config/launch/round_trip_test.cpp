@@ -52,7 +52,7 @@ std::vector<Case> cases() {
         {"strategy.overlap", {"{grad_reduce: false, param_gather: false}", "{tp: userbuffers}", "{tp: none}"}},
         {"strategy.fused_kernels",
          {"{rope: false}", "{activation: false}", "{grad_accumulation: false, cross_entropy: true}",
-          "{permute: false}"}},
+          "{permute: false}", "{experts: true}"}},
         {"strategy.cuda_graphs", {"false", "true", "beside_experts"}},
         {"strategy.embedding_in_split", kFlags},
         {"training.micro_batch", {"1", "2"}},

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/fused_experts.h"
+
+#include "core/spec/fillers.h"
+
+namespace spec {
+
+std::string no_fused_experts(const Job& job) {
+  const Model& m = job.model;
+  const Strategy& s = job.strategy;
+  if (!m.moe) return "a model without experts";
+  if (job.training.serves()) return "prefill and decode";
+  if (job.training.precision != Dtype::mxfp8) return "a precision other than mxfp8";
+  if (!job.framework.keeps_casts) return "framework " + job.framework.name;
+  if (m.activation != Activation::swiglu || !m.gated_mlp) return "an activation other than swiglu";
+  if (m.bias) return "biases";
+  if (m.hidden % 128 != 0 || m.moe->ffn % 128 != 0) return "a hidden size or width of experts that 128 does not divide";
+  if (s.lora) return "adapters";
+  if (s.recompute.modules.moe_act || job.training.fp8_activation_inputs) {
+    return "activations that are computed again or whose inputs are kept in fp8";
+  }
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const Gpu& gpu = job.cluster.node_of(kind).gpu;
+    if (!traits_of(gpu.generation).fuses_experts) return gpu.name;
+  }
+  return {};
+}
+
+void fill_fused_experts(Job& job) {
+  const Strategy& s = job.strategy;
+  const bool captured = s.cuda_graphs == CudaGraphs::whole && !s.moe_capacity_factor;
+  const bool fused = job.framework.recipes_of_fp8_gpus && captured && no_fused_experts(job).empty();
+  Filler(job, "whole-step graphs without dropped tokens")
+      .fill(job.strategy.fused_kernels.experts, fused, "fused_kernels.experts", fused);
+}
+
+}  // namespace spec
