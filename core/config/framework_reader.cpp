@@ -80,6 +80,8 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles_loss", framework.compiles_loss);
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
+  map.read("complex_rope", framework.complex_rope);
+  map.read("frees_added_gradients", framework.frees_added_gradients);
   map.read("own_models", framework.own_models);
   map.read("shards_by_dtensor", framework.shards_by_dtensor);
   map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);

@@ -33,6 +33,10 @@ bool one_scale(const Context& c) {
   return scales == Scales::delayed || scales == Scales::tensor;
 }
 
+/// Frozen weights in fp8 with one scale a tensor lie in one layout and are turned for each input gradient: a second one
+/// beside 70 billion leaves no room on any GPU that has been seen to tune them (MLPerf v5.1, eight H200, tp 1).
+bool turns_frozen(const Context& c) { return c.strategy.lora && !c.serves && gathers_narrow(c) && one_scale(c); }
+
 Chain chain(double elements, double read, double written, int kernels) {
   return {MemoryBound{MemoryBound::Kind::cast, static_cast<std::int64_t>(read * elements),
                       static_cast<std::int64_t>(written * elements), kernels},
@@ -82,7 +86,9 @@ bool expands_base(const Context& c) {
   return c.strategy.lora && !narrow_alone(c) && base_bytes(c.strategy.lora->base) < static_cast<double>(c.element);
 }
 
-bool keeps_weight_casts(const Context& c) { return (c.serves || keeps_casts(c)) && !expands_base(c); }
+bool keeps_weight_casts(const Context& c) {
+  return (c.serves || keeps_casts(c)) && !expands_base(c) && !turns_frozen(c);
+}
 
 bool narrow_alone(const Context& c) {
   const bool trained = (keeps_casts(c) || shards_masters(c)) && c.job.training.fp8_parameters.value_or(false);

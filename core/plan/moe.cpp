@@ -18,8 +18,12 @@ MemoryBound router_chain(std::int64_t scores, int kernels) {
   return {MemoryBound::Kind::softmax, scores * 4 * kernels, scores * 4 * kernels / 2, kernels};
 }
 
-/// Whether selective_ops keeps what the exchange of tokens brings: all-to-alls are on its list, gathers are not.
+/// Whether selective_ops keeps what the exchange of tokens brings: all-to-alls are on the lists of Llama 4, DeepSeek-V3
+/// and gpt-oss, not on Qwen3's, whose heads have norms (torchtitan/models/qwen3/infra/parallelize.py, 2025); gathers
+/// are on none.
 bool keeps_exchanged(const Context& c) {
+  const bool listed = c.model.qk_scale != spec::QkScale::head || !c.model.qk_norm || c.model.moe->shared_ffn > 0;
+  if (c.strategy.moe_dispatcher == MoeDispatcher::alltoall && !listed) return false;
   return c.strategy.ep > 1 && c.strategy.moe_dispatcher != MoeDispatcher::allgather;
 }
 

@@ -75,9 +75,11 @@ struct Framework {
   std::optional<bool> stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see
                                         // fill_checkpoints
   bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
-  bool expands_kv = false;         // grouped K and V are copied to every query head before attention
-  bool ring_gathers = false;       // context parallel by ring: K and V come at once, results are merged in fp32
-  bool own_models = false;         // zero 2 and 3 train the user's model code; see fill_model_code
+  bool complex_rope = false;       // rotary embedding of complex numbers, which no compiler fuses; see fill_kernels
+  bool frees_added_gradients = false;  // a 16-bit weight gradient goes once it was added to the main one
+  bool expands_kv = false;             // grouped K and V are copied to every query head before attention
+  bool ring_gathers = false;           // context parallel by ring: K and V come at once, results are merged in fp32
+  bool own_models = false;             // zero 2 and 3 train the user's model code; see fill_model_code
   bool compiles_loss_of_2025 = false;  // in software of 2025 the loss is compiled or fused: see fill_model_code
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
   bool turned_heads = false;           // and an eager rotary embedding finds their heads turned in memory

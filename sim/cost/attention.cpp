@@ -64,7 +64,9 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double pairs = flops.si() / lanes + q * (ramp + (w.causal ? curve.diagonal : 0));
   const bool backward_told = w.backward && curve.backward_low_precision > 0;
   const double in_fp8 = backward_told ? curve.backward_low_precision : curve.low_precision;
-  const double rate = sustained_pace(device) * (w.backward ? curve.backward : curve.forward) * peak.si() *
+  const spec::GenerationTraits traits = traits_of(device.gpu.generation);
+  const bool cool = traits.old_attention_runs_cool && w.kernel != traits.best_attention;
+  const double rate = (cool ? 1 : sustained_pace(device)) * (w.backward ? curve.backward : curve.forward) * peak.si() *
                       head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) * (narrow ? in_fp8 : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + ramp);

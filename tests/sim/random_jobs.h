@@ -84,7 +84,8 @@ class Source {
       }
       if (j.strategy.zero >= 1 && cut.dp == 4 && coin()) j.strategy.shard = one_of({2, 4});
       f.synchronizes_p2p = coin();
-      f.fused = {coin(), coin(), coin(), coin(), coin(), coin(), f.synchronizes_p2p};  // no draw more: later ones stay
+      f.fused = {coin(), coin(), coin(), coin(), coin(), coin(), f.synchronizes_p2p,
+                 {}};  // no draw more: later ones stay
       j.cluster.node.calibration.compute_slowdown = one_of({1.0, 1.08, 1.5});
       j.cluster.node.calibration.comm_slowdown = one_of({1.0, 1.05, 1.7});
       for (spec::NetworkCalibration* links : {&j.cluster.node.links, &j.cluster.fabric.calibration}) {

@@ -99,7 +99,7 @@ inline spec::Cluster cluster(int ranks) {
 inline spec::Framework framework() {
   spec::Framework f;
   f.name = "none";
-  f.fused = {true, true, true, true, true, true, true};
+  f.fused = {true, true, true, true, true, true, true, {}};
   f.overlap.tp = spec::TpOverlap::none;
   return f;
 }

@@ -65,8 +65,8 @@ TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard)
 TEST(Unseen, SoAreThoseOfTutorialsAndClusterReports) {
   const result::Validation answer = met({"reports"});
   EXPECT_EQ(answer.summary.refused, 0);
-  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"gb200-llama3-8b-nvfp4-fsdp4"});  // torchao's nvfp4
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.085);                                  // 7.3 % then
+  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{});
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.085);  // 7.3 % then
   EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
 }
 
@@ -80,6 +80,17 @@ TEST(Unseen, SoAreThoseOfBenchmarksButForHostsThatWaitOrTellWholeEpochs) {
                                       "dsautotune-gpt2m-ddp-mbs2", "dsautotune-gpt2l-ddp-mbs1",
                                       "dsautotune-gpt2xl-z1-mbs1"}));
   EXPECT_LE(answer.summary.median_abs_error.value(), 0.082);  // 6.5 % on 27 November 2026
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+}
+
+TEST(Unseen, SoAreThoseOfTrainersAndArtifacts) {
+  const result::Validation answer = met({"trainers"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  // Tensor parallelism between V100 of Jean Zay took as long as over its network; CPU-Adam of eight bound processes.
+  EXPECT_EQ(beyond(0.255, answer),
+            (std::vector<std::string>{"bigscience-1b3-dp4-tp2-mbs1-full", "bigscience-1b3-dp4-tp2-mbs1-none",
+                                      "reflow-zerooffload-opt30b-8gpu"}));
+  EXPECT_LE(answer.summary.median_abs_error.value(), 0.09);  // 6.6 % on 27 November 2026
   EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
 }
 

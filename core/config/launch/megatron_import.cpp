@@ -15,6 +15,7 @@ namespace config::launch {
 namespace {
 
 std::string dashed(std::string name) {
+  if (name.starts_with("--")) name.erase(0, 2);
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
 }
@@ -54,10 +55,17 @@ Settings options_of(const std::vector<ShellWord>& words) {
   return out;
 }
 
-/// Arguments as a run saves them: every one, by its variable. What is false or null was not given.
+/// Arguments as a run saves them: every one, by its variable. What is false or null was not given. Recipes hold them
+/// beside containers and environment variables: ARGS in Megatron-LM's examples/moe_recipes, MODEL_ARGS in
+/// Megatron-MoE-ModelZoo (2026).
 Settings options_of(const Value& tree) {
+  const Value* arguments = &tree;
+  for (const char* section : {"ARGS", "MODEL_ARGS"}) {
+    const Value* found = tree.find(section);
+    if (found && found->kind == Value::Kind::map) arguments = found;
+  }
   Settings out;
-  for (Setting& setting : flattened(tree).all()) {
+  for (Setting& setting : flattened(*arguments).all()) {
     const std::size_t dot = setting.name.rfind('.');  // sections carry no meaning
     const std::string name = dashed(setting.name.substr(dot == std::string::npos ? 0 : dot + 1));
     out.set(name, std::move(setting.value));
@@ -263,6 +271,14 @@ void read_graphs(Import& i) {
   i.keys.set("strategy.cuda_graphs", "beside_experts");
 }
 
+/// Transformer Engine's fuser takes activation and casts of experts into their matmuls in mxfp8 alone.
+void read_fuser(Import& i) {
+  const Value* recipe = i.options.find("fp8-recipe");
+  if (recipe && recipe->text == "mxfp8") return;
+  if (std::erase_if(i.options.all(), [](const Setting& s) { return s.name == "use-transformer-engine-op-fuser"; }) > 0)
+    i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses beside experts in mxfp8 is not told apart");
+}
+
 }  // namespace
 
 void read_megatron(Import& i) {
@@ -271,6 +287,7 @@ void read_megatron(Import& i) {
   if (i.options.has("multi-latent-attention")) {  // latents always have the norms that it asks for
     std::erase_if(i.options.all(), [](const Setting& s) { return s.name == "qk-layernorm"; });
   }
+  read_fuser(i);
   read_batch(i);
   read_vocabulary(i);
   read_widths(i);

@@ -18,7 +18,7 @@ spec::Job job(bool fused, double dropout = 0, spec::Dtype precision = spec::Dtyp
     j.model.gated_mlp = true;
     j.training.dropout = dropout;
     j.training.precision = precision;
-    j.strategy.fused_kernels = {fused, fused, fused, fused, fused, fused, fused};
+    j.strategy.fused_kernels = {fused, fused, fused, fused, fused, fused, fused, {}};
   });
 }
 
@@ -166,6 +166,19 @@ TEST(Elementwise, AnEagerRmsNormsGradientIsWhatAutogradRuns) {
   EXPECT_EQ(in_bf16.work.written, 1000 * (2 + 2 + 0 + 4 + 4 + 4 + 0 + 4 + 4 + 4 + 4 + 4 + 2));
   EXPECT_EQ(in_fp32.work.read, 1000 * (4 + 8 + 4 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8));
   EXPECT_EQ(in_fp32.work.written, 1000 * (4 + 4 + 0 + 4 + 4 + 0 + 4 + 4 + 4 + 4 + 4));
+}
+
+TEST(Elementwise, RotationsOfComplexNumbersAreCastsAndAProductThatNobodyFuses) {
+  // To fp32 (2, 4), times the table (4, 4), back (4, 2): 10 read and 10 written a number of queries and keys, forward
+  // and backward, each by kernels of its own. Qwen3's heads, which have norms, turn halves.
+  spec::Job j = job(false, 0.1, spec::Dtype::bf16);
+  const Chain halves = plan::rope_forward(Context(j));
+  j.framework.complex_rope = true;
+  const std::int64_t numbers = 2 * kTokens * kHidden;
+  expect_bytes(plan::rope_forward(Context(j)), 10 * numbers, 10 * numbers, 6);
+  expect_bytes(plan::rope_backward(Context(j)), 10 * numbers, 10 * numbers, 6);
+  j.model.qk_norm = true;
+  EXPECT_EQ(plan::rope_forward(Context(j)).work.read, halves.work.read);
 }
 
 TEST(Elementwise, RotationsOfTurnedHeadsTakeLonger) {

@@ -253,6 +253,25 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
+TEST(LowPrecision, FrozenWeightsInFp8AloneLieInOneLayoutAndAreTurnedForInputGradients) {
+  // One byte for each of a layer's parameters, not two; four linear layers of four layers are turned in each of three
+  // microbatches, the first layer's qkv too, whose adapter's gradient needs none, but whose input has one.
+  const auto plan = [](bool frozen) {
+    return plan::build(job({.microbatches = 3}, Dtype::fp8, [=](spec::Job& j) {
+      j.training.fp8_parameters = true;
+      if (frozen) j.strategy.lora = spec::Lora{.rank = 8, .qkv = true};
+    }));
+  };
+  const auto held = [](const plan::Plan& p) {
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  const plan::Plan trained = plan(false), frozen = plan(true);
+  constexpr std::int64_t linears = 4 * 12 * 256 * 256, adapters = 4 * (256 * 8 + 8 * 768);
+  EXPECT_NEAR(held(trained) - held(frozen), linears - 2 * adapters, 4 * 13 * 256 * 2);  // norms and biases
+  EXPECT_EQ(walk::count(trained, trained.roles[0], "weight transpose"), 4 * 4);
+  EXPECT_EQ(walk::count(frozen, frozen.roles[0], "weight transpose"), 3 * 4 * 4);
+}
+
 TEST(LowPrecision, ShardsThatAreMastersAreGatheredAsCodesAndTurnedForTheInputsGradients) {
   const toy::Cut cut{.dp = 2, .zero = 3};
   const auto plan = [&](bool codes) {

@@ -4,6 +4,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/flops.h"
+#include "core/plan/moe.h"
 #include "tests/core/plan/walk.h"
 
 namespace {
@@ -217,6 +218,27 @@ TEST(SelectiveOps, KeepLessThanEverythingAndMoreThanTheInput) {
       EXPECT_LT(keeps.total() - keeps.unread, plan::kept_activations(c, Kind::none, true).total()) << ep;
     }
   }
+}
+
+TEST(SelectiveOps, OfQwen3DoNotKeepWhatTheExchangeBrought) {
+  // 4 ranks hold 2 of 8 experts each, a token goes to 2: 2 x 128 tokens of 256 numbers arrive, and as many come back.
+  // Qwen3's code is told by the norms of its heads and the lack of shared experts.
+  const auto exchanged = [](bool normed, std::int64_t shared) {
+    const spec::Job j = toy::job({.dp = 4}, [&](spec::Job& job) {
+      job.model.gated_mlp = true;
+      job.model.bias = false;
+      job.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512, .shared_ffn = shared};
+      job.model.qk_norm = normed;
+      job.strategy.ep = 4;
+      job.strategy.moe_dispatcher = spec::MoeDispatcher::alltoall;
+      job.strategy.compile = true;
+    });
+    const plan::Context c(j);
+    return plan::kept_of_experts(c, plan::KeptMatmuls(c, true)).read;
+  };
+  EXPECT_EQ(exchanged(false, 0), 2 * 128 * 256 * 2);
+  EXPECT_EQ(exchanged(true, 0), 0);
+  EXPECT_GT(exchanged(true, 512), 2 * 128 * 256 * 2 - 1);
 }
 
 }  // namespace

@@ -94,6 +94,22 @@ TEST(States, FusedAccumulationLeavesAPlaceholderForEachShapeOfALinear) {
   EXPECT_EQ(placeholders(1, 2000, false), 0);
 }
 
+TEST(States, AGradientThatWasAddedMayBeFreed) {
+  // 1000 parameters: fp32 sums of 4 bytes, and 16-bit gradients of 2 unless they go as they are added.
+  const auto gradients = [](bool freed, bool fused) {
+    return held(role_of(toy::job({},
+                                 [&](spec::Job& job) {
+                                   job.framework.frees_added_gradients = freed;
+                                   job.strategy.fused_kernels.grad_accumulation = fused;
+                                 }),
+                        {1000, 0}),
+                Category::gradients);
+  };
+  EXPECT_EQ(gradients(false, false), 6000);
+  EXPECT_EQ(gradients(true, false), 4000);
+  EXPECT_EQ(gradients(false, true), 4000);
+}
+
 TEST(States, WithOneReplicaNothingIsShared) {
   for (const int zero : {2, 3}) {
     EXPECT_EQ(states(role_of(toy::job({.zero = zero}), {1000, 0})), 18'000);

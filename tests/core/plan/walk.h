@@ -225,7 +225,7 @@ inline spec::Job random_job(Dice& dice) {
     m.causal = dice.coin();
     j.training.dropout = dice.coin() ? 0.1 : 0.0;
     j.training.gradient_dtype = dice.coin() ? spec::Dtype::fp32 : spec::Dtype::bf16;
-    s.fused_kernels = {dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin()};
+    s.fused_kernels = {dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin(), dice.coin(), {}};
     s.overlap.grad_reduce = dice.coin();
     s.overlap.param_gather = dice.coin();
     s.overlap.p2p = dice.coin();

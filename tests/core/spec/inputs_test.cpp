@@ -181,6 +181,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "stops_recompute",
                                                "shards_by_dtensor",
                                                "expands_kv",
+                                               "complex_rope",
+                                               "frees_added_gradients",
                                                "ring_gathers",
                                                "separate_linears",
                                                "turned_heads",

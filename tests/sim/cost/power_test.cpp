@@ -44,6 +44,26 @@ TEST(Power, OneClockHoldsForAllThatIsCalculated) {
   EXPECT_NEAR(sim::price(attention, limited).time / sim::price(attention, cool).time, 1 / 0.8, 0.01);
 }
 
+TEST(Power, FlashKernelsOnBlackwellAreNotHeldBack) {
+  // cuDNN's kernel, written for its tensor cores, is: at a pace of 0.8 it takes 1 / 0.8 of its time.
+  const auto slower = [](spec::AttentionKernel kernel, spec::Generation generation) {
+    const plan::Attention attention{
+        .kernel = kernel, .batch = 8, .q_len = 8192, .kv_len = 8192, .heads = 32, .kv_heads = 32, .head_dim = 128};
+    sim::Device cool = powered(400), limited = powered(400);
+    cool.calibration.power.sustained = 1;
+    for (sim::Device* d : {&cool, &limited}) {
+      d->gpu.generation = generation;
+      for (spec::AttentionCurve& curve : d->calibration.attention) curve.forward = 0.33, curve.overhead = {};
+    }
+    return sim::price(attention, limited).time / sim::price(attention, cool).time;
+  };
+  using spec::AttentionKernel;
+  using spec::Generation;
+  EXPECT_NEAR(slower(AttentionKernel::flash2, Generation::blackwell), 1, 1e-9);
+  EXPECT_NEAR(slower(AttentionKernel::cudnn, Generation::blackwell), 1 / 0.8, 0.01);
+  EXPECT_NEAR(slower(AttentionKernel::flash2, Generation::hopper), 1 / 0.8, 0.01);
+}
+
 TEST(Power, AStepWaitsForItsSlowestBoardWhateverTheKernel) {
   // The expected maximum of two standard normals is 1/sqrt(pi) = 0.5642: at a spread of 0.1, 1 + 0.05642. Of a hundred
   // thousand it would be 4.4, and no board beyond the whisker of 2.698 is waited for: 1.2698.

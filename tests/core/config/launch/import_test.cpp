@@ -141,6 +141,41 @@ TEST_F(ImportedJob, SavedArgumentsMaySpellTheirBooleansAsPythonDoes) {
   EXPECT_FALSE(has(read("megatron", "a.yaml", "{sequence_parallel: False" + rest, kCluster), "strategy.sp=true"));
 }
 
+TEST_F(ImportedJob, RecipesHoldArgumentsBesideContainersAndVariables) {
+  const std::string rest =
+      "num_layers: 2, hidden_size: 1024, num_attention_heads: 8, padded_vocab_size: 1024, seq_length: 4096, "
+      "max_position_embeddings: 4096, global_batch_size: 32, micro_batch_size: 1, bf16: true}";
+  const std::string plain = read("megatron", "a.yaml", "{" + rest, kCluster);
+  EXPECT_TRUE(has(plain, "model.layers=2\n")) << plain;
+  EXPECT_EQ(read("megatron", "a.yaml", "{DEPENDENCIES: {image: x}, ENV_VARS: {NCCL_DEBUG: INFO}, ARGS: {" + rest + "}",
+                 kCluster),
+            plain);
+  EXPECT_EQ(read("megatron", "a.yaml",
+                 "{MODEL_ARGS: {--num-layers: 2, --hidden-size: 1024, --num-attention-heads: 8, "
+                 "--padded-vocab-size: 1024, --seq-length: 4096, --max-position-embeddings: 4096, "
+                 "--global-batch-size: 32, --micro-batch-size: 1, --bf16: true}}",
+                 kCluster),
+            plain);
+}
+
+TEST_F(ImportedJob, RecipesOf2026CaptureWholeStepsOfFusedExperts) {
+  const std::string text =
+      "--num-layers 2 --hidden-size 1024 --num-attention-heads 8 --padded-vocab-size 1024 --seq-length 4096 "
+      "--max-position-embeddings 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --num-experts 8 "
+      "--moe-grouped-gemm --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep "
+      "--use-transformer-engine-op-fuser --cuda-graph-impl local --cuda-graph-scope full_iteration "
+      "--moe-paged-stash --moe-expert-rank-capacity-factor 1.2 --use-flash-attn --swiglu --disable-bias-linear";
+  const std::string out = read("megatron", "a.sh", text + " --fp8-format e4m3 --fp8-recipe mxfp8",
+                               "{cluster: {node: gb200-nvl72, nodes: 2}}");
+  EXPECT_TRUE(has(out, "strategy.moe_dispatcher=deepep\n")) << out;
+  EXPECT_TRUE(has(out, "strategy.fused_kernels.experts=true\n")) << out;
+  EXPECT_TRUE(has(out, "strategy.cuda_graphs=true\n")) << out;
+  EXPECT_FALSE(has(out, "strategy.attention_kernel=")) << out;  // Transformer Engine chooses
+  EXPECT_TRUE(has(out, "moe-expert-rank-capacity-factor 1.2: room for tokens")) << out;
+  const std::string in_bf16 = read("megatron", "a.sh", text, kCluster);
+  EXPECT_TRUE(has(in_bf16, "strategy.fused_kernels.experts=false\n")) << in_bf16;
+}
+
 TEST_F(ImportedJob, WeightsInFp8AloneAreAFlagAndItsAbsenceAKey) {
   const std::string text = std::string(kGpt) +
                            "--padded-vocab-size 128256 --max-position-embeddings 8192 --fp8-format hybrid --fp8-recipe "
