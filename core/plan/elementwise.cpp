@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/elementwise.h"
 
+#include "core/spec/model_code.h"
+
 namespace plan {
 namespace {
 
@@ -139,7 +141,10 @@ Chain rotation(const Context& c, std::int64_t elements, bool backward) {
   const double e = static_cast<double>(c.element), apart = strided_rope(c);
   if (c.fused_rope) return chain(Kind::elementwise, elements, e, e, 1);
   // To fp32, times the table, back: of queries and of keys.
-  if (c.job.framework.complex_rope && !c.model.qk_norm) return chain(Kind::elementwise, elements, 8 + e, 8 + e, 6);
+  if (rotates_complex(c.job)) {
+    const double casts = e < 4 ? 4 + e : 0;
+    return chain(Kind::elementwise, elements, 4 + casts, 4 + casts, e < 4 ? 6 : 2);
+  }
   // Slices give back whole tensors of zeros with one half filled.
   if (backward) return chain(Kind::elementwise, elements, apart * 7.5 * e, apart * 7.5 * e, 12);
   // cos, negate, join, sin, add; queries and keys

@@ -44,7 +44,7 @@ bool keeps_casts(const Context&);
 /// Whether a frozen base is kept in fewer bytes than its matmuls read, and written out in front of them.
 bool expands_base(const Context&);
 /// Whether weights are cast once a step and the narrow copies kept; not beside a frozen base in fewer bits, which is
-/// expanded and cast for each use.
+/// expanded and cast for each use, nor one in fp8 with one scale a tensor, which is turned for each use.
 bool keeps_weight_casts(const Context&);
 /// Whether the weights of narrow layers exist in the narrow format alone: all that serve do. Shards that are the
 /// masters are cast as they are gathered (torchao, enable_fsdp_float8_all_gather; nn.Linear alone, hence no experts): a

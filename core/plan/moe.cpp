@@ -6,6 +6,7 @@
 
 #include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
+#include "core/spec/model_code.h"
 
 namespace plan {
 namespace {
@@ -22,7 +23,7 @@ MemoryBound router_chain(std::int64_t scores, int kernels) {
 /// and gpt-oss, not on Qwen3's, whose heads have norms (torchtitan/models/qwen3/infra/parallelize.py, 2025); gathers
 /// are on none.
 bool keeps_exchanged(const Context& c) {
-  const bool listed = c.model.qk_scale != spec::QkScale::head || !c.model.qk_norm || c.model.moe->shared_ffn > 0;
+  const bool listed = !norms_heads(c.model) || c.model.moe->shared_ffn > 0;
   if (c.strategy.moe_dispatcher == MoeDispatcher::alltoall && !listed) return false;
   return c.strategy.ep > 1 && c.strategy.moe_dispatcher != MoeDispatcher::allgather;
 }
@@ -303,7 +304,7 @@ KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
     const double visits = shape.ranks_visited * static_cast<double>(shape.tokens) * load;
     out.read += (once ? rounded(visits) : shape.received) * row;
     out.unread += once ? shard : shape.copies * row;
-  } else if (c.strategy.ep > 1) {
+  } else if (c.strategy.ep > 1 && c.strategy.moe_dispatcher == MoeDispatcher::allgather) {
     out.unread += shard;  // the reduce-scatter of what was gathered
   }
   if (c.strategy.etp > 1) out.unread += shape.received * row;  // that of a rank's experts

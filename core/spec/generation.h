@@ -21,7 +21,6 @@ struct GenerationTraits {
   bool flash1 = true, flash2 = true, flash3 = false, cudnn = true;  // attention kernels that exist for it
   bool wide_cudnn_heads = false;                                    // cuDNN's backward takes heads of 128 to 256
   AttentionKernel best_attention = AttentionKernel::flash2;
-  bool old_attention_runs_cool = false;  // kernels but the best leave its tensor cores idle: no power limit holds them
   bool framework_chooses_attention = false;  // which of several good ones it has: `hopper_attention` of a profile
   NarrowHeads fp8_attention = NarrowHeads::none;
   bool multiplies_any_layout = false;  // of operands in fp8 of one scale; else each is cast a second time, turned
@@ -46,7 +45,6 @@ constexpr GenerationTraits traits_of(Generation generation) {
     case Generation::blackwell:
       return {.wide_cudnn_heads = true,
               .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
-              .old_attention_runs_cool = true,
               .fp8_attention = NarrowHeads::up_to_128,
               .multiplies_any_layout = true,
               .fuses_experts = true,

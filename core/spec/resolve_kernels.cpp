@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/spec/fillers.h"
+#include "core/spec/model_code.h"
 #include "core/spec/software_age.h"
 
 namespace spec {
@@ -57,8 +58,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
   if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
     Filler of_compiler(job, "compile");
     of_compiler.fill(fused.norm, true, "fused_kernels.norm");
-    const bool complex = job.framework.complex_rope && !job.model.qk_norm;  // left to eager kernels
-    of_compiler.fill(fused.rope, !complex, "fused_kernels.rope", job.model.ropes());
+    // Products of complex numbers are left to eager kernels.
+    of_compiler.fill(fused.rope, !rotates_complex(job), "fused_kernels.rope", job.model.ropes());
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }

@@ -114,7 +114,7 @@ class KernelFitter {
   /// ones of that dtype, too, its times are held against these: its board may run at a lower power than the curve's.
   void level(int dtype, const std::string& repository, Case& one) const {
     const auto single = families_.find({What::matmul, dtype});
-    if (single == families_.end()) return;
+    if (single == families_.end() || single->second.largest() == repository) return;  // the curve is that source's own
     const auto rows = single->second.by_repository.find(repository);
     if (rows == single->second.by_repository.end() || rows->second.size() < kFewestRows) return;
     one.slower = std::exp(-figures(log_errors(rows->second, device_)).median);

@@ -27,6 +27,13 @@ double head_dim_factor(const spec::AttentionCurve& curve, const plan::Attention&
   return 1 + (curve.head_dim_256 - 1) * beyond;
 }
 
+/// Below a quarter of the pace of the best kernel, as flash kernels are on B200 (0.155 and 0.664 of the peak).
+bool leaves_tensor_cores_idle(const Device& device, const spec::AttentionCurve& curve) {
+  double best = 0;
+  for (const spec::AttentionCurve& other : device.calibration.attention) best = std::max(best, other.forward);
+  return curve.forward < best / 4;
+}
+
 /// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
 double value_dim(const plan::Attention& w) {
   return wants_equal_heads(w.kernel) && !w.values_in_keys ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
@@ -64,8 +71,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double pairs = flops.si() / lanes + q * (ramp + (w.causal ? curve.diagonal : 0));
   const bool backward_told = w.backward && curve.backward_low_precision > 0;
   const double in_fp8 = backward_told ? curve.backward_low_precision : curve.low_precision;
-  const spec::GenerationTraits traits = traits_of(device.gpu.generation);
-  const bool cool = traits.old_attention_runs_cool && w.kernel != traits.best_attention;
+  const bool cool = leaves_tensor_cores_idle(device, curve);
   const double rate = (cool ? 1 : sustained_pace(device)) * (w.backward ? curve.backward : curve.forward) * peak.si() *
                       head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) * (narrow ? in_fp8 : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;

@@ -54,19 +54,25 @@ double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
   return share * static_cast<double>(std::max<std::int64_t>(1, experts_of(work)));
 }
 
+/// All experts of a layer that fuses activation and casts with their matmuls; those of layers left in 16 bits are not.
+bool are_one_kernel(const plan::Operator& op, const spec::Job& job) {
+  const spec::WideLayers& wide = job.training.wide_layers;
+  const bool narrow = op.layer >= wide.first && op.layer < job.model.layers - wide.last;
+  return job.strategy.fused_kernels.experts.value_or(false) && narrow;
+}
+
 }  // namespace
 
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
   if (job.strategy.cuda_graphs == spec::CudaGraphs::whole) return base::Seconds();
   const plan::Work& work = plan.works[op.work];
-  const bool fused = job.strategy.fused_kernels.experts.value_or(false);  // one kernel for all of them
-  const auto experts = static_cast<double>(fused ? 0 : experts_of(work));
+  const std::int64_t experts = experts_of(work);
   const bool beside = job.strategy.cuda_graphs == spec::CudaGraphs::beside_experts;
   if (beside && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;
   const double fetches = fetches_of(work, op.phase == plan::Phase::backward, job);
   return (launch_of(op, work, job) * op.launches + job.framework.module_fetch * fetches) * slowdown +
-         job.framework.expert_launch * experts;
+         job.framework.expert_launch * static_cast<double>(are_one_kernel(op, job) ? 0 : experts);
 }
 
 }  // namespace sim

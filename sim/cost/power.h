@@ -12,7 +12,7 @@ namespace sim {
 /// at most 1. A calibration without a limit, or a GPU without one, keeps `sustained`.
 /// A power limit is kept over tens of milliseconds, many kernels, so that one clock holds for a whole step: what
 /// matmuls and attention calculate is divided by this pace, however much of the tensor cores a kernel keeps busy; but
-/// for attention kernels that leave them idle (GenerationTraits::old_attention_runs_cool), which fill half of a step
+/// for attention kernels that leave them idle (below), which fill half of a step
 /// where they run and bring its draw below the limit.
 /// Memory has a clock of its own. Leaves out: temperature, data-dependent power, steps that draw less than long matmuls
 /// do.

@@ -2,6 +2,7 @@
 // keys of a Job. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -271,12 +272,23 @@ void read_graphs(Import& i) {
   i.keys.set("strategy.cuda_graphs", "beside_experts");
 }
 
-/// Transformer Engine's fuser takes activation and casts of experts into their matmuls in mxfp8 alone.
+/// Transformer Engine's fuser takes activation and casts of experts into their matmuls where its kernels are
+/// (core/spec/fused_experts.h); what else it fuses has no key.
 void read_fuser(Import& i) {
-  const Value* recipe = i.options.find("fp8-recipe");
-  if (recipe && recipe->text == "mxfp8") return;
-  if (std::erase_if(i.options.all(), [](const Setting& s) { return s.name == "use-transformer-engine-op-fuser"; }) > 0)
-    i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses beside experts in mxfp8 is not told apart");
+  const auto says = [&](const char* option, const char* value) {
+    const Value* found = i.options.find(option);
+    return found && (found->text == value || std::any_of(found->items.begin(), found->items.end(),
+                                                         [&](const Value& v) { return v.text == value; }));
+  };
+  const Value* width = i.options.find("moe-ffn-hidden-size");
+  const bool even = width && std::strtoll(width->text.c_str(), nullptr, 10) % 128 == 0;
+  const bool fuses = i.options.has("num-experts") && says("fp8-recipe", "mxfp8") && i.options.has("swiglu") &&
+                     i.options.has("disable-bias-linear") && even && !says("recompute-modules", "moe_act");
+  if (fuses) return;
+  const auto is = [](const Setting& s, std::string_view name) { return s.name == name; };
+  std::erase_if(i.options.all(), [&](const Setting& s) { return is(s, "moe-mlp-glu-interleave-size"); });
+  if (std::erase_if(i.options.all(), [&](const Setting& s) { return is(s, "use-transformer-engine-op-fuser"); }) > 0)
+    i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses here is not told apart");
 }
 
 }  // namespace

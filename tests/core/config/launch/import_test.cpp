@@ -163,7 +163,8 @@ TEST_F(ImportedJob, RecipesOf2026CaptureWholeStepsOfFusedExperts) {
       "--num-layers 2 --hidden-size 1024 --num-attention-heads 8 --padded-vocab-size 1024 --seq-length 4096 "
       "--max-position-embeddings 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --num-experts 8 "
       "--moe-grouped-gemm --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep "
-      "--use-transformer-engine-op-fuser --cuda-graph-impl local --cuda-graph-scope full_iteration "
+      "--use-transformer-engine-op-fuser --moe-mlp-glu-interleave-size 32 --moe-ffn-hidden-size 1024 "
+      "--cuda-graph-impl local --cuda-graph-scope full_iteration "
       "--moe-paged-stash --moe-expert-rank-capacity-factor 1.2 --use-flash-attn --swiglu --disable-bias-linear";
   const std::string out = read("megatron", "a.sh", text + " --fp8-format e4m3 --fp8-recipe mxfp8",
                                "{cluster: {node: gb200-nvl72, nodes: 2}}");
@@ -173,7 +174,8 @@ TEST_F(ImportedJob, RecipesOf2026CaptureWholeStepsOfFusedExperts) {
   EXPECT_FALSE(has(out, "strategy.attention_kernel=")) << out;  // Transformer Engine chooses
   EXPECT_TRUE(has(out, "moe-expert-rank-capacity-factor 1.2: room for tokens")) << out;
   const std::string in_bf16 = read("megatron", "a.sh", text, kCluster);
-  EXPECT_TRUE(has(in_bf16, "strategy.fused_kernels.experts=false\n")) << in_bf16;
+  EXPECT_FALSE(has(in_bf16, "strategy.fused_kernels.experts=true")) << in_bf16;
+  EXPECT_TRUE(has(in_bf16, "# use-transformer-engine-op-fuser true: what it fuses")) << in_bf16;
 }
 
 TEST_F(ImportedJob, WeightsInFp8AloneAreAFlagAndItsAbsenceAKey) {
