@@ -234,7 +234,9 @@ TEST(SelectiveOps, OfQwen3DoNotKeepWhatTheExchangeBrought) {
       job.strategy.compile = true;
     });
     const plan::Context c(j);
-    return plan::kept_of_experts(c, plan::KeptMatmuls(c, true)).read;
+    const plan::KeptOfExperts kept = plan::kept_of_experts(c, plan::KeptMatmuls(c, true));
+    if (normed && shared == 0) EXPECT_EQ(kept.unread, 0);  // nor what it brought back
+    return kept.read;
   };
   EXPECT_EQ(exchanged(false, 0), 2 * 128 * 256 * 2);
   EXPECT_EQ(exchanged(true, 0), 0);

@@ -44,6 +44,23 @@ TEST(HostTime, AnExpertOfAGroupedMatmulIsALaunchOfItsOwnWhereAFrameworkLoops) {
   EXPECT_NEAR(host_us(matmul(1, false), job_of(12)), 10, 1e-9);   // a lone expert's is a matmul like others
 }
 
+TEST(HostTime, FusedExpertsAreOneKernelButForThoseOfLayersIn16Bits) {
+  // The operator of layer 0: 10 us of its launch, which no graph beside experts captures, and 12 us an expert only
+  // where the layer stays wide.
+  spec::Job job = job_of(12);
+  job.strategy.fused_kernels.experts = true;
+  plan::Plan plan;
+  plan.works = {matmul(16, true)};
+  plan::Operator op;
+  op.layer = 0;
+  op.launches = 1;
+  EXPECT_NEAR(sim::host_time(op, plan, job, 1).si() * 1e6, 10, 1e-9);
+  job.strategy.cuda_graphs = spec::CudaGraphs::beside_experts;
+  EXPECT_NEAR(sim::host_time(op, plan, job, 1).si() * 1e6, 10, 1e-9);
+  job.training.wide_layers.first = 1;
+  EXPECT_NEAR(sim::host_time(op, plan, job, 1).si() * 1e6, 10 + 16 * 12, 1e-9);
+}
+
 TEST(HostTime, CastsOfExpertsAreLaunchedOneByOne) {
   // The second kernel, scales put in tiles, is one for all.
   plan::MemoryBound cast{.kind = plan::MemoryBound::Kind::cast, .read = 1 << 20, .written = 1 << 19, .kernels = 2};
