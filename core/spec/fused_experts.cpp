@@ -14,8 +14,7 @@ std::string no_fused_experts(const Job& job) {
   if (!job.framework.keeps_casts) return "framework " + job.framework.name;
   if (m.activation != Activation::swiglu || !m.gated_mlp) return "an activation other than swiglu";
   if (m.bias) return "biases";
-  if (m.hidden % 128 != 0 || m.moe->ffn % (128 * s.etp) != 0)
-    return "a hidden size or a rank's width of experts that 128 does not divide";
+  if (m.hidden % 128 != 0 || m.moe->ffn % 128 != 0) return "a hidden size or width of experts that 128 does not divide";
   if (s.lora) return "adapters";
   if (s.recompute.modules.moe_act || job.training.fp8_activation_inputs) {
     return "activations that are computed again or whose inputs are kept in fp8";
@@ -33,7 +32,8 @@ void fill_fused_experts(Job& job) {
   const Strategy& s = job.strategy;
   const bool captured = s.cuda_graphs == CudaGraphs::whole && !s.moe_capacity_factor;
   const bool usual = job.framework.fused.experts.value_or(job.framework.recipes_of_fp8_gpus && captured);
-  const bool fused = usual && no_fused_experts(job).empty();
+  // Of a rank, too, of whose width the kernel asks the same; etp is known by now.
+  const bool fused = usual && no_fused_experts(job).empty() && job.model.moe->ffn % (std::int64_t{128} * s.etp) == 0;
   Filler(job, captured ? "whole-step graphs without dropped tokens" : "default of " + job.framework.name)
       .fill(job.strategy.fused_kernels.experts, fused, "fused_kernels.experts", fused);
 }

@@ -15,7 +15,7 @@ std::string no_fused_experts(const Job&);
 
 /// Fills fused_kernels.experts. Whole-step graphs of experts that drop no token have counts that the device alone
 /// knows, which among Megatron's kernels these take (--moe-paged-stash and its capacity of a rank ask for
-/// --use-transformer-engine-op-fuser). REQUIRES: cuda_graphs is known.
+/// --use-transformer-engine-op-fuser). REQUIRES: cuda_graphs and etp are known.
 void fill_fused_experts(Job&);
 
 }  // namespace spec
