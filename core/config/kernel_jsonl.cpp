@@ -175,6 +175,7 @@ class KernelRowReader {
   std::optional<spec::Dtype> matmul_dtype() const {
     const std::string name = text(row_, "dtype");
     if (name == "bf16" || name == "fp16") return spec::Dtype::bf16;
+    if (name == "mxfp8") return spec::Dtype::mxfp8;
     if (name == "fp8" || name == "fp8_e4m3") return spec::Dtype::fp8;
     if (name == "fp4") return spec::Dtype::nvfp4;
     return std::nullopt;
@@ -195,8 +196,8 @@ class KernelRowReader {
 
   /// Tokens M of each of ng experts, weights [N, K]: forward C[M,N], its input's gradient C[M,K], its weights' C[N,K].
   void read_grouped() {
-    const std::string stage = optional_text(shape_, "stage"), name = text(row_, "dtype");
-    const auto dtype = name == "mxfp8" ? std::optional(spec::Dtype::mxfp8) : matmul_dtype();
+    const std::string stage = optional_text(shape_, "stage");
+    const auto dtype = matmul_dtype();
     if (stage.empty() || !dtype) return leave_out("grouped matmuls of which no pass is told");
     const std::int64_t m = size("M"), n = size("N"), k = size("K");
     MatmulRow row{.batch = size("ng"), .dtype = *dtype, .grouped = true};

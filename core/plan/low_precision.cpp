@@ -45,11 +45,13 @@ Chain chain(double elements, double read, double written, int kernels) {
 
 }  // namespace
 
-bool narrow(const Context& c, int layer) {
-  if (spec::bytes_of(c.dtype) >= 2 || layer < 0) return false;
-  const spec::Training& t = c.job.training;
-  return layer >= t.wide_layers.first && layer < c.model.layers - t.wide_layers.last;
+bool narrow(const spec::Job& job, int layer) {
+  const spec::Training& t = job.training;
+  if (spec::bytes_of(t.precision) >= 2 || layer < 0) return false;
+  return layer >= t.wide_layers.first && layer < job.model.layers - t.wide_layers.last;
 }
+
+bool narrow(const Context& c, int layer) { return narrow(c.job, layer); }
 
 Dtype matmul_dtype(const Context& c, int layer) {
   return spec::bytes_of(c.dtype) >= 2 || narrow(c, layer) ? c.dtype : c.storage;

@@ -18,6 +18,7 @@ namespace plan {
 struct Linear;
 
 /// Whether the matmuls of `layer` run below 16 bits; -1, the ends of the model, never do.
+bool narrow(const spec::Job&, int layer);
 bool narrow(const Context&, int layer);
 /// Format of the operands of `layer`'s matmuls.
 spec::Dtype matmul_dtype(const Context&, int layer);

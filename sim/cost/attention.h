@@ -13,6 +13,7 @@ namespace sim {
 ///   rate     (forward or backward) peak head_dim_factor (causal factor) sustained pace
 ///   memory   q, k, v, o once (twice in backward) / (copy efficiency hbm); grouped K and V count once
 ///   time     overhead (twice in backward: two kernels) + max(math, memory) dropout
+/// Below a quarter of the best kernel's pace tensor cores idle, and the pace is not a sustained one (power.h).
 /// head_dim_factor is linear between 64, 128 and 256; below 64 a head is padded to 64. fp8 and narrower run against the
 /// peak of fp8, at a share of their own in each pass. Leaves out: whole-block waste of narrow windows (below 512 tokens
 /// the price is about 30 % too low), deterministic backward. Where values are narrower than queries (latent attention:

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/plan/low_precision.h"
+
 namespace sim {
 namespace {
 
@@ -56,9 +58,7 @@ double fetches_of(const plan::Work& work, bool backward, const spec::Job& job) {
 
 /// All experts of a layer that fuses activation and casts with their matmuls; those of layers left in 16 bits are not.
 bool are_one_kernel(const plan::Operator& op, const spec::Job& job) {
-  const spec::WideLayers& wide = job.training.wide_layers;
-  const bool narrow = op.layer >= wide.first && op.layer < job.model.layers - wide.last;
-  return job.strategy.fused_kernels.experts.value_or(false) && narrow;
+  return job.strategy.fused_kernels.experts.value_or(false) && plan::narrow(job, op.layer);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace sim {
 /// Pace of the SMs in a long step over that of a short run, in (0, 1]: sustained (limit / calibrated limit)^exponent,
 /// at most 1. A calibration without a limit, or a GPU without one, keeps `sustained`.
 /// A power limit is kept over tens of milliseconds, many kernels, so that one clock holds for a whole step: what
-/// matmuls and attention calculate is divided by this pace, however much of the tensor cores a kernel keeps busy; but
-/// for attention kernels that leave them idle (below), which fill half of a step
-/// where they run and bring its draw below the limit.
+/// matmuls and attention calculate is divided by this pace, however much of the tensor cores a kernel keeps busy.
+/// Attention kernels that leave them idle (attention.cpp) are not: they fill half of a step where they run and bring
+/// its draw below the limit.
 /// Memory has a clock of its own. Leaves out: temperature, data-dependent power, steps that draw less than long matmuls
 /// do.
 double sustained_pace(const Device&);

@@ -259,15 +259,16 @@ Settings parse_megatron(const std::string& path) {
 
 namespace {
 
+/// Whether an option is `word`, or a list with it.
+bool says(const Value* option, std::string_view word) {
+  return option && (option->text == word || std::any_of(option->items.begin(), option->items.end(),
+                                                        [&](const Value& item) { return item.text == word; }));
+}
+
 /// Attention and router in graphs, experts not, with whatever else is beside them.
 void read_graphs(Import& i) {
   const Value* scope = i.options.find("cuda-graph-scope");
-  if (!scope || !i.keys.has("model.moe.experts")) return;
-  const auto has = [&](std::string_view word) {
-    return scope->text == word ||
-           std::any_of(scope->items.begin(), scope->items.end(), [&](const Value& item) { return item.text == word; });
-  };
-  if (!has("attn") || has("moe")) return;
+  if (!i.keys.has("model.moe.experts") || !says(scope, "attn") || says(scope, "moe")) return;
   i.options.take("cuda-graph-scope");
   i.keys.set("strategy.cuda_graphs", "beside_experts");
 }
@@ -275,20 +276,16 @@ void read_graphs(Import& i) {
 /// Transformer Engine's fuser takes activation and casts of experts into their matmuls where its kernels are
 /// (core/spec/fused_experts.h); what else it fuses has no key.
 void read_fuser(Import& i) {
-  const auto says = [&](const char* option, const char* value) {
-    const Value* found = i.options.find(option);
-    return found && (found->text == value || std::any_of(found->items.begin(), found->items.end(),
-                                                         [&](const Value& v) { return v.text == value; }));
-  };
   const Value* width = i.options.find("moe-ffn-hidden-size");
   const bool even = width && std::strtoll(width->text.c_str(), nullptr, 10) % 128 == 0;
-  const bool fuses = i.options.has("num-experts") && says("fp8-recipe", "mxfp8") && i.options.has("swiglu") &&
-                     i.options.has("disable-bias-linear") && even && !says("recompute-modules", "moe_act");
+  const bool fuses = i.options.has("num-experts") && says(i.options.find("fp8-recipe"), "mxfp8") &&
+                     i.options.has("swiglu") && i.options.has("disable-bias-linear") && even &&
+                     !says(i.options.find("recompute-modules"), "moe_act");
   if (fuses) return;
-  const auto is = [](const Setting& s, std::string_view name) { return s.name == name; };
-  std::erase_if(i.options.all(), [&](const Setting& s) { return is(s, "moe-mlp-glu-interleave-size"); });
-  if (std::erase_if(i.options.all(), [&](const Setting& s) { return is(s, "use-transformer-engine-op-fuser"); }) > 0)
-    i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses here is not told apart");
+  i.options.erase("moe-mlp-glu-interleave-size");
+  if (!i.options.has("use-transformer-engine-op-fuser")) return;
+  i.options.erase("use-transformer-engine-op-fuser");
+  i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses here is not told apart");
 }
 
 }  // namespace
@@ -296,9 +293,8 @@ void read_fuser(Import& i) {
 void read_megatron(Import& i) {
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
-  if (i.options.has("multi-latent-attention")) {  // latents always have the norms that it asks for
-    std::erase_if(i.options.all(), [](const Setting& s) { return s.name == "qk-layernorm"; });
-  }
+  if (i.options.has("multi-latent-attention"))  // latents always have the norms that it asks for
+    i.options.erase("qk-layernorm");
   read_fuser(i);
   read_batch(i);
   read_vocabulary(i);

@@ -48,6 +48,7 @@ TEST(HostTime, FusedExpertsAreOneKernelButForThoseOfLayersIn16Bits) {
   // The operator of layer 0: 10 us of its launch, which no graph beside experts captures, and 12 us an expert only
   // where the layer stays wide.
   spec::Job job = job_of(12);
+  job.training.precision = spec::Dtype::mxfp8;  // which such kernels ask for
   job.strategy.fused_kernels.experts = true;
   plan::Plan plan;
   plan.works = {matmul(16, true)};
