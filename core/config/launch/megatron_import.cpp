@@ -56,6 +56,9 @@ Settings options_of(const std::vector<ShellWord>& words) {
   return out;
 }
 
+/// No option has such a name: the sections of a recipe beside its arguments.
+constexpr const char* kBeside = " beside the arguments";
+
 /// Arguments as a run saves them: every one, by its variable. What is false or null was not given. Recipes hold them
 /// beside containers and environment variables: ARGS in Megatron-LM's examples/moe_recipes, MODEL_ARGS in
 /// Megatron-MoE-ModelZoo (2026).
@@ -66,6 +69,12 @@ Settings options_of(const Value& tree) {
     if (found && found->kind == Value::Kind::map) arguments = found;
   }
   Settings out;
+  if (arguments != &tree) {
+    std::string others;
+    for (const auto& [name, value] : tree.entries)
+      if (&value != arguments) others += (others.empty() ? "" : ", ") + name;
+    if (!others.empty()) out.set(kBeside, scalar(others, tree.where));
+  }
   for (Setting& setting : flattened(*arguments).all()) {
     const std::size_t dot = setting.name.rfind('.');  // sections carry no meaning
     const std::string name = dashed(setting.name.substr(dot == std::string::npos ? 0 : dot + 1));
@@ -291,6 +300,8 @@ void read_fuser(Import& i) {
 }  // namespace
 
 void read_megatron(Import& i) {
+  if (const Value* others = i.options.take(kBeside))
+    i.notes.push_back(others->text + ": beside the arguments, not read");
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
   if (i.options.has("multi-latent-attention"))  // latents always have the norms that it asks for
