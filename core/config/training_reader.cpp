@@ -88,6 +88,7 @@ void read_formats(MapReader& map, spec::Training& t) {
   map.read("fp8_activation_inputs", t.fp8_activation_inputs);
   map.read("optimizer", t.optimizer);
   map.read("moments_dtype", t.moments_dtype, states);
+  map.read("autocast", t.autocast);
   map.read("master_weights", t.master_weights);
   map.read("gradient_dtype", t.gradient_dtype, states);
 }

@@ -1,6 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward, and what it holds in passing (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/adapters.h"
+#include "core/plan/autocast.h"
 #include "core/plan/block.h"
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
@@ -51,17 +52,16 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
   const std::int64_t e = c.element;
   const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
   if (kind == RecomputeKind::full) {
-    out.norm_inputs = shard * e;  // the block's input alone
+    out.norm_inputs = shard * c.stream;  // the block's input alone
     return out;
   }
   if (kind == RecomputeKind::selective_ops) return kept_by_selective_ops(c, experts);
   const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
   const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
-  const bool eager_norm = !c.fused_norm && c.model.norm == spec::Norm::rmsnorm;
-  // An eager RMSNorm keeps its input in fp32 (for the square and the scaling) and the normed tensor before the weight.
-  out.norm_inputs = norms * shard * (eager_norm ? 4 + e : e);
+  out.norm_inputs = norms * shard * kept_by_stream_norm(c);
   const std::int64_t input = c.sp && c.job.framework.keeps_gathered ? c.tokens * c.hidden : shard;
-  out.linear_inputs = (one_norm ? 1 : 2) * input * e;
+  const int casts = casts_of_input(c, up_linear(c)) + (one_norm ? 0 : casts_of_input(c, qkv_linear(c)));
+  out.linear_inputs = casts * input * e;
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/adapters.h"
+#include "core/plan/autocast.h"
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
@@ -28,7 +29,7 @@ bool stops_recompute(const Context& c, int layer) {
 
 void Block::norm(const char* name, bool backward) {
   const std::int64_t elements = c_.shard_tokens * c_.hidden;
-  const Chain chain = backward ? norm_backward(c_, elements) : norm_forward(c_, elements);
+  const Chain chain = backward ? stream_norm_backward(c_, elements) : stream_norm_forward(c_, elements);
   out_.compute(chain.work, name, chain.launches);
 }
 
@@ -274,7 +275,7 @@ void Block::backward(RecomputeKind kind, bool windowed) {
   out_.phase = Phase::backward;
   const std::int64_t shard = c_.shard_tokens * c_.hidden;
   // Gradients in flight at the widest point, the first feed-forward matmul's output or the scores, and beside it.
-  const std::int64_t flowing = std::max(widest_gradient_bytes(), score_gradient_bytes()) + shard * c_.element;
+  const std::int64_t flowing = std::max(widest_gradient_bytes(), score_gradient_bytes()) + shard * c_.stream;
   out_.take(Category::workspace, flowing);
   if (c_.dropout) residual_dropout_gradient();
   if (c_.model.parallel_block) {

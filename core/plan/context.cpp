@@ -51,6 +51,8 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   dtype = job.training.precision;
   storage = spec::storage(dtype);
   element = bytes_per(storage);
+  autocast = job.training.autocast.value_or(false);
+  stream = autocast ? 4 : element;
   gradient_element = bytes_per(job.training.gradients());
   kv_element = job.training.kv_cache_dtype ? bytes_per(*job.training.kv_cache_dtype) : element;
   dropout = job.training.drops() && !serves;

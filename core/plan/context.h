@@ -41,6 +41,8 @@ struct Context {
   spec::Dtype dtype;              // matmuls
   spec::Dtype storage;            // activations and weights in memory
   std::int64_t element;           // bytes of it
+  bool autocast;                  // training.autocast
+  std::int64_t stream;            // bytes of a number of the residual stream
   std::int64_t gradient_element;  // bytes of a main gradient
   bool dropout;
   bool fused_norm, fused_rope, fused_activation, fused_softmax, fused_loss, fused_accumulation, fused_permute,

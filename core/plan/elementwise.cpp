@@ -162,19 +162,19 @@ Chain expand_kv(const Context& c, bool backward) {
 }
 
 Chain gradient_sum(const Context& c, std::int64_t elements, int parts) {
-  const double e = static_cast<double>(c.element);
+  const double e = static_cast<double>(c.strategy.compile ? c.element : c.stream);
   if (c.strategy.compile) return chain(Kind::elementwise, elements, parts * e, e, 1);
   return chain(Kind::elementwise, elements, 2 * (parts - 1) * e, (parts - 1) * e, parts - 1);
 }
 
 Chain residual_forward(const Context& c) {
-  const double e = static_cast<double>(c.element);
+  const double e = static_cast<double>(c.element), s = static_cast<double>(c.stream);
   const std::int64_t elements = c.shard_tokens * c.hidden;
   // A graph compiler joins it with the norm behind, which then reads the sum where it was made.
-  if (c.strategy.compile) return chain(Kind::elementwise, elements, c.dropout ? e + 1 : e, e, 0);
-  if (!c.dropout) return chain(Kind::elementwise, elements, 2 * e, e, 1);
-  if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e + 1, 1);
-  return chain(Kind::elementwise, elements, 3 * e, 2 * e + 1, 2);
+  if (c.strategy.compile) return chain(Kind::elementwise, elements, c.dropout ? e + 1 : e, s, 0);
+  if (!c.dropout) return chain(Kind::elementwise, elements, e + s, s, 1);
+  if (c.fused_activation && !c.autocast) return chain(Kind::elementwise, elements, 2 * e, e + 1, 1);
+  return chain(Kind::elementwise, elements, 2 * e + s, e + s + 1, 2);
 }
 
 Chain dropout_forward(const Context& c, std::int64_t elements) {
@@ -188,9 +188,11 @@ Chain dropout_backward(const Context& c, std::int64_t elements) {
 }
 
 Chain residual_backward(const Context& c) {
-  const double e = static_cast<double>(c.element);
-  if (c.strategy.compile) return chain(Kind::elementwise, c.shard_tokens * c.hidden, e, 0, 0);  // in the norm's kernel
-  return chain(Kind::elementwise, c.shard_tokens * c.hidden, 2 * e, e, 1);
+  const double s = static_cast<double>(c.stream);
+  const double cast = c.autocast ? static_cast<double>(c.element) : 0;  // the gradient of the branch
+  const std::int64_t elements = c.shard_tokens * c.hidden;
+  if (c.strategy.compile) return chain(Kind::elementwise, elements, s, cast, 0);  // in the norm's kernel
+  return chain(Kind::elementwise, elements, (c.autocast ? 3 : 2) * s, s + cast, c.autocast ? 2 : 1);
 }
 
 bool softmax_is_one_kernel(const Context& c) {
@@ -258,6 +260,11 @@ bool adds_gradients(const Context& c) {
 
 Chain accumulate_gradient(const Context& c, std::int64_t parameters) {
   const double g = static_cast<double>(c.gradient_element);
+  if (c.autocast) {  // cast, then added; that of the first microbatch takes the place of the sum
+    const double adds = static_cast<double>(c.microbatches - 1) / static_cast<double>(c.microbatches);
+    return chain(Kind::reduce, parameters, static_cast<double>(c.element) + 2 * g * adds, g + g * adds,
+                 c.microbatches > 1 ? 2 : 1);
+  }
   return chain(Kind::reduce, parameters, static_cast<double>(c.element) + g, g, 1);
 }
 

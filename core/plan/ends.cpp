@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/plan/autocast.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/shares.h"
 #include "core/plan/states.h"
@@ -131,14 +132,14 @@ std::int64_t kept_embedding(const Context& c) {
   const spec::Position position = c.model.position;
   const bool masked = c.dropout && (position == spec::Position::learned || position == spec::Position::alibi);
   const std::int64_t elements = c.shard_tokens * c.hidden;
-  return elements * (masked ? 1 : 0) + elements * (c.model.embedding_norm ? c.element : 0);
+  return elements * (masked ? 1 : 0) + elements * (c.model.embedding_norm ? c.stream : 0);
 }
 
 }  // namespace
 
 void norm_kernel(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
   const std::int64_t elements = c.shard_tokens * c.hidden;
-  const Chain chain = backward ? norm_backward(c, elements) : norm_forward(c, elements);
+  const Chain chain = backward ? stream_norm_backward(c, elements) : stream_norm_forward(c, elements);
   out.compute(chain.work, name, chain.launches);
 }
 
@@ -147,7 +148,7 @@ std::int64_t kept_logits(const Context& c) { return c.tokens * c.vocab * (c.fuse
 void rows_forward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::forward;
   out.layer = -1;
-  const std::int64_t row_bytes = c.tokens * c.hidden * c.element;
+  const std::int64_t row_bytes = c.tokens * c.hidden * c.stream;
   out.compute(MemoryBound{MemoryBound::Kind::embedding, row_bytes, row_bytes, 1}, "embedding");
   TensorParallel linear(c, out);
   linear.collective(c.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c.tokens * c.hidden,
@@ -192,13 +193,13 @@ void rows_backward(const Context& c, SegmentBuilder& out) {
   const std::int64_t rows = c.tokens * c.hidden, table = c.vocab * c.hidden;
   if (c.job.framework.adds_embedding_rows) {
     const std::int64_t sums = rows * c.gradient_element;
-    weights.compute(MemoryBound{MemoryBound::Kind::embedding, rows * c.element + sums, sums, 1}, "embedding gradient");
+    weights.compute(MemoryBound{MemoryBound::Kind::embedding, rows * c.stream + sums, sums, 1}, "embedding gradient");
   } else {  // dense: zeroed, scattered into, then added to the main gradient
-    const std::int64_t read = rows * c.element + table * (c.element + c.gradient_element);
-    weights.take(Category::workspace, table * c.element);
-    weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.element + c.gradient_element), 3},
+    const std::int64_t read = rows * c.stream + table * (c.stream + c.gradient_element);
+    weights.take(Category::workspace, table * c.stream);
+    weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.stream + c.gradient_element), 3},
                     "embedding gradient", 3);
-    weights.give(Category::workspace, table * c.element);
+    weights.give(Category::workspace, table * c.stream);
   }
   if (&weights == &out) return;
   out.retain(elements * c.element);
@@ -208,7 +209,7 @@ void rows_backward(const Context& c, SegmentBuilder& out) {
 void head_forward(const Context& c, SegmentBuilder& out) {
   out.phase = Phase::forward;
   out.layer = -1;
-  out.take(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);  // inputs of norm and matmul
+  out.take(Category::activations, c.shard_tokens * c.hidden * (c.stream + c.element));  // inputs of norm and matmul
   norm_kernel(c, out, "final norm", false);
   if (!c.spread_vocab) logits_forward(c, out);
   if (c.chunked_loss) out.give(Category::activations, c.shard_tokens * c.hidden * c.element);  // what the head read
@@ -241,9 +242,9 @@ void head_backward(const Context& c, SegmentBuilder& out) {
   norm_kernel(c, out, "final norm gradient", true);
   if (c.chunked_loss) {
     early_gradients(c, out);
-    return out.give_unretained(Category::activations, c.shard_tokens * c.hidden * c.element + early_state_gradient(c));
+    return out.give_unretained(Category::activations, c.shard_tokens * c.hidden * c.stream + early_state_gradient(c));
   }
-  out.give_unretained(Category::activations, 2 * c.shard_tokens * c.hidden * c.element);
+  out.give_unretained(Category::activations, c.shard_tokens * c.hidden * (c.stream + c.element));
 }
 
 void loss_gradient(const Context& c, SegmentBuilder& out) {

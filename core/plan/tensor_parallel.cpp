@@ -2,6 +2,7 @@
 #include "core/plan/tensor_parallel.h"
 
 #include "core/plan/adapters.h"
+#include "core/plan/autocast.h"
 #include "core/plan/elementwise.h"
 #include "core/plan/lora.h"
 #include "core/plan/low_precision.h"
@@ -110,6 +111,8 @@ void TensorParallel::column_forward(const Linear& linear, bool gathers) {
     Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out);
     casts.input((scattered ? c_.shard_tokens : c_.tokens) * linear.in, true, scattered);
+    cast_weight(c_, out_, linear);
+    cast_input(c_, out_, linear, c_.tokens * linear.in);
     column_product(linear, gathers);
   }
   adapter_forward(c_, out_, linear, Side::column);
@@ -148,6 +151,7 @@ void TensorParallel::row_forward(const Linear& linear, bool reduces) {
     Casts casts(c_, out_, linear);
     casts.weight(linear.in * linear.out);
     casts.input(c_.tokens * linear.in, false, false);
+    cast_weight(c_, out_, linear);
     row_product(linear, reduces);
   }
   adapter_forward(c_, out_, linear, Side::row);
@@ -289,6 +293,7 @@ void TensorParallel::column_backward(const Linear& linear, bool gathers, bool re
       if (!overlaps) out_.join(kGathered);
     }
     input_gradient(linear);
+    cast_input_gradient(c_, out_, linear, c_.tokens * linear.in);
   }
   if (regathers && overlaps) {
     out_.join(kGathered);

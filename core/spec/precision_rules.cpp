@@ -1,5 +1,6 @@
 // core/spec/precision_rules.cpp -- attention kernels, formats below 16 bits, adapters (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "core/spec/autocast.h"
 #include "core/spec/fused_experts.h"
 #include "core/spec/rules.h"
 
@@ -11,6 +12,7 @@ class Precision : Rules {
   using Rules::Rules;
   std::vector<base::Fault> run() {
     kernels();
+    autocast();
     narrow_attention();
     narrow();
     adapters();
@@ -32,6 +34,12 @@ class Precision : Rules {
           std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
               std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
           "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
+  }
+
+  void autocast() {
+    if (!t_.autocast.value_or(false)) return;
+    const std::string why = no_autocast(job_);
+    if (!why.empty()) fault("training.autocast", "does not take " + why, "write autocast: false");
   }
 
   /// What Transformer Engine's kernels in fp8 take (pytorch/attention/dot_product_attention/utils.py and

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/autocast.h"
 #include "core/spec/context_rules.h"
 #include "core/spec/fillers.h"
 #include "core/spec/fused_experts.h"
@@ -195,6 +196,7 @@ Job resolve(Job job) {
   fill_imbalance(job, of_framework);
   fill_fp8(job, of_framework);
   fill_gradients(job, of_framework);
+  fill_autocast(job);
   pad_vocabulary(job, of_framework);
   return job;
 }

@@ -94,7 +94,9 @@ void fill_kernels(Job& job, Filler& of_framework) {
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   fill_checkpoints(job, of_framework);
-  const bool compiles_loss = f.compiles_loss_of_2025 && software_year(job) >= 2025;
+  // A Job that says that its loss is no one kernel means that it has fp32 tensors.
+  const bool unfused = job.stated && job.stated->strategy.fused_kernels.cross_entropy == false;
+  const bool compiles_loss = f.compiles_loss_of_2025 && software_year(job) >= 2025 && !unfused;
   if (compiles_loss && job.strategy.compile) f.separate_loss = false;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss

@@ -41,6 +41,7 @@ struct Training {
   std::optional<Fp8Recipe> fp8_recipe;  // under fp8 alone; default: the framework's
   WideLayers wide_layers;               // under fp8, mxfp8, nvfp4
   std::optional<bool> fp8_parameters;   // weights of narrow layers exist in fp8 alone, beside the master copy
+  std::optional<bool> autocast;         // torch.autocast: weights in fp32, cast in each pass; default: the framework's
   Optimizer optimizer = Optimizer::adamw;
   bool fp8_attention = false;           // its matmuls in fp8, in those layers whose others are narrow
   bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8

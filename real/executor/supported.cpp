@@ -37,6 +37,7 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
       {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
        "write head_bias: false"},
+      {t.autocast.value_or(false), "training.autocast", "torch.autocast's casts in each pass", "write autocast: false"},
       {t.optimizer == spec::Optimizer::muon, "training.optimizer", "Muon", "write optimizer: adamw"},
       {t.moments_dtype == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},
   };

@@ -69,6 +69,8 @@ inline void add_training(List& list) {
   list.set({{"t:fp8_parameters", "true"}, {"t:precision", "mxfp8"}});
   list.set({{"t:fp8_parameters", "true"}, {"t:precision", "fp8"}, {"t:fp8_recipe", "tensorwise"}});
   list.key("t:optimizer", {"adamw8bit", "sgd", "muon"});
+  list.set({{"t:autocast", "true"}, {"s:framework", "torch"}});
+  list.key("t:autocast", {"false"});
   list.key("t:master_weights", {"true", "false"});
   list.key("t:gradient_dtype", {"fp32", "bf16", "fp16"});
   list.key("t:moments_dtype", {"bf16", "fp16"});

@@ -81,6 +81,7 @@ void add_training(const spec::Training& t, Settings& out) {
   w.when(narrow, "wide_layers.last", t.wide_layers.last);
   w.add("fp8_attention", t.fp8_attention);
   w.add("fp8_activation_inputs", t.fp8_activation_inputs);
+  w.add("autocast", t.autocast.value_or(false));
   w.add("optimizer", t.optimizer);
   w.add("moments_dtype", t.moments_dtype);
   w.add("master_weights", t.keeps_master());

@@ -139,6 +139,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "dropout",
                                                "sharded_gradients_in_16_bits",
                                                "own_models",
+                                               "autocasts",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
                                                "keeps_logits",

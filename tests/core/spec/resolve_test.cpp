@@ -87,6 +87,11 @@ TEST(Resolve, TrainersThatCompileTheLossSince2025DoSoWhereNothingOlderRuns) {
   EXPECT_TRUE(apart(true, true, [](Job&) {}));
   EXPECT_TRUE(apart(true, false, blackwell));
   EXPECT_TRUE(apart(false, true, blackwell));
+  // A Job that says that the loss is no one kernel is right.
+  EXPECT_TRUE(apart(true, true, [&](Job& j) {
+    blackwell(j);
+    j.strategy.fused_kernels.cross_entropy = false;
+  }));
 }
 
 TEST(Resolve, AJobOfSeveralRacksTakesEqualSegmentsOfThem) {
