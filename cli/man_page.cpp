@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/job_flags.h"
+
 namespace cli {
 namespace {
-
-constexpr int kShared = 5;  // subcommands that make an option a common one
 
 constexpr char kDescription[] =
     "forerun predicts how long one training step of a large model takes on a cluster of GPUs, what memory it needs on "
@@ -78,16 +78,9 @@ bool has(const std::vector<Option>& options, const Option& wanted) {
   return std::any_of(options.begin(), options.end(), [&](const Option& o) { return same(o, wanted); });
 }
 
-std::vector<Option> shared(const std::vector<const Command*>& commands) {
-  std::vector<Option> out;
-  for (const Command* command : commands) {
-    for (const Option& option : command->options) {
-      const auto users = std::count_if(commands.begin(), commands.end(),
-                                       [&](const Command* other) { return has(other->options, option); });
-      if (users >= kShared && !has(out, option)) out.push_back(option);
-    }
-  }
-  return out;
+/// Whether a subcommand takes every option of a job; those that take some of them have these in their own section.
+bool takes_all(const Command& command, const std::vector<Option>& of_a_job) {
+  return std::all_of(of_a_job.begin(), of_a_job.end(), [&](const Option& o) { return has(command.options, o); });
 }
 
 /// Lines that begin with spaces, and only these, keep their breaks.
@@ -98,18 +91,14 @@ std::string notes(const std::string& text) {
   return out;
 }
 
-std::string section(const Command& command, const std::vector<Option>& common) {
+std::string section(const Command& command, const std::vector<Option>& of_a_job) {
   std::string out = fmt::format(".SS \"{}\"\n{}\n", roff_escaped(usage_of(command)), roff_escaped(command.summary));
   for (const Operand& operand : command.operands) out += entry(operand.name, operand.help);
-  bool shares = false;
+  const bool shares = takes_all(command, of_a_job);
   for (const Option& option : command.options) {
-    if (has(common, option)) {
-      shares = true;
-    } else {
-      out += entry(written(option), option.help);
-    }
+    if (!shares || !has(of_a_job, option)) out += entry(written(option), option.help);
   }
-  if (shares) out += ".PP\nIt also takes options of a job, below.\n";
+  if (shares) out += ".PP\nIt also takes the options of a job, below.\n";
   return command.notes.empty() ? out : out + notes(command.notes);
 }
 
@@ -126,15 +115,15 @@ std::string examples(const std::vector<const Command*>& commands) {
 }  // namespace
 
 std::string man_page(const std::vector<const Command*>& commands, const std::string& version) {
-  const std::vector<Option> common = shared(commands);
+  const std::vector<Option> of_a_job = with_job_flags({});
   std::string out = fmt::format(
       ".TH FORERUN 1 \"\" \"forerun {}\" \"User Commands\"\n.ad l\n.nh\n.SH NAME\nforerun \\- know the training step "
       "before you run "
       "it\n.SH SYNOPSIS\n.B forerun\n.I SUBCOMMAND\n[OPTIONS]\n.SH DESCRIPTION\n{}\n.SH SUBCOMMANDS\n",
       version, roff_escaped(kDescription));
-  for (const Command* command : commands) out += section(*command, common);
+  for (const Command* command : commands) out += section(*command, of_a_job);
   out += ".SH OPTIONS OF A JOB\n";
-  for (const Option& option : common) out += entry(written(option), option.help);
+  for (const Option& option : of_a_job) out += entry(written(option), option.help);
   return out + examples(commands) + kExitStatus + kEnvironment;
 }
 

@@ -195,7 +195,8 @@ int run_plan(const Arguments& args) {
 
 std::vector<Option> plan_options() {
   std::vector<Option> out{{kCandidates, "NODE:COUNTS",
-                           "clusters, by nodes: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1; a gb200-nvl72 is one of "
+                           "clusters, in place of the file's, by nodes: dgx-h100:32,64, or dgx-h100:64@rail-400g-2to1; "
+                           "a gb200-nvl72 is one of "
                            "a rack's 18 trays of 4 GPUs",
                            true}};
   for (const PathFlag& flag : kPlanFlags) out.push_back({flag.name, flag.value, flag.help});
@@ -214,7 +215,9 @@ std::vector<Option> plan_options() {
 const Command purchase{
     .name = "plan",
     .summary = "Which cluster to rent or buy for a training run: days, cost, risk, and what would change it.",
-    .operands = {{"PLAN", "a plan file (docs/plan.md), and NODE:COUNTS of more candidates", true, "<files>"}},
+    .operands = {{"PLAN",
+                  "a plan file (docs/plan.md); or NODE:COUNTS of candidates, which take the place of the file's", true,
+                  "<files>"}},
     .options = plan_options(),
     .notes =
         "Flags override the file, and --set overrides both. Without PLAN the flags alone make it.\n"

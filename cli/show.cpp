@@ -77,7 +77,9 @@ int run_show(const Arguments& args) {
 
 const Command show{
     .name = "show",
-    .summary = "Shows one catalogue entry, or a file, with its values filled in and where they come from.",
+    .summary =
+        "Shows one entry of the catalogue, or a file: bases filled in, derived values, sources. A Job is shown as it "
+        "stands.",
     .operands =
         {{"NAME",
           "a name (dgx-h100), a kind and a name (gpus/h100-sxm), or a path (a Hugging Face config.json too); or "

@@ -110,9 +110,15 @@ std::string none_will_do(const Purchase& p) {
       days_text(cheapest->time_high_s), money(cheapest->cost_high));
 }
 
+/// With the spare nodes that its cost and its chances rest on.
+std::string taken(const PurchaseRow& row) {
+  if (row.spares == 0) return row.candidate;
+  return fmt::format("{} and {} spare{}", row.candidate, row.spares, row.spares == 1 ? "" : "s");
+}
+
 std::string choice(const Purchase& p) {
   const PurchaseRow& best = p.rows[*p.recommended];
-  return fmt::format("{}: {}.{}", best.candidate, reason(p), against_next(p, best)) + outlay(p, best);
+  return fmt::format("{}: {}.{}", taken(best), reason(p), against_next(p, best)) + outlay(p, best);
 }
 
 std::string figure(const Flip& f, double value) {
@@ -176,7 +182,7 @@ std::string recommendation(const Purchase& p, int width) {
 std::string headline(const Purchase& p) {
   if (!p.recommended) return "None: " + none_will_do(p);
   const PurchaseRow& best = p.rows[*p.recommended];
-  std::string out = fmt::format("Take {}: {} (80 % interval {}) for {} (80 % interval {} to {}), {}", best.candidate,
+  std::string out = fmt::format("Take {}: {} (80 % interval {}) for {} (80 % interval {} to {}), {}", taken(best),
                                 days_text(best.time_s), days_range(best.time_low_s, best.time_high_s), money(best.cost),
                                 money(best.cost_low), money(best.cost_high), reason(p));
   if (best.chance_in_time && p.deadline_s) {

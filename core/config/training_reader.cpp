@@ -23,7 +23,11 @@ spec::Packing read_packing(const Value& value, const std::string& path, Faults& 
   const bool listed = map.has("lengths");  // well written or not
   map.read("lengths", lengths, 1, spec::kMostTokens);
   packing.lengths.assign(lengths.begin(), lengths.end());
-  if (!listed) map.require("mean", packing.mean, 1, spec::kMostTokens);
+  if (!listed) {
+    map.require("mean", packing.mean, 1, spec::kMostTokens);
+  } else if (map.read("mean", packing.mean, 1, spec::kMostTokens)) {
+    map.fault("mean", "stands beside lengths, which tell it", "leave one of the two out");
+  }
   if (map.read("deviation", packing.deviation, 0, spec::kMostTokens) && listed) {
     map.fault("deviation", "belongs to mean", "leave it out, or write mean in place of lengths");
   }

@@ -269,7 +269,7 @@ void logits_backward(const Context& c, SegmentBuilder& out) {
 void head_product_backward(const Context& c, SegmentBuilder& out) {
   const PaddedTable padded(c, out);
   // Transformer Engine's placeholder, or the gradient itself until it has been added.
-  const bool passing = has_placeholders(c) || (c.separate_gradients && c.job.framework.frees_added_gradients);
+  const bool passing = has_placeholders(c) || (c.separate_gradients && frees_gradients(c));
   const std::int64_t beside = passing ? c.vocab * c.hidden * c.element : 0;
   out.take(Category::gradients, beside);
   TensorParallel(c, out).column_backward(head_linear(c));

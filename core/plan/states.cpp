@@ -96,7 +96,7 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
   }
   if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));
   if (!c.scatters_gradients) {
-    const bool beside = c.separate_gradients && !c.job.framework.frees_added_gradients;
+    const bool beside = c.separate_gradients && !frees_gradients(c);
     hold(Category::gradients, all * (c.gradient_element + (beside ? c.element : 0)));
     hold(Category::gradients, bucket_copies(c, held));
     return;

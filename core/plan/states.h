@@ -23,6 +23,9 @@ std::int64_t weight_beside_state(const Context&);
 /// masters, whatever dtype it was reduced in (PyTorch).
 std::int64_t owned_gradient_element(const Context&);
 
+/// Whether a 16-bit weight gradient goes once it was added to the main one, or cast to it (torch.autocast).
+inline bool frees_gradients(const Context& c) { return c.job.framework.frees_added_gradients || c.autocast; }
+
 /// Whether fused accumulation of weight gradients leaves autograd a placeholder for them (Framework).
 bool has_placeholders(const Context&);
 

@@ -106,7 +106,7 @@ class Walk {
       MemoryCurve& curve = c.memory[k];
       if (!(curve.efficiency > 0)) continue;
       const Origin of = origin("memory." + name + ".", curve.from, name + " kernels");
-      figure(of, "efficiency", curve.efficiency);
+      share(of, "efficiency", curve.efficiency);
       figure(of, "overhead", curve.overhead);
     }
     const Origin power{"power.", "assumed", c.power.source, ""};
@@ -124,7 +124,7 @@ class Walk {
   void matmul(MatmulCurve& c, const std::string& dtype) {
     const std::string prefix = "matmul." + dtype + '.';
     const Origin of = origin(prefix, c.from, "matmul " + dtype);
-    figure(of, "ceiling", c.ceiling);
+    share(of, "ceiling", c.ceiling);
     count(of, "tile_m", c.tile_m);
     count(of, "tile_n", c.tile_n);
     share(of, "half_tile", c.half_tile);
@@ -157,8 +157,8 @@ class Walk {
     const Origin of = origin("attention." + kernel + '.', c.from, "attention " + kernel);
     Origin backward = of;
     if (!c.backward_measured) backward.kind = "assumed";
-    figure(of, "forward", c.forward);
-    figure(backward, "backward", c.backward);
+    share(of, "forward", c.forward);
+    share(backward, "backward", c.backward);
     figure(of, "ramp", c.ramp);
     if (c.backward_ramp > 0) figure(backward, "backward_ramp", c.backward_ramp);
     figure(of, "diagonal", c.diagonal);
@@ -178,7 +178,7 @@ class Walk {
       if (!c.offered()) continue;
       Origin of{prefix + name.key + '.', c.measured ? "measured" : "assumed", c.source, ""};
       of.cause = std::string(name.collective) + " over " + (path.name.empty() ? "unnamed links" : path.name);
-      figure(of, "efficiency", c.efficiency);
+      share(of, "efficiency", c.efficiency);
       figure(of, "latency", c.latency);
       figure(of, "hop", c.hop);
       figure(of, "ramp", c.ramp);
@@ -192,7 +192,7 @@ class Walk {
   void low_latency(Origin of, const std::string& key, LowLatency& c) {
     if (!(c.efficiency > 0)) return;
     of.prefix += key;
-    figure(of, "efficiency", c.efficiency);
+    share(of, "efficiency", c.efficiency);
     figure(of, "latency", c.latency);
     figure(of, "hop", c.hop);
   }

@@ -132,7 +132,8 @@ class Precision : Rules {
 
   /// torchao's enable_fsdp_float8_all_gather.
   bool gathers_codes_of_masters() const {
-    return s_.zero == 3 && job_.framework.fp32_shards && t_.fp8_recipe == Fp8Recipe::tensorwise && !s_.lora;
+    const Fp8Recipe recipe = t_.fp8_recipe.value_or(Fp8Recipe::tensorwise);  // the default of those that cast anew
+    return s_.zero == 3 && job_.framework.fp32_shards && recipe == Fp8Recipe::tensorwise && !s_.lora;
   }
 
   void adapters() {

@@ -74,8 +74,9 @@ trace::Trace on_one_clock(trace::Trace trace) {
   return trace;
 }
 
-/// Without a barrier between steps the path is what the busiest rank's share of the step, by its own clock, waited for;
-/// what others did before its clock starts belongs to the step before.
+/// Without a barrier between steps the path is one period of them, up to the end of the rank that is busy longest by
+/// its own clock. Before a rank's clock starts it is at the end of the step before, which is like this one: the walk
+/// goes on there, a period later.
 class Walk {
  public:
   /// REQUIRES: a trace on one clock.
@@ -171,8 +172,25 @@ class Walk {
     const Issue& issue = replay->second[at_.track - first][at_.index];
     const Place before{first + std::max(issue.stream, 0), issue.index};
     const bool held = issue.index >= 0 && fresh(before);
-    add(Cause::host, held ? span_at(before).end : 0);
-    return held ? before : Place{};
+    const Ticks since = in_.plan->rolling ? trace_.tracks[first].later : 0;
+    add(Cause::host, held ? span_at(before).end : since);
+    if (held) return before;
+    return in_.plan->rolling && to_ > begin_ ? step_before(first) : Place{};
+  }
+
+  /// The rank's last operator of the step before; nothing where the walk has been round often enough to tell that no
+  /// time passes on its way.
+  Place step_before(std::size_t first) {
+    if (++rounds_ > trace_.tracks.size()) return {};
+    to_ += trace_.length;
+    begin_ += trace_.length;
+    seen_.assign(seen_.size(), kNotSeen);
+    Place last;
+    for (int stream = 0; stream < trace_.streams; ++stream) {
+      const Place ended = ended_on(first + stream);
+      if (ended.index >= 0 && (last.index < 0 || span_at(ended).end > span_at(last).end)) last = ended;
+    }
+    return last;
   }
 
   const trace::Trace& trace_;
@@ -184,6 +202,7 @@ class Walk {
   Place at_;
   const Span* here_ = nullptr;
   Ticks begin_ = 0, to_ = 0;
+  std::size_t rounds_ = 0;
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::Pu
   const base::Seconds work = base::s(p_.tokens / step.tokens_per_s);
   RunModel model = run_model(p_, job, step);
   model.spares = c.spares.value_or(1);  // one at least, where they are chosen
-  if (hopeless(model)) {
+  if (hopeless(model, work)) {
     row.refused = "fails every " + base::human(base::s(1 / model.failures.si())) + ", before anything is saved";
     return;
   }

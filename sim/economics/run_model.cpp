@@ -56,10 +56,11 @@ RunModel with_steps(RunModel model, double factor) {
   return model;
 }
 
-bool hopeless(const RunModel& m) {
+bool hopeless(const RunModel& m, base::Seconds work) {
   const base::Seconds wait = m.spares > 0 ? base::Seconds() : m.repair * m.hardware;
   const Rhythm worst{m.failures, m.interval, m.write + m.written_beside, m.restart + wait};
-  return !(expected_segment(worst, m.interval) / m.interval < 100);
+  const base::Seconds segment = std::min(m.interval, work);  // a run may end before anything is saved
+  return !(expected_segment(worst, segment) / segment < 100);
 }
 
 }  // namespace sim

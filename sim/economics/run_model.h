@@ -19,7 +19,7 @@ RunModel run_model(const spec::Purchase&, const spec::Job&, const result::Predic
 RunModel with_steps(RunModel, double factor);
 
 /// Whether failures come so fast that hardly anything is saved between two of them: a run would take a hundred times
-/// its work or more.
-bool hopeless(const RunModel&);
+/// its `work` or more.
+bool hopeless(const RunModel&, base::Seconds work);
 
 }  // namespace sim

@@ -121,12 +121,18 @@ TEST(ManualPage, HasASectionForEverySubcommandAndEveryOptionOnce) {
   for (const std::string& subcommand : subcommands()) {
     EXPECT_TRUE(contains(run.out, "\n.SS \"forerun " + subcommand)) << subcommand;
   }
-  // A job's option stands with the common ones alone.
-  const std::string tp = "\n.B \\-\\-tp N\ntensor parallel\n";
-  const std::size_t at = run.out.find(tp);
-  ASSERT_NE(at, run.out.npos);
-  EXPECT_EQ(run.out.find(tp, at + 1), run.out.npos);
-  EXPECT_GT(at, run.out.find(".SH OPTIONS OF A JOB"));
+  // Who takes all options of a job says so; who takes some of them names these.
+  const std::string tp = "\n.B \\-\\-tp N\ntensor parallel\n", all = "It also takes the options of a job, below.";
+  const auto section = [&](const std::string& of) {
+    const std::size_t begin = run.out.find("\n.SS \"forerun " + of + ' ');
+    return run.out.substr(begin, run.out.find("\n.S", begin + 1) - begin);
+  };
+  EXPECT_TRUE(contains(section("predict"), all));
+  EXPECT_FALSE(contains(section("predict"), tp));
+  EXPECT_FALSE(contains(section("validate"), all));
+  EXPECT_TRUE(contains(section("validate"), "html"));
+  EXPECT_TRUE(contains(section("plan"), "\\-\\-sequence"));
+  EXPECT_TRUE(contains(run.out.substr(run.out.find(".SH OPTIONS OF A JOB")), tp));
 }
 
 TEST(ManualPage, NoLineOfTextIsTakenForARequest) {

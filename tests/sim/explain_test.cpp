@@ -44,7 +44,8 @@ TEST(Explain, EveryViewAddsUpToTheStep) {
 
 TEST(Explain, WithoutABarrierThePathIsTheBusiestRanksShareOfTheStep) {
   // Each rank's clock starts later than the one's before it, yet a path that leaves a rank comes to the one it waited
-  // for, and what is left of the step is work: nothing waits for a rank that was not kept.
+  // for, and where a rank's clock starts it goes on at the end of its step before. All is work, but what a rank that is
+  // done sooner than the busiest one waits for its next step; the toy's host costs nothing.
   using enum spec::Schedule;
   for (const spec::Schedule schedule : {zb_h1, zb_h2, zb_v, pipedream}) {
     const Explanation e = sim::explain(toy::job({.pp = 4, .microbatches = 12}, [schedule](spec::Job& j) {
@@ -53,7 +54,8 @@ TEST(Explain, WithoutABarrierThePathIsTheBusiestRanksShareOfTheStep) {
       if (schedule == zb_v) j.strategy.vpp = 2;
     }));
     EXPECT_NEAR(sum_of(e.categories), e.step_time_s, e.step_time_s * 1e-12) << spec::name(schedule);
-    EXPECT_EQ(time_of(e, "waiting"), 0) << spec::name(schedule);
+    EXPECT_LT(time_of(e, "waiting"), 0.02 * e.step_time_s) << spec::name(schedule);
+    EXPECT_EQ(time_of(e, "host"), 0) << spec::name(schedule);
     EXPECT_GT(time_of(e, "matmul"), 0.5 * e.step_time_s) << spec::name(schedule);
   }
 }

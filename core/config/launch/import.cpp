@@ -98,9 +98,12 @@ void read_choice(Import& i, const Choice& choice) {
   const auto row =
       std::find_if(choice.rows.begin(), choice.rows.end(), [&](const Row& r) { return fits(i, r, options, bound); });
   if (row == choice.rows.end()) {
-    i.faults.push_back({said.substr(0, said.find(' ')),
-                        said.empty() ? "is missing" : said + " is nothing that a Job can say",
-                        choice.because.empty() ? "give one of: " + options.front() : choice.because, where});
+    const bool silent = said.empty();
+    const std::string why = choice.because.empty() ? "" : ": " + choice.because;
+    i.faults.push_back({silent ? options.front() : said.substr(0, said.find(' ')),
+                        silent ? "is missing, and what it is then is nothing that a Job can say"
+                               : said + " is nothing that a Job can say",
+                        silent || why.empty() ? "give " + options.front() + why : choice.because, where});
   } else {
     for (const Setting& key : row->job) {
       if (i.keys.has(key.name)) continue;

@@ -3,6 +3,9 @@
 
 #include <cctype>
 #include <map>
+#include <optional>
+
+#include "core/config/launch/shell_arithmetic.h"
 
 namespace config::launch {
 namespace {
@@ -117,9 +120,28 @@ class Lexer {
     if (word_.text.empty()) in_word_ = false;
   }
 
-  /// The value of $NAME, ${NAME}, ${NAME:-otherwise}; anything else stays as it is.
+  /// The value of $((...)) where all that it names is known; otherwise it stays as it is.
+  std::string arithmetic() {
+    std::string as_written = "$";
+    int open = 0;
+    do {
+      open += peek() == '(' ? 1 : peek() == ')' ? -1 : 0;
+      as_written += next();
+    } while (open > 0 && pos_ < text_.size());
+    if (!as_written.ends_with("))")) return as_written;
+    const auto value_of = [&](const std::string& name) {
+      const auto known = variables_.find(name);
+      return known == variables_.end() ? std::nullopt : std::optional(known->second);
+    };
+    const std::string_view inside = std::string_view(as_written).substr(3, as_written.size() - 5);
+    const std::optional<std::int64_t> value = shell_arithmetic(inside, value_of);
+    return value ? std::to_string(*value) : as_written;
+  }
+
+  /// The value of $NAME, ${NAME}, ${NAME:-otherwise} and $((...)); anything else stays as it is.
   std::string variable() {
     std::string as_written(1, next());
+    if (peek() == '(' && peek(1) == '(') return arithmetic();
     std::string name, otherwise;
     const bool braced = peek() == '{';
     if (braced) {

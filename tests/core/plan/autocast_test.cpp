@@ -124,6 +124,15 @@ TEST(Autocast, GradientsOfWeightsAreCastAndThenAddedButForTheFirst) {
   EXPECT_EQ(sums(4).work.written, (4 + 3) * 1000);
 }
 
+TEST(Autocast, HoldsGradientsInFp32Alone) {
+  const auto gradients = [](bool autocast) {
+    const plan::Plan p = plan::build(eager(autocast));
+    return p.roles[0].resident[static_cast<int>(plan::Category::gradients)];
+  };
+  // Otherwise 2 bytes beside the 4 of the sum: 3/2.
+  EXPECT_EQ(gradients(false) * 2, gradients(true) * 3);
+}
+
 TEST(Autocast, KeepsNormsInputsInFp32AndAWholeBlocksWhereItIsRecomputed) {
   const auto norms = [](const spec::Job& j, Kind kind) {
     return plan::kept_activations(plan::Context(j), kind, false).norm_inputs;

@@ -112,6 +112,8 @@ class Steps : public testing::TestWithParam<toy::Cut> {
   const trace::Trace trace_;
 };
 
+class Rolling : public testing::TestWithParam<spec::Schedule> {};
+
 TEST_P(Steps, ThePiecesAddUpToTheStepAndNothingIsUnexplained) {
   // Folded, the spans of every role are kept, so the path always finds whom it waited for.
   Ticks sum = 0;
@@ -123,6 +125,26 @@ TEST_P(Steps, ThePiecesAddUpToTheStepAndNothingIsUnexplained) {
   EXPECT_EQ(sum, trace_.length);
   EXPECT_GT(sum, 0);
 }
+
+TEST_P(Rolling, ItGoesOnInTheStepBeforeWhereARanksClockBegins) {
+  // Their host is as good as free, so that nothing of the filling pipeline is left to it.
+  const spec::Job job = toy::job({.pp = 2, .microbatches = 8, .schedule = GetParam()},
+                                 [](spec::Job& j) { j.strategy.optimizer_barrier = false; });
+  const plan::Plan plan = plan::build(job);
+  ASSERT_TRUE(plan.rolling);
+  const sim::EngineInput in = sim::flatten(plan, sim::prices_of(plan, job.cluster), job);
+  const trace::Trace trace = sim::to_trace(plan, in, sim::run(in));
+  Ticks sum = 0, host = 0;
+  for (const PathPart& part : sim::critical_path(trace, in)) {
+    sum += part.time;
+    host += part.piece.cause == Cause::host ? part.time : 0;
+  }
+  EXPECT_EQ(sum, trace.length);
+  EXPECT_LT(host, trace.length / 100);
+}
+INSTANTIATE_TEST_SUITE_P(CriticalPath, Rolling,
+                         testing::Values(spec::Schedule::zb_h1, spec::Schedule::zb_h2, spec::Schedule::zb_v,
+                                         spec::Schedule::pipedream));
 
 TEST_P(Steps, WhatIsOnThePathSlowsTheStepByAsMuchAsItIsSlowed) {
   // Without contention a step is as long as its longest chain of causes, so a chain that grows by 1 us for each of its

@@ -31,6 +31,13 @@ TEST(ShellWords, VariablesOfTheScriptAreFilledIn) {
   EXPECT_EQ(words("run $DATA ${A[@]}"), "run $DATA ${A[@]} ;");  // not set here
 }
 
+TEST(ShellWords, ArithmeticOfWhatTheScriptSetsIsComputed) {
+  EXPECT_EQ(words("MBS=2\nGBS=$((MBS*8*4))\nrun --gbs $GBS"), "run --gbs 64 ;");
+  EXPECT_EQ(words("A=7\nrun $(( $A / 2 + ${A} % 4 - (1 - 3) )) \"$((A))x\""), "run 8 7x ;");  // 3 + 3 + 2
+  EXPECT_EQ(words("run $((N * 2))"), "run $((N * 2)) ;");                                     // not set here
+  EXPECT_EQ(words("A=3\nrun $((A / 0)) $((A ** 2)) $((010))"), "run $((A / 0)) $((A ** 2)) $((010)) ;");
+}
+
 TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
   const auto count = [](const std::string& text) {
     return shell_words("A=\" --tp 2\n --bf16 \"\n" + text, "run.sh").size() - 1;
