@@ -22,8 +22,9 @@ struct Import {
   Settings keys;                        // of the Job. Those without a place are what the framework does unasked
   Faults faults;
   std::vector<std::string> notes;
-  int without_effect = 0;                  // options known to have none
-  std::vector<std::string> left_out = {};  // options that would have been told, but are among `ignored`
+  int without_effect = 0;                         // options known to have none
+  std::optional<base::Fault> unknown_model = {};  // that the file names, unless the user says what it is
+  std::vector<std::string> left_out = {};         // options that would have been told, but are among `ignored`
 
   void refuse(const std::string& option, std::string what, std::string mend);
   /// A whole number; a fault and nothing otherwise. Counts as taken.

@@ -157,6 +157,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   framework.read(i);
   refuse_strange(i, path);
   account_for_rest(i);
+  if (i.unknown_model && !given.find("model")) i.faults.push_back(*i.unknown_model);
   if (!i.faults.empty()) throw base::InputError(std::move(i.faults));
   i.keys.set("strategy.framework", table.profile);
   // A model that is given replaces the file's.
