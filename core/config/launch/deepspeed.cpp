@@ -62,6 +62,14 @@ void read_batch(Import& i) {
     if (*all % (*micro * *steps) != 0)
       return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps",
                       "mend one of the three");
+    const std::int64_t parts = *micro * *steps;
+    if (replicas > 0 && *all / parts != replicas) {  // which DeepSpeed itself refuses
+      return i.refuse("train_batch_size",
+                      std::to_string(*all) + " is not micro batch " + std::to_string(*micro) + " x " +
+                          std::to_string(*steps) + " accumulation steps x " + std::to_string(replicas) + " replicas",
+                      "write " + std::to_string(parts * replicas) + ", mend one of the three, or name a cluster of " +
+                          std::to_string(*all / parts) + " replicas");
+    }
     i.keys.set("strategy.dp", std::to_string(*all / *micro / *steps),
                i.options.find("gradient_accumulation_steps")->where);
   } else if (!all && micro && replicas > 0) {

@@ -340,6 +340,18 @@ TEST_F(ImportedJob, DeepspeedsBatchSizesSettleTheReplicas) {
   EXPECT_TRUE(has(out, "# zero_optimization.reduce_bucket_size 5e8: the profile's buckets are predicted")) << out;
 }
 
+TEST_F(ImportedJob, ABatchOfDeepspeedsThatOtherGpusWouldMakeIsToldAtItsPlace) {
+  // 64 = 2 x 4 x 8, but there are 16 GPUs.
+  const std::string out =
+      read("deepspeed", "a.json",
+           R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4,
+          "bf16": {"enabled": true}})",
+           "{model: llama3-8b, cluster: {node: dgx-h100, nodes: 2}, training: {sequence: 4096}}");
+  EXPECT_TRUE(has(out, "a.json:1:")) << out;
+  EXPECT_TRUE(has(out, "64 is not micro batch 2 x 4 accumulation steps x 16 replicas")) << out;
+  EXPECT_TRUE(has(out, "write 128, mend one of the three, or name a cluster of 8 replicas")) << out;
+}
+
 TEST_F(ImportedJob, DeepspeedsReplicasAreWhatThePipelineLeaves) {
   // 16 GPUs over 4 stages are 4 replicas of 2 x 8 sequences.
   const std::string given =
