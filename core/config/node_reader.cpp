@@ -96,7 +96,7 @@ Value merged_node(Value base, Value over) {
     Value* domain = nvlink ? nvlink->find("domain") : nullptr;
     const long was = number(&base, "gpus"), is = number(&over, "gpus");
     const long reach = number(nvlink, "domain");
-    if (domain && (reach == was || (reach < was && reach > is))) domain->text = std::to_string(is);
+    if (domain && is > 0 && (reach == was || (reach < was && reach > is))) domain->text = std::to_string(is);
   }
   Value* gpu = over.find("gpu");
   const Value* below = base.find("gpu");
