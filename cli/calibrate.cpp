@@ -61,7 +61,7 @@ Shelves shelves(const Catalogue& catalogue, const std::string& only, Faults& fau
   std::vector<std::string> known;
   bool found = only.empty();
   for (const std::string& name : catalogue.names(Catalogue::Kind::calibration)) {
-    sim::Calibratable one{catalogue.calibration(name, {}, faults), {}, false};
+    sim::Calibratable one{catalogue.calibration(name, "calibration", {}, faults), {}, false};
     if (!one.calibration.gpu.empty()) {
       known.push_back(name);
       one.gpu = gpu_named(one.calibration.gpu, catalogue, faults);
@@ -72,7 +72,8 @@ Shelves shelves(const Catalogue& catalogue, const std::string& only, Faults& fau
   }
   for (const std::string& name : catalogue.network_names()) {
     known.push_back(name);
-    out.networks.push_back({catalogue.network_calibration(name, {}, faults), only.empty() || only == name});
+    out.networks.push_back(
+        {catalogue.network_calibration(name, "calibration", {}, faults), only.empty() || only == name});
     found = found || only == name;
   }
   if (!found) {

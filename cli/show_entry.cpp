@@ -145,7 +145,7 @@ void read_for_faults(const Catalogue& catalogue, const Entry& entry, config::Fau
     case Kind::fabric: catalogue.fabric(at, entry.name, faults); break;
     case Kind::framework: catalogue.framework(at, entry.name, faults); break;
     case Kind::job: config::read_job(config::load(entry.path), catalogue); break;
-    case Kind::calibration: catalogue.calibration(entry.name, {}, faults); break;
+    case Kind::calibration: catalogue.calibration(entry.name, "calibration", {}, faults); break;
   }
 }
 

@@ -323,12 +323,13 @@ spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faul
   node.gpu = gpu(*gpu_at, path + ".gpu", faults);
   const std::string curves = node.gpu.calibration.empty() ? usual_calibration(node.gpu) : node.gpu.calibration;
   if (!node.gpu.calibration.empty() || !Catalogue::path(Kind::calibration, curves).empty()) {
-    node.calibration = calibration(curves, gpu_at->where, faults);
+    const Value* named = gpu_at->find("calibration");
+    node.calibration = calibration(curves, path + ".gpu.calibration", named ? named->where : gpu_at->where, faults);
     const std::string& fitted = node.calibration.gpu;
     if (!fitted.empty() && fitted != node.gpu.name) node.calibration.generation = generation_of(fitted);
   }
   if (const Value* links = tree.find("links"); links && links->kind == Value::Kind::scalar) {
-    node.links = network_calibration(links->text, links->where, faults);
+    node.links = network_calibration(links->text, path + ".links", links->where, faults);
   }
   return node;
 }
@@ -338,7 +339,8 @@ spec::Fabric Catalogue::fabric(const Value& at, std::string_view field, Faults& 
   if (tree.kind == Value::Kind::null) return {};
   spec::Fabric fabric = read_fabric(tree, std::string(field), faults);
   if (const Value* name = tree.find("calibration"); name && name->kind == Value::Kind::scalar) {
-    fabric.calibration = network_calibration(name->text, name->where, faults);
+    const std::string path = std::string(field) + ".calibration";
+    fabric.calibration = network_calibration(name->text, path, name->where, faults);
   }
   return fabric;
 }
@@ -354,13 +356,15 @@ spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
   });
 }
 
-spec::Calibration Catalogue::calibration(const std::string& name, base::Where from, Faults& faults) const {
+spec::Calibration Catalogue::calibration(const std::string& name, std::string_view field, base::Where from,
+                                         Faults& faults) const {
   const bool is_path = looks_like_path(name);
   const std::string file = is_path ? file_at(name, from) : path(Kind::calibration, name);
   if (file.empty()) {
-    faults.push_back(
-        is_path ? no_file("calibration", name, names(Kind::calibration), std::move(from))
-                : unknown("calibration", name, shelf(Kind::calibration), names(Kind::calibration), std::move(from)));
+    std::string at(field);
+    const std::vector<std::string> known = names(Kind::calibration);
+    faults.push_back(is_path ? no_file(std::move(at), name, known, std::move(from))
+                             : unknown(std::move(at), name, shelf(Kind::calibration), known, std::move(from)));
     return {};
   }
   return base::or_faults(faults, [&] {
@@ -368,13 +372,15 @@ spec::Calibration Catalogue::calibration(const std::string& name, base::Where fr
   });
 }
 
-spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, base::Where from,
-                                                        Faults& faults) const {
+spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, std::string_view field,
+                                                        base::Where from, Faults& faults) const {
   const bool is_path = looks_like_path(name);
   const std::string file = is_path ? file_at(name, from) : network_path(name);
   if (file.empty()) {
-    faults.push_back(is_path ? no_file("calibration", name, network_names(), std::move(from))
-                             : unknown("calibration", name, "calibration of a network", "", network_names(), from));
+    std::string at(field);
+    const std::vector<std::string> known = network_names();
+    faults.push_back(is_path ? no_file(std::move(at), name, known, std::move(from))
+                             : unknown(std::move(at), name, "calibration of a network", "", known, std::move(from)));
     return {};
   }
   return base::or_faults(faults, [&] {

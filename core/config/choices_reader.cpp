@@ -40,9 +40,9 @@ void read_with(const Value& overrides, const std::string& shelf, const Value& na
   if (shelf == "frameworks") {
     changed.framework(name, "framework", faults);
   } else if (shelf == "calibrations") {
-    changed.calibration(name.text, name.where, faults);
+    changed.calibration(name.text, "calibration", name.where, faults);
   } else {
-    changed.network_calibration(name.text, name.where, faults);
+    changed.network_calibration(name.text, "calibration", name.where, faults);
   }
 }
 

@@ -83,6 +83,17 @@ TEST_F(CatalogueTest, AFabricMayHaveABase) {
   EXPECT_EQ(slow.name, "slow");
 }
 
+TEST_F(CatalogueTest, ACalibrationThatIsNotThereIsToldAtTheKeyThatNamesIt) {
+  node("{base: box-8, links: lost}");
+  node("{base: box-8, gpu: {base: chip, calibration: lost}}");
+  catalogue_.fabric(parse("{f: {base: slow, calibration: ./lost.yaml}}", "f").entries[0].second, "fabric", faults_);
+  ASSERT_EQ(faults_.size(), 3);
+  EXPECT_EQ(faults_[0].field, "node.links");
+  EXPECT_EQ(faults_[1].field, "node.gpu.calibration");
+  EXPECT_EQ(faults_[1].where.column, 52);  // of `lost`, behind "node: {base: box-8, gpu: {base: chip, calibration: "
+  EXPECT_EQ(faults_[2].field, "fabric.calibration");
+}
+
 TEST_F(CatalogueTest, AModelIsANameAPathOrAMap) {
   const auto layers = [&](const std::string& yaml) {
     return catalogue_.model(parse("{m: " + yaml + "}", small_.root() + "/job.yaml").entries[0].second, "model", faults_)

@@ -137,7 +137,7 @@ TEST(CalibrateNetworks, TheCataloguesCurvesAreAFixedPointOfTheirRows) {
   }
   ASSERT_EQ(tables.collectives.size(), 80u);
   config::Faults faults;
-  const spec::NetworkCalibration committed = catalogue.network_calibration("pcie4", {}, faults);
+  const spec::NetworkCalibration committed = catalogue.network_calibration("pcie4", "calibration", {}, faults);
   const auto places = config::read_places(root + "/topologies/collective_places.yaml", catalogue);
   result::KernelCalibration report;
   const auto found = sim::calibrate_networks(tables, places, {{committed, true}}, report);
