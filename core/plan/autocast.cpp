@@ -13,11 +13,6 @@ using Kind = MemoryBound::Kind;
 
 constexpr std::int64_t kWide = 4, kNarrow = 2;  // bytes of fp32, and of either 16-bit format
 
-Chain chain(Kind kind, std::int64_t elements, double read, double written, int kernels) {
-  const auto bytes = [&](double each) { return static_cast<std::int64_t>(each * static_cast<double>(elements)); };
-  return {MemoryBound{kind, bytes(read), bytes(written), kernels}, kernels};
-}
-
 /// Matmuls of one input.
 int parts_of(const Linear& linear) {
   if (linear.parts[0] == 0) return 1;
@@ -25,7 +20,10 @@ int parts_of(const Linear& linear) {
       std::count_if(linear.parts.begin(), linear.parts.end(), [](std::int64_t width) { return width > 0; }));
 }
 
-bool is_chain(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
+/// Whether a graph compiler makes the casts of activations part of the kernels beside them.
+bool joins_casts(const Context& c) { return c.autocast && c.strategy.compile; }
+/// Or whether they are kernels of their own.
+bool casts_alone(const Context& c) { return c.autocast && !c.strategy.compile; }
 
 void write(SegmentBuilder& out, const Linear& linear, const char* what, const Chain& casts) {
   out.compute(casts.work, std::string(linear.name) + ' ' + what, casts.launches);
@@ -34,28 +32,22 @@ void write(SegmentBuilder& out, const Linear& linear, const char* what, const Ch
 }  // namespace
 
 Chain stream_norm_forward(const Context& c, std::int64_t elements) {
-  if (!c.autocast) return norm_forward(c, elements);
-  if (c.strategy.compile) return chain(Kind::norm, elements, kWide, kNarrow, 1);  // which casts for all that read it
-  if (is_chain(c)) return chain(Kind::eager_norm, elements, 16, 12, 5);           // square, mean, scale, weight
-  return chain(Kind::norm, elements, kWide, kWide, 1);
+  if (!joins_casts(c)) return norm_forward(c, elements, c.stream);
+  return chain(Kind::norm, elements, kWide, kNarrow, 1);  // for all that read it
 }
 
 Chain stream_norm_backward(const Context& c, std::int64_t elements) {
-  if (!c.autocast) return norm_backward(c, elements);
-  if (is_chain(c) && !c.strategy.compile) return chain(Kind::eager_norm, elements, 56, 36, 12);  // norm_backward()'s
+  if (!joins_casts(c)) return norm_backward(c, elements, c.stream);
   const double pace = c.job.framework.norm_backward;
-  const double gradient = c.strategy.compile ? kNarrow : kWide;
-  return chain(Kind::norm, elements, pace * (gradient + kWide), pace * kWide, 2);
+  return chain(Kind::norm, elements, pace * (kNarrow + kWide), pace * kWide, 2);
 }
 
 std::int64_t kept_by_stream_norm(const Context& c) {
-  if (!is_chain(c)) return c.stream;                  // its input
-  return c.autocast ? 2 * kWide : kWide + c.element;  // in fp32, for the square; and the normed one
+  if (!eager_norm(c)) return c.stream;  // its input
+  return kWide + c.stream;              // in fp32, for the square; and the normed one
 }
 
-int casts_of_input(const Context& c, const Linear& linear) {
-  return c.autocast && !c.strategy.compile ? parts_of(linear) : 1;
-}
+int casts_of_input(const Context& c, const Linear& linear) { return casts_alone(c) ? parts_of(linear) : 1; }
 
 void cast_weight(const Context& c, SegmentBuilder& out, const Linear& linear) {
   if (!c.autocast) return;
@@ -64,13 +56,13 @@ void cast_weight(const Context& c, SegmentBuilder& out, const Linear& linear) {
 }
 
 void cast_input(const Context& c, SegmentBuilder& out, const Linear& linear, std::int64_t elements) {
-  if (!c.autocast || c.strategy.compile) return;
+  if (!casts_alone(c)) return;
   const int parts = parts_of(linear);
   write(out, linear, "input cast", chain(Kind::elementwise, parts * elements, kWide, kNarrow, parts));
 }
 
 void cast_input_gradient(const Context& c, SegmentBuilder& out, const Linear& linear, std::int64_t elements) {
-  if (!c.autocast || c.strategy.compile) return;
+  if (!casts_alone(c)) return;
   const int parts = parts_of(linear);
   write(out, linear, "input gradient cast", chain(Kind::elementwise, parts * elements, kNarrow, kWide, parts));
 }

@@ -8,17 +8,6 @@ namespace {
 
 using Kind = MemoryBound::Kind;
 
-/// `read` and `written` in bytes an element.
-Chain chain(Kind kind, std::int64_t elements, double read, double written, int kernels) {
-  Chain out;
-  out.work.kind = kind;
-  out.work.read = static_cast<std::int64_t>(read * static_cast<double>(elements));
-  out.work.written = static_cast<std::int64_t>(written * static_cast<double>(elements));
-  out.work.kernels = kernels;
-  out.launches = kernels;
-  return out;
-}
-
 /// Nothing waits for a backward that never comes.
 bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inputs && !c.serves; }
 
@@ -27,9 +16,6 @@ bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inpu
 double share_read(const Context& c) {
   return c.attention == spec::AttentionKernel::fused_softmax && c.model.causal ? 0.5 : 1;
 }
-
-/// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
-bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
 /// Megatron Core's squared_relu is one kernel by its JIT decorator (core/activations.py). In eager PyTorch relu and the
 /// square are one each; what they keep, relu's result and the square, is as much as the fused one's input and result.
@@ -72,6 +58,16 @@ Halves strided_halves(const Context& c, std::int64_t width) {
 
 }  // namespace
 
+Chain chain(Kind kind, std::int64_t elements, double read, double written, int kernels) {
+  Chain out;
+  out.work.kind = kind;
+  out.work.read = static_cast<std::int64_t>(read * static_cast<double>(elements));
+  out.work.written = static_cast<std::int64_t>(written * static_cast<double>(elements));
+  out.work.kernels = kernels;
+  out.launches = kernels;
+  return out;
+}
+
 std::int64_t kept_of_written_gelu(const Context& c) {
   if (!c.job.framework.written_gelu) return 0;
   return c.element < 4 ? 12 : 3 * c.element;  // tanh, 1 + tanh, and x in fp32 or x / 2
@@ -79,22 +75,24 @@ std::int64_t kept_of_written_gelu(const Context& c) {
 
 std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c) ? 1 : c.element; }
 
-Chain norm_forward(const Context& c, std::int64_t elements) {
-  const double e = static_cast<double>(c.element);
+bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
+
+Chain norm_forward(const Context& c, std::int64_t elements, std::int64_t element) {
+  const double e = static_cast<double>(element);
   if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
-  if (c.element == 4) return chain(Kind::eager_norm, elements, 16, 12, 5);  // square, mean, scale, weight
-  return chain(Kind::eager_norm, elements, 16 + 2 * e, 12 + 2 * e, 7);      // and the casts to fp32 and back
+  if (element == 4) return chain(Kind::eager_norm, elements, 16, 12, 5);  // square, mean, scale, weight
+  return chain(Kind::eager_norm, elements, 16 + 2 * e, 12 + 2 * e, 7);    // and the casts to fp32 and back
 }
 
-Chain norm_backward(const Context& c, std::int64_t elements) {
-  const double e = static_cast<double>(c.element);
+Chain norm_backward(const Context& c, std::int64_t elements, std::int64_t element) {
+  const double e = static_cast<double>(element);
   if (!eager_norm(c)) {  // input gradient; weight gradient's reduction
     const double pace = c.job.framework.norm_backward;
     return chain(Kind::norm, elements, 2 * e * pace, e * pace, 2);
   }
   // Of x float, y = w (x rsqrt(mean x^2)) in bf16, as autograd has it: w's two gradients; x's through the product,
   // through the mean and through pow, which takes x^1 and 2 x apart; their sum. Small ones a row besides.
-  const bool casts = c.element < 4;
+  const bool casts = element < 4;
   return chain(Kind::eager_norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
 }
 

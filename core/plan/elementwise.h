@@ -22,8 +22,16 @@ struct Chain {
   int launches = 1;
 };
 
-Chain norm_forward(const Context&, std::int64_t elements);
-Chain norm_backward(const Context&, std::int64_t elements);
+/// `read` and `written` in bytes an element.
+Chain chain(MemoryBound::Kind, std::int64_t elements, double read, double written, int kernels);
+
+/// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
+bool eager_norm(const Context&);
+/// Of tensors of `element` bytes a number.
+Chain norm_forward(const Context&, std::int64_t elements, std::int64_t element);
+Chain norm_backward(const Context&, std::int64_t elements, std::int64_t element);
+inline Chain norm_forward(const Context& c, std::int64_t elements) { return norm_forward(c, elements, c.element); }
+inline Chain norm_backward(const Context& c, std::int64_t elements) { return norm_backward(c, elements, c.element); }
 /// Activation of the feed-forward on `tokens` tokens of one rank; `width` numbers each, 0: the dense layers' ffn.
 Chain activation_forward(const Context&, std::int64_t tokens, std::int64_t width = 0);
 Chain activation_backward(const Context&, std::int64_t tokens, std::int64_t width = 0);
