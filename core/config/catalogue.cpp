@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Catalogue::Kind;
 
+/// `many`: what `forerun list` calls them; empty where it does not show them.
 struct Shelf {
   const char *folder, *one, *many;
 };
@@ -40,7 +41,7 @@ Shelf shelf(Kind kind) {
   return {};
 }
 
-constexpr const char* kNetworkFolder = "topologies/calibrations/network";
+constexpr Shelf kNetworks{"topologies/calibrations/network", "calibration of a network", ""};
 constexpr const char* kUncertaintyFile = "topologies/uncertainty.yaml";
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -70,19 +71,15 @@ bool looks_like_path(const std::string& text) {
          text.ends_with(".json");
 }
 
-/// `many`: what `forerun list` calls them; empty where it does not show them.
-base::Fault unknown(std::string field, const std::string& name, std::string_view one, std::string_view many,
+base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
                     const std::vector<std::string>& known, base::Where where) {
   constexpr std::size_t kFew = 8;
   const std::string near = base::did_you_mean(name, known);
-  const std::string list = many.empty() || known.size() <= kFew ? "known: " + base::joined(known)
-                                                                : "`forerun list " + std::string(many) + "` shows all";
-  return {std::move(field), "there is no " + std::string(one) + ' ' + base::quoted(name),
+  const std::string many = shelf.many;
+  const std::string list =
+      many.empty() || known.size() <= kFew ? "known: " + base::joined(known) : "`forerun list " + many + "` shows all";
+  return {std::move(field), std::string("there is no ") + shelf.one + ' ' + base::quoted(name),
           (near.empty() ? "write a known name or a path; " : near + ' ') + list, std::move(where)};
-}
-base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
-                    const std::vector<std::string>& known, base::Where where) {
-  return unknown(std::move(field), name, shelf.one, shelf.many, known, std::move(where));
 }
 
 /// The file at `text`, from here or from the folder of the file that names it; empty when there is none.
@@ -105,6 +102,19 @@ base::Fault no_file(std::string field, const std::string& text, const std::vecto
           "write the path from here or from the file that names it, or a catalogue name" +
               (near.empty() ? "" : "; " + near),
           std::move(where)};
+}
+
+/// The file that `text` names or gives the path of; a fault and nothing where there is none.
+std::string file_named(const fs::path& root, const Shelf& shelf, const std::string& field, const std::string& text,
+                       const base::Where& where, Faults& faults) {
+  const fs::path folder = root / shelf.folder;
+  const bool is_path = looks_like_path(text);
+  const std::string file = is_path ? file_at(text, where) : file_of(folder, text);
+  if (file.empty()) {
+    faults.push_back(is_path ? no_file(field, text, names_in(folder), where)
+                             : unknown(field, text, shelf, names_in(folder), where));
+  }
+  return file;
 }
 
 bool has_data(const fs::path& root) {
@@ -158,7 +168,7 @@ class Expander {
   }
 
   Value named(const Value& at) {
-    const std::string file = file_named(at);
+    const std::string file = file_named(catalogue_.root(), shelf(kind_), field_, at.text, at.where, faults_);
     if (file.empty()) return {};
     const std::string one = fs::path(file).lexically_normal();  // however often a cycle goes up and down again
     if (std::find(passed_.begin(), passed_.end(), one) != passed_.end()) {
@@ -183,17 +193,6 @@ class Expander {
       }
       return expand(tree);
     });
-  }
-
-  std::string file_named(const Value& at) {
-    if (!looks_like_path(at.text)) {
-      const std::string file = catalogue_.path(kind_, at.text);
-      if (file.empty()) faults_.push_back(unknown(field_, at.text, shelf(kind_), catalogue_.names(kind_), at.where));
-      return file;
-    }
-    const std::string file = file_at(at.text, at.where);
-    if (file.empty()) faults_.push_back(no_file(field_, at.text, catalogue_.names(kind_), at.where));
-    return file;
   }
 
   const Catalogue& catalogue_;
@@ -245,10 +244,10 @@ std::string Catalogue::path(Kind kind, std::string_view name) const {
   return file_of(fs::path(root_) / shelf(kind).folder, name);
 }
 
-std::vector<std::string> Catalogue::network_names() const { return names_in(fs::path(root_) / kNetworkFolder); }
+std::vector<std::string> Catalogue::network_names() const { return names_in(fs::path(root_) / kNetworks.folder); }
 
 std::string Catalogue::network_path(std::string_view name) const {
-  return file_of(fs::path(root_) / kNetworkFolder, name);
+  return file_of(fs::path(root_) / kNetworks.folder, name);
 }
 
 Catalogue Catalogue::with(const Value& overlay) const {
@@ -356,36 +355,20 @@ spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
   });
 }
 
-spec::Calibration Catalogue::calibration(const std::string& name, std::string_view field, base::Where from,
+spec::Calibration Catalogue::calibration(const std::string& name, std::string_view field, const base::Where& from,
                                          Faults& faults) const {
-  const bool is_path = looks_like_path(name);
-  const std::string file = is_path ? file_at(name, from) : path(Kind::calibration, name);
-  if (file.empty()) {
-    std::string at(field);
-    const std::vector<std::string> known = names(Kind::calibration);
-    faults.push_back(is_path ? no_file(std::move(at), name, known, std::move(from))
-                             : unknown(std::move(at), name, shelf(Kind::calibration), known, std::move(from)));
-    return {};
-  }
-  return base::or_faults(faults, [&] {
-    return read_calibration(entry(Kind::calibration, file), is_path ? fs::path(file).stem().string() : name, faults);
-  });
+  const std::string file = file_named(root_, shelf(Kind::calibration), std::string(field), name, from, faults);
+  if (file.empty()) return {};
+  return base::or_faults(
+      faults, [&] { return read_calibration(entry(Kind::calibration, file), fs::path(file).stem().string(), faults); });
 }
 
 spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, std::string_view field,
-                                                        base::Where from, Faults& faults) const {
-  const bool is_path = looks_like_path(name);
-  const std::string file = is_path ? file_at(name, from) : network_path(name);
-  if (file.empty()) {
-    std::string at(field);
-    const std::vector<std::string> known = network_names();
-    faults.push_back(is_path ? no_file(std::move(at), name, known, std::move(from))
-                             : unknown(std::move(at), name, "calibration of a network", "", known, std::move(from)));
-    return {};
-  }
+                                                        const base::Where& from, Faults& faults) const {
+  const std::string file = file_named(root_, kNetworks, std::string(field), name, from, faults);
+  if (file.empty()) return {};
   return base::or_faults(faults, [&] {
-    return read_network_calibration(entry(kNetworkFolder, "networks", file),
-                                    is_path ? fs::path(file).stem().string() : name, faults);
+    return read_network_calibration(entry(kNetworks.folder, "networks", file), fs::path(file).stem().string(), faults);
   });
 }
 

@@ -34,8 +34,9 @@ class Catalogue {
   spec::Node node(const Value& at, std::string_view field, Faults&) const;
   spec::Gpu gpu(const Value& at, std::string_view field, Faults&) const;
   spec::Fabric fabric(const Value& at, std::string_view field, Faults&) const;
-  spec::Calibration calibration(const std::string& name, std::string_view field, base::Where from, Faults&) const;
-  spec::NetworkCalibration network_calibration(const std::string& name, std::string_view field, base::Where from,
+  spec::Calibration calibration(const std::string& name, std::string_view field, const base::Where& from,
+                                Faults&) const;
+  spec::NetworkCalibration network_calibration(const std::string& name, std::string_view field, const base::Where& from,
                                                Faults&) const;
   spec::Framework framework(const Value& at, std::string_view field, Faults&) const;
   spec::Uncertainty uncertainty(Faults&) const;
