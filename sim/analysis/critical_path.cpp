@@ -172,8 +172,7 @@ class Walk {
     const Issue& issue = replay->second[at_.track - first][at_.index];
     const Place before{first + std::max(issue.stream, 0), issue.index};
     const bool held = issue.index >= 0 && fresh(before);
-    const Ticks since = in_.plan->rolling ? trace_.tracks[first].later : 0;
-    add(Cause::host, held ? span_at(before).end : since);
+    add(Cause::host, held ? span_at(before).end : trace_.tracks[first].later);
     if (held) return before;
     return in_.plan->rolling && to_ > begin_ ? step_before(first) : Place{};
   }

@@ -58,20 +58,20 @@ void read_batch(Import& i) {
              steps = i.number("gradient_accumulation_steps");
   const std::int64_t tp = std::max<std::int64_t>(1, i.number("tensor_parallel.autotp_size").value_or(1));
   const std::int64_t replicas = i.gpus / std::max(i.ranks_of_a_replica, tp);
-  if (all && micro && steps && *micro * *steps > 0) {
-    if (*all % (*micro * *steps) != 0)
+  const std::int64_t sequences = micro.value_or(0) * steps.value_or(0);  // of a replica
+  if (all && sequences > 0) {
+    if (*all % sequences != 0)
       return i.refuse("train_batch_size", "is no multiple of micro batch x accumulation steps",
                       "mend one of the three");
-    const std::int64_t parts = *micro * *steps;
-    if (replicas > 0 && *all / parts != replicas) {  // which DeepSpeed itself refuses
+    if (replicas > 0 && *all / sequences != replicas) {  // which DeepSpeed itself refuses
       return i.refuse("train_batch_size",
                       std::to_string(*all) + " is not micro batch " + std::to_string(*micro) + " x " +
                           std::to_string(*steps) + " accumulation steps x " + std::to_string(replicas) + " replicas",
-                      "write " + std::to_string(parts * replicas) + ", mend one of the three, or name a cluster of " +
-                          std::to_string(*all / parts) + " replicas");
+                      "write " + std::to_string(sequences * replicas) +
+                          ", mend one of the three, or name a cluster of " + std::to_string(*all / sequences) +
+                          " replicas");
     }
-    i.keys.set("strategy.dp", std::to_string(*all / *micro / *steps),
-               i.options.find("gradient_accumulation_steps")->where);
+    i.keys.set("strategy.dp", std::to_string(*all / sequences), i.options.find("gradient_accumulation_steps")->where);
   } else if (!all && micro && replicas > 0) {
     i.keys.set("training.global_batch", std::to_string(*micro * steps.value_or(1) * replicas));
   } else if (all && !micro && replicas > 0) {

@@ -70,10 +70,10 @@ Settings options_of(const Value& tree) {
   }
   Settings out;
   if (arguments != &tree) {
-    std::string others;
+    std::vector<std::string> others;
     for (const auto& [name, value] : tree.entries)
-      if (&value != arguments) others += (others.empty() ? "" : ", ") + name;
-    if (!others.empty()) out.set(kBeside, scalar(others, tree.where));
+      if (&value != arguments) others.push_back(name);
+    if (!others.empty()) out.set(kBeside, scalar(base::joined(others), tree.where));
   }
   for (Setting& setting : flattened(*arguments).all()) {
     const std::size_t dot = setting.name.rfind('.');  // sections carry no meaning

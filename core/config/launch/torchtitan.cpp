@@ -137,11 +137,13 @@ void read_flavor(Import& i) {
   for (const Flavor& one : kFlavors) {
     if (one.name == name && one.flavor == of) return i.keys.set("model", one.model, where);
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const Flavor& one : kFlavors) {
-    if (one.name == name) known += (known.empty() ? ": known are " : ", ") + std::string(one.flavor);
+    if (one.name == name) known.emplace_back(one.flavor);
   }
-  i.unknown_model = base::Fault{"model.flavor", base::quoted(of) + " of " + name + " is not in the catalogue" + known,
+  i.unknown_model = base::Fault{"model.flavor",
+                                base::quoted(of) + " of " + name + " is not in the catalogue" +
+                                    (known.empty() ? "" : ": known are " + base::joined(known)),
                                 "write one of these, or add --model NAME", where};
   i.notes.push_back("model " + name + " " + of + ": is none of the catalogue, so --model says what it is");
 }
