@@ -46,6 +46,7 @@ void read_memory(MapReader& map, spec::Framework& framework) {
   map.require("fragmentation", framework.fragmentation, 0.0, 1.0);
   map.read("keeps_casts", framework.keeps_casts);
   map.read("autocasts", framework.autocasts);
+  map.read("wide_adapters", framework.wide_adapters);
   map.read("fp8_parameters", framework.fp8_parameters);
   map.read("keeps_gathered", framework.keeps_gathered);
   map.read("copies_sequence", framework.copies_sequence);

@@ -142,6 +142,7 @@ void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
   MapReader part(*value, map.path_of("lora"), faults);
   part.require("rank", lora.rank, 1, 65'536);
   part.read("base", lora.base);
+  part.read("dropout", lora.dropout, 0.0, 0.99);
   const Value* targets = part.child("targets");
   if (!targets || targets->kind != Value::Kind::list || targets->items.empty()) {
     part.fault("targets", targets ? "is not a list of layers" : "is missing",

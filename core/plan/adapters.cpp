@@ -34,9 +34,10 @@ std::int64_t rows_of(const Context& c, const Linear& linear) {
 std::int64_t pair_parameters(const Context& c, const Placed& placed) {
   const auto& [linear, side] = placed;
   const std::int64_t r = c.strategy.lora->rank, ranks = c.axes[linear.axis].size;
+  const std::int64_t modules = std::ssize(modules_of(linear));
   const auto share = [&](std::int64_t width) { return (width + ranks - 1) / ranks; };
   switch (side) {
-    case Side::column: return linear.in * share(r) + r * linear.out;
+    case Side::column: return modules * linear.in * share(r) + r * linear.out;
     case Side::row: return linear.in * r + r * share(linear.out);
     case Side::whole: return linear.in * r + r * linear.out;
   }
@@ -52,6 +53,21 @@ bool adapted(const Context& c, const Linear& linear) {
   if (!c.strategy.lora || !target) return false;
   const spec::Lora& lora = *c.strategy.lora;
   return *target == Target::qkv ? lora.qkv : *target == Target::proj ? lora.proj : lora.ffn;
+}
+
+std::vector<Linear> modules_of(const Linear& linear) {
+  if (linear.parts[0] == 0) return {linear};
+  const std::vector<std::string_view> names = linear.name == "qkv"
+                                                  ? std::vector<std::string_view>{"queries", "keys", "values"}
+                                                  : std::vector<std::string_view>{"feed-forward gate", "feed-forward up"};
+  std::vector<Linear> modules;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Linear& one = modules.emplace_back(linear);
+    one.name = names[i];
+    one.out = linear.parts[i];
+    one.parts = {};
+  }
+  return modules;
 }
 
 std::vector<Placed> linears_of_layer(const Context& c, bool experts) {
@@ -81,6 +97,11 @@ std::vector<Placed> adapted_linears(const Context& c, bool experts) {
   std::vector<Placed> all = linears_of_layer(c, experts);
   std::erase_if(all, [&](const Placed& one) { return !adapted(c, one.linear); });
   return all;
+}
+
+bool wide_adapter(const Context& c, const Linear& linear) {
+  return c.job.framework.wide_adapters && c.job.training.keeps_master() &&
+         c.strategy.lora->base == spec::LoraBase::bf16 && !c.strategy.compile && linear.experts == 1;
 }
 
 std::int64_t whole_adapter_parameters(const Context& c) {
@@ -120,7 +141,11 @@ void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }
   for (const Placed& one : adapted_linears(c, experts)) {
-    out.linear_inputs += rows_of(c, one.linear) * lora.rank * e;
+    const std::int64_t rows = rows_of(c, one.linear);
+    const bool wide = wide_adapter(c, one.linear), drops = lora.dropout > 0;
+    // Of its input each adapter has a copy of its own, cast or dropped, and the mask of one byte.
+    const std::int64_t input = one.linear.in * ((wide || drops ? e : 0) + (drops ? 1 : 0));
+    out.linear_inputs += std::ssize(modules_of(one.linear)) * rows * (lora.rank * e + input);
   }
 }
 

@@ -19,11 +19,17 @@ namespace plan {
 bool is_target(const Linear&);
 /// Whether W has an adapter.
 bool adapted(const Context&, const Linear&);
+/// The layers that a framework really has where it has several for one matrix, each with an adapter of its own: queries,
+/// keys and values; gate and up of a feed-forward. Otherwise the layer itself.
+std::vector<Linear> modules_of(const Linear&);
 
 /// The linear layers of a layer, routers left out; `experts`: its feed-forward is one of experts.
 std::vector<Placed> linears_of_layer(const Context&, bool experts);
 /// The linear layers of a layer that have adapters; `experts`: its feed-forward is one of experts.
 std::vector<Placed> adapted_linears(const Context&, bool experts);
+
+/// Whether an adapter is in fp32 and runs under autocast: what it reads, and its gradient, go to fp32 and back.
+bool wide_adapter(const Context&, const Linear&);
 
 /// Parameters of those adapters of a layer that every tensor-parallel rank holds whole.
 std::int64_t whole_adapter_parameters(const Context&);

@@ -26,6 +26,7 @@ class Adapter {
         ranks_(side == Side::whole ? 1 : c.axes[linear.axis].size) {}
 
   void forward() {
+    read_input("adapter input dropout", "adapter input cast");
     multiply(side_ == Side::column ? share(rank_) : rank_, linear_.in, "adapter A");
     if (side_ == Side::column) exchange(CollectiveKind::all_gather, all_rows_ * rank_, "adapter all-gather");
     if (side_ == Side::row) exchange(CollectiveKind::all_reduce, all_rows_ * rank_, "adapter all-reduce");
@@ -33,13 +34,14 @@ class Adapter {
     if (side_ == Side::row) {
       join_columns();
     } else {
-      add(all_rows_ * linear_.out, "adapter add");
+      add_output(all_rows_ * linear_.out);
     }
   }
 
   void backward() {
     const std::int64_t columns = side_ == Side::row ? share(linear_.out) : linear_.out;
     const std::int64_t inner = side_ == Side::column ? share(rank_) : rank_;
+    scale(all_rows_ * columns, "adapter gradient scale");
     multiply(rank_, columns, "adapter B input gradient", Matmul::Pass::input_gradient);
     weight(rank_, columns, "adapter B weight gradient");
     if (side_ == Side::column) {
@@ -50,6 +52,7 @@ class Adapter {
     multiply(linear_.in, inner, "adapter A input gradient", Matmul::Pass::input_gradient);
     weight(linear_.in, inner, "adapter A weight gradient");
     out_.retain(all_rows_ * (linear_.in + linear_.out + 2 * rank_) * c_.element);
+    read_input("adapter input gradient dropout", "adapter input gradient cast");
     add(all_rows_ * linear_.in, "adapter gradient add");
   }
 
@@ -58,13 +61,40 @@ class Adapter {
   /// join this rank's own; elsewhere the sum is over, and every rank wants all columns.
   void join_columns() {
     const std::int64_t own = all_rows_ * share(linear_.out);
-    if (linear_.axis == Axis::etp) return add(own, "adapter add");
+    if (linear_.axis == Axis::etp) return add_output(own);
     if (c_.sp) {  // of its own tokens
       exchange(CollectiveKind::all_to_all, own, "adapter all-to-all");
     } else {
       exchange(CollectiveKind::all_gather, all_rows_ * linear_.out, "adapter output all-gather");
     }
-    add(c_.shard_tokens * linear_.out, "adapter add");
+    add_output(c_.shard_tokens * linear_.out);
+  }
+
+  /// Dropout of what A reads, in fp32 with a mask of bytes where adapters are in fp32, and its casts; or the same of the
+  /// input's gradient. A and B are cast, too.
+  void read_input(const char* dropout, const char* cast) {
+    const std::int64_t elements = all_rows_ * linear_.in;
+    const bool wide = wide_adapter(c_, linear_);
+    if (wide) {
+      const std::int64_t weights = rank_ * (linear_.in + linear_.out);
+      out_.compute(MemoryBound{MemoryBound::Kind::elementwise, 6 * elements + 4 * weights, 6 * elements + 2 * weights, 4},
+                   called(cast), 4);
+    }
+    if (c_.strategy.lora->dropout == 0) return;
+    const std::int64_t element = wide ? 4 : c_.element;
+    out_.compute(
+        MemoryBound{MemoryBound::Kind::elementwise, elements * element, elements * (element + 1), 1}, called(dropout));
+  }
+
+  /// By alpha / rank, which a compiler makes part of the sum.
+  void scale(std::int64_t elements, const char* what) {
+    if (c_.strategy.compile) return;
+    const std::int64_t bytes = elements * c_.element;
+    out_.compute(MemoryBound{MemoryBound::Kind::elementwise, bytes, bytes, 1}, called(what));
+  }
+  void add_output(std::int64_t elements) {
+    scale(elements, "adapter scale");
+    add(elements, "adapter add");
   }
 
   std::int64_t share(std::int64_t width) const { return (width + ranks_ - 1) / ranks_; }
@@ -108,11 +138,13 @@ class Adapter {
 }  // namespace
 
 void adapter_forward(const Context& c, SegmentBuilder& out, const Linear& linear, Side side) {
-  if (adapted(c, linear)) Adapter(c, out, linear, side).forward();
+  if (!adapted(c, linear)) return;
+  for (const Linear& module : modules_of(linear)) Adapter(c, out, module, side).forward();
 }
 
 void adapter_backward(const Context& c, SegmentBuilder& out, const Linear& linear, Side side) {
-  if (adapted(c, linear)) Adapter(c, out, linear, side).backward();
+  if (!adapted(c, linear)) return;
+  for (const Linear& module : modules_of(linear)) Adapter(c, out, module, side).backward();
 }
 
 ExpandedBase::ExpandedBase(const Context& c, SegmentBuilder& out, const Linear& linear) : out_(out) {

@@ -77,6 +77,7 @@ struct Lora {
   int rank = 0;
   bool qkv = false, proj = false, ffn = false;
   LoraBase base = LoraBase::bf16;
+  double dropout = 0;  // of what A reads
 };
 /// What adapters may stand beside, as a Job names it.
 inline constexpr std::pair<std::string_view, bool Lora::*> kLoraTargets[] = {

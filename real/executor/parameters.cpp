@@ -63,7 +63,22 @@ void ParameterTable::linear(Unit& unit, const std::string& name, Cut cut, Part p
     find(unit.layer, name + ".weight")->kept = plan::gathers_narrow(c_) ? Kept::codes : Kept::until_cast;
   }
   if (bias) add(unit, name + ".bias", of_bias, Start::zero, cut != Cut::outputs, partial);
-  if (plan::adapted(c_, {name})) adapter(unit, name, part, cut);
+  if (plan::adapted(c_, {name})) adapters(unit, name, part, cut);
+}
+
+void ParameterTable::adapters(Unit& unit, const std::string& of, const Part& weight, Cut cut) {
+  std::vector<plan::Linear> modules;
+  if (of == "qkv") modules = plan::modules_of(plan::qkv_linear(c_));
+  if (of == "feed-forward up") modules = plan::modules_of(plan::up_linear(c_));
+  if (modules.size() < 2) return adapter(unit, of, weight, cut);
+  std::int64_t first = 0;  // row of the layer's matrix that a module's begins with; each has one range of rows here
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const bool copied = of == "qkv" && i > 0;
+    const std::int64_t rows = modules[i].out * c_.tp / (copied ? c_.axes[Axis::kv_copies].size : 1);
+    const Range own{weight.rows[i].begin - first, weight.rows[i].length};
+    adapter(unit, std::string(modules[i].name), rows_part(rows, weight.whole_columns, {own}), cut);
+    first += rows;
+  }
 }
 
 /// y = W x + B A x (core/plan/lora.h): beside a column-parallel W the rows of A are cut, beside a row-parallel one its
@@ -146,6 +161,9 @@ void ParameterTable::add_attention(Unit& unit) {
     find(unit.layer, "qkv.weight")->single = c_.q_width * c_.hidden;
     if (m.has_qkv_bias()) find(unit.layer, "qkv.bias")->single = c_.q_width;
     if (Parameter* b = find(unit.layer, "qkv adapter B.weight")) b->single = c_.q_width * c_.strategy.lora->rank;
+    for (const char* module : {"keys", "values"}) {
+      if (Parameter* b = find(unit.layer, std::string(module) + " adapter B.weight")) b->single = 0;
+    }
   }
   if (m.qk_norm) {
     norm(unit, "query norm", m.head_dim, c_.tp > 1);

@@ -152,6 +152,8 @@ class ParameterTable {
   void linear(Unit&, const std::string& name, Cut, Part, bool bias);
   /// Of this rank's experts, which have such a part each.
   Part of_each_expert(const Part& one) const;
+  /// Beside a layer, or beside each of the modules that a framework has for it.
+  void adapters(Unit&, const std::string& of, const Part& weight, Cut);
   void adapter(Unit&, const std::string& of, const Part& weight, Cut);
 
   const plan::Context& c_;

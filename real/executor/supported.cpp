@@ -135,6 +135,7 @@ std::vector<Refusal> adapter_refusals(const spec::Job& job) {
   if (!s.lora) return {};
   return {
       {s.lora->base != spec::LoraBase::bf16, "strategy.lora", "a base in fewer than 16 bits", "write base: bf16"},
+      {s.lora->dropout > 0, "strategy.lora", "dropout of what adapters read", "leave dropout out"},
       {s.lora->ffn && m.moe && (s.lora->rank % s.etp != 0 || m.hidden % s.etp != 0), "strategy.lora",
        "low-rank adapters whose rank or outputs expert tensor-parallel ranks share unevenly",
        "choose an etp that divides rank and hidden"},

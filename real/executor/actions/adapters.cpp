@@ -13,7 +13,22 @@ namespace {
 
 using kernels::Matmul;
 
-std::string of(const Linear& l, const char* what) { return of_adapter(l.name, what); }
+/// A pair of A and B beside a linear layer, or beside one of the modules that a framework has for it
+/// (plan::modules_of), which makes some of its columns.
+struct Pair : Linear {
+  std::string module;
+};
+
+std::string of(const Pair& l, const char* what) { return of_adapter(l.module, what); }
+
+/// The columns of this rank's output, of `rows` rows, that a module beside a layer that is not cut by inputs makes.
+Columns columns_of(Task& task, const Pair& l, std::int64_t rows) {
+  const std::int64_t all = task.parameter(l.layer() + ".weight").part.row_count();
+  const std::int64_t width = task.parameter(of(l, "B.weight")).part.row_count();
+  if (l.module == "queries" || l.module == "feed-forward gate") return {rows, all, 0, width};
+  if (l.module == "keys") return {rows, all, task.c.q_width, width};
+  return {rows, all, all - width, width};
+}
 
 std::string separate(const std::string& linear, const char* which) { return of_adapter(linear, which) + " gradient"; }
 
@@ -21,9 +36,22 @@ std::string separate(const std::string& linear, const char* which) { return of_a
 std::array<std::int64_t, 4> by_rank_strides(const ColumnPieces& p) { return {0, p.rows * p.width, p.width, 1}; }
 std::array<std::int64_t, 4> by_row_strides(const ColumnPieces& p) { return {0, p.width, p.pieces * p.width, 1}; }
 
-void forward_a(Task& task, const Linear& l) {
+/// Adapters in fp32 read fp32, and autocast takes it back.
+void to_fp32_and_back(Task& task, const Tensor& x, const std::string& name) {
+  const Tensor wide = task.backend.allocate(x.count, kStatistic);
+  task.backend.copy(x, wide);
+  task.backend.copy(wide, task.make(name, x.count));
+}
+
+/// What A reads.
+std::string a_input(const Task& task, const Pair& l) {
+  const std::string own = of(l, "input");
+  return task.has(own) ? own : input_name(task, l);
+}
+
+void forward_a(Task& task, const Pair& l) {
   const Part& a = task.parameter(of(l, "A.weight")).part;
-  const Tensor x = task.read(input_name(task, l));
+  const Tensor x = task.read(a_input(task, l));
   const std::int64_t rows = x.count / a.columns.length, width = a.row_count();
   expect(task, "columns", task.work<plan::Matmul>().n, width);
   const Tensor y = task.make(of(l, "inner"), rows * width);
@@ -31,7 +59,7 @@ void forward_a(Task& task, const Linear& l) {
 }
 
 /// Every rank has made some columns for all rows.
-void gather_inner(Task& task, const Linear& l) {
+void gather_inner(Task& task, const Pair& l) {
   const Tensor piece = task.read(of(l, "inner"));
   const Tensor pieces = task.backend.allocate(piece.count * task.c.tp);
   expect_bytes(task, pieces.count, task.c.element);
@@ -40,7 +68,7 @@ void gather_inner(Task& task, const Linear& l) {
   join_pieces(task, shape, pieces, task.make(of(l, "inner"), pieces.count));
 }
 
-void forward_b(Task& task, const Linear& l) {
+void forward_b(Task& task, const Pair& l) {
   const Tensor inner = task.read(of(l, "inner"));
   const std::int64_t rank = adapter_rank(task), rows = inner.count / rank;
   const std::int64_t out = task.parameter(of(l, "B.weight")).part.row_count();
@@ -50,7 +78,7 @@ void forward_b(Task& task, const Linear& l) {
 }
 
 /// Some columns of all rows become all columns of this rank's rows, or of all.
-void join_columns(Task& task, const Linear& l, bool own_rows) {
+void join_columns(Task& task, const Pair& l, bool own_rows) {
   const Tensor piece = task.read(of(l, "output"));
   const std::int64_t rows = own_rows ? task.c.shard_tokens : task.c.tokens;
   const Tensor pieces = task.backend.allocate(own_rows ? piece.count : piece.count * task.c.tp);
@@ -65,31 +93,49 @@ void join_columns(Task& task, const Linear& l, bool own_rows) {
   join_pieces(task, shape, pieces, task.make(of(l, "output"), pieces.count));
 }
 
-void add_output(Task& task, const Linear& l) {
-  task.backend.add(task.read(of(l, "output")), task.update(l.layer()));
+void add_output(Task& task, const Pair& l) {
+  const Tensor own = task.read(of(l, "output")), all = task.update(l.layer());
+  bool last = true;
+  if (own.count == all.count) {
+    task.backend.add(own, all);
+  } else {
+    const std::int64_t width = task.parameter(of(l, "B.weight")).part.row_count();
+    const Columns columns = columns_of(task, l, own.count / width);
+    const Tensor sum = taken_columns(task, columns, all);
+    task.backend.add(own, sum);
+    put_columns(task, columns, sum, all);
+    last = columns.first + columns.width == columns.of;
+  }
   if (ends_branch(task, l)) task.alias("branch", l.layer());
-  if (gathers(task, l) && !keeps_input(task, l)) task.erase(l.gathered(task));
+  if (last && gathers(task, l) && !keeps_input(task, l)) task.erase(l.gathered(task));
   task.erase(of(l, "output"));
 }
 
 /// The columns of the output's gradient that this rank's part of B makes.
-Tensor output_gradient_of_b(Task& task, const Linear& l) {
+Tensor output_gradient_of_b(Task& task, const Pair& l) {
   const Tensor dy = output_gradient(task, l);
-  if (l.side != Side::row || task.c.tp == 1) return dy;
   const Part& b = task.parameter(of(l, "B.weight")).part;
-  return taken_columns(task, {dy.count / b.whole_rows, b.whole_rows, b.rows[0].begin, b.row_count()}, dy);
+  if (l.side == Side::row) {
+    if (task.c.tp == 1) return dy;
+    return taken_columns(task, {dy.count / b.whole_rows, b.whole_rows, b.rows[0].begin, b.row_count()}, dy);
+  }
+  const Columns columns = columns_of(task, l, dy.count / task.parameter(l.layer() + ".weight").part.row_count());
+  return columns.width == columns.of ? dy : taken_columns(task, columns, dy);
 }
 
-void input_gradient_b(Task& task, const Linear& l) {
+void input_gradient_b(Task& task, const Pair& l) {
   const std::int64_t out = task.parameter(of(l, "B.weight")).part.row_count(), rank = adapter_rank(task);
-  const Tensor dy = output_gradient_of_b(task, l);
+  const std::string scaled = "d " + of(l, "output");
+  const bool scales = task.has(scaled);
+  const Tensor dy = scales ? task.read(scaled) : output_gradient_of_b(task, l);
   const Tensor d = task.make("d " + of(l, "inner"), dy.count / out * rank);
   expect(task, "inputs", task.work<plan::Matmul>().k, out);
   task.backend.matmul(Matmul{dy.count / out, rank, out}, dy, task.weight(of(l, "B.weight")), d);
+  if (scales) task.erase(scaled);  // B's own gradient is made of the whole one, perhaps later
 }
 
 /// Each rank's outputs have used all of "inner"; a column-parallel A needs the gradient of its own columns.
-void reduce_inner(Task& task, const Linear& l, bool scatters) {
+void reduce_inner(Task& task, const Pair& l, bool scatters) {
   const std::string name = "d " + of(l, "inner");
   const Tensor partial = task.read(name);
   if (!scatters) {
@@ -101,7 +147,7 @@ void reduce_inner(Task& task, const Linear& l, bool scatters) {
   reduced(task, pieces, name, true);
 }
 
-void input_gradient_a(Task& task, const Linear& l) {
+void input_gradient_a(Task& task, const Pair& l) {
   const Part& a = task.parameter(of(l, "A.weight")).part;
   const Tensor d = task.read("d " + of(l, "inner"));
   const std::int64_t rows = d.count / a.row_count(), in = a.columns.length;
@@ -109,27 +155,32 @@ void input_gradient_a(Task& task, const Linear& l) {
   task.backend.matmul(Matmul{rows, in, a.row_count()}, d, task.weight(of(l, "A.weight")), dx);
 }
 
-void add_input_gradient(Task& task, const Linear& l) {
+void add_input_gradient(Task& task, const Pair& l) {
   const Tensor dx = task.read("d " + of(l, "input"));
   task.backend.add(dx, task.update(gradient_name(l.input(task), l.name)));
   task.erase("d " + of(l, "input"));
 }
 
-void weight_gradient(Task& task, const Linear& l, const char* which, const Tensor& dy, const Tensor& x) {
+void weight_gradient(Task& task, const Pair& l, const char* which, const Tensor& dy, const Tensor& x) {
   const Part& part = task.parameter(of(l, which)).part;
   const std::int64_t n = part.row_count(), k = part.columns.length;
-  const AdapterGradient dw = adapter_gradient(task, l.name, which);
+  const AdapterGradient dw = adapter_gradient(task, l.module, which);
   task.backend.matmul(Matmul{n, k, x.count / k, true, false, 1, dw.adds ? 1.0 : 0.0}, dy, x, dw.tensor);
 }
 
-void add_actions(Actions& actions, const Linear& l) {
+void add_actions(Actions& actions, const Pair& l) {
+  actions[of(l, "input cast")] = [l](Task& t) { to_fp32_and_back(t, t.read(input_name(t, l)), of(l, "input")); };
   actions[of(l, "A")] = [l](Task& t) { forward_a(t, l); };
   actions[of(l, "all-gather")] = [l](Task& t) { gather_inner(t, l); };
   actions[of(l, "all-reduce")] = [l](Task& t) { reduced(t, t.read(of(l, "inner")), of(l, "inner"), false); };
   actions[of(l, "B")] = [l](Task& t) { forward_b(t, l); };
   actions[of(l, "all-to-all")] = [l](Task& t) { join_columns(t, l, true); };
   actions[of(l, "output all-gather")] = [l](Task& t) { join_columns(t, l, false); };
+  actions[of(l, "scale")] = [l](Task& t) { scale_adapter(t, t.read(of(l, "output")), of(l, "output")); };
   actions[of(l, "add")] = [l](Task& t) { add_output(t, l); };
+  actions[of(l, "gradient scale")] = [l](Task& t) {
+    scale_adapter(t, output_gradient_of_b(t, l), "d " + of(l, "output"));
+  };
   actions[of(l, "B input gradient")] = [l](Task& t) { input_gradient_b(t, l); };
   actions[of(l, "B weight gradient")] = [l](Task& t) {
     weight_gradient(t, l, "B.weight", output_gradient_of_b(t, l), t.read(of(l, "inner")));
@@ -138,10 +189,13 @@ void add_actions(Actions& actions, const Linear& l) {
   actions[of(l, "gradient all-reduce")] = [l](Task& t) { reduce_inner(t, l, false); };
   actions[of(l, "A input gradient")] = [l](Task& t) { input_gradient_a(t, l); };
   actions[of(l, "A weight gradient")] = [l](Task& t) {
-    weight_gradient(t, l, "A.weight", t.read("d " + of(l, "inner")), t.read(input_name(t, l)));
+    weight_gradient(t, l, "A.weight", t.read("d " + of(l, "inner")), t.read(a_input(t, l)));
+  };
+  actions[of(l, "input gradient cast")] = [l](Task& t) {
+    to_fp32_and_back(t, t.read("d " + of(l, "input")), "d " + of(l, "input"));
   };
   actions[of(l, "gradient add")] = [l](Task& t) { add_input_gradient(t, l); };
-  actions[of(l, "gradient accumulation")] = [l](Task& t) { accumulate_adapter_gradient(t, l.name); };
+  actions[of(l, "gradient accumulation")] = [l](Task& t) { accumulate_adapter_gradient(t, l.module); };
 }
 
 }  // namespace
@@ -149,6 +203,10 @@ void add_actions(Actions& actions, const Linear& l) {
 std::string of_adapter(const std::string& linear, const char* what) { return linear + " adapter " + what; }
 
 std::int64_t adapter_rank(const Task& task) { return task.c.strategy.lora->rank; }
+
+void scale_adapter(Task& task, const Tensor& x, const std::string& name) {
+  task.backend.scale_add(1, x, 0, task.make(name, x.count));
+}
 
 void join_pieces(Task& task, const ColumnPieces& p, const Tensor& by_rank, const Tensor& by_row) {
   if (by_rank.count == 0) return;
@@ -197,7 +255,11 @@ void accumulate_adapter_gradient(Task& task, const std::string& linear) {
 
 void add_adapter_actions(Actions& actions) {
   for (const Linear& l : linears()) {
-    if (plan::is_target({l.name})) add_actions(actions, l);
+    if (plan::is_target({l.name})) add_actions(actions, {l, l.name});
+    if (l.name == "qkv") {
+      for (const char* module : {"queries", "keys", "values"}) add_actions(actions, {l, module});
+    }
+    if (l.name == "feed-forward up") add_actions(actions, {l, "feed-forward gate"});
   }
   add_expert_adapter_actions(actions);
 }

@@ -14,6 +14,9 @@ std::string of_adapter(const std::string& linear, const char* what);
 
 std::int64_t adapter_rank(const Task&);
 
+/// Writes x times alpha / rank as `name`; alpha is the rank here.
+void scale_adapter(Task&, const Tensor& x, const std::string& name);
+
 /// Rows of which each of several ranks has some columns: one rank's piece behind the other, or row by row.
 struct ColumnPieces {
   std::int64_t pieces = 1, rows = 0, width = 0;  // of one piece, columns

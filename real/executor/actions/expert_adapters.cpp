@@ -101,9 +101,12 @@ Tensor output_gradient_of_b(Task& task, const Layer& l) {
 
 void input_gradient_b(Task& task, const Layer& l) {
   const GroupedMatmul g = grouped_with(task, l, "B.weight", Pass::input_gradient);
-  const Tensor dy = output_gradient_of_b(task, l), b = task.weight(l.of("B.weight"));
+  const std::string scaled = "d " + l.of("output");
+  const bool scales = task.has(scaled);
+  const Tensor dy = scales ? task.read(scaled) : output_gradient_of_b(task, l), b = task.weight(l.of("B.weight"));
   const std::int64_t count = routing_of(task).rows_gathered() * g.in;
   task.backend.grouped_matmul(g, dy, b, task.make("d " + l.of("inner"), count));
+  if (scales) task.erase(scaled);
 }
 
 /// Each rank's outputs have used all of "inner"; its part of A needs the gradient of its own columns.
@@ -138,7 +141,11 @@ void add_actions(Actions& actions, const Layer& l) {
   actions[l.of("all-gather")] = [l](Task& t) { gather_inner(t, l); };
   actions[l.of("all-reduce")] = [l](Task& t) { sum_over_ranks(t, l.of("inner")); };
   actions[l.of("B")] = [l](Task& t) { forward_b(t, l); };
+  actions[l.of("scale")] = [l](Task& t) { scale_adapter(t, t.read(l.of("output")), l.of("output")); };
   actions[l.of("add")] = [l](Task& t) { add_output(t, l); };
+  actions[l.of("gradient scale")] = [l](Task& t) {
+    scale_adapter(t, output_gradient_of_b(t, l), "d " + l.of("output"));
+  };
   actions[l.of("B input gradient")] = [l](Task& t) { input_gradient_b(t, l); };
   actions[l.of("B weight gradient")] = [l](Task& t) {
     weight_gradient(t, l, "B.weight", output_gradient_of_b(t, l), t.read(l.of("inner")));

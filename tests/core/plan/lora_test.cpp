@@ -31,6 +31,17 @@ TEST(Lora, AdaptersAreTheTrainedParameters) {
   EXPECT_EQ(plan::head_parameters(Context(job({}, all))), 0);
 }
 
+TEST(Lora, ModulesOfTheirOwnHaveAnAdapterEach) {
+  // As peft.LoraConfig counts (Llama 2 7B, r 8, all linear layers: 19,988,480): A of 256 x 8 for each of q, k, v.
+  const auto apart = [](spec::Job& j) {
+    j.strategy.lora = attention;
+    j.framework.separate_linears = true;
+  };
+  EXPECT_EQ(plan::layer_parameters(Context(toy::job({}, apart)), 0).total(), kAttention + 2 * 256 * 8);
+  const plan::Plan p = plan::build(toy::job({}, apart));
+  EXPECT_EQ(walk::count(p, p.roles[0], "adapter A weight gradient"), 4 * 4);  // layers; q, k, v and the output
+}
+
 TEST(Lora, TensorParallelRanksShareTheAdapters) {
   // Every matrix is cut: 2 ranks hold a half each.
   EXPECT_EQ(plan::layer_parameters(Context(job({.tp = 2}, all)), 0).total(), (kAttention + kFeedForward) / 2);

@@ -26,8 +26,9 @@ spec::Job job(const spec::Model& model, const spec::Lora& lora, const Case& c, s
   return toy::resolved(j);
 }
 
-void expect_the_same(const spec::Model& model, const spec::Lora& lora, const std::vector<Case>& cases) {
-  const tiny::Run alone = tiny::run(job(model, lora, {"", {}}));
+void expect_the_same(const spec::Model& model, const spec::Lora& lora, const std::vector<Case>& cases,
+                     const Change& alone_too = [](spec::Job&) {}) {
+  const tiny::Run alone = tiny::run(job(model, lora, {"", {}, alone_too}));
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);
     EXPECT_LT(tiny::difference(alone, tiny::run(job(model, lora, c))), 1e-10);
@@ -45,10 +46,9 @@ reference_model::Parameters trained(const spec::Job& j, int steps) {
   return out;
 }
 
-TEST(Adapters, GradientsAreCentralDifferencesOfThePlainModel) {
+void expect_central_differences(const spec::Job& j) {
   // B is zero at first and with it the gradient of A, so that the second step is looked at. Errors as in
   // single_rank_test.cpp.
-  const spec::Job j = job(tiny::llama(), kAll, {"", {}}, 4);
   const tiny::Run run = tiny::run(j, 2);
   reference_model::Parameters parameters = trained(j, 1);
   std::vector<std::vector<std::int32_t>> sequences;
@@ -67,6 +67,20 @@ TEST(Adapters, GradientsAreCentralDifferencesOfThePlainModel) {
       EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 2e-9) << key.first << ' ' << key.second << ' ' << i;
     }
   }
+}
+
+TEST(Adapters, GradientsAreCentralDifferencesOfThePlainModel) {
+  expect_central_differences(job(tiny::llama(), kAll, {"", {}}, 4));
+}
+
+/// Queries, keys, values, gate and up are modules of their own.
+void apart(spec::Job& j) { j.framework.separate_linears = true; }
+
+TEST(Adapters, StandBesideEachModuleOfAFrameworkThatHasMore) {
+  const spec::Job j = job(tiny::llama(), kAll, {"", {}, apart}, 4);
+  expect_central_differences(j);
+  // A and B beside seven matrices of two layers.
+  EXPECT_EQ(tiny::run(j).gradients.size(), 2 * 7 * 2);
 }
 
 TEST(Adapters, AreAllThatIsTrained) {
@@ -91,10 +105,7 @@ TEST(Adapters, AreTheSameUnderEveryStrategy) {
       j.framework.keeps_gathered = keeps;
     };
   };
-  const auto eager = [](spec::Job& j) {
-    j.framework.separate_linears = true;
-    j.strategy.fused_kernels.grad_accumulation = false;
-  };
+  const auto eager = [](spec::Job& j) { j.strategy.fused_kernels.grad_accumulation = false; };
   const auto barrier = [](spec::Job& j) { j.strategy.optimizer_barrier = true; };
   const auto ring = [](spec::Job& j) {
     j.cluster = toy::cluster(2);
@@ -125,6 +136,14 @@ TEST(Adapters, AreTheSameUnderEveryStrategy) {
                                 {"ring", {}, ring}};
   for (const spec::Model& model : {tiny::llama(), tiny::gpt()}) expect_the_same(model, kAll, cases);
   expect_the_same(tiny::qk_norm(), kQkv, cases);
+  std::vector<Case> modules = cases;
+  for (Case& c : modules) {
+    c.change = [change = c.change](spec::Job& j) {
+      change(j);
+      apart(j);
+    };
+  }
+  expect_the_same(tiny::llama(), kAll, modules, apart);
   expect_the_same(tiny::latent(), kAll,
                   {{"tp", {.tp = 2}},
                    {"sequence parallel", {.tp = 2, .sp = true}},

@@ -139,10 +139,7 @@ Change recompute(Kind kind) {
   return [kind](spec::Job& j) { j.strategy.recompute.kind = kind; };
 }
 void barrier(spec::Job& j) { j.strategy.optimizer_barrier = true; }
-void eager(spec::Job& j) {
-  j.framework.separate_linears = true;
-  j.strategy.fused_kernels.grad_accumulation = false;
-}
+void eager(spec::Job& j) { j.strategy.fused_kernels.grad_accumulation = false; }
 /// Recomputation that ends in front of a layer's last matmul.
 void torch(spec::Job& j) {
   recompute(Kind::full)(j);

@@ -115,9 +115,19 @@ class Transformer {
     const Vector* b = find(layer, name + ".bias");
     Vector y = product(*find(layer, name + ".weight"), x, expert, experts);
     for (std::size_t i = 0; b && i < y.size(); ++i) y[i] += (*b)[expert * y.size() + i];
-    const Vector *up = find(layer, name + " adapter B.weight"), *down = find(layer, name + " adapter A.weight");
-    if (up) add(product(*up, product(*down, x, expert, experts), expert, experts), y);
+    std::size_t first = 0;
+    for (const std::string& module : adapted_modules(layer, name)) {
+      const Vector &up = *find(layer, module + " adapter B.weight"), &down = *find(layer, module + " adapter A.weight");
+      for (double v : product(up, product(down, x, expert, experts), expert, experts)) y[first++] += v;
+    }
     return y;
+  }
+  /// Which have an adapter each and make the layer's output one behind the other.
+  std::vector<std::string> adapted_modules(int layer, const std::string& name) const {
+    const auto adapted = [&](const char* module) { return find(layer, std::string(module) + " adapter B.weight"); };
+    if (name == "qkv" && adapted("queries")) return {"queries", "keys", "values"};
+    if (name == "feed-forward up" && adapted("feed-forward gate")) return {"feed-forward gate", name};
+    return adapted(name.c_str()) ? std::vector<std::string>{name} : std::vector<std::string>{};
   }
   static Vector product(const Vector& all, const Vector& x, std::size_t expert, std::size_t experts) {
     Vector y(all.size() / experts / x.size());
