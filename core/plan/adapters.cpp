@@ -100,8 +100,7 @@ std::vector<Placed> adapted_linears(const Context& c, bool experts) {
 }
 
 bool wide_adapter(const Context& c, const Linear& linear) {
-  return c.job.framework.wide_adapters && c.job.training.keeps_master() &&
-         c.strategy.lora->base == spec::LoraBase::bf16 && !c.strategy.compile && linear.experts == 1;
+  return c.job.framework.wide_adapters && linear.experts == 1;
 }
 
 std::int64_t whole_adapter_parameters(const Context& c) {

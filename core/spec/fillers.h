@@ -35,6 +35,8 @@ void fill_kernels(Job&, Filler& of_framework);
 void fill_written_gelu(Job&, Filler& of_framework);
 /// Dropout of recipes that have it. REQUIRES: the attention kernel is known.
 void fill_dropout(Job&, Filler& of_framework);
+/// Whether adapters are cast.
+void fill_adapters(Job&, Filler& of_framework);
 /// Whose code the layers and the loss are, and where their checkpoints end.
 void fill_model_code(Job&, Filler& of_framework);
 

@@ -187,6 +187,7 @@ Job resolve(Job job) {
   fill_written_gelu(job, of_framework);
   fill_dropout(job, of_framework);
   fill_model_code(job, of_framework);
+  fill_adapters(job, of_framework);
   fill_pipeline_units(job, of_framework);
   fill_overlap(job, of_framework);
   fill_graphs(job, of_framework);

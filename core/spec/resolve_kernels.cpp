@@ -48,6 +48,16 @@ void fill_checkpoints(Job& job, Filler& of_framework) {
   }
 }
 
+/// Compilers pad the matmuls of a vocabulary whose rows do not begin at 16 bytes since 2024. On GPUs without fp8, for a
+/// model that nothing newer needs, they may be older: steps of GPT-2 with 50,257 rows on A100, under PyTorch 2.0 and a
+/// build of May 2024, took as long as unpadded matmuls do (docs/accuracy.md).
+void fill_compiled_head(Job& job, Filler& of_compiler) {
+  const bool old = software_year(job) < 2024 && !job.cluster.node.gpu.computes(Dtype::fp8);
+  if (!job.framework.compiles_head || job.model.vocab % 8 == 0 || !old || job.training.serves()) return;
+  job.framework.compiles_head = false;
+  of_compiler.tell("output head", "not padded", "compilers before mid-2024, GPUs without fp8");
+}
+
 }  // namespace
 
 void fill_kernels(Job& job, Filler& of_framework) {
@@ -61,6 +71,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
     // Products of complex numbers are left to eager kernels.
     of_compiler.fill(fused.rope, !rotates_complex(job), "fused_kernels.rope", job.model.ropes());
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
+    fill_compiled_head(job, of_compiler);
     if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   const FusedKernels& usual = job.framework.fused;
@@ -86,6 +97,14 @@ void fill_kernels(Job& job, Filler& of_framework) {
   if (job.framework.optimizer_passes > 1 && t.optimizer == Optimizer::adamw && !t.serves()) {
     of_framework.tell("optimizer", "a chain of kernels", "default of " + job.framework.name);
   }
+}
+
+/// PEFT has adapters in fp32 since version 0.11 (May 2024), and a compiler makes their casts part of other kernels.
+void fill_adapters(Job& job, Filler& of_framework) {
+  bool& wide = job.framework.wide_adapters;
+  const bool narrow_base = !job.strategy.lora || job.strategy.lora->base != LoraBase::bf16;
+  wide = wide && !narrow_base && job.training.keeps_master() && !job.strategy.compile && software_year(job) >= 2024;
+  if (wide) of_framework.tell("lora", "in fp32 under autocast", "default of " + job.framework.name + ", since 2024");
 }
 
 /// LLaMA's reference code and Transformers have q, k, v, gate and up as linears of their own and call PyTorch's

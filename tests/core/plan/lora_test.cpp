@@ -42,6 +42,50 @@ TEST(Lora, ModulesOfTheirOwnHaveAnAdapterEach) {
   EXPECT_EQ(walk::count(p, p.roles[0], "adapter A weight gradient"), 4 * 4);  // layers; q, k, v and the output
 }
 
+/// Bytes that an operator of the first layer's qkv moves.
+std::int64_t moved(const plan::Plan& p, const char* name) {
+  std::int64_t bytes = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    if (p.names[op.name] != std::string("qkv adapter ") + name || bytes > 0) return;
+    const auto& work = std::get<plan::MemoryBound>(p.works[static_cast<std::size_t>(op.work)]);
+    bytes = work.read + work.written;
+  });
+  return bytes;
+}
+
+TEST(Lora, OutputsAreScaledInAKernelOfTheirOwnUnlessACompilerJoinsIt) {
+  // 128 tokens, 768 outputs of 2 bytes, read and written.
+  spec::Lora lora = attention;
+  const plan::Plan p = plan::build(job({}, lora));
+  EXPECT_EQ(moved(p, "scale"), 2 * 128 * 768 * 2);
+  EXPECT_EQ(moved(p, "gradient scale"), 2 * 128 * 768 * 2);
+  const plan::Plan compiled = plan::build(toy::job({}, [&](spec::Job& j) {
+    j.strategy.lora = lora;
+    j.strategy.compile = true;
+  }));
+  EXPECT_EQ(moved(compiled, "scale"), 0);
+}
+
+TEST(Lora, InputsOfAdaptersInFp32AreCastAndDroppedThere) {
+  // 128 tokens of 256: 2 bytes to 4 and back is 12 each; A and B of 8 x (256 + 768) are read as fp32 and written.
+  // Dropout reads and writes 4 bytes and a mask of one, or 2, 2 and one where adapters are in 16 bits.
+  const auto built = [](bool wide, double dropout) {
+    return plan::build(toy::job({}, [=](spec::Job& j) {
+      j.strategy.lora = attention;
+      j.strategy.lora->dropout = dropout;
+      j.framework.wide_adapters = wide;
+      j.model.window = 64;  // of 2024
+    }));
+  };
+  const plan::Plan wide = built(true, 0.1), narrow = built(false, 0.1);
+  EXPECT_EQ(moved(wide, "input cast"), 128 * 256 * 12 + 8 * (256 + 768) * 6);
+  EXPECT_EQ(moved(wide, "input gradient cast"), 128 * 256 * 12 + 8 * (256 + 768) * 6);
+  EXPECT_EQ(moved(narrow, "input cast"), 0);
+  EXPECT_EQ(moved(wide, "input dropout"), 128 * 256 * 9);
+  EXPECT_EQ(moved(narrow, "input dropout"), 128 * 256 * 5);
+  EXPECT_EQ(moved(built(false, 0), "input dropout"), 0);
+}
+
 TEST(Lora, TensorParallelRanksShareTheAdapters) {
   // Every matrix is cut: 2 ranks hold a half each.
   EXPECT_EQ(plan::layer_parameters(Context(job({.tp = 2}, all)), 0).total(), (kAttention + kFeedForward) / 2);

@@ -231,6 +231,38 @@ TEST(Resolve, ACompilerFusesElementwiseKernelsOnly) {
   EXPECT_EQ(fused.grad_accumulation, false);
 }
 
+TEST(Resolve, CompilersThatMayBeOlderThan2024LeaveAnOddVocabularyAsItIs) {
+  const auto pads = [](std::int64_t vocab, const auto& with) {
+    Job job = small_job();
+    job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {};
+    job.strategy.compile = true;
+    job.model.vocab = vocab;
+    job.model.kv_heads = job.model.heads;
+    with(job);
+    return resolve(job).framework.compiles_head;
+  };
+  EXPECT_FALSE(pads(50'257, [](Job&) {}));
+  EXPECT_TRUE(pads(50'304, [](Job&) {}));  // nothing to pad
+  EXPECT_TRUE(pads(50'257, [](Job& j) { j.model.kv_heads = j.model.heads / 2; }));  // Llama 2's 70B and later
+  EXPECT_TRUE(pads(50'257, [](Job& j) { j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(1); }));
+}
+
+TEST(Resolve, AdaptersAreInFp32WhereTheSoftwareIsOf2024AndNothingElseSaysOtherwise) {
+  const auto wide = [](const auto& with) {
+    Job job = small_job();  // with fewer heads of keys: of 2024
+    job.strategy.lora = Lora{.rank = 8, .qkv = true};
+    job.framework.wide_adapters = true;
+    with(job);
+    return resolve(job).framework.wide_adapters;
+  };
+  EXPECT_TRUE(wide([](Job&) {}));
+  EXPECT_FALSE(wide([](Job& j) { j.model.kv_heads = j.model.heads; }));
+  EXPECT_FALSE(wide([](Job& j) { j.training.master_weights = false; }));
+  EXPECT_FALSE(wide([](Job& j) { j.strategy.lora->base = LoraBase::nf4; }));
+  EXPECT_FALSE(wide([](Job& j) { j.strategy.compile = true; }));
+  EXPECT_FALSE(wide([](Job& j) { j.framework.wide_adapters = false; }));
+}
+
 TEST(Resolve, WithoutAFusedNormRopeAndGatedActivationAreNotFusedEither) {
   const auto fused = [](bool gated) {
     Job job = small_job();

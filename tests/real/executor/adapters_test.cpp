@@ -106,6 +106,7 @@ TEST(Adapters, AreTheSameUnderEveryStrategy) {
     };
   };
   const auto eager = [](spec::Job& j) { j.strategy.fused_kernels.grad_accumulation = false; };
+  const auto cast = [](spec::Job& j) { j.framework.wide_adapters = true; };
   const auto barrier = [](spec::Job& j) { j.strategy.optimizer_barrier = true; };
   const auto ring = [](spec::Job& j) {
     j.cluster = toy::cluster(2);
@@ -114,6 +115,7 @@ TEST(Adapters, AreTheSameUnderEveryStrategy) {
   const auto hsdp = [](spec::Job& j) { j.strategy.shard = 2; };
   using enum spec::TpOverlap;
   const std::vector<Case> cases{{"eager", {}, eager},
+                                {"in fp32 under autocast", {.dp = 2, .zero = 1}, cast},
                                 {"full", {.tp = 2, .sp = true}, recompute(Kind::full)},
                                 {"selective", {}, recompute(Kind::selective)},
                                 {"tp", {.tp = 2}},
