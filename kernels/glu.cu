@@ -8,13 +8,27 @@ namespace {
 
 __device__ float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 
-__device__ float value(Gate gate, float x) { return gate == Gate::silu ? x * sigmoid(x) : gelu_value(Gelu::tanh, x); }
+constexpr float kLimit = kGateLimit, kSteep = kGateSlope;
+
+__device__ float value(Gate gate, float x) {
+  if (gate == Gate::gelu) return gelu_value(Gelu::tanh, x);
+  if (gate == Gate::silu) return x * sigmoid(x);
+  const float m = fminf(x, kLimit);
+  return m * sigmoid(kSteep * m);
+}
 
 __device__ float slope(Gate gate, float x) {
   if (gate == Gate::gelu) return gelu_slope(Gelu::tanh, x);
-  const float s = sigmoid(x);
-  return s * (1 + x * (1 - s));
+  if (gate == Gate::clamped && x > kLimit) return 0;
+  const float steep = gate == Gate::clamped ? kSteep : 1, s = sigmoid(steep * x);
+  return s * (1 + steep * x * (1 - s));
 }
+
+/// What a gate is multiplied with, and its slope.
+__device__ float factor(Gate gate, float up) {
+  return gate == Gate::clamped ? fminf(fmaxf(up, -kLimit), kLimit) + 1 : up;
+}
+__device__ float factor_slope(Gate gate, float up) { return gate == Gate::clamped && fabsf(up) > kLimit ? 0 : 1; }
 
 template <class T, int V>
 __global__ void gated(Gate kind, std::int64_t rows, std::int64_t width, const T* gate_up, T* y) {
@@ -23,7 +37,7 @@ __global__ void gated(Gate kind, std::int64_t rows, std::int64_t width, const T*
     const std::int64_t row = pack / row_packs, i = pack % row_packs * V;
     const Pack<T, V> gate = load<V>(gate_up + row * 2 * width + i), up = load<V>(gate_up + (row * 2 + 1) * width + i);
     Pack<T, V> out;
-    for (int j = 0; j < V; ++j) out.set(j, value(kind, gate[j]) * up[j]);
+    for (int j = 0; j < V; ++j) out.set(j, value(kind, gate[j]) * factor(kind, up[j]));
     store(y + row * width + i, out);
   }
 }
@@ -39,8 +53,8 @@ __global__ void gated_gradient(Gate kind, std::int64_t rows, std::int64_t width,
                      grad = load<V>(dy + row * width + i);
     Pack<T, V> dgate, dup;
     for (int j = 0; j < V; ++j) {
-      dgate.set(j, grad[j] * up[j] * slope(kind, gate[j]));
-      dup.set(j, grad[j] * value(kind, gate[j]));
+      dgate.set(j, grad[j] * factor(kind, up[j]) * slope(kind, gate[j]));
+      dup.set(j, grad[j] * value(kind, gate[j]) * factor_slope(kind, up[j]));
     }
     store(dgate_up + at_gate, dgate);
     store(dgate_up + at_up, dup);

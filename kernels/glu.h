@@ -1,4 +1,5 @@
-// kernels/glu.h -- the gated activation between the two matmuls of a feed-forward: SwiGLU (Llama) and GeGLU (Gemma).
+// kernels/glu.h -- the gated activation between the two matmuls of a feed-forward: SwiGLU (Llama), GeGLU (Gemma) and
+// the clamped SwiGLU of gpt-oss.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +7,10 @@
 
 namespace kernels {
 
-/// silu(x) = x / (1 + exp(-x)); gelu as Gelu::tanh (gelu.h).
-enum class Gate { silu, gelu };
+/// silu(x) = x / (1 + exp(-x)); gelu as Gelu::tanh (gelu.h); clamped: m / (1 + exp(-1.702 m)) of m = min(x, 7), beside
+/// which up is kept within 7 of zero and one is added to it (openai/gpt-oss gpt_oss/torch/model.py, swiglu).
+enum class Gate { silu, gelu, clamped };
+inline constexpr double kGateLimit = 7, kGateSlope = 1.702;
 
 /// gate_up holds [rows, 2 width]: of each row the gate's half, then the up half, as one matmul leaves them.
 struct Glu {
@@ -17,7 +20,7 @@ struct Glu {
 
 namespace reference {
 
-/// y[rows, width] = silu(gate) up, or gelu(gate) up. Source: Shazeer, "GLU Variants Improve Transformer", 2020.
+/// y[rows, width] = silu(gate) up, gelu(gate) up, or clamped(gate) (up + 1). Source: Shazeer, "GLU Variants Improve Transformer", 2020.
 void glu_forward(const Glu&, Input gate_up, Output y);
 /// dgate_up may be gate_up.
 void glu_backward(const Glu&, Input gate_up, Input dy, Output dgate_up);

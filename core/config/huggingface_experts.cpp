@@ -117,6 +117,7 @@ void gpt_oss(Model& model, Config& config) {
               .head_dim = 64,
               .positions = 131072});
   read_attention_bias(model, config, true);
+  model.activation = spec::Activation::clamped_swiglu;
   model.bias = true;
   model.attention_sinks = true;
   read_window(model, config, 128);

@@ -63,13 +63,13 @@ void read_ffn(Model& model, MapReader& map) {
 void read_activation(Model& model, MapReader& map) {
   model.activation = model.gated_mlp ? Activation::swiglu : Activation::gelu;
   const bool given = map.read("activation", model.activation);
-  const bool gated = model.activation == Activation::swiglu || model.activation == Activation::geglu;
+  const bool gated = spec::gates(model.activation);
   if (!given || gated == model.gated_mlp) return;
   if (gated) {
     map.fault("activation", "is a gated one, and gated_mlp is false",
               "write gated_mlp: true, or activation: gelu, relu or squared_relu");
   } else {
-    map.fault("activation", "is not a gated one, and gated_mlp is true", "write swiglu or geglu, or gated_mlp: false");
+    map.fault("activation", "is not a gated one, and gated_mlp is true", "write swiglu, geglu or clamped_swiglu, or gated_mlp: false");
   }
 }
 

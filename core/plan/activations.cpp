@@ -76,8 +76,8 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
     out.scores = scores * (softmax + (c.dropout ? e + 1 : 0));
   }
   out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
-  // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps silu's result.
-  const std::int64_t eager = c.model.gated_mlp && !c.fused_activation ? c.ffn : 0;
+  // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps some between.
+  const std::int64_t eager = kept_by_eager_gate(c) * std::int64_t{c.ffn};
   if (experts) {
     out.experts = moe_activations(c).total();
   } else {

@@ -68,6 +68,11 @@ Chain chain(Kind kind, std::int64_t elements, double read, double written, int k
   return out;
 }
 
+int kept_by_eager_gate(const Context& c) {
+  if (!c.model.gated_mlp || c.fused_activation) return 0;
+  return c.model.activation == spec::Activation::clamped_swiglu ? 4 : 1;
+}
+
 std::int64_t kept_of_written_gelu(const Context& c) {
   if (!c.job.framework.written_gelu) return 0;
   return c.element < 4 ? 12 : 3 * c.element;  // tanh, 1 + tanh, and x in fp32 or x / 2
@@ -96,6 +101,22 @@ Chain norm_backward(const Context& c, std::int64_t elements, std::int64_t elemen
   return chain(Kind::eager_norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
 }
 
+/// gpt-oss' own code takes every other column of one result, so that whole lines are read for half of their numbers.
+/// Forward: two clamps, the scaled gate, its sigmoid, their product, the product and sum with the other half.
+Chain clamped_forward(std::int64_t elements, double e) {
+  constexpr double apart = 2;
+  return chain(Kind::elementwise, elements, (2 * apart + 1 + 1 + 2 + 3) * e, 6 * e, 6);
+}
+
+/// Backward: four products, two sums and the sigmoid's of two tensors each, the scale; masks of a byte for three bounds
+/// and a fourth that joins two, both clamps; zeros, a copy into every other column of them for each half, their sum.
+Chain clamped_backward(std::int64_t elements, double e) {
+  constexpr double apart = 2, mask = 1;
+  const double pointwise = 7 * 2 + 1, clamps = 3 * apart + 2;
+  return chain(Kind::elementwise, elements, (pointwise + clamps + 2 + 2 * apart) * e + 4 * mask,
+               (8 + 2 + 2 * 2 * apart + apart) * e + 4 * mask, 8 + 6 + 4 + 1);
+}
+
 Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t width) {
   const double e = static_cast<double>(c.element);
   const std::int64_t elements = tokens * (width > 0 ? width : c.ffn);
@@ -110,6 +131,7 @@ Chain activation_forward(const Context& c, std::int64_t tokens, std::int64_t wid
                               : chain(Kind::elementwise, elements, 5 * e, 2 * e + 2, 3);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 2 * e, e, 1);
+  if (c.model.activation == spec::Activation::clamped_swiglu) return clamped_forward(elements, e);
   const double slower = strided_halves(c, width).forward;
   return chain(Kind::elementwise, elements, slower * 3 * e, slower * 2 * e, 2);  // silu; times the other half
 }
@@ -129,6 +151,7 @@ Chain activation_backward(const Context& c, std::int64_t tokens, std::int64_t wi
                               : chain(Kind::elementwise, elements, 8 * e + 2, 7 * e, 5);
   }
   if (c.fused_activation) return chain(Kind::elementwise, elements, 3 * e, 2 * e, 1);
+  if (c.model.activation == spec::Activation::clamped_swiglu) return clamped_backward(elements, e);
   // Two products, silu'; and the halves joined, where they are of one matmul.
   if (halves_apart(c, width)) return chain(Kind::elementwise, elements, 6 * e, 3 * e, 3);
   const double slower = strided_halves(c, width).backward;

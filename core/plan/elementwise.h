@@ -13,6 +13,9 @@ namespace plan {
 /// Bytes of an element of an activation's input while it waits for its backward: one where the job stores it in fp8
 /// (Megatron Core's --activation-func-fp8-input-store; gated activations), which costs a cast each way.
 std::int64_t activation_input_element(const Context&);
+/// Tensors as wide as the feed-forward that a gated activation keeps for its backward beside the halves and the result:
+/// silu's; of a clamped one both clamped halves, the sigmoid and what it was multiplied to.
+int kept_by_eager_gate(const Context&);
 /// Bytes an element of the feed-forward that an activation written out keeps beside its input and result.
 std::int64_t kept_of_written_gelu(const Context&);
 

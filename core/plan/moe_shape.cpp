@@ -91,13 +91,12 @@ std::int64_t shared_expert_parameters(const Context& c) {
 MoeActivations moe_activations(const Context& c) {
   const MoeShape shape(c);
   MoeActivations out;
-  const bool eager = c.model.gated_mlp && !c.fused_activation;
   // For each token and expert a probability in fp32 and whether it was chosen; for each copy its weight (fp32) and its
   // place (int32) before and behind the exchange.
   out.routing = shape.tokens * c.model.moe->experts * 5 + shape.copies * 8 + shape.rows * 8;
   out.inputs = shape.rows * c.hidden * c.element;
   const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn) {
-    return rows * (up * activation_input_element(c) + (eager ? 2 : 1) * ffn * c.element);
+    return rows * (up * activation_input_element(c) + (1 + kept_by_eager_gate(c)) * ffn * c.element);
   };
   out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
   out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);

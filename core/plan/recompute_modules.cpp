@@ -23,7 +23,7 @@ double input_element(const Context& c) {
 
 /// Bytes of the result of an activation that feeds a linear, with silu's where that is a tensor of its own.
 std::int64_t activated(const Context& c, std::int64_t tokens, std::int64_t width) {
-  const double eager = c.model.gated_mlp && !c.fused_activation ? static_cast<double>(c.element) : 0;
+  const double eager = static_cast<double>(kept_by_eager_gate(c) * c.element);
   return static_cast<std::int64_t>(static_cast<double>(tokens * width) * (input_element(c) + eager));
 }
 

@@ -12,9 +12,13 @@
 
 namespace spec {
 
-enum class Activation { gelu, relu, squared_relu, swiglu, geglu };
+/// clamped_swiglu: gpt-oss' gate min(x, 7) sigmoid(1.702 x), times the other half, within 7 of zero, plus one.
+enum class Activation { gelu, relu, squared_relu, swiglu, geglu, clamped_swiglu };
 template <>
-inline constexpr auto kNamesOf<Activation> = spelt("gelu", "relu", "squared_relu", "swiglu", "geglu");
+inline constexpr auto kNamesOf<Activation> = spelt("gelu", "relu", "squared_relu", "swiglu", "geglu", "clamped_swiglu");
+inline bool gates(Activation a) {
+  return a == Activation::swiglu || a == Activation::geglu || a == Activation::clamped_swiglu;
+}
 
 enum class Norm { layernorm, rmsnorm };
 template <>

@@ -148,9 +148,9 @@ TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
 }
 
 TEST_P(TransformerKernel, GluAgrees) {
-  for (auto gate : {kernels::Gate::silu, kernels::Gate::gelu}) {
+  for (auto gate : {kernels::Gate::silu, kernels::Gate::gelu, kernels::Gate::clamped}) {
     const kernels::Glu shape{kRows, width(), gate};
-    const Values x = random(2 * cells(), 1, 3), dy = random(cells(), 2);
+    const Values x = random(2 * cells(), 1, gate == kernels::Gate::clamped ? 9 : 3), dy = random(cells(), 2);
     Values y(cells()), dx(2 * cells());
     reference::glu_forward(shape, x, y);
     reference::glu_backward(shape, x, dy, dx);

@@ -29,10 +29,24 @@ TEST(GluKernel, OfGeluIsTheGatesGeluTimesUp) {
   EXPECT_NEAR(y[1], 4 * 0.8411919906082768, 1e-14);
 }
 
+TEST(GluKernel, ClampedKeepsBothHalvesWithinItsLimit) {
+  // Gate 9 counts as 7: 7 / (1 + exp(-11.914)) = 6.999953; up -8 as -7, and one is added. Gate -9 stays.
+  const Values gate_up{9, -9, -8, 0.5};
+  Values y(2), dx(4);
+  kernels::reference::glu_forward({1, 2, Gate::clamped}, gate_up, y);
+  EXPECT_NEAR(y[0], -6 * 7 / (1 + std::exp(-1.702 * 7)), 1e-14);
+  EXPECT_NEAR(y[1], 1.5 * -9 / (1 + std::exp(1.702 * 9)), 1e-14);
+  kernels::reference::glu_backward({1, 2, Gate::clamped}, gate_up, Values{1, 1}, dx);
+  EXPECT_EQ(dx[0], 0);
+  EXPECT_EQ(dx[2], 0);
+  EXPECT_NE(dx[1], 0);
+  EXPECT_NE(dx[3], 0);
+}
+
 TEST(GluKernel, BackwardIsTheGradient) {
-  for (const Gate gate : {Gate::silu, Gate::gelu}) {
+  for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped}) {
     const kernels::Glu shape{2, 5, gate};
-    const Values x = test::random_values(20, 1), dy = test::random_values(10, 2);
+    const Values x = test::random_values(20, 1, 9), dy = test::random_values(10, 2);
     Values dx(20);
     kernels::reference::glu_backward(shape, x, dy, dx);
     test::expect_gradient(x, dx, [&](const Values& values) {

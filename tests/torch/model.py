@@ -199,6 +199,9 @@ class Model:
         kind = self.spec["activation"]
         if kind == "swiglu":
             return F.silu(gate) * rest
+        if kind == "clamped_swiglu":
+            gate = gate.clamp(max=7)
+            return gate * torch.sigmoid(1.702 * gate) * (rest.clamp(-7, 7) + 1)
         if kind == "relu":
             return F.relu(gate) * rest
         if kind == "squared_relu":

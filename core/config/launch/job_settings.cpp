@@ -189,7 +189,7 @@ void add_lora(const spec::Lora& lora, Writer& w) {
   w.add("lora.rank", lora.rank);
   w.add("lora.targets", list_of(targets));
   w.add("lora.base", lora.base);
-  w.when(lora.dropout > 0, "lora.dropout", lora.dropout);
+  w.add("lora.dropout", lora.dropout);
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST(ModelReader, ActivationAndGatedMlpMustAgree) {
   EXPECT_NE(faults[0].find("mend: write gated_mlp: true"), std::string::npos);
   faults = told("{layers: 2, hidden: 64, heads: 4, ffn: 256, vocab: 100, activation: gelu, gated_mlp: true}");
   ASSERT_EQ(faults.size(), 1u);
-  EXPECT_NE(faults[0].find("mend: write swiglu or geglu"), std::string::npos);
+  EXPECT_NE(faults[0].find("mend: write swiglu, geglu or clamped_swiglu"), std::string::npos);
 }
 
 TEST(ModelReader, EveryFaultIsToldAndAMisspeltKeyIsOfferedTheNearest) {

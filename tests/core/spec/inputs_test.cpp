@@ -140,6 +140,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "sharded_gradients_in_16_bits",
                                                "own_models",
                                                "autocasts",
+                                               "wide_adapters",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",
                                                "keeps_logits",

@@ -30,7 +30,7 @@ TEST(Names, EveryValueHasOneOfItsOwn) {
   expect_a_name_each(NicKind::slingshot);
   expect_a_name_each(Fabric::Kind::torus);
   expect_a_name_each(Algorithm::hierarchical);
-  expect_a_name_each(Activation::geglu);
+  expect_a_name_each(Activation::clamped_swiglu);
   expect_a_name_each(Norm::rmsnorm);
   expect_a_name_each(Position::none);
   expect_a_name_each(Mode::decode);

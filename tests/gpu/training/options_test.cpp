@@ -27,11 +27,13 @@ Change zero(int stage) {
 
 TEST(Options, OfModels) {
   const auto geglu = [](spec::Job& j) { j.model.activation = spec::Activation::geglu; };
+  const auto clamped = [](spec::Job& j) { j.model.activation = spec::Activation::clamped_swiglu; };
   const auto chunks = [](std::int64_t tokens) -> Change {
     return [=](spec::Job& j) { j.model.attention_chunk = tokens; };
   };
   expect_near(tiny::llama(),
               {{"geglu", {}, geglu},
+               {"clamped swiglu", {}, clamped},
                {"chunks", {}, chunks(5)},
                {"chunks of documents, scores written", {}, both(packed({5, 2, 9}), chunks(6), unfused())}},
               kOnce);

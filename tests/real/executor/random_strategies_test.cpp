@@ -17,7 +17,8 @@ TEST(RandomStrategies, EqualOneRank) {
     const spec::Job& job = *drawn;
     SCOPED_TRACE("seed " + std::to_string(seed) + ": tp sp pp vpp cp dp zero shard ep etp " + tiny::told(job));
     const std::optional<spec::Lora>& lora = job.strategy.lora;
-    const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn : 0;
+    const bool apart = lora && job.framework.separate_linears;  // a pair for each module
+    const int trained = lora ? 4 + 2 * lora->qkv + lora->ffn + 8 * apart : 0;
     const std::optional<double>& capacity = job.strategy.moe_capacity_factor;
     const auto [one, fresh] =
         alone.try_emplace({job.model.name, trained, job.training.drops(), capacity.value_or(0), job.training.optimizer,
@@ -25,6 +26,7 @@ TEST(RandomStrategies, EqualOneRank) {
     if (fresh) {
       spec::Job single = tiny::draft(job.model, {});
       single.strategy.lora = lora;
+      single.framework.separate_linears = apart;
       single.strategy.moe_capacity_factor = capacity;
       single.training.dropout = job.training.dropout;
       single.training.packing = job.training.packing;

@@ -280,6 +280,7 @@ class Transformer {
       case spec::Activation::relu: return std::max(x, 0.0);
       case spec::Activation::squared_relu: return std::max(x, 0.0) * x;
       case spec::Activation::swiglu: return x / (1 + std::exp(-x));
+      case spec::Activation::clamped_swiglu: return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
       case spec::Activation::gelu:
       case spec::Activation::geglu: break;
     }
@@ -288,7 +289,9 @@ class Transformer {
 
   Vector activated(const Vector& up) const {
     Vector y(m_.gated_mlp ? up.size() / 2 : up.size());
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activated(up[i]) * (m_.gated_mlp ? up[y.size() + i] : 1);
+    const bool clamped = m_.activation == spec::Activation::clamped_swiglu;
+    const auto factor = [&](double x) { return clamped ? std::clamp(x, -7.0, 7.0) + 1 : x; };
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activated(up[i]) * (m_.gated_mlp ? factor(up[y.size() + i]) : 1);
     return y;
   }
 

@@ -55,6 +55,11 @@ spec::Model geglu(spec::Model m) {
   m.activation = spec::Activation::geglu;
   return m;
 }
+spec::Model clamped(spec::Model m) {
+  m.name += " clamped";
+  m.activation = spec::Activation::clamped_swiglu;
+  return m;
+}
 
 /// The parameters that training starts from, at places of their own in the executor.
 reference_model::Parameters starting_parameters(const spec::Job& job) {
@@ -134,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{tiny::latent(), 0, kMixed}, Case{tiny::sinks(), 0, kAround}, Case{tiny::moe(), 0, kMixed},
                     Case{tiny::ahead(tiny::llama(), 1), 0, kMixed}, Case{relu(spec::Activation::relu)},
                     Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())}, Case{geglu(tiny::moe())},
+                    Case{clamped(tiny::llama())}, Case{clamped(tiny::moe())},
                     Case{tiny::qk_norm()}, Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
                     Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
                     Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)},
