@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/arguments.h"
 #include "core/base/fault.h"
+#include "core/base/number.h"
 
 namespace cli {
 
@@ -19,10 +19,8 @@ inline constexpr unsigned kMostThreads = 1024;
 /// Nothing: the text is no number, or not from `least` to `most`.
 template <class T>
 std::optional<T> number_in(std::string_view text, T least, T most) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || !(value >= least && value <= most)) return std::nullopt;  // nan is no number either
+  const std::optional<T> value = base::number_in<T>(text);
+  if (!value || !(*value >= least && *value <= most)) return std::nullopt;  // nan is no number either
   return value;
 }
 

@@ -20,7 +20,8 @@ struct Glu {
 
 namespace reference {
 
-/// y[rows, width] = silu(gate) up, gelu(gate) up, or clamped(gate) (up + 1). Source: Shazeer, "GLU Variants Improve Transformer", 2020.
+/// y[rows, width] = silu(gate) up, gelu(gate) up, or clamped(gate) (up + 1). Source: Shazeer, "GLU Variants Improve
+/// Transformer", 2020.
 void glu_forward(const Glu&, Input gate_up, Output y);
 /// dgate_up may be gate_up.
 void glu_backward(const Glu&, Input gate_up, Input dy, Output dgate_up);

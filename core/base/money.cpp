@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+
+#include "core/base/number.h"
 
 namespace base {
 namespace {
@@ -34,11 +35,9 @@ Parsed<Money> dollars(std::string_view whole, std::string_view text, const std::
   while (drop_ending(text, " ")) {
   }
   const double scale = scale_of(text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    return {{}, quoted(whole) + " is not a sum of money", mend};
-  }
+  const auto found = number_in<double>(text);
+  if (!found || !std::isfinite(*found)) return {{}, quoted(whole) + " is not a sum of money", mend};
+  const double number = *found;
   if (!sign && !named) return {{}, quoted(whole) + " has no currency", mend};
   if (number < 0) return {{}, quoted(whole) + " is negative", mend};
   if (!(number * scale < 1e15)) return {{}, quoted(whole) + " is out of range", mend};

@@ -2,7 +2,6 @@
 #include "core/config/change_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "core/base/near_names.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace config {
@@ -27,10 +27,8 @@ struct Amount {
 
 std::optional<double> number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(out)) return {};
-  return out;
+  const auto out = base::number_in<double>(text);
+  return out && std::isfinite(*out) ? out : std::nullopt;
 }
 
 template <class Q>

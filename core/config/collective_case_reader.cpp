@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/collective_case_reader.h"
 
-#include <charconv>
-
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/map_reader.h"
 #include "core/spec/ranges.h"
@@ -19,9 +18,8 @@ std::vector<double> read_numbers(MapReader& map, const char* key, Faults& faults
     return out;
   }
   for (const Value& item : list->items) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), number);
-    if (error != std::errc() || end != item.text.data() + item.text.size() || !(number > 0 && number <= 1e15)) {
+    const double number = base::number_in<double>(item.text).value_or(0);
+    if (!(number > 0 && number <= 1e15)) {
       faults.push_back(
           {map.path_of(key), base::quoted(item.text) + " is no number above zero", "write one", item.where});
     }

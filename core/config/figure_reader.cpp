@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/figure_reader.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
-#include <charconv>
 #include <cmath>
 
 namespace config {
 
 base::Parsed<double> parse_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return {number, {}, {}};
+  const auto number = base::number_in<double>(text);
+  if (number && std::isfinite(*number)) return {number, {}, {}};
   return {{}, base::quoted(text) + " is not a number", "write a number, such as 1.3"};
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/text_lines.h"
 
@@ -41,10 +41,9 @@ class Fields {
 
   template <class T>
   T positive(std::size_t i) const {
-    T value{};
     const std::string_view text = texts_[i];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !(value > 0)) {
+    const T value = base::number_in<T>(text).value_or(T{});
+    if (!(value > 0)) {
       lines_.fault(columns_[i], name_of(i), base::quoted(text) + " is no number above 0", "write a number above 0");
     }
     return value;

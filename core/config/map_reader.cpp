@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/near_names.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 
@@ -204,18 +205,17 @@ bool MapReader::read(std::string_view key, double& out, double min, double max) 
   const Value* value = scalar(key, "a number");
   if (!value) return false;
   const std::string mend = "write a number from " + plain(min) + " to " + plain(max);
-  double number = 0;
   const std::string& text = value->text;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (value->quoted || error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
+  const auto number = value->quoted ? std::nullopt : base::number_in<double>(text);
+  if (!number || !std::isfinite(*number)) {
     fault(key, base::quoted(text) + " is not a number", mend);
     return false;
   }
-  if (number < min || number > max) {
+  if (*number < min || *number > max) {
     fault(key, text + " is out of range", mend);
     return false;
   }
-  out = number;
+  out = *number;
   return true;
 }
 

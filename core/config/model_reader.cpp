@@ -69,7 +69,8 @@ void read_activation(Model& model, MapReader& map) {
     map.fault("activation", "is a gated one, and gated_mlp is false",
               "write gated_mlp: true, or activation: gelu, relu or squared_relu");
   } else {
-    map.fault("activation", "is not a gated one, and gated_mlp is true", "write swiglu, geglu or clamped_swiglu, or gated_mlp: false");
+    map.fault("activation", "is not a gated one, and gated_mlp is true",
+              "write swiglu, geglu or clamped_swiglu, or gated_mlp: false");
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/nccl_json.h"
 
-#include <charconv>
 #include <filesystem>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/config/document.h"
 #include "core/config/nccl_tests.h"
 
@@ -13,9 +13,7 @@ namespace {
 
 double number_of(const Value* value, double otherwise) {
   if (!value || value->kind != Value::Kind::scalar) return otherwise;
-  double out = 0;
-  const auto [end, error] = std::from_chars(value->text.data(), value->text.data() + value->text.size(), out);
-  return error == std::errc() && end == value->text.data() + value->text.size() ? out : otherwise;
+  return base::number_in<double>(value->text).value_or(otherwise);
 }
 
 /// Microseconds of "out_of_place" or "in_place"; nothing where that is null.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/nccl_log.h"
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 
 #include "core/base/fault.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/nccl_json.h"
 #include "core/config/nccl_tests.h"
@@ -34,8 +34,9 @@ std::vector<Word> words_of(std::string_view line, int before) {
 
 template <class T>
 bool number(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
+  const std::optional<T> found = base::number_in<T>(text);
+  if (found) out = *found;
+  return found.has_value();
 }
 
 /// Where a table's columns stand among the words of a row; -1: there is none.

@@ -2,11 +2,11 @@
 #include "core/config/recorded_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 
 #include "core/base/fault.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/chrome_events.h"
 #include "core/config/numbered.h"
@@ -21,15 +21,6 @@ using trace::Ticks;
 constexpr const char* kMendTrace = "record it again: forerun measure JOB --trace FILE";
 
 constexpr Ticks kLongest = 24ll * 3600 * 1'000'000'000'000;  // a day, so that sums stay within 64 bits
-
-/// Whole numbers of a text that is nothing else; nothing otherwise.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 /// One of the file's two traces while it is read.
 struct Side {
@@ -65,7 +56,7 @@ class Reader {
       if (path == "otherData.notes") measured_.recorded.notes.push_back(value);
     }
     if (const std::string* period = find(head, "otherData.period_ps")) {
-      const auto ticks = number_of<Ticks>(*period);
+      const auto ticks = base::number_in<Ticks>(*period);
       if (!ticks || *ticks < 0 || *ticks > kLongest)
         refuse("otherData.period_ps", base::quoted(*period) + " is no time", kMendTrace);
       measured_.recorded.period = *ticks;
@@ -101,8 +92,8 @@ class Reader {
     const std::size_t colon = name->find(": stage "), comma = name->find(", rank ");
     if (colon == name->npos || comma == name->npos) return;
     const std::string_view text = *name, side = text.substr(0, colon);
-    const auto stage = number_of<int>(text.substr(colon + 8, comma - colon - 8));
-    const auto rank = number_of<int>(text.substr(comma + 7));
+    const auto stage = base::number_in<int>(text.substr(colon + 8, comma - colon - 8));
+    const auto rank = base::number_in<int>(text.substr(comma + 7));
     if (!stage || !rank || (side != "measured" && side != "predicted")) {
       refuse(event, "args.name", base::quoted(*name) + " names no stage and rank");
     }
@@ -117,7 +108,7 @@ class Reader {
   Number tag(const ChromeEvent& event, const char* key) const {
     const std::string* text = find(event.args, key);
     if (text == nullptr) return -1;
-    if (const auto value = number_of<Number>(*text)) return *value;
+    if (const auto value = base::number_in<Number>(*text)) return *value;
     refuse(event, std::string("args.") + key, base::quoted(*text) + " is no number of one");
   }
 
@@ -161,7 +152,7 @@ class Reader {
     const std::size_t point = std::min(text.find('.'), text.size());
     std::string digits(text.substr(std::min(point + 1, text.size())));
     digits.resize(6, '0');
-    const auto us = number_of<std::int64_t>(text.substr(0, point)), ps = number_of<std::int64_t>(digits);
+    const auto us = base::number_in<std::int64_t>(text.substr(0, point)), ps = base::number_in<std::int64_t>(digits);
     if (!us || !ps || *us < 0 || *us > kLongest / 1'000'000)
       refuse(event, "args.waited_us", base::quoted(text) + " is no time");
     return *us * 1'000'000 + *ps;

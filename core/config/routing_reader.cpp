@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/routing_reader.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
-#include <charconv>
 #include <string>
 
 namespace config {
@@ -25,8 +25,8 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 bool read_count(std::string_view word, double& out) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= kMostCounted;
+  out = base::number_in<double>(word).value_or(-1);
+  return out >= 0 && out <= kMostCounted;
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ bool adapted(const Context& c, const Linear& linear) {
 
 std::vector<Linear> modules_of(const Linear& linear) {
   if (linear.parts[0] == 0) return {linear};
-  const std::vector<std::string_view> names = linear.name == "qkv"
-                                                  ? std::vector<std::string_view>{"queries", "keys", "values"}
-                                                  : std::vector<std::string_view>{"feed-forward gate", "feed-forward up"};
+  const std::vector<std::string_view> names =
+      linear.name == "qkv" ? std::vector<std::string_view>{"queries", "keys", "values"}
+                           : std::vector<std::string_view>{"feed-forward gate", "feed-forward up"};
   std::vector<Linear> modules;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Linear& one = modules.emplace_back(linear);

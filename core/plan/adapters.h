@@ -19,8 +19,8 @@ namespace plan {
 bool is_target(const Linear&);
 /// Whether W has an adapter.
 bool adapted(const Context&, const Linear&);
-/// The layers that a framework really has where it has several for one matrix, each with an adapter of its own: queries,
-/// keys and values; gate and up of a feed-forward. Otherwise the layer itself.
+/// The layers that a framework really has where it has several for one matrix, each with an adapter of its own:
+/// queries, keys and values; gate and up of a feed-forward. Otherwise the layer itself.
 std::vector<Linear> modules_of(const Linear&);
 
 /// The linear layers of a layer, routers left out; `experts`: its feed-forward is one of experts.

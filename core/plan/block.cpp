@@ -260,6 +260,13 @@ void Block::parallel_branches_backward(RecomputeKind kind, bool windowed) {
   residual_gradient();
 }
 
+std::int64_t held_of_frozen(const Context& c, RecomputeKind kind) {
+  const spec::Framework& f = c.job.framework;
+  const bool holds = f.holds_frozen_inputs && c.strategy.lora && c.fully_sharded && kind == RecomputeKind::full &&
+                     !f.stops_recompute.value_or(false);
+  return holds ? 2 * c.shard_tokens * c.hidden * c.stream : 0;
+}
+
 void Block::backward(RecomputeKind kind, bool windowed) {
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
@@ -285,6 +292,7 @@ void Block::backward(RecomputeKind kind, bool windowed) {
   }
   out_.give(Category::workspace, flowing);
   out_.give_unretained(Category::activations, whole);
+  out_.take(Category::activations, held_of_frozen(c_, kind));
 }
 
 }  // namespace plan

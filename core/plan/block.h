@@ -42,13 +42,17 @@ spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 /// the branch, adapters and the sum over experts do leave something.
 bool stops_recompute(const Context&, int layer);
 
+/// What stays of a recomputed layer behind its backward, until the pass ends: its input and that one's gradient, where
+/// Framework::holds_frozen_inputs.
+std::int64_t held_of_frozen(const Context&, spec::Recompute::Kind);
+
 class Block {
  public:
   Block(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
 
   /// `windowed`: this layer attends within Model::window or its chunk (Model::limited_in). Takes what it keeps.
   void forward(spec::Recompute::Kind, bool windowed);
-  /// With what `kind` computes again in front. Gives back what forward() took.
+  /// With what `kind` computes again in front. Gives back what forward() took, but for held_of_frozen().
   void backward(spec::Recompute::Kind, bool windowed);
   /// Forward without a backward to come (serving.cpp): writes the KV cache, keeps nothing else.
   void infer(bool windowed);

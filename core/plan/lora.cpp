@@ -70,20 +70,21 @@ class Adapter {
     add_output(c_.shard_tokens * linear_.out);
   }
 
-  /// Dropout of what A reads, in fp32 with a mask of bytes where adapters are in fp32, and its casts; or the same of the
-  /// input's gradient. A and B are cast, too.
+  /// Dropout of what A reads, in fp32 with a mask of bytes where adapters are in fp32, and its casts; or the same of
+  /// the input's gradient. A and B are cast, too.
   void read_input(const char* dropout, const char* cast) {
     const std::int64_t elements = all_rows_ * linear_.in;
     const bool wide = wide_adapter(c_, linear_);
     if (wide) {
       const std::int64_t weights = rank_ * (linear_.in + linear_.out);
-      out_.compute(MemoryBound{MemoryBound::Kind::elementwise, 6 * elements + 4 * weights, 6 * elements + 2 * weights, 4},
-                   called(cast), 4);
+      out_.compute(
+          MemoryBound{MemoryBound::Kind::elementwise, 6 * elements + 4 * weights, 6 * elements + 2 * weights, 4},
+          called(cast), 4);
     }
     if (c_.strategy.lora->dropout == 0) return;
     const std::int64_t element = wide ? 4 : c_.element;
-    out_.compute(
-        MemoryBound{MemoryBound::Kind::elementwise, elements * element, elements * (element + 1), 1}, called(dropout));
+    out_.compute(MemoryBound{MemoryBound::Kind::elementwise, elements * element, elements * (element + 1), 1},
+                 called(dropout));
   }
 
   /// By alpha / rank, which a compiler makes part of the sum.

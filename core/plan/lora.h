@@ -3,8 +3,8 @@
 // columns are cut beside a column-parallel W (its result gathered) and A's rows beside a row-parallel one (its result
 // reduced); B's columns are cut beside both, as in NeMo (2025). Beside experts both are grouped matmuls, cut over
 // expert tensor parallelism the same way. Where a framework has several linears for one matrix, each has a pair, as in
-// Hugging Face's PEFT: q, k and v, gate and up. A base below the storage format (QLoRA, arXiv 2305.14314) is written out in
-// it before each matmul. Which layers have adapters: adapters.h. SPDX-License-Identifier: Apache-2.0
+// Hugging Face's PEFT: q, k and v, gate and up. A base below the storage format (QLoRA, arXiv 2305.14314) is written
+// out in it before each matmul. Which layers have adapters: adapters.h. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -158,6 +158,9 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
     if (buckets) buckets->add({embedding_parameters(c_) - late_table(c_), 0});
   }
   if (sent_on) out.give(Category::activations, sent_and_kept());
+  for (int i = 0; i < chunk.layers; ++i) {
+    out.give(Category::activations, held_of_frozen(c_, recompute_of(c_, chunk.index_in_stage + i)));
+  }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();
   if (chunk.layers > 0 && when == Weights::late) {

@@ -15,8 +15,7 @@ inline void activation_forward(Task& task, std::int64_t width, const Tensor& x, 
     case spec::Activation::squared_relu: return task.backend.relu_forward(kernels::Relu::squared, x, y);
     case spec::Activation::swiglu: return task.backend.glu_forward({rows, width, kernels::Gate::silu}, x, y);
     case spec::Activation::geglu: return task.backend.glu_forward({rows, width, kernels::Gate::gelu}, x, y);
-    case spec::Activation::clamped_swiglu:
-      return task.backend.glu_forward({rows, width, kernels::Gate::clamped}, x, y);
+    case spec::Activation::clamped_swiglu: return task.backend.glu_forward({rows, width, kernels::Gate::clamped}, x, y);
   }
 }
 

@@ -4,26 +4,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "core/base/fault.h"
+#include "core/base/number.h"
 
 namespace real {
 namespace {
 
 [[noreturn]] void wrong(const std::string& variable, const std::string& what, const std::string& mend) {
   throw base::InputError({{variable, what, mend, {}}});
-}
-
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// The variables of one launcher.
@@ -44,7 +37,7 @@ class Variables {
  private:
   int read(const std::string& name) const {
     const std::string value = text(name);
-    const auto read = number(value);
+    const auto read = base::number_in<int>(value);
     if (!read)
       wrong(name, "'" + value + "' is no whole number",
             "the launcher (" + launcher_ + ") sets it; unset it to run alone");
@@ -180,9 +173,10 @@ std::optional<int> tasks_on_node(const std::string& list, int node) {
     const std::size_t end = std::min(list.find(',', at), list.size());
     const std::string_view item = std::string_view(list).substr(at, end - at);
     const std::size_t times = item.find("(x");
-    const auto tasks = number(item.substr(0, times));
+    const auto tasks = base::number_in<int>(item.substr(0, times));
     const bool repeated = times != item.npos && item.ends_with(')');
-    const auto nodes = repeated ? number(item.substr(times + 2, item.size() - times - 3)) : std::optional<int>(1);
+    const auto nodes =
+        repeated ? base::number_in<int>(item.substr(times + 2, item.size() - times - 3)) : std::optional<int>(1);
     if (!tasks || !nodes || (times != item.npos && !repeated)) return std::nullopt;
     if (node < *nodes) return tasks;
     node -= *nodes;

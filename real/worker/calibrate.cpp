@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
 #include <iostream>
 
 #include "core/base/fault.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
 #include "real/calibrate/run.h"
@@ -33,9 +33,8 @@ struct Options {
 }
 
 int seconds_in(const std::string& text) {
-  int out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error == std::errc() && end == text.data() + text.size() && out > 0) return out;
+  const int out = base::number_in<int>(text).value_or(0);
+  if (out > 0) return out;
   refuse("--seconds", "'" + text + "' is no time", "give a whole number, 1 or more");
 }
 

@@ -3,9 +3,8 @@
 // knees. SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/base/fault.h"
+#include "core/base/number.h"
 #include "real/cuda/device.h"
 #include "real/worker/command.h"
 
@@ -15,10 +14,8 @@ namespace {
 constexpr int kRanksACard = 8;  // that share it, to show that all works together
 
 std::string run(real::World&, const std::vector<std::string>& words) {
-  int ranks = 0;
-  const std::string& text = words.empty() ? "" : words[0];
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
-  if (words.size() != 1 || error != std::errc() || end != text.data() + text.size() || ranks < 1) {
+  const int ranks = words.size() == 1 ? base::number_in<int>(words[0]).value_or(0) : 0;
+  if (ranks < 1) {
     throw base::InputError({{"--room", "wants a number of ranks", "`forerun` gives it", {}}});
   }
   const int devices = real::device_count();

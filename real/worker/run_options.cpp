@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/worker/run_options.h"
 
-#include <charconv>
-
 #include "core/base/fault.h"
+#include "core/base/number.h"
 
 namespace worker {
 namespace {
@@ -13,9 +12,8 @@ namespace {
 }
 
 int whole_number(const std::string& name, const std::string& text, int least) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= least) return number;
+  const auto number = base::number_in<int>(text);
+  if (number && *number >= least) return *number;
   refuse(name, "'" + text + "' is no number of steps", "give a whole number, " + std::to_string(least) + " or more");
 }
 

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
+
+#include "core/base/number.h"
 
 namespace sim {
 namespace {
@@ -80,12 +81,7 @@ std::string label_of(const ValidationCase& row, std::string_view key) {
 
 /// Orders 2 before 10, numbers before words.
 bool before(const std::string& a, const std::string& b) {
-  const auto number = [](const std::string& text) -> std::optional<long long> {
-    long long value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  };
-  const auto x = number(a), y = number(b);
+  const auto x = base::number_in<long long>(a), y = base::number_in<long long>(b);
   if (x && y) return *x < *y;
   return x.has_value() != y.has_value() ? x.has_value() : a < b;
 }

@@ -2,11 +2,11 @@
 #include "core/config/launch/import.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
 #include "core/base/near_names.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/launch/known_options.h"
 
@@ -135,10 +135,8 @@ void Import::refuse(const std::string& option, std::string what, std::string men
 std::optional<std::int64_t> Import::number(const std::string& option) {
   const Value* value = options.take(option);
   if (!value) return std::nullopt;
-  std::int64_t out = 0;
-  const std::string& text = value->text;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (value->kind == Value::Kind::scalar && error == std::errc() && end == text.data() + text.size()) return out;
+  const auto out = value->kind == Value::Kind::scalar ? base::number_in<std::int64_t>(value->text) : std::nullopt;
+  if (out) return out;
   refuse(option, base::quoted(text_of(*value)) + " is no whole number", "write a number");
   return std::nullopt;
 }

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/base/number.h"
+
 namespace config::launch {
 namespace {
 
@@ -92,12 +94,9 @@ class Expression {
     const std::string name(text_.substr(begin, pos_ - begin));
     if (braced) sound_ &= pos_ < text_.size() && text_[pos_++] == '}';
     const std::optional<std::string> found = name.empty() ? std::nullopt : value_of_(name);
-    std::int64_t out = 0;
-    if (!found) return sound_ = false, out;
-    const char* const last = found->data() + found->size();
-    const auto [end, error] = std::from_chars(found->data(), last, out);
-    sound_ &= error == std::errc() && end == last;
-    return out;
+    const auto out = found ? base::number_in<std::int64_t>(*found) : std::nullopt;
+    sound_ &= out.has_value();
+    return out.value_or(0);
   }
 
   std::string_view text_;

@@ -235,9 +235,10 @@ TEST(Elementwise, AClampedGateIsSixKernelsOfEveryOtherColumnWhereNothingIsFused)
   // Halves in columns that take turns are read at twice their size: 2 + 2, then 1, 1, 2 and 3 tensors in; each kernel
   // one out.
   expect_bytes(plan::activation_forward(eager, kTokens), 11 * kOne, 6 * kOne, 6);
-  // In: 7 x 2 + 1; masks by 3 halves of twice their size; clamps 2; copies 2; sum 4; and 4 bytes of masks a number. Out:
-  // 8; clamps 2; zeros 4; copies 4; sum 2; and 4 bytes of masks.
-  expect_bytes(plan::activation_backward(eager, kTokens), (15 + 6 + 2 + 2 + 4 + 2) * kOne, (8 + 2 + 8 + 2 + 2) * kOne, 19);
+  // In: 7 x 2 + 1; masks by 3 halves of twice their size; clamps 2; copies 2; sum 4; and 4 bytes of masks a number.
+  // Out: 8; clamps 2; zeros 4; copies 4; sum 2; and 4 bytes of masks.
+  expect_bytes(plan::activation_backward(eager, kTokens), (15 + 6 + 2 + 2 + 4 + 2) * kOne, (8 + 2 + 8 + 2 + 2) * kOne,
+               19);
   EXPECT_EQ(plan::kept_by_eager_gate(fused), 0);
   EXPECT_EQ(plan::kept_by_eager_gate(eager), 4);
 }

@@ -86,6 +86,36 @@ TEST(Lora, InputsOfAdaptersInFp32AreCastAndDroppedThere) {
   EXPECT_EQ(moved(built(false, 0), "input dropout"), 0);
 }
 
+TEST(Lora, HooksOnFrozenUnitsHoldWhatLayersReadAndItsGradientUntilTheBackwardEnds) {
+  // 4 layers of 128 tokens of 256: two tensors of 2 bytes a number each.
+  constexpr std::int64_t kHeld = 4 * 2 * 128 * 256 * 2;
+  const auto taken = [](bool holds, auto with) {
+    const plan::Plan p = plan::build(toy::job({.dp = 2, .zero = 3}, [&](spec::Job& j) {
+      j.strategy.lora = attention;
+      j.strategy.recompute.kind = spec::Recompute::Kind::full;
+      j.framework.stops_recompute = false;
+      j.framework.holds_frozen_inputs = holds;
+      with(j);
+    }));
+    std::int64_t level = 0, all = 0;
+    for (const plan::Call& call : p.roles[0].calls) {
+      for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+        if (change.category != plan::Category::activations) continue;
+        level += change.bytes;
+        all += std::max<std::int64_t>(change.bytes, 0);
+      }
+    }
+    EXPECT_EQ(level, 0);
+    return all;
+  };
+  const auto as_is = [](spec::Job&) {};
+  EXPECT_EQ(taken(true, as_is) - taken(false, as_is), kHeld);
+  const auto no_reentry = [](spec::Job& j) { j.framework.stops_recompute = true; };
+  EXPECT_EQ(taken(true, no_reentry), taken(false, no_reentry));
+  const auto trained = [](spec::Job& j) { j.strategy.lora.reset(); };
+  EXPECT_EQ(taken(true, trained), taken(false, trained));
+}
+
 TEST(Lora, TensorParallelRanksShareTheAdapters) {
   // Every matrix is cut: 2 ranks hold a half each.
   EXPECT_EQ(plan::layer_parameters(Context(job({.tp = 2}, all)), 0).total(), (kAttention + kFeedForward) / 2);

@@ -242,7 +242,7 @@ TEST(Resolve, CompilersThatMayBeOlderThan2024LeaveAnOddVocabularyAsItIs) {
     return resolve(job).framework.compiles_head;
   };
   EXPECT_FALSE(pads(50'257, [](Job&) {}));
-  EXPECT_TRUE(pads(50'304, [](Job&) {}));  // nothing to pad
+  EXPECT_TRUE(pads(50'304, [](Job&) {}));                                           // nothing to pad
   EXPECT_TRUE(pads(50'257, [](Job& j) { j.model.kv_heads = j.model.heads / 2; }));  // Llama 2's 70B and later
   EXPECT_TRUE(pads(50'257, [](Job& j) { j.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = base::TFLOPps(1); }));
 }

@@ -26,8 +26,9 @@ spec::Job job(const spec::Model& model, const spec::Lora& lora, const Case& c, s
   return toy::resolved(j);
 }
 
-void expect_the_same(const spec::Model& model, const spec::Lora& lora, const std::vector<Case>& cases,
-                     const Change& alone_too = [](spec::Job&) {}) {
+void expect_the_same(
+    const spec::Model& model, const spec::Lora& lora, const std::vector<Case>& cases,
+    const Change& alone_too = [](spec::Job&) {}) {
   const tiny::Run alone = tiny::run(job(model, lora, {"", {}, alone_too}));
   for (const Case& c : cases) {
     SCOPED_TRACE(model.name + ", " + c.name);

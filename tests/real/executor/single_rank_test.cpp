@@ -139,13 +139,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{tiny::latent(), 0, kMixed}, Case{tiny::sinks(), 0, kAround}, Case{tiny::moe(), 0, kMixed},
                     Case{tiny::ahead(tiny::llama(), 1), 0, kMixed}, Case{relu(spec::Activation::relu)},
                     Case{relu(spec::Activation::squared_relu)}, Case{geglu(tiny::llama())}, Case{geglu(tiny::moe())},
-                    Case{clamped(tiny::llama())}, Case{clamped(tiny::moe())},
-                    Case{tiny::qk_norm()}, Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()},
-                    Case{tiny::latent(0)}, Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25},
-                    Case{tiny::parallel(1), 0.1}, Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)},
-                    Case{tiny::ahead(tiny::llama(), 3)}, Case{tiny::ahead(tiny::gpt(), 2)},
-                    Case{tiny::ahead(tiny::gpt(), 2), 0.1}, Case{tiny::ahead(tiny::moe(), 1)},
-                    Case{tiny::ahead(tiny::latent(), 2)}, Case{tiny::ahead(windowed(), 1)}),
+                    Case{clamped(tiny::llama())}, Case{clamped(tiny::moe())}, Case{tiny::qk_norm()},
+                    Case{tiny::parallel(1)}, Case{tiny::parallel(2)}, Case{tiny::latent()}, Case{tiny::latent(0)},
+                    Case{tiny::gpt(), 0.1}, Case{tiny::moe(), 0.25}, Case{tiny::parallel(1), 0.1},
+                    Case{tiny::latent(), 0.1}, Case{tiny::ahead(tiny::llama(), 1)}, Case{tiny::ahead(tiny::llama(), 3)},
+                    Case{tiny::ahead(tiny::gpt(), 2)}, Case{tiny::ahead(tiny::gpt(), 2), 0.1},
+                    Case{tiny::ahead(tiny::moe(), 1)}, Case{tiny::ahead(tiny::latent(), 2)},
+                    Case{tiny::ahead(windowed(), 1)}),
     [](const auto& one) {
       std::string name = one.param.model.name + (one.param.dropout > 0 ? " with dropout" : "") +
                          (one.param.packing ? " in documents" : "");
