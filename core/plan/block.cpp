@@ -271,7 +271,8 @@ void Block::backward(RecomputeKind kind, bool windowed) {
   const BlockActivations keeps = kept_activations(c_, kind, experts());
   const std::int64_t kept = keeps.total();
   const std::int64_t whole = kept_activations(c_, RecomputeKind::none, experts()).total() + keeps.unread;
-  out_.take(Category::activations, whole - kept);
+  const std::int64_t held = held_of_frozen(c_, kind) / 2;  // the input, which stays, and its gradient, which comes
+  out_.take(Category::activations, whole - kept + held);
   if (kind == RecomputeKind::full) {
     out_.phase = Phase::recompute;
     forward_operators(windowed);
@@ -291,8 +292,7 @@ void Block::backward(RecomputeKind kind, bool windowed) {
     branches_backward(kind, windowed);
   }
   out_.give(Category::workspace, flowing);
-  out_.give_unretained(Category::activations, whole);
-  out_.take(Category::activations, held_of_frozen(c_, kind));
+  out_.give_unretained(Category::activations, whole - held);
 }
 
 }  // namespace plan

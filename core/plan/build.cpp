@@ -203,6 +203,7 @@ Role StageBuilder::build() {
   begin_storage(c_, begin, stage_, checkpoint);
   begin.take(Category::gradients, unscattered_sums(c_, held));  // end_step() gives them back
   if (!c_.rolling) begin_step(c_, begin, zeroed);
+  begin.give(Category::gradients, fresh_gradients(c_, held), fresh_apart(c_));  // the backward takes them
   role.calls.push_back({add(begin.finish()), -1, -1});
   run_slots(role);
   if (!c_.strategy.traits().flushes) hold_versions(role, held);

@@ -131,9 +131,9 @@ void SegmentBuilder::wait(EventId event) {
   *place = event;
 }
 
-void SegmentBuilder::take(Category category, std::int64_t bytes) {
+void SegmentBuilder::take(Category category, std::int64_t bytes, bool apart) {
   if (bytes == 0) return;
-  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes});
+  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()), false, category, bytes, apart});
 }
 
 SegmentBuilder& SegmentBuilder::weights() {
@@ -166,10 +166,10 @@ void SegmentBuilder::give_unretained(Category category, std::int64_t bytes) {
   segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()) - 1, true, category, left});
 }
 
-void SegmentBuilder::give(Category category, std::int64_t bytes) {
+void SegmentBuilder::give(Category category, std::int64_t bytes, bool apart) {
   if (bytes == 0) return;
   assert(!segment_.operators.empty());
-  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()) - 1, true, category, -bytes});
+  segment_.memory.push_back({static_cast<std::int32_t>(segment_.operators.size()) - 1, true, category, -bytes, apart});
 }
 
 }  // namespace plan

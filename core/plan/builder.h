@@ -87,8 +87,8 @@ class SegmentBuilder {
   /// So many of the latest operator's elements are padding.
   void pad(std::int64_t elements) { segment_.operators.back().padding = static_cast<std::uint16_t>(elements); }
 
-  void take(Category, std::int64_t bytes);  // allocated before the next operator
-  void give(Category, std::int64_t bytes);  // released after the latest operator
+  void take(Category, std::int64_t bytes, bool apart = false);  // allocated before the next operator
+  void give(Category, std::int64_t bytes, bool apart = false);  // released after the latest operator
 
   void hold_on_host(std::int64_t bytes) { segment_.host_bytes += bytes; }  // negative: no longer
 

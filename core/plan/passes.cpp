@@ -9,6 +9,8 @@
 #include "core/plan/ends.h"
 #include "core/plan/multi_token.h"
 #include "core/plan/serving.h"
+#include "core/plan/shares.h"
+#include "core/plan/states.h"
 #include "core/plan/units.h"
 #include "core/plan/vocabulary.h"
 
@@ -115,11 +117,31 @@ void Passes::backward_head(SegmentBuilder& out, const Chunk& chunk, bool odd, Ba
   out.run_weights();
 }
 
+/// Takes a layer's gradients in front of its backward, and with the last one's those of the model's ends.
+class Passes::MadeGradients {
+ public:
+  MadeGradients(const Context& c, SegmentBuilder& out, const Chunk& chunk)
+      : c_(c), out_(out), left_(fresh_gradients(c, chunk_parameters(c, chunk))) {}
+  void layer(int layer, bool last) {
+    if (left_ == 0) return;
+    const std::int64_t own = std::min(left_, fresh_gradients(c_, layer_parameters(c_, layer)));
+    const std::int64_t bytes = last ? left_ : own;
+    out_.take(Category::gradients, bytes, fresh_apart(c_));
+    left_ -= bytes;
+  }
+
+ private:
+  const Context& c_;
+  SegmentBuilder& out_;
+  std::int64_t left_;
+};
+
 void Passes::backward_layers(SegmentBuilder& out, const Chunk& chunk, Weights when, BackwardOffload& activations,
-                             BackwardUnits& units, GradientBuckets* buckets) {
+                             BackwardUnits& units, GradientBuckets* buckets, MadeGradients& made) {
   for (int i = chunk.layers - 1; i >= 0; --i) {
     const int layer = chunk.first_layer + i;
     out.layer = static_cast<std::int16_t>(layer);
+    made.layer(layer, i == 0);
     activations.enter(i);
     units.enter(i);
     write_layer(out, recompute_of(c_, chunk.index_in_stage + i), true);
@@ -151,7 +173,8 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   } else if (sent_on) {
     edges_.receive(out, index, true);
   }
-  backward_layers(out, chunk, when, activations, units, buckets);
+  MadeGradients made(c_, split ? weights : out, chunk);
+  backward_layers(out, chunk, when, activations, units, buckets, made);
   if (chunk.first) {
     embedding_backward(c_, out);
     hold_rows_gradient(c_, out, kind.odd);

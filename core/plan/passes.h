@@ -59,7 +59,9 @@ class Passes {
   void forward_layers(SegmentBuilder&, const Chunk&, bool by_buckets, ForwardOffload&, ForwardUnits&);
   /// `buckets`, here and below: nullptr where gradients are not complete behind this pass.
   void backward_head(SegmentBuilder&, const Chunk&, bool odd, BackwardUnits&, GradientBuckets* buckets);
-  void backward_layers(SegmentBuilder&, const Chunk&, Weights when, BackwardOffload&, BackwardUnits&, GradientBuckets*);
+  class MadeGradients;
+  void backward_layers(SegmentBuilder&, const Chunk&, Weights when, BackwardOffload&, BackwardUnits&, GradientBuckets*,
+                       MadeGradients&);
   std::int64_t sent_and_kept() const;
 
   const Context& c_;

@@ -105,6 +105,7 @@ struct MemoryChange {
   bool after = false;
   Category category = Category::activations;
   std::int64_t bytes = 0;  // negative: released
+  bool apart = false;      // in a pool that nothing else may use
 };
 
 struct Segment {

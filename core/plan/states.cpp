@@ -66,6 +66,12 @@ std::int64_t unscattered_sums(const Context& c, const Held& held) {
   return std::max<std::int64_t>(0, held.total() * c.gradient_element - shard_gradients(c, held));
 }
 
+std::int64_t fresh_gradients(const Context& c, const Held& held) {
+  const bool alone = c.microbatches == 1 && c.pp == 1 && !c.rolling && !c.serves;
+  if (!c.job.framework.fresh_gradients || !alone || c.job.strategy.offload.updates_on_host()) return 0;
+  return c.scatters_gradients ? shard_gradients(c, held) : held.total() * c.gradient_element;
+}
+
 bool shards_masters(const Context& c) {
   return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
 }

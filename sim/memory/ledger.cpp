@@ -114,6 +114,18 @@ MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
   return out;
 }
 
+std::int64_t peak_with_pools(const plan::Plan& plan, const plan::Role& role) {
+  std::int64_t level = sum(role.resident), peak = level;  // what is apart is resident between steps
+  for (const plan::Call& call : role.calls) {
+    for (const plan::MemoryChange& change : plan.segments[call.segment].memory) {
+      if (change.apart) continue;
+      level += change.bytes;
+      peak = std::max(peak, level);
+    }
+  }
+  return peak;
+}
+
 std::size_t tracks_of(const trace::Trace& trace, const plan::Role& role) {
   for (std::size_t first = 0; first < trace.tracks.size(); first += trace.streams) {
     if (trace.tracks[first].rank == role.first_rank) return first;

@@ -19,6 +19,8 @@ struct MemoryPeak {
 };
 
 MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
+/// Bytes of a peak at which all that a step ever holds in pools of their own is there.
+std::int64_t peak_with_pools(const plan::Plan&, const plan::Role&);
 
 /// Where in trace.tracks the rank that stands for a role begins.
 std::size_t tracks_of(const trace::Trace&, const plan::Role&);

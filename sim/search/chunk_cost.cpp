@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plan/data_parallel.h"
+#include "core/plan/states.h"
 #include "core/plan/unit_cut.h"
 #include "sim/search/chunk_passes.h"
 
@@ -84,7 +85,8 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
                                 c.scatters_gradients,
                                 s.zero >= 2,  // code of the user's, whether or not anything is sharded
                                 c.vocab,
-                                c.separate_gradients};
+                                c.separate_gradients,
+                                plan::fresh_gradients(c, {.dense = 1 << 20}) > 0};
   for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})
     append(key, c.group(axis));
   if (!c.scatters_gradients) return key;

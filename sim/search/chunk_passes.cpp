@@ -33,6 +33,7 @@ void add_bytes(Rise& to, Category category, std::int64_t bytes) {
 PassMemory memory_of(const plan::Segment& segment) {
   PassMemory out;
   for (const plan::MemoryChange& change : segment.memory) {
+    if (change.apart) continue;  // counted all the time
     add_bytes(out.net, change.category, change.bytes);
     if (out.net.total() > out.highest.total()) out.highest = out.net;
   }

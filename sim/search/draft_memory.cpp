@@ -59,7 +59,7 @@ std::int64_t Draft::peak_of(int stage, bool least) {
       add_rise(level, memory(v).backward.net, moment.gradients[v]);
     }
     if (least) level.communication = level.other = 0;
-    level.other += kind.sums;
+    level.other += kind.sums - kind.fresh;
     if (level.total() > most.total()) most = level;
   }
   std::int64_t pool = 0;

@@ -118,6 +118,7 @@ void Draft::sort_stages() {
     plan::hold_states(c_, held, chunks_[stage], role);
     kind.resident = role.resident;
     kind.sums = plan::unscattered_sums(c_, held);
+    kind.fresh = plan::fresh_apart(c_) ? 0 : plan::fresh_gradients(c_, held);  // what is apart counts all the time
     kind.shards = shards_beside_sums(c_, role.resident[static_cast<int>(Category::gradients)]);
   }
 }

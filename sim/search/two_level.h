@@ -54,6 +54,7 @@ class Draft {
     std::array<std::int64_t, plan::kCategories> resident{};
     std::int64_t sums = 0;    // of whole gradients, beside all passes
     std::int64_t shards = 0;  // that replace them, in a pool of their own
+    std::int64_t fresh = 0;   // of gradients that no pass finds
     std::unique_ptr<StageEnds> ends;
   };
   struct ChunkKind {           // chunks that do the same

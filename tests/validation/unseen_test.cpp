@@ -127,4 +127,15 @@ TEST(Unseen, SoAreThoseOfTablesButForOneClusterAndHostsThatSetThePace) {
   EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
 }
 
+TEST(Unseen, SoArePeaksOfMemoryWithTheirSteps) {
+  const result::Validation answer = met({"peaks"});
+  EXPECT_EQ(answer.summary.refused, 0);
+  // Regression tests whose kernels are deterministic, or on a Grace host; a 70B that all but fills its cards.
+  EXPECT_EQ(beyond(0.255, answer),
+            (std::vector<std::string>{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100",
+                                      "kempner-weak-70b-tp4-fsdp2-8xh200"}));
+  EXPECT_LE(answer.summary.memory_mape.value(), 0.14);  // 12.4 % on 27 November 2026; the loss of four is made whole
+  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+}
+
 }  // namespace

@@ -141,6 +141,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "own_models",
                                                "autocasts",
                                                "wide_adapters",
+                                               "fresh_gradients",
                                                "holds_frozen_inputs",
                                                "compiles_loss_of_2025",
                                                "placeholders_of_fp8_gpus",

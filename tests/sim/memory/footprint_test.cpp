@@ -27,6 +27,19 @@ TEST(Footprint, GathersOnAStreamOfTheirOwnReserveTwoUnitsBesideThePeak) {
   EXPECT_EQ(f.reserved - g.reserved, 2 * (root + block) - flying);
 }
 
+TEST(Footprint, ShardsOfGradientsThatComeAnewAreReservedAllTheTime) {
+  const auto of = [](bool fresh) {
+    const spec::Job job = toy::job({.dp = 4, .zero = 3}, [&](spec::Job& j) {
+      j.framework.stream_pools = true;
+      j.framework.fresh_gradients = fresh;
+    });
+    return sim::footprints(plan::build(job), job)[0];
+  };
+  const sim::Footprint kept = of(false), fresh = of(true);
+  EXPECT_LT(fresh.allocated(), kept.allocated());
+  EXPECT_EQ(fresh.total(), kept.total());
+}
+
 TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   const auto reserved = [](const toy::Cut& cut, double fragmentation) {
     const spec::Job job = toy::job(cut, [&](spec::Job& j) {
