@@ -8,7 +8,7 @@ namespace {
 
 __device__ float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 
-constexpr float kLimit = kGateLimit, kSteep = kGateSlope;
+constexpr auto kLimit = static_cast<float>(kGateLimit), kSteep = static_cast<float>(kGateSlope);
 
 __device__ float value(Gate gate, float x) {
   if (gate == Gate::gelu) return gelu_value(Gelu::tanh, x);

@@ -100,7 +100,7 @@ std::vector<Placed> adapted_linears(const Context& c, bool experts) {
 }
 
 bool wide_adapter(const Context& c, const Linear& linear) {
-  return c.job.framework.wide_adapters && linear.experts == 1;
+  return c.job.framework.wide_adapters && linear.axis != Axis::etp;
 }
 
 std::int64_t whole_adapter_parameters(const Context& c) {
@@ -128,7 +128,9 @@ Held beside_frozen(const Context& c, int layer, const Held& whole) {
 void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
   const spec::Lora& lora = *c.strategy.lora;
   const std::int64_t e = c.element;
-  const int kept = (lora.qkv ? 1 : 0) + (lora.ffn ? 1 : 0);
+  // Where adapters read a copy of their own, cast or dropped, nothing reads what it was made of.
+  const bool copied = lora.dropout > 0 || c.job.framework.wide_adapters;
+  const int kept = copied ? 0 : (lora.qkv ? 1 : 0) + (lora.ffn ? 1 : 0);
   out.linear_inputs = std::min<std::int64_t>(out.linear_inputs, kept * c.shard_tokens * c.hidden * e);
   if (c.model.mla && !lora.qkv) {  // what the projections up read; the norms in front of them keep their own inputs
     out.qkv -= c.shard_tokens * (c.model.mla->q_lora_rank + c.model.mla->kv_lora_rank) * e;
@@ -136,7 +138,7 @@ void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
   if (!lora.ffn && experts) {
     const MoeShape shape(c);
     out.experts -= (shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn) * e;
-  } else if (!lora.ffn) {
+  } else if (!lora.ffn || copied) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }
   for (const Placed& one : adapted_linears(c, experts)) {

@@ -101,8 +101,9 @@ Chain norm_backward(const Context& c, std::int64_t elements, std::int64_t elemen
   return chain(Kind::eager_norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
 }
 
-/// gpt-oss' own code takes every other column of one result, so that whole lines are read for half of their numbers.
-/// Forward: two clamps, the scaled gate, its sigmoid, their product, the product and sum with the other half.
+/// torchtitan's gpt-oss (models/gpt_oss/moe.py, swiglu, 2026) takes every other column of one result, so that whole
+/// lines are read for half of their numbers. Forward: two clamps, the scaled gate, its sigmoid, their product, and one
+/// kernel for the product with the other half and the sum (OpenAI's own and Transformers' code has two).
 Chain clamped_forward(std::int64_t elements, double e) {
   constexpr double apart = 2;
   return chain(Kind::elementwise, elements, (2 * apart + 1 + 1 + 2 + 3) * e, 6 * e, 6);

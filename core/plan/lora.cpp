@@ -15,11 +15,13 @@ namespace {
 /// Writes the matmuls of one adapter, or of those of a rank's experts as grouped ones.
 class Adapter {
  public:
-  Adapter(const Context& c, SegmentBuilder& out, const Linear& linear, Side side)
+  /// `first`: of those that read one input.
+  Adapter(const Context& c, SegmentBuilder& out, const Linear& linear, Side side, bool first)
       : c_(c),
         out_(out),
         linear_(linear),
         side_(side),
+        first_(first),
         rank_(c.strategy.lora->rank),
         rows_(linear.rows > 0 ? linear.rows : c.tokens),
         all_rows_(rows_ * linear.experts),
@@ -51,7 +53,9 @@ class Adapter {
     }
     multiply(linear_.in, inner, "adapter A input gradient", Matmul::Pass::input_gradient);
     weight(linear_.in, inner, "adapter A weight gradient");
-    out_.retain(all_rows_ * (linear_.in + linear_.out + 2 * rank_) * c_.element);
+    const bool drops = c_.strategy.lora->dropout > 0, own = first_ || drops || wide_adapter(c_, linear_);
+    const std::int64_t read = (own ? linear_.in : 0) + linear_.out + 2 * rank_;
+    out_.retain(all_rows_ * (read * c_.element + (drops ? linear_.in : 0)));
     read_input("adapter input gradient dropout", "adapter input gradient cast");
     add(all_rows_ * linear_.in, "adapter gradient add");
   }
@@ -133,6 +137,7 @@ class Adapter {
   SegmentBuilder& out_;
   const Linear& linear_;
   Side side_;
+  bool first_;
   std::int64_t rank_, rows_, all_rows_, ranks_;
 };
 
@@ -140,12 +145,16 @@ class Adapter {
 
 void adapter_forward(const Context& c, SegmentBuilder& out, const Linear& linear, Side side) {
   if (!adapted(c, linear)) return;
-  for (const Linear& module : modules_of(linear)) Adapter(c, out, module, side).forward();
+  for (const Linear& module : modules_of(linear)) Adapter(c, out, module, side, true).forward();
 }
 
 void adapter_backward(const Context& c, SegmentBuilder& out, const Linear& linear, Side side) {
   if (!adapted(c, linear)) return;
-  for (const Linear& module : modules_of(linear)) Adapter(c, out, module, side).backward();
+  bool first = true;
+  for (const Linear& module : modules_of(linear)) {
+    Adapter(c, out, module, side, first).backward();
+    first = false;
+  }
 }
 
 ExpandedBase::ExpandedBase(const Context& c, SegmentBuilder& out, const Linear& linear) : out_(out) {

@@ -117,20 +117,22 @@ void Passes::backward_head(SegmentBuilder& out, const Chunk& chunk, bool odd, Ba
   out.run_weights();
 }
 
-/// Takes a layer's gradients in front of its backward, and with the last one's those of the model's ends.
+/// Takes the head's gradients behind its backward, a layer's in front of its own, and with the last one's the
+/// embedding's.
 class Passes::MadeGradients {
  public:
   MadeGradients(const Context& c, SegmentBuilder& out, const Chunk& chunk)
       : c_(c), out_(out), left_(fresh_gradients(c, chunk_parameters(c, chunk))) {}
+  void head() { take(std::min(left_, fresh_gradients(c_, last_parameters(c_)))); }
   void layer(int layer, bool last) {
-    if (left_ == 0) return;
-    const std::int64_t own = std::min(left_, fresh_gradients(c_, layer_parameters(c_, layer)));
-    const std::int64_t bytes = last ? left_ : own;
-    out_.take(Category::gradients, bytes, fresh_apart(c_));
-    left_ -= bytes;
+    take(last ? left_ : std::min(left_, fresh_gradients(c_, layer_parameters(c_, layer))));
   }
 
  private:
+  void take(std::int64_t bytes) {
+    out_.take(Category::gradients, bytes, fresh_apart(c_));
+    left_ -= bytes;
+  }
   const Context& c_;
   SegmentBuilder& out_;
   std::int64_t left_;
@@ -174,6 +176,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
     edges_.receive(out, index, true);
   }
   MadeGradients made(c_, split ? weights : out, chunk);
+  if (chunk.last && chunk.layers > 0) made.head();
   backward_layers(out, chunk, when, activations, units, buckets, made);
   if (chunk.first) {
     embedding_backward(c_, out);
@@ -181,7 +184,8 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
     if (buckets) buckets->add({embedding_parameters(c_) - late_table(c_), 0});
   }
   if (sent_on) out.give(Category::activations, sent_and_kept());
-  for (int i = 0; i < chunk.layers; ++i) {
+  const int blocks = chunk.layers + (chunk.last ? c_.model.mtp : 0);
+  for (int i = 0; i < blocks; ++i) {
     out.give(Category::activations, held_of_frozen(c_, recompute_of(c_, chunk.index_in_stage + i)));
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);

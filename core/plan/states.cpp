@@ -69,7 +69,10 @@ std::int64_t unscattered_sums(const Context& c, const Held& held) {
 std::int64_t fresh_gradients(const Context& c, const Held& held) {
   const bool alone = c.microbatches == 1 && c.pp == 1 && !c.rolling && !c.serves;
   if (!c.job.framework.fresh_gradients || !alone || c.job.strategy.offload.updates_on_host()) return 0;
-  return c.scatters_gradients ? shard_gradients(c, held) : held.total() * c.gradient_element;
+  if (c.scatters_gradients) return shard_gradients(c, held);
+  // PyTorch's DDP keeps its buckets, of which gradients are views unless they are copied.
+  const bool are_buckets = c.replicated() && bucket_copies(c, held) == 0;
+  return are_buckets ? 0 : held.total() * c.gradient_element;
 }
 
 bool shards_masters(const Context& c) {

@@ -46,10 +46,13 @@ TEST(FreshGradients, OfALoneMicrobatchComeLayerByLayer) {
   const std::vector<std::int64_t> level = levels(p);
   EXPECT_EQ(level.front(), 0);
   EXPECT_TRUE(std::ranges::is_sorted(level));
-  // All but those of the ends, which are there behind the last layer's at the latest: 4 bytes of each layer's.
+  // The head's come first, 4 bytes each, then four layers'; all are there behind the last one.
   const plan::Context c(lone);
-  EXPECT_GE(level.back(), 4 * 3 * plan::layer_parameters(c, 0).total());
-  EXPECT_LE(level.back(), p.roles[0].resident[static_cast<int>(Category::gradients)]);
+  const std::int64_t head = 4 * plan::last_parameters(c).total(), layer = 4 * plan::layer_parameters(c, 3).total();
+  for (const std::int64_t there : {head, head + layer, head + 2 * layer}) {
+    EXPECT_NE(std::ranges::find(level, there), level.end()) << there;
+  }
+  EXPECT_EQ(level.back(), p.roles[0].resident[static_cast<int>(Category::gradients)]);
 }
 
 TEST(FreshGradients, StayWhereSeveralMicrobatchesAreAddedUpOrTheFrameworkKeepsThem) {
@@ -67,7 +70,11 @@ TEST(FreshGradients, OfShardsAreASharesBytes) {
   const plan::Context c(cut);
   const plan::Held one{.dense = 4'000};
   EXPECT_EQ(plan::fresh_gradients(c, one), 1'000 * plan::owned_gradient_element(c));
-  EXPECT_EQ(plan::fresh_gradients(plan::Context(whole), one), 4'000 * 4);
+  EXPECT_EQ(plan::fresh_gradients(plan::Context(whole), one), 0);  // views of DDP's buckets
+  EXPECT_EQ(plan::fresh_gradients(plan::Context(job(true, {})), one), 4'000 * 4);
+  const spec::Job copied =
+      toy::job({.dp = 4}, [](spec::Job& j) { j.framework.fresh_gradients = j.framework.bucket_copies = true; });
+  EXPECT_EQ(plan::fresh_gradients(plan::Context(copied), one), 4'000 * 4);  // beside the buckets
 }
 
 }  // namespace

@@ -111,6 +111,8 @@ TEST(Lora, HooksOnFrozenUnitsHoldWhatLayersReadAndItsGradientUntilTheBackwardEnd
   };
   const auto as_is = [](spec::Job&) {};
   EXPECT_EQ(taken(true, as_is) - taken(false, as_is), kHeld);
+  const auto ahead = [](spec::Job& j) { j.model.mtp = 1; };  // a fifth block
+  EXPECT_EQ(taken(true, ahead) - taken(false, ahead), kHeld / 4 * 5);
   const auto no_reentry = [](spec::Job& j) { j.framework.stops_recompute = true; };
   EXPECT_EQ(taken(true, no_reentry), taken(false, no_reentry));
   const auto trained = [](spec::Job& j) { j.strategy.lora.reset(); };

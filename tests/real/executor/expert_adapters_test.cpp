@@ -157,6 +157,7 @@ const std::vector<Case> kCut{
     {"full, in front of the last matmul", {.dp = 2}, 1, 2, torch},
     {"selective", {.dp = 2}, 2, 1, recompute(Kind::selective)},
     {"ep 4", {.dp = 4}, 4, 1},
+    {"an expert a rank, others in fp32", {.dp = 4}, 4, 1, [](spec::Job& j) { j.framework.wide_adapters = true; }},
     {"ep 2 of 4", {.dp = 4}, 2, 1},
     {"etp", {.dp = 2}, 1, 2},
     {"etp 4", {.dp = 4}, 1, 4},
