@@ -46,10 +46,10 @@ TEST(FreshGradients, OfALoneMicrobatchComeLayerByLayer) {
   const std::vector<std::int64_t> level = levels(p);
   EXPECT_EQ(level.front(), 0);
   EXPECT_TRUE(std::ranges::is_sorted(level));
-  // The head's come first, 4 bytes each, then four layers'; all are there behind the last one.
+  // 4 bytes each: the head's are there in front of the last layer's backward, with that one's own, and so on.
   const plan::Context c(lone);
   const std::int64_t head = 4 * plan::last_parameters(c).total(), layer = 4 * plan::layer_parameters(c, 3).total();
-  for (const std::int64_t there : {head, head + layer, head + 2 * layer}) {
+  for (const std::int64_t there : {head + layer, head + 2 * layer, head + 3 * layer}) {
     EXPECT_NE(std::ranges::find(level, there), level.end()) << there;
   }
   EXPECT_EQ(level.back(), p.roles[0].resident[static_cast<int>(Category::gradients)]);
