@@ -55,11 +55,15 @@ bool adapted(const Context& c, const Linear& linear) {
   return *target == Target::qkv ? lora.qkv : *target == Target::proj ? lora.proj : lora.ffn;
 }
 
+std::vector<std::string_view> module_names(std::string_view linear) {
+  if (linear == "qkv") return {"queries", "keys", "values"};
+  if (linear == "feed-forward up") return {"feed-forward gate", "feed-forward up"};
+  return {linear};
+}
+
 std::vector<Linear> modules_of(const Linear& linear) {
   if (linear.parts[0] == 0) return {linear};
-  const std::vector<std::string_view> names =
-      linear.name == "qkv" ? std::vector<std::string_view>{"queries", "keys", "values"}
-                           : std::vector<std::string_view>{"feed-forward gate", "feed-forward up"};
+  const std::vector<std::string_view> names = module_names(linear.name);
   std::vector<Linear> modules;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Linear& one = modules.emplace_back(linear);

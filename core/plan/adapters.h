@@ -19,8 +19,10 @@ namespace plan {
 bool is_target(const Linear&);
 /// Whether W has an adapter.
 bool adapted(const Context&, const Linear&);
-/// The layers that a framework really has where it has several for one matrix, each with an adapter of its own:
-/// queries, keys and values; gate and up of a feed-forward. Otherwise the layer itself.
+/// Names of the layers that a framework may have for one matrix, in the order of its outputs: queries, keys and values;
+/// gate and up of a feed-forward. Otherwise the name itself.
+std::vector<std::string_view> module_names(std::string_view linear);
+/// The layers that a framework really has for a matrix, each with an adapter of its own.
 std::vector<Linear> modules_of(const Linear&);
 
 /// The linear layers of a layer, routers left out; `experts`: its feed-forward is one of experts.

@@ -255,11 +255,11 @@ void accumulate_adapter_gradient(Task& task, const std::string& linear) {
 
 void add_adapter_actions(Actions& actions) {
   for (const Linear& l : linears()) {
-    if (plan::is_target({l.name})) add_actions(actions, {l, l.name});
-    if (l.name == "qkv") {
-      for (const char* module : {"queries", "keys", "values"}) add_actions(actions, {l, module});
+    if (!plan::is_target({l.name})) continue;
+    add_actions(actions, {l, l.name});
+    for (const std::string_view module : plan::module_names(l.name)) {
+      if (module != l.name) add_actions(actions, {l, std::string(module)});
     }
-    if (l.name == "feed-forward up") add_actions(actions, {l, "feed-forward gate"});
   }
   add_expert_adapter_actions(actions);
 }
