@@ -66,13 +66,16 @@ std::int64_t unscattered_sums(const Context& c, const Held& held) {
   return std::max<std::int64_t>(0, held.total() * c.gradient_element - shard_gradients(c, held));
 }
 
-std::int64_t fresh_gradients(const Context& c, const Held& held) {
+bool makes_gradients_anew(const Context& c) {
   const bool alone = c.microbatches == 1 && c.pp == 1 && !c.rolling && !c.serves;
-  if (!c.job.framework.fresh_gradients || !alone || c.job.strategy.offload.updates_on_host()) return 0;
-  if (c.scatters_gradients) return shard_gradients(c, held);
+  if (!c.job.framework.fresh_gradients || !alone || c.job.strategy.offload.updates_on_host()) return false;
   // PyTorch's DDP keeps its buckets, of which gradients are views unless they are copied.
-  const bool are_buckets = c.replicated() && bucket_copies(c, held) == 0;
-  return are_buckets ? 0 : held.total() * c.gradient_element;
+  return c.scatters_gradients || !c.replicated() || copies_buckets(c);
+}
+
+std::int64_t fresh_gradients(const Context& c, const Held& held) {
+  if (!makes_gradients_anew(c)) return 0;
+  return c.scatters_gradients ? shard_gradients(c, held) : held.total() * c.gradient_element;
 }
 
 bool shards_masters(const Context& c) {

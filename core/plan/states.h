@@ -46,10 +46,14 @@ bool sums_whole(const Context&);
 /// optimizer.
 std::int64_t unscattered_sums(const Context&, const Held&);
 
-/// Bytes of those gradients of `held` that a step makes anew as its backward goes, where nothing keeps the last step's:
-/// of a lone microbatch on one stage, where the framework frees them (Framework::fresh_gradients).
+/// Whether a step makes gradients anew as its backward goes, since nothing keeps the last step's: those of a lone
+/// microbatch on one stage, where the framework frees them (Framework::fresh_gradients).
+bool makes_gradients_anew(const Context&);
+/// Bytes of those of `held`; 0 where the last step's stay.
 std::int64_t fresh_gradients(const Context&, const Held& held);
 /// Whether they are in a pool that nothing else may use: PyTorch makes shards on the stream of their reduction.
-inline bool fresh_apart(const Context& c) { return c.scatters_gradients && c.job.framework.stream_pools; }
+inline bool fresh_apart(const Context& c) {
+  return makes_gradients_anew(c) && c.scatters_gradients && c.job.framework.stream_pools;
+}
 
 }  // namespace plan

@@ -94,9 +94,7 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
     own.reserved += shards_beside_sums(context, role.resident[static_cast<int>(plan::Category::gradients)]);
-    if (plan::fresh_apart(context) && context.microbatches == 1) {
-      own.reserved += peak_with_pools(plan, role) - own.peak.total();
-    }
+    if (plan::fresh_apart(context)) own.reserved += peak_with_pools(plan, role) - own.peak.total();
     const std::int64_t room = capacity_of(plan, role, job.cluster) - own.total();
     const std::int64_t idle = awaiting_device(plan, role, job) + behind_activations(plan, role, job, own.peak) +
                               too_narrow_for_logits(plan, role, job, own.peak);

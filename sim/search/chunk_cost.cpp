@@ -86,7 +86,7 @@ std::vector<std::int64_t> memory_key(const plan::Context& c) {
                                 s.zero >= 2,  // code of the user's, whether or not anything is sharded
                                 c.vocab,
                                 c.separate_gradients,
-                                plan::fresh_gradients(c, {.dense = 1 << 20}) > 0};
+                                plan::makes_gradients_anew(c)};
   for (const plan::Axis axis : {plan::Axis::tp, plan::Axis::cp, plan::Axis::ep, plan::Axis::etp})
     append(key, c.group(axis));
   if (!c.scatters_gradients) return key;
