@@ -32,7 +32,7 @@ std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
   if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
     const bool sends = stream == plan::Stream::send_next || stream == plan::Stream::send_prev;
     const std::uint8_t link = transfer->crosses_domain ? (sends ? kNicOut : kNicIn) : (sends ? kNvlinkOut : kNvlinkIn);
-    return kCommunication | link;
+    return transfer->takes_sms() ? kCommunication | link : link;
   }
   return std::holds_alternative<plan::HostSync>(work) || std::holds_alternative<plan::RatedCopy>(work) ? 0 : kCompute;
 }

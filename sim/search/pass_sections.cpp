@@ -93,7 +93,8 @@ std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<S
       return has(i, links) ? SharedLink{1, waits ? 1.0 : 0.0} : SharedLink{};
     };
     const Beside beside{computes && !flies ? kernels : 1, computes ? other : 1};
-    append({stretches[i].end, beside, beside, shared(exchange), shared(transfer)}, out);
+    const Beside beside_transfer = c.stage_transfer.takes_sms() ? beside : Beside{};
+    append({stretches[i].end, beside, beside_transfer, shared(exchange), shared(transfer)}, out);
   }
   return out;
 }

@@ -26,10 +26,11 @@ ShapeKey shape_of(const plan::Context& c) {
 }
 
 /// The gradients' zeroing, a kernel.
-std::vector<PassSection> kernels_in_company(const spec::Job& job) {
-  const spec::Calibration& calibration = job.cluster.node.calibration;
+std::vector<PassSection> kernels_in_company(const plan::Context& c) {
+  const spec::Calibration& calibration = c.job.cluster.node.calibration;
   const Beside beside{std::max(1.0, calibration.compute_slowdown), std::max(1.0, calibration.comm_slowdown)};
-  return {{.end = Company::kNever, .exchange = beside, .transfer = beside}};
+  const Beside beside_transfer = c.stage_transfer.takes_sms() ? beside : Beside{};
+  return {{.end = Company::kNever, .exchange = beside, .transfer = beside_transfer}};
 }
 
 /// `restore`: time of what puts an input together from parts. It ends before the kernels ahead of it do, or is a gap.
@@ -239,7 +240,7 @@ double Draft::step_time() {
                .chunks = c_.vpp,
                .begin = job_.framework.step.si(),
                .zeroing = {},
-               .kernels = kernels_in_company(job_),
+               .kernels = kernels_in_company(c_),
                .transfer = transfer_,
                .blocking = blocking_,
                .shared_link = meets_transfers(c_.shard_axis),

@@ -38,13 +38,14 @@ TEST(CompareCommand, ARowIsThePredictionOfItsJob) {
 }
 
 TEST(CompareCommand, FabricsDifferWhereStagesLieOnSeveralLeaves) {
-  // Stages two nodes apart over leaves of six: of a leaf's six nodes two send out, 16 cards into 48 / 4 = 12. The
-  // closed form counts what flows show.
+  // Stages two nodes apart over leaves of six: of a leaf's six nodes two send out, 16 cards into 48 / 4 = 12. Hops are
+  // waited for. The closed form counts what flows show.
   const auto steps = [](const std::string& fidelity) {
     std::map<std::string, double> of;
-    const Answer run =
-        forerun("compare llama3-70b-64xh100 --set strategy.recompute=full --set network.fidelity=" + fidelity +
-                " --vary cluster.fabric=fat-tree-1to1,fat-tree-4to1 --json -");
+    const Answer run = forerun(
+        "compare llama3-70b-64xh100 --set strategy.recompute=full --set strategy.overlap.p2p=false "
+        "--set network.fidelity=" +
+        fidelity + " --vary cluster.fabric=fat-tree-1to1,fat-tree-4to1 --json -");
     const json answer = json::parse(run.out);
     for (const json& row : answer["rows"]) of[row["varied"]["cluster.fabric"]] = row["step_time_s"];
     return of;

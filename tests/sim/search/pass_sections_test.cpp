@@ -29,6 +29,18 @@ TEST(PassSections, NeighboursThatShareNoLinkAreOneByTheirMean) {
   EXPECT_EQ(out[0].transfer_link.load, 0);
 }
 
+TEST(PassSections, KernelsKeepTheirPaceBesideATransferOverTheNetwork) {
+  // Two stages of 8 ranks each are two nodes.
+  const spec::Job job =
+      toy::job({.pp = 2, .dp = 8}, [](spec::Job& j) { j.cluster.node.calibration.compute_slowdown = 1.3; });
+  const plan::Context c(job);
+  ASSERT_TRUE(c.stage_transfer.crosses_domain);
+  const auto out = sim::sections_of(c, {{1, kKernels}});
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].transfer.pass, 1);
+  EXPECT_EQ(out[0].exchange.pass, 1.3);
+}
+
 TEST(PassSections, CommunicationOverTheTransfersLinkIsWaitedForWhereItOutlastsItsKernels) {
   // Hidden in the first second; what flies in the third outlasts the kernels beside it.
   const std::uint8_t flies = kFlies | kLinks, both = kKernels | flies;
