@@ -29,7 +29,10 @@ bool in_time(const Offer&, const Wishes&);
 bool in_budget(const Offer&, const Wishes&);
 bool in_outlay(const Offer&, const Wishes&);
 
-/// The cheapest (or fastest) of those that keep all wishes in nine runs of ten; of equals the first.
+/// Whether one is cheaper (or faster, where that is wished), of equals the faster (or cheaper).
+bool better(const Offer&, const Offer& than, const Wishes&);
+
+/// The best of those that keep all wishes in nine runs of ten; of equals the first.
 std::optional<std::size_t> choose(const std::vector<Offer>&, const Wishes&);
 
 /// For each offer, whether no other is at least as fast and as cheap and better in one of them.

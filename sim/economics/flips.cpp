@@ -40,7 +40,8 @@ class Flips {
  private:
   /// What `o` may cost at most to be chosen in place of the best, as a multiple of its price.
   double winning_factor(const PricedOffer& o) const {
-    double most = wishes_.fastest() ? 1e300 : o.cost.price_factor(best_.offer.cost, o.offer.time);
+    const bool faster = wishes_.fastest() && o.offer.time < best_.offer.time;
+    double most = faster ? 1e300 : o.cost.price_factor(best_.offer.cost, o.offer.time);
     if (wishes_.budget) most = std::min(most, o.cost.price_factor(*wishes_.budget, o.offer.time_high));
     return std::min(most, outlay_factor(o));
   }
@@ -51,7 +52,7 @@ class Flips {
   }
 
   bool could_win(const PricedOffer& o) const {
-    return o.offer.possible && in_time(o.offer, wishes_) && (!wishes_.fastest() || o.offer.time < best_.offer.time);
+    return o.offer.possible && in_time(o.offer, wishes_) && (!wishes_.fastest() || o.offer.time <= best_.offer.time);
   }
 
   void cheaper_other(const PriceKey& key) {
@@ -76,7 +77,8 @@ class Flips {
     }
     const auto next = choose(others, wishes_);
     double factor = 1e300;
-    if (next && !wishes_.fastest()) factor = best_.cost.price_factor(all_[*next].offer.cost, best_.offer.time);
+    const bool slower = next && wishes_.fastest() && all_[*next].offer.time > best_.offer.time;
+    if (next && !slower) factor = best_.cost.price_factor(all_[*next].offer.cost, best_.offer.time);
     if (wishes_.budget) {
       factor = std::min(factor, best_.cost.price_factor(*wishes_.budget, best_.offer.time_high));
     }
@@ -150,8 +152,7 @@ class Flips {
       out_.push_back({Flip::Kind::outlay, "", true, best_.offer.outlay.dollars(), now, next ? all_[*next].name : ""});
     }
     const PricedOffer* more = least(&Offer::outlay, [&](const Offer& o) {
-      const bool better = wishes_.fastest() ? o.time < best_.offer.time : o.cost < best_.offer.cost;
-      return better && in_time(o, wishes_) && in_budget(o, wishes_);
+      return better(o, best_.offer, wishes_) && in_time(o, wishes_) && in_budget(o, wishes_);
     });
     if (more == nullptr) return;
     out_.push_back({Flip::Kind::outlay, "", false, more->offer.outlay.dollars(), now, more->name});

@@ -36,6 +36,13 @@ TEST(Choice, ABudgetAloneBuysSpeed) {
   EXPECT_EQ(sim::choose(kThree, {{}, usd(599)}), std::nullopt);
 }
 
+TEST(Choice, OfEquallyFastOnesTheCheaperIsTakenAndOfEquallyDearOnesTheFaster) {
+  // Rented and bought, the same nodes take the same time.
+  const std::vector<Offer> offers{offer(10, 900), offer(10, 300), offer(8, 300)};
+  EXPECT_EQ(sim::choose({offers[0], offers[1]}, {{}, usd(5000)}), 1u);
+  EXPECT_EQ(sim::choose({offers[1], offers[2]}, {}), 1u);
+}
+
 TEST(Choice, WithBothTheCheapestInTimeIsTaken) {
   EXPECT_EQ(sim::choose(kThree, {days(30), usd(5000)}), 1u);
   EXPECT_EQ(sim::choose(kThree, {days(30), usd(700)}), std::nullopt);
@@ -86,6 +93,23 @@ TEST(Flips, ARentTiesWhereTheCostsAreEqual) {
   EXPECT_EQ(flips[2].kind, Flip::Kind::deadline);  // 12 days in nine runs of ten, and b is no faster
   EXPECT_NEAR(flips[2].value, days(12).si(), 1);
   EXPECT_EQ(flips[2].winner, "");
+}
+
+TEST(Flips, WhereSpeedIsBoughtEquallyFastOnesCompeteByCost) {
+  // a: 100 GPUs x 240 h x $4 = $96,000. b, as fast, costs $48,000: 200 GPUs x 240 h x $1. They tie where A is $2 or B
+  // $2; with a budget of $200,000 either way.
+  const std::vector<sim::PricedOffer> offers{rented("a", "A", 4, 100, 10), rented("b", "B", 1, 200, 10)};
+  const Wishes wishes{{}, usd(200e3)};
+  ASSERT_EQ(sim::choose({offers[0].offer, offers[1].offer}, wishes), 1u);
+  const std::vector<Flip> flips = sim::flips(offers, 1, wishes);
+  ASSERT_EQ(flips.size(), 3u);
+  EXPECT_NEAR(flips[0].value, 2, 1e-9);
+  EXPECT_TRUE(flips[0].below);
+  EXPECT_EQ(flips[0].winner, "a");
+  EXPECT_NEAR(flips[1].value, 2, 1e-9);
+  EXPECT_FALSE(flips[1].below);
+  EXPECT_EQ(flips[1].winner, "a");
+  EXPECT_EQ(flips[2].kind, Flip::Kind::budget);
 }
 
 TEST(Flips, ALaterDeadlineLetsTheCheaperOneIn) {
