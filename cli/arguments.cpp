@@ -125,8 +125,12 @@ Arguments parse(const std::vector<std::string>& given, const std::vector<Operand
     }
     const bool any_number = !operands.empty() && operands.back().repeatable;
     for (std::size_t i = operands.size(); !any_number && i < out.operands_.size(); ++i) {
+      const bool setting = out.operands_[i].find('=') != std::string::npos;
       faults.push_back(
-          {"", "'" + out.operands_[i] + "' is one operand too many", "--help shows how many there are", {}});
+          {"",
+           "'" + out.operands_[i] + "' is one operand too many",
+           setting ? "write the option in front of each: --set a=1 --set b=2" : "--help shows how many there are",
+           {}});
     }
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));

@@ -44,8 +44,11 @@ std::string usage_of(const Command& command) {
   return usage + (command.options.empty() ? "" : " [OPTIONS]");
 }
 
-std::string written(const Option& option) {
-  return option.name + (option.value.empty() ? "" : " " + option.value) + (option.repeatable ? "..." : "");
+std::string written(const Option& option) { return option.name + (option.value.empty() ? "" : " " + option.value); }
+
+std::string told(const Option& option) {
+  const bool tells = !option.repeatable || option.help.ends_with("repeatable");
+  return tells ? option.help : option.help + " (repeatable)";
 }
 
 std::string help_of(const Command& command, int columns) {
@@ -55,7 +58,7 @@ std::string help_of(const Command& command, int columns) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Operand& operand : command.operands) rows.emplace_back(operand.name, operand.help);
   for (const Option& option : command.options) {
-    rows.emplace_back(written(option), option.help);
+    rows.emplace_back(written(option), told(option));
   }
   std::size_t width = 0;
   for (const auto& [left, right] : rows) width = std::max(width, left.size());

@@ -34,8 +34,10 @@ std::vector<const Command*> commands();
 
 /// "forerun predict [JOB] [OPTIONS]"
 std::string usage_of(const Command&);
-/// "--json FILE", "--set PATH=VALUE..."
+/// "--json FILE", "--set PATH=VALUE"
 std::string written(const Option&);
+/// Its help, and that it may be given again where it may.
+std::string told(const Option&);
 
 /// The text of `forerun NAME --help`, in lines of at most `columns`; an example that is longer goes on behind a "\".
 std::string help_of(const Command&, int columns);

@@ -96,7 +96,7 @@ std::string section(const Command& command, const std::vector<Option>& of_a_job)
   for (const Operand& operand : command.operands) out += entry(operand.name, operand.help);
   const bool shares = takes_all(command, of_a_job);
   for (const Option& option : command.options) {
-    if (!shares || !has(of_a_job, option)) out += entry(written(option), option.help);
+    if (!shares || !has(of_a_job, option)) out += entry(written(option), told(option));
   }
   if (shares) out += ".PP\nIt also takes the options of a job, below.\n";
   return command.notes.empty() ? out : out + notes(command.notes);
@@ -123,7 +123,7 @@ std::string man_page(const std::vector<const Command*>& commands, const std::str
       version, roff_escaped(kDescription));
   for (const Command* command : commands) out += section(*command, of_a_job);
   out += ".SH OPTIONS OF A JOB\n";
-  for (const Option& option : of_a_job) out += entry(written(option), option.help);
+  for (const Option& option : of_a_job) out += entry(written(option), told(option));
   return out + examples(commands) + kExitStatus + kEnvironment;
 }
 

@@ -83,7 +83,7 @@ std::vector<std::string> given_search_flags(const Arguments& args) {
 config::OpenJob open_job(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
   config::OpenJob out = config::read_open_job(tree, catalogue);
   for (const std::string& keys : args.all(kFree)) {
-    for (const spec::SearchKey key : config::read_keys(keys, kFree)) out.space[key].reset();
+    for (const spec::SearchKey key : config::read_keys(keys, kFree)) out.space.set_free(key);
   }
   read_chosen_values(args, tree, out.space);
   if (!says_dp(args)) let_dp_follow(tree, out);

@@ -38,7 +38,7 @@ class View {
     using enum Column::Kind;
     Table table(0, {{"", number, 4},
                     {"", text, width_, 2},
-                    {"step time", number, 10},
+                    {result::pace_name(c_), number, 10},
                     {"of best", number, 9},
                     {result::counted(c_) + "/s/GPU", number, 14},
                     {"MFU", number, 9},
@@ -50,7 +50,7 @@ class View {
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       const Prediction& p = c_.rows[i].prediction;
       if (c_.rows[i].status != Status::fits) continue;
-      table.add({std::to_string(++rank), labels_[i], base::human(base::Seconds(p.step_time_s)),
+      table.add({std::to_string(++rank), labels_[i], base::human(base::Seconds(pace_s(p))),
                  fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
                  base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu),
                  percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
@@ -62,7 +62,7 @@ class View {
     }
     const bool by_time = c_.order == Comparison::Order::step_time;
     return paragraph("Best first, by ",
-                     by_time ? "step time"
+                     by_time ? result::pace_name(c_)
                              : fmt::format("{0} per second and GPU (the steps differ in {0})", result::counted(c_)),
                      style_.columns) +
            '\n' + table.text(style_);

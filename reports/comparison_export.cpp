@@ -29,6 +29,7 @@ Json row_json(const Comparison& c, const ComparisonRow& row) {
   out["step_time_s"] = p.step_time_s;
   out["step_time_low_s"] = p.step_time_low_s;
   out["step_time_high_s"] = p.step_time_high_s;
+  if (p.time_per_output_token_s) out["time_per_output_token_s"] = *p.time_per_output_token_s;
   out["tokens_per_s"] = p.tokens_per_s;
   out["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
   out["mfu"] = p.mfu;
@@ -53,7 +54,9 @@ Json row_json(const Comparison& c, const ComparisonRow& row) {
 std::string json(const Comparison& c) {
   Json out;
   out["schema"] = kSchema;
-  out["order"] = c.order == Comparison::Order::step_time ? "step_time_s" : "tokens_per_s_per_gpu";
+  const bool of_tokens = result::pace_name(c) == "each token";
+  const char* time = of_tokens ? "time_per_output_token_s" : "step_time_s";
+  out["order"] = c.order == Comparison::Order::step_time ? time : "tokens_per_s_per_gpu";
   out["rows"] = Json::array();
   for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(c, row));
   return text_of(out);

@@ -58,7 +58,7 @@ std::string markdown(const Comparison& c) {
     }
     const Prediction& p = row.prediction;
     out += fmt::format("| {} | {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", escaped(name_of(c, row)),
-                       base::human(base::Seconds(p.step_time_s)), result::slowdown(c, row),
+                       base::human(base::Seconds(pace_s(p))), result::slowdown(c, row),
                        base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
                        100 * result::exposed_s(p) / p.step_time_s, 100 * p.bubble_fraction,
                        base::human(base::Bytes(static_cast<double>(p.peak_bytes))), p.fits ? "" : ", does not fit",

@@ -45,12 +45,13 @@ std::string results_text(const Search& s, const Style& style) {
   }
   using enum Column::Kind;
   const bool any_tight = std::ranges::any_of(s.results, &SearchRow::tight);
-  std::vector<Column> columns{{"", number, 5},    {"step time", number, 11}, {"of best", number, 9},
-                              {"MFU", number, 9}, {"peak", number, 10},      {"of GPU", number, 8}};
+  std::vector<Column> columns{{"", number, 5},        {pace_name(s.results.front().prediction), number, 11},
+                              {"of best", number, 9}, {"MFU", number, 9},
+                              {"peak", number, 10},   {"of GPU", number, 8}};
   if (any_tight) columns.push_back({"", number, 6});
   columns.push_back({"", text, 0, 2});
   Table table(0, std::move(columns));
-  const double best = s.results.front().prediction.step_time_s;
+  const double best = pace_s(s.results.front().prediction);
   int rank = 0;
   for (const SearchRow& row : s.results) {
     const result::Prediction& p = row.prediction;
@@ -58,8 +59,8 @@ std::string results_text(const Search& s, const Style& style) {
     const bool first = row.tied || rank == 1;
     std::vector<Cell> cells{
         fmt::format("{}{}", rank, first ? '=' : ' '),
-        base::human(base::Seconds(p.step_time_s)),
-        fmt::format("x{:.3f}", p.step_time_s / best),
+        base::human(base::Seconds(pace_s(p))),
+        fmt::format("x{:.3f}", pace_s(p) / best),
         percent(p.mfu),
         bytes(p.peak_bytes),
         fmt::format("{:.0f}%", 100.0 * static_cast<double>(p.peak_bytes) / static_cast<double>(p.capacity_bytes))};
@@ -98,9 +99,8 @@ std::string front_text(const Search& s, const Style& style) {
       continue;
     }
     shown = t.peak_bytes;
-    out +=
-        paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.step_time_s)), bytes(t.peak_bytes)),
-                  strategy_words(t.strategy), style.columns);
+    out += paragraph(fmt::format("      {:>10}{:>10}  ", base::human(base::Seconds(t.pace_s)), bytes(t.peak_bytes)),
+                     strategy_words(t.strategy), style.columns);
   }
   if (between > 0) {
     out += paragraph("      ",

@@ -32,6 +32,7 @@ Json row_json(const SearchRow& row) {
            {"fits", p.fits},
            {"tight", row.tight},
            {"memory", {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}}}};
+  if (p.time_per_output_token_s) out["time_per_output_token_s"] = *p.time_per_output_token_s;
   if (row.cost_per_million_tokens > 0) {
     out["cost_per_million_tokens"] = row.cost_per_million_tokens;
     out["tokens_per_dollar"] = 1e6 / row.cost_per_million_tokens;
@@ -74,7 +75,7 @@ std::string json(const Search& s) {
   out["pareto"] = Json::array();
   for (const result::SearchTrade& t : s.pareto) {
     out["pareto"].push_back({{"strategy", strategy_json(t.strategy)},
-                             {"step_time_s", t.step_time_s},
+                             {pace_key(s.results.front().prediction), t.pace_s},
                              {"memory", {{"peak_bytes", t.peak_bytes}}}});
   }
   out["space"] = Json::object();

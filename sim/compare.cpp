@@ -30,7 +30,7 @@ bool ordered_by_time(const std::vector<ComparisonRow>& rows) {
   }
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
-    const double own = row.prediction.tokens_per_s * row.prediction.step_time_s;
+    const double own = row.prediction.tokens_per_s * pace_s(row.prediction);
     if (tokens >= 0 && std::abs(own - tokens) > 0.5) return false;  // whole tokens, but for rounding
     tokens = own;
   }
@@ -69,8 +69,7 @@ Comparison compare(std::vector<Candidate> candidates) {
     const result::Prediction &p = a.prediction, &q = b.prediction;
     switch (a.status) {
       case Status::fits:
-        return out.order == Order::step_time ? p.step_time_s < q.step_time_s
-                                             : p.tokens_per_s_per_gpu > q.tokens_per_s_per_gpu;
+        return out.order == Order::step_time ? pace_s(p) < pace_s(q) : p.tokens_per_s_per_gpu > q.tokens_per_s_per_gpu;
       case Status::does_not_fit: return p.peak_bytes - p.capacity_bytes < q.peak_bytes - q.capacity_bytes;
       case Status::refused: break;
     }

@@ -44,6 +44,7 @@ Outline outline(const spec::Job& job) {
   out.fits = most.fits() && (!job.strategy.offload.any() || host_footprint(plan, job).fits(job.cluster.node));
   out.spans = input.spans();
   out.step_time_s = trace::seconds(length_of(plan, std::move(input)));
+  out.pace_s = job.training.mode == spec::Mode::decode ? decode_pace(job, plan, out.step_time_s) : out.step_time_s;
   return out;
 }
 

@@ -25,9 +25,9 @@ enum class Detail {
 /// resolved (config::read_job does both).
 Outcome predict(const spec::Job&, Detail = Detail::operators);
 
-/// What a search asks of the thousands that it looks at: Prediction's fields of these names.
+/// What a search asks of the thousands that it looks at: Prediction's fields of these names, and its pace.
 struct Outline {
-  double step_time_s = 0;
+  double step_time_s = 0, pace_s = 0;
   std::int64_t peak_bytes = 0;
   bool fits = false;
   std::int64_t spans = 0;  // of the Trace that predict() makes of chains

@@ -17,6 +17,10 @@ double of_rounds(const spec::Job& job) {
 
 }  // namespace
 
+double decode_pace(const spec::Job& job, const plan::Plan& plan, double step_time_s) {
+  return plan.pp > 1 ? (of_rounds(job) - step_time_s) / (kRounds - 1) : step_time_s;
+}
+
 void add_serving(const spec::Job& job, const plan::Plan& plan, result::Prediction& out) {
   if (job.training.mode == spec::Mode::prefill) {
     out.mode = "prefill";
@@ -24,7 +28,7 @@ void add_serving(const spec::Job& job, const plan::Plan& plan, result::Predictio
     return;
   }
   out.mode = "decode";
-  const double pace = plan.pp > 1 ? (of_rounds(job) - out.step_time_s) / (kRounds - 1) : out.step_time_s;
+  const double pace = decode_pace(job, plan, out.step_time_s);
   out.time_per_output_token_s = pace;
   const double faster = out.step_time_s / pace;
   for (double* rate : {&out.tokens_per_s, &out.tokens_per_s_per_gpu, &out.model_tflops_per_gpu,

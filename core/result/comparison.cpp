@@ -10,7 +10,7 @@ using Status = ComparisonRow::Status;
 
 /// Seconds of a step, or GPU-seconds of a token.
 double cost(const Comparison& c, const Prediction& p) {
-  return c.order == Comparison::Order::step_time ? p.step_time_s : 1 / p.tokens_per_s_per_gpu;
+  return c.order == Comparison::Order::step_time ? pace_s(p) : 1 / p.tokens_per_s_per_gpu;
 }
 
 }  // namespace
@@ -24,6 +24,17 @@ std::string counted(const Comparison& c) {
     out = own;
   }
   return out.empty() ? "tokens" : out;
+}
+
+std::string pace_name(const Comparison& c) {
+  std::string out;
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused) continue;
+    const std::string own = pace_name(row.prediction);
+    if (!out.empty() && own != out) return "step time";
+    out = own;
+  }
+  return out.empty() ? "step time" : out;
 }
 
 double exposed_s(const Prediction& p) {

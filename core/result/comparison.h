@@ -38,6 +38,9 @@ struct Comparison {
 /// What the throughputs of its rows count: "tokens", "samples", or "items" where jobs of both kinds are compared.
 std::string counted(const Comparison&);
 
+/// What the times are of that its rows are compared by: "step time", or "each token" where all of them decode.
+std::string pace_name(const Comparison&);
+
 /// Time that communication adds to a step, of all axes, in seconds.
 double exposed_s(const Prediction&);
 

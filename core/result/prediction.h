@@ -78,6 +78,14 @@ struct Prediction {
   std::int64_t operators = 0;  // simulated
 };
 
+/// Seconds between steps that follow one another, which throughput and cost are of: in decoding between two tokens of a
+/// sequence, with the pipeline full.
+inline double pace_s(const Prediction& p) { return p.time_per_output_token_s.value_or(p.step_time_s); }
+inline const char* pace_key(const Prediction& p) {  // in JSON
+  return p.time_per_output_token_s ? "time_per_output_token_s" : "step_time_s";
+}
+inline const char* pace_name(const Prediction& p) { return p.time_per_output_token_s ? "each token" : "step time"; }
+
 /// What its throughput counts: "tokens", or "samples" of a network without them.
 inline const char* counted(const Prediction& p) { return p.samples_per_s ? "samples" : "tokens"; }
 

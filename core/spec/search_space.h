@@ -58,9 +58,16 @@ void set_value(SearchKey, SearchValue, Job&);
 /// As a Job file has it: "interleaved", "{kind: full, layers: 4}"; of stage_layers the cut's name.
 std::string value_text(SearchKey, SearchValue);
 
-/// Values of each key; nothing: the usual ones are searched.
+/// Values of each key; nothing: the usual ones are searched, and what the file says of a key that was set free.
 struct SearchSpace {
   std::array<std::optional<std::vector<SearchValue>>, kSearchKeys> values;
+  std::array<std::optional<SearchValue>, kSearchKeys> of_file;
+  /// Of a key that the file fixes. A list of stages is one for its own number of them alone: it is given up.
+  void set_free(SearchKey key) {
+    std::optional<std::vector<SearchValue>>& fixed = values[static_cast<int>(key)];
+    if (fixed && fixed->front() != kListedLayers) of_file[static_cast<int>(key)] = fixed->front();
+    fixed.reset();
+  }
   std::optional<std::vector<SearchValue>>& operator[](SearchKey key) { return values[static_cast<int>(key)]; }
   const std::optional<std::vector<SearchValue>>& operator[](SearchKey key) const {
     return values[static_cast<int>(key)];

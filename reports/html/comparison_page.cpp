@@ -83,7 +83,7 @@ void add_figures(const Comparison& c, const ComparisonRow& row, std::vector<Cell
   }
   const Prediction& p = row.prediction;
   const double capacity = static_cast<double>(std::max<std::int64_t>(1, p.capacity_bytes));
-  cells.push_back(html::quantity(p.step_time_s, "s"));
+  cells.push_back(html::quantity(pace_s(p), "s"));
   cells.push_back(html::decimal(result::slowdown(c, row), 3));
   cells.push_back(html::count(std::llround(p.tokens_per_s_per_gpu)));
   cells.push_back(html::share(p.mfu));
@@ -92,11 +92,12 @@ void add_figures(const Comparison& c, const ComparisonRow& row, std::vector<Cell
   cells.push_back(html::share(static_cast<double>(p.peak_bytes) / capacity));
 }
 
-std::string throughput_title(const Comparison& c) {
-  std::string counted = result::counted(c);
-  counted.front() = static_cast<char>(std::toupper(counted.front()));
-  return counted + "/s per GPU";
+std::string capitalized(std::string words) {
+  words.front() = static_cast<char>(std::toupper(words.front()));
+  return words;
 }
+
+std::string throughput_title(const Comparison& c) { return capitalized(result::counted(c)) + "/s per GPU"; }
 
 std::string table(const Comparison& c) {
   Table out{"All jobs, best first", {{"rank", "Rank", true}}, {}};
@@ -109,7 +110,7 @@ std::string table(const Comparison& c) {
     out.columns.push_back({key, key.starts_with("strategy.") ? key.substr(9) : key, numbers});
   }
   for (const Column& column : std::vector<Column>{{"status", "Status"},
-                                                  {"time", "Step time", true},
+                                                  {"time", capitalized(result::pace_name(c)), true},
                                                   {"of_best", "Times the best", true},
                                                   {"tokens", throughput_title(c), true},
                                                   {"mfu", "MFU", true},

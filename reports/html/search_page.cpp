@@ -87,16 +87,18 @@ std::vector<std::string> keys_that_differ(const Search& s) {
 std::string results(const Search& s) {
   if (s.results.empty()) return "";
   Table table{"Strategies, best first", {{"rank", "Rank", true}}, {}};
+  const Prediction& best = s.results.front().prediction;
   const std::vector<std::string> keys = keys_that_differ(s);
   for (const std::string& key : keys) table.columns.push_back({key, key});
-  for (const html::Column& column : std::vector<html::Column>{{"time", "Step time", true},
-                                                              {"of_best", "Times the first", true},
-                                                              {"tied", "Within the error"},
-                                                              {"mfu", "MFU", true},
-                                                              {"peak", "Peak memory", true},
-                                                              {"of_gpu", "Of the GPU", true},
-                                                              {"tight", "Tight"},
-                                                              {"strategy", "Strategy"}}) {
+  for (const html::Column& column :
+       std::vector<html::Column>{{"time", best.time_per_output_token_s ? "Each token" : "Step time", true},
+                                 {"of_best", "Times the first", true},
+                                 {"tied", "Within the error"},
+                                 {"mfu", "MFU", true},
+                                 {"peak", "Peak memory", true},
+                                 {"of_gpu", "Of the GPU", true},
+                                 {"tight", "Tight"},
+                                 {"strategy", "Strategy"}}) {
     table.columns.push_back(column);
   }
   int rank = 0;
@@ -107,8 +109,7 @@ std::string results(const Search& s) {
     std::vector<Cell> cells{html::count(++rank)};
     for (const std::string& key : keys) cells.push_back(html::text(value_of(row.strategy, key)));
     for (Cell& cell :
-         std::vector<Cell>{html::quantity(p.step_time_s, "s"),
-                           html::decimal(p.step_time_s / s.results.front().prediction.step_time_s, 3),
+         std::vector<Cell>{html::quantity(pace_s(p), "s"), html::decimal(pace_s(p) / pace_s(best), 3),
                            html::text(row.tied || rank == 1 ? "yes" : "no"), html::share(p.mfu),
                            html::quantity(peak, "B"), html::share(peak / capacity),
                            html::text(row.tight ? "yes" : "no"), html::text(strategy_words(row.strategy))}) {
@@ -147,10 +148,10 @@ namespace html {
 Chart trade_off_chart(const Search& s) {
   TradeOff out;
   for (const result::SearchTrade& trade : s.pareto)
-    out.points.push_back({strategy_words(trade.strategy), "front", trade.step_time_s, trade.peak_bytes, true});
+    out.points.push_back({strategy_words(trade.strategy), "front", trade.pace_s, trade.peak_bytes, true});
   for (const SearchRow& row : s.results) {
     out.points.push_back(
-        {strategy_words(row.strategy), "shown above", row.prediction.step_time_s, row.prediction.peak_bytes, true});
+        {strategy_words(row.strategy), "shown above", pace_s(row.prediction), row.prediction.peak_bytes, true});
     out.capacity_bytes = row.prediction.capacity_bytes;
   }
   return chart_of(out);

@@ -72,7 +72,7 @@ std::vector<Finalist> at_operator_level(const SearchQuestion& q, const std::vect
     if (q.options.by == Objective::memory && a.step.peak_bytes != b.step.peak_bytes) {
       return a.step.peak_bytes < b.step.peak_bytes;
     }
-    return a.step.step_time_s < b.step.step_time_s;
+    return a.step.pace_s < b.step.pace_s;
   });
   return out;
 }
@@ -110,7 +110,7 @@ void account(const SearchQuestion& q, result::SearchRow& row) {
   constexpr double kHour = 3600, kMillion = 1e6;
   if (q.options.gpu_hour)
     row.cost_per_million_tokens = *q.options.gpu_hour / kHour * p.gpus / p.tokens_per_s * kMillion;
-  row.energy_per_step_j = rated_power(q.base.cluster).si() * p.step_time_s;
+  row.energy_per_step_j = rated_power(q.base.cluster).si() * pace_s(p);
 }
 
 /// Time against memory among all that were found, with the operator level's figures where they were worked out: the
@@ -120,7 +120,7 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::ve
   std::vector<result::SearchTrade> found, out;
   std::set<result::Choices> known;
   for (const Finalist& one : best) {
-    found.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.peak_bytes});
+    found.push_back({choices_of(q, one.point), one.step.pace_s, one.step.peak_bytes});
     known.insert(found.back().strategy);
   }
   for (const Standing& one : two_levels) {
@@ -128,7 +128,7 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::ve
     if (!known.contains(strategy)) found.push_back({std::move(strategy), one.time, one.bytes});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.step_time_s, a.peak_bytes) < std::tie(b.step_time_s, b.peak_bytes);
+    return std::tie(a.pace_s, a.peak_bytes) < std::tie(b.pace_s, b.peak_bytes);
   });
   for (result::SearchTrade& trade : found) {
     if (out.empty() || trade.peak_bytes < out.back().peak_bytes) out.push_back(std::move(trade));

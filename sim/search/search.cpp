@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -20,6 +22,7 @@
 #include "sim/search/nearest.h"
 #include "sim/search/strategies.h"
 #include "sim/search/two_level.h"
+#include "sim/search/usual_values.h"
 
 namespace sim {
 namespace {
@@ -179,7 +182,7 @@ std::optional<Standing> Searcher::priced(const Candidate& one, Desk& desk) {
   ++operator_level_;
   const Outline step = outline(job);
   if (!step.fits) return {};
-  return Standing{step.step_time_s, step.peak_bytes, one.point};
+  return Standing{step.pace_s, step.peak_bytes, one.point};
 }
 
 /// Best bound first, until no bound is below what the best take. A search that is stopped before still tells some: the
@@ -261,10 +264,10 @@ void Searcher::throw_why_none_is_sound() {
   }
   std::vector<base::Fault> faults = spec::check(job);
   if (faults.empty()) {
-    faults.push_back({"strategy",
-                      "no choice of the open keys makes a sound strategy with those that are fixed",
-                      "fix fewer keys, or allow more values",
-                      {}});
+    std::string mend = "fix fewer keys, or allow more values";
+    for (const auto& [key, what] : left_out(base_, space_)) mend += fmt::format("; {}: {}", key, what);
+    faults.push_back(
+        {"strategy", "no choice of the open keys makes a sound strategy with those that are fixed", mend, {}});
   }
   throw base::InputError(std::move(faults));
 }

@@ -38,7 +38,7 @@ double deviation_of_ratio(const result::Prediction& a, const result::Prediction&
 }
 
 bool tied(const result::Prediction& better, const result::Prediction& other) {
-  return std::log(other.step_time_s / better.step_time_s) <= kTenth * deviation_of_ratio(better, other);
+  return std::log(pace_s(other) / pace_s(better)) <= kTenth * deviation_of_ratio(better, other);
 }
 
 }  // namespace sim

@@ -55,7 +55,8 @@ Values divisors(std::int64_t number, std::int64_t most) {
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
 Values kernels(const spec::Job& job) {
-  if (job.model.is_list()) return codes(spec::best_attention(job));  // its layers have no attention
+  // The layers of a list have none, and decoding reads the cache at one pace whichever is named.
+  if (job.model.is_list() || job.training.mode == spec::Mode::decode) return codes(spec::best_attention(job));
   Values out;
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
@@ -149,8 +150,9 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
     case SearchKey::sp: return s.tp == 1 ? Values{0} : job.model.moe ? Values{1} : Values{1, 0};
     case SearchKey::cp: return divisors(gpus / s.tp, std::max<std::int64_t>(1, job.training.sequence / kLeastTokens));
     case SearchKey::cp_kind:
-      return s.cp == 1 ? codes(spec::CpKind::ring)
-                       : codes(spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses);
+      return s.cp == 1 || job.training.mode == spec::Mode::decode  // tokens are dealt out one by one
+                 ? codes(spec::CpKind::ring)
+                 : codes(spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses);
     case SearchKey::ep: return job.model.moe ? divisors(job.model.moe->experts, gpus) : Values{1};
     case SearchKey::etp: return job.model.moe && s.tp > 1 ? Values{1, s.tp} : Values{1};
     case SearchKey::micro_batch: {

@@ -103,6 +103,12 @@ TEST(CommandLine, AnOperandTooManyIsAFault) {
   EXPECT_TRUE(contains(run.err, "'nodes' is one operand too many")) << run.err;
 }
 
+TEST(CommandLine, ASecondValueOfAnOptionNeedsTheOptionAgain) {
+  const Answer run = forerun("predict llama3-8b-32xh200 --set strategy.tp=4 strategy.zero=1");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "mend: write the option in front of each: --set a=1 --set b=2")) << run.err;
+}
+
 TEST(CommandLine, AFullDiskIsNoticed) {
   const Answer run = forerun("list models >/dev/full");
   EXPECT_EQ(run.exit_code, 2);

@@ -32,6 +32,13 @@ TEST(Predict, TellsOfTheCardsThatAChangedNicHas) {
   EXPECT_TRUE(contains(forerun(job + "--set cluster.node.nic.bandwidth=100Gb/s").out, "nic.count: 8"));
 }
 
+TEST(Predict, ANodeHasNoMoreGpusThanItHas) {
+  const Answer run = forerun("predict llama3-8b-32xh200 --gpus-per-node 16");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "--gpus-per-node 16: error: cluster.node.gpus: the node has 8 GPUs")) << run.err;
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set cluster.node.gpus=16 --quiet").err, "");  // an invented one
+}
+
 TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {
   const Answer run = forerun(kSmall);
   EXPECT_EQ(run.exit_code, 0) << run.err;

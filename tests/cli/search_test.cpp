@@ -71,6 +71,33 @@ TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
   EXPECT_EQ(freed["space"]["zero"]["strategies"].size(), 1u);
 }
 
+TEST(SearchCommand, AKeyThatIsSetFreeKeepsTheValueOfTheFileAmongOthers) {
+  // gpipe is left out unless asked for, and so is a rank's part of less than 2,048 tokens of a sequence.
+  const std::string command =
+      "search --model llama3-8b --node dgx-h100 --sequence 2048 --global-batch 16 --tp 1 --zero 1 ";
+  const json schedule = json::parse(forerun(command + "--cp 1 --pp 2 --schedule gpipe --free schedule --json -").out);
+  EXPECT_TRUE(schedule["space"]["schedule"]["strategies"].contains("gpipe"));
+  EXPECT_TRUE(schedule["space"]["schedule"]["strategies"].contains("1f1b"));
+  const json cp = json::parse(forerun(command + "--cp 2 --pp 1 --free cp --json -").out);
+  EXPECT_TRUE(cp["space"]["cp"]["strategies"].contains("2"));
+}
+
+TEST(SearchCommand, DecodingIsOrderedByTheTimeOfAToken) {
+  const json answer =
+      json::parse(forerun("search --model llama3-8b --node a100-pcie-80gb-x8 --sequence 1024 --global-batch 64 --set "
+                          "training.mode=decode "
+                          "--set strategy.cuda_graphs=true --fix cp=1 --by cost --price 1 --top 20 --json -")
+                      .out);
+  const json& rows = answer["results"];
+  ASSERT_GT(rows.size(), 4u);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_LE(rows[i - 1]["time_per_output_token_s"], rows[i]["time_per_output_token_s"]) << i;
+    EXPECT_LE(rows[i - 1]["cost_per_million_tokens"], rows[i]["cost_per_million_tokens"].get<double>() * (1 + 1e-12))
+        << i;
+  }
+  EXPECT_EQ(answer["pareto"][0]["time_per_output_token_s"], rows[0]["time_per_output_token_s"]);
+}
+
 TEST(SearchCommand, AllowedValuesAreSearchedAndNoOthers) {
   const json answer =
       json::parse(forerun(kSmall + "--allow zero=1,3 --allow 'recompute={kind: full, layers: 2},none' --json -").out);

@@ -37,6 +37,18 @@ TEST(Compare, OrdersEqualStepsByTimeThenWhatDoesNotFitThenWhatIsRefused) {
   EXPECT_EQ(c.rows[0].prediction.step_time_s, sim::predict(toy::job()).prediction.step_time_s);
 }
 
+TEST(Compare, OrdersDecodingByTheTimeOfAToken) {
+  // Four microbatches through one stage or through four: both make a token of 4 sequences.
+  const auto decoding = [](const toy::Cut& cut) {
+    return toy::job(cut, [](spec::Job& j) { j.training.mode = spec::Mode::decode; });
+  };
+  const Comparison c = sim::compare(
+      {candidate("one", decoding({.microbatches = 4})), candidate("four", decoding({.pp = 4, .microbatches = 4}))});
+  EXPECT_EQ(c.order, Comparison::Order::step_time);
+  EXPECT_EQ(result::pace_name(c), "each token");
+  EXPECT_LE(*c.rows[0].prediction.time_per_output_token_s, *c.rows[1].prediction.time_per_output_token_s);
+}
+
 TEST(Compare, OrdersStepsOfDifferentTokensByTokensPerGpu) {
   // Four microbatches take longer than one, but spread the optimizer over four times the tokens.
   const Comparison c =

@@ -221,7 +221,7 @@ TEST(Search, TheFrontFallsInMemoryAsItRisesInTime) {
   const result::Search answer = sim::search(base_job(5), {}, options());
   ASSERT_FALSE(answer.pareto.empty());
   for (std::size_t i = 1; i < answer.pareto.size(); ++i) {
-    EXPECT_GT(answer.pareto[i].step_time_s, answer.pareto[i - 1].step_time_s);
+    EXPECT_GT(answer.pareto[i].pace_s, answer.pareto[i - 1].pace_s);
     EXPECT_LT(answer.pareto[i].peak_bytes, answer.pareto[i - 1].peak_bytes);
   }
 }

@@ -51,6 +51,16 @@ TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
   EXPECT_THAT(sim::usual_values(SearchKey::zero, training), ElementsAre(0, 1, 2, 3));
 }
 
+TEST(UsualValues, DecodingReadsItsCacheAtOnePace) {
+  // Whatever the kernel is called, and whatever way a prompt was cut.
+  spec::Job job = serving(spec::Mode::decode);
+  EXPECT_THAT(sim::usual_values(SearchKey::attention_kernel, job), SizeIs(1));
+  job.strategy.cp = 2;
+  EXPECT_THAT(sim::usual_values(SearchKey::cp_kind, job), SizeIs(1));
+  job.training.mode = spec::Mode::prefill;
+  EXPECT_THAT(sim::usual_values(SearchKey::cp_kind, job), SizeIs(3));
+}
+
 TEST(UsualValues, AServedBatchMayBeOneMicrobatch) {
   // 8 x 512 = 4096 sequences: powers of two up to 1024 when they are served, up to 8 when they are trained on.
   EXPECT_THAT(sim::usual_values(SearchKey::micro_batch, serving(spec::Mode::decode)),
