@@ -54,8 +54,13 @@ class MoeLayer {
   void shared_backward();
   bool copies_first() const;  // a copy for each expert is made before tokens are sent, not where they arrive
   bool sorts() const;         // what arrives is not in the order of the experts
-  void inner_forward();       // from the rows that have arrived up to the inputs of the last matmuls
-  void outer_forward();       // these, and their rows in the order in which they arrived
+  bool pads() const;          // Framework::pads_experts
+  void pad();
+  void unpad();
+  void unpad_gradient();
+  void pad_gradient();
+  void inner_forward();  // from the rows that have arrived up to the inputs of the last matmuls
+  void outer_forward();  // these, and their rows in the order in which they arrived
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);

@@ -100,6 +100,8 @@ MoeActivations moe_activations(const Context& c) {
   };
   out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
   out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
+  const bool copied = c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall || c.strategy.ep == 1;
+  if (!c.fused_permute) out.returned = (copied ? shape.copies : shape.received) * c.hidden * c.element;
   return out;
 }
 

@@ -43,7 +43,8 @@ struct MoeActivations {
   std::int64_t inputs = 0;        // of the first grouped matmul: received tokens in the order of the experts
   std::int64_t feed_forward = 0;  // output of the first grouped matmul, input of the second, with eager copies
   std::int64_t shared = 0;        // the same of the shared experts
-  std::int64_t total() const { return routing + inputs + feed_forward + shared; }
+  std::int64_t returned = 0;      // results of experts that a product by the operation weighs: of the weights' gradient
+  std::int64_t total() const { return routing + inputs + feed_forward + shared + returned; }
 };
 MoeActivations moe_activations(const Context&);
 

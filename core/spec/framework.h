@@ -68,6 +68,8 @@ struct Framework {
   bool experts_follow_tp = false;                         // etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;    // behind the router's matmul and before its gradients
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
+  bool pads_experts =
+      false;  // rows of experts are copied by index to where each expert's begin at a multiple, and back
   int exchange_launches = 0;  // what the host does in a pass around the plain exchange of tokens, in kernels' launches
   bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank

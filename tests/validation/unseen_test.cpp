@@ -21,121 +21,120 @@ result::Validation met(const std::vector<const char*>& names) {
   return sim::validate(std::move(files));
 }
 
-/// Rows that are off by more than that.
+/// Rows whose time is off by more than that, or was not predicted.
 std::vector<std::string> beyond(double limit, const result::Validation& answer) {
   std::vector<std::string> far;
   for (const result::ValidationFile& file : answer.files) {
     for (const result::ValidationCase& row : file.cases) {
-      if (!row.error || std::abs(*row.error) > limit) far.push_back(row.id);
+      if (row.error ? std::abs(*row.error) > limit : row.measured_s.has_value()) far.push_back(row.id);
     }
   }
   return far;
 }
 
-TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
-  const result::Validation answer = met({"llama3", "nemo-24.12", "nemo-25", "collected"});
+/// Of these files: rows beyond a quarter, in their order; at most that median error, at least that share in the
+/// interval.
+struct Expected {
+  std::vector<std::string> far;
+  double median, inside;
+};
+result::Validation expect_met(const std::vector<const char*>& names, const Expected& expected) {
+  const result::Validation answer = met(names);
   EXPECT_EQ(answer.summary.refused, 0);
+  EXPECT_EQ(beyond(0.255, answer), expected.far);
+  EXPECT_LE(answer.summary.median_abs_error.value(), expected.median);
+  EXPECT_GE(answer.summary.coverage_80.value(), expected.inside);
+  return answer;
+}
+
+TEST(Unseen, StepsThatNothingWasFittedToAreMetAsTheOthersAre) {
   // Nine tenths of NeMo's other rows are met as well. The source of the one that is not tells why: a host that each
   // kernel waits for; what it mended is met within 2 % (dsv3-gb200-final).
-  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"dsv3-gb200-baseline"});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.075);  // 5.0 % on 26 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.8);
+  // In the median 5.0 % on 26 November 2026
+  expect_met({"llama3", "nemo-24.12", "nemo-25", "collected"}, {{"dsv3-gb200-baseline"}, 0.075, 0.8});
 }
 
 TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
-  const result::Validation answer = met({"repositories"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // Experts under TRL on a B200, one by one (Qwen3's at -29 %); a model of 6 layers whose step is mostly something
   // else. (qwen-1.8b-lora-1024 was another, and had a say in plain_launch.)
-  EXPECT_EQ(beyond(0.255, answer), (std::vector<std::string>{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k",
-                                                             "swissai-llama-300m-32xgh200"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.104);  // 8.9 % on 26 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
+  // In the median 8.9 % on 26 November 2026
+  expect_met({"repositories"},
+             {{"halo-gptoss20b-trl-z3-4k-b4", "halo-qwen3-30b-trl-z3-16k", "swissai-llama-300m-32xgh200"}, 0.104, 0.7});
 }
 
 TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard) {
-  const result::Validation answer = met({"logs"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // 16 ranks of V100 over two nodes with one card each.
-  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{"dlperf-megatron-mp-1x16x1-16-3072x16"});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.1);  // 9.1 % on 26 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
+  // In the median 9.1 % on 26 November 2026
+  expect_met({"logs"}, {{"dlperf-megatron-mp-1x16x1-16-3072x16"}, 0.1, 0.7});
 }
 
 TEST(Unseen, SoAreThoseOfTutorialsAndClusterReports) {
-  const result::Validation answer = met({"reports"});
-  EXPECT_EQ(answer.summary.refused, 0);
-  EXPECT_EQ(beyond(0.255, answer), std::vector<std::string>{});
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.085);  // 7.3 % then
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+  // In the median 7.3 % on 26 November 2026
+  expect_met({"reports"}, {{}, 0.085, 0.75});
 }
 
 TEST(Unseen, SoAreThoseOfBenchmarksButForHostsThatWaitOrTellWholeEpochs) {
-  const result::Validation answer = met({"benchmarks"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // Throughput of DeepSpeed's autotuning is that of 200 steps with the first ones and the data; nanotron's host waits
   // for the metadata of each message between stages.
-  EXPECT_EQ(beyond(0.255, answer),
-            (std::vector<std::string>{"nanotron-1b-dp2-tp2-pp2-mbz1", "nanotron-1b-16g-tp8-pp2-mbz8",
-                                      "dsautotune-gpt2m-ddp-mbs2", "dsautotune-gpt2l-ddp-mbs1",
-                                      "dsautotune-gpt2xl-z1-mbs1"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.082);  // 6.5 % on 27 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+  // In the median 6.5 % on 27 November 2026
+  expect_met({"benchmarks"}, {{"nanotron-1b-dp2-tp2-pp2-mbz1", "nanotron-1b-16g-tp8-pp2-mbz8",
+                               "dsautotune-gpt2m-ddp-mbs2", "dsautotune-gpt2l-ddp-mbs1", "dsautotune-gpt2xl-z1-mbs1"},
+                              0.082,
+                              0.75});
 }
 
 TEST(Unseen, SoAreThoseOfTrainersAndArtifacts) {
-  const result::Validation answer = met({"trainers"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // Tensor parallelism between V100 of Jean Zay took as long as over its network; CPU-Adam of eight bound processes.
-  EXPECT_EQ(beyond(0.255, answer),
-            (std::vector<std::string>{"bigscience-1b3-dp4-tp2-mbs1-full", "bigscience-1b3-dp4-tp2-mbs1-none",
-                                      "reflow-zerooffload-opt30b-8gpu"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.09);  // 6.6 % on 27 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+  // In the median 6.6 % on 27 November 2026
+  expect_met({"trainers"}, {{"bigscience-1b3-dp4-tp2-mbs1-full", "bigscience-1b3-dp4-tp2-mbs1-none",
+                             "reflow-zerooffload-opt30b-8gpu"},
+                            0.09,
+                            0.75});
 }
 
 TEST(Unseen, SoAreThoseOfRecordsButForExpertsOverEfaHostsAndOffload) {
-  const result::Validation answer = met({"records"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // Experts over EFA, whose exchange takes 0.3 of the cards in some software and 0.9 in other; fixed parts of a step of
   // small models and of thousands of ranks; eager tensor parallelism of tiny batches, which the host sets the pace of;
   // Grace's optimizers.
-  EXPECT_EQ(
-      beyond(0.255, answer),
-      (std::vector<std::string>{
-          "prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k", "mlperf60-dsv3-8192xgb200",
-          "aws-qwen3-235b-32xb300-ep16", "aws-kimi-k2-256xb200-alltoall", "aws-kimi-k2-256xb200-deepepv2",
-          "aws-kimi-k2-256xb200-deepepv2-overlap", "aws-kimi-k2-256xb200-deepepv2-overlap-mb1",
-          "benchtp-qwen32b-tp8-autotp", "benchtp-qwen32b-tp8-dtensor", "lai-scale4-1gpu", "lai-scale10-2gpu-offload",
-          "lai-scale10-2nodes-offload", "lai-scale10-16gpu-offload", "lai-scale14-2gpu-offload"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.145);  // 12.4 % on 27 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
+  // In the median 12.4 % on 27 November 2026
+  expect_met({"records"}, {{"prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k", "mlperf60-dsv3-8192xgb200",
+                            "aws-qwen3-235b-32xb300-ep16", "aws-kimi-k2-256xb200-alltoall",
+                            "aws-kimi-k2-256xb200-deepepv2", "aws-kimi-k2-256xb200-deepepv2-overlap",
+                            "aws-kimi-k2-256xb200-deepepv2-overlap-mb1", "benchtp-qwen32b-tp8-autotp",
+                            "benchtp-qwen32b-tp8-dtensor", "lai-scale4-1gpu", "lai-scale10-2gpu-offload",
+                            "lai-scale10-2nodes-offload", "lai-scale10-16gpu-offload", "lai-scale14-2gpu-offload"},
+                           0.145,
+                           0.7});
 }
 
 TEST(Unseen, SoAreThoseOfTablesButForOneClusterAndHostsThatSetThePace) {
-  const result::Validation answer = met({"tables"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // A rented H100 NVL slower than an H100 PCIe; Megatron-DeepSpeed's pipeline on V100, whose memory is four times what
   // its description holds; MXFP8 experts issued one by one by x86 hosts; Nemotron-4 15B in one cluster at 0.7 of the
   // data sheet; experts in microbatches of one sequence.
-  EXPECT_EQ(beyond(0.255, answer),
-            (std::vector<std::string>{"gpt2-runpod-h100nvl-mb64", "megads-rebase-1.3b-16xv100",
-                                      "together-qwen3-235b-mxfp8-256xb200", "together-qwen3-235b-mxfp8-vp4-256xb200",
-                                      "together-nemotron15b-bf16-64xb200", "together-nemotron15b-bf16-256xb200",
-                                      "together-nemotron15b-fp8-256xb200", "zoo-qwen3-235b-tp4-ep8-256xh100"}));
-  EXPECT_LE(answer.summary.median_abs_error.value(), 0.085);  // 6.9 % on 27 November 2026
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.7);
+  // In the median 6.9 % on 27 November 2026
+  expect_met({"tables"}, {{"gpt2-runpod-h100nvl-mb64", "megads-rebase-1.3b-16xv100",
+                           "together-qwen3-235b-mxfp8-256xb200", "together-qwen3-235b-mxfp8-vp4-256xb200",
+                           "together-nemotron15b-bf16-64xb200", "together-nemotron15b-bf16-256xb200",
+                           "together-nemotron15b-fp8-256xb200", "zoo-qwen3-235b-tp4-ep8-256xh100"},
+                          0.085,
+                          0.7});
 }
 
 TEST(Unseen, SoArePeaksOfMemoryWithTheirSteps) {
-  const result::Validation answer = met({"peaks"});
-  EXPECT_EQ(answer.summary.refused, 0);
   // Regression tests whose kernels are deterministic, or on a Grace host; a 70B that all but fills its cards.
-  EXPECT_EQ(beyond(0.255, answer),
-            (std::vector<std::string>{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100",
-                                      "kempner-weak-70b-tp4-fsdp2-8xh200"}));
-  EXPECT_LE(answer.summary.memory_mape.value(), 0.14);  // 12.4 % on 27 November 2026; the loss of four is made whole
-  EXPECT_GE(answer.summary.coverage_80.value(), 0.75);
+  const result::Validation answer = expect_met(
+      {"peaks"},
+      {{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100", "kempner-weak-70b-tp4-fsdp2-8xh200"}, 0.12, 0.75});
+  EXPECT_LE(answer.summary.memory_mape.value(), 0.135);  // 11.5 % on 28 November 2026; the loss of four is made whole
+}
+
+TEST(Unseen, SoAreThoseOfRecipesLogsArtifactsAndThreads) {
+  // Natural routing of a trained model's experts; experts padded to a capacity in fp8, of which no cause is known.
+  // In the median 6.5 % on 28 November 2026
+  const result::Validation answer = expect_met(
+      {"recipes"},
+      {{"swift-qwen3-30b-a3b-megatron", "gcp-a4-qwen3-30b-16xb200-fp8", "gcp-a4-qwen3-30b-32xb200-fp8"}, 0.085, 0.75});
+  EXPECT_LE(answer.summary.memory_mape.value(), 0.112);  // 9.2 % then
 }
 
 }  // namespace

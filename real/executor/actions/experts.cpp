@@ -136,6 +136,13 @@ void sort(Task& task, bool by_expert) {
   }
 }
 
+/// What a framework does to pad the rows of each expert, which no matmul here asks for.
+void copy_rows(Task& task) {
+  find_received(task);
+  const Tensor x = task.read(rows_name(task));
+  task.backend.copy(x, task.make(rows_name(task), x.count));
+}
+
 /// Every member's rows to every member. The Plan sorts what a rank receives by all-to-all alone: tokens that were
 /// gathered are in the order of the experts until here.
 void gather_for_experts(Task& task) {
@@ -290,6 +297,8 @@ void add_expert_actions(Actions& actions) {
   for (const std::string name : {"unsort by expert", "sort by expert gradient"}) {
     actions[name] = [](Task& t) { sort(t, false); };
   }
+  for (const std::string name : {"pad rows", "unpad rows", "unpad rows gradient", "pad rows gradient"})
+    actions[name] = copy_rows;
   add_expert_linear_actions(actions);
 }
 

@@ -230,6 +230,27 @@ TEST(Moe, PermutationByTheOperationWeighsAndAddsRowByRow) {
   EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 256, 2}));
 }
 
+TEST(Moe, PaddedRowsAreCopiedByIndexOnTheirWayToExpertsAndBack) {
+  using Rows = std::vector<std::int64_t>;
+  // 256 rows arrive. Joined with a row of zeros they are copied; what sorts them pads them. Back: zeros and a copy, the
+  // index, and the gradient of an index, worth 13 rows of copies a row.
+  spec::Job j = spread(4);
+  j.framework.pads_experts = true;
+  EXPECT_EQ(rows_moved(j, "pad rows"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unsort by expert"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpad rows gradient"), (Rows{256, 512, 2}));
+  EXPECT_EQ(rows_moved(j, "unsort by expert gradient"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  // Rows of one rank are in order already: the index only pads them.
+  spec::Job alone = spread(1, 1, 1);
+  alone.framework.pads_experts = true;
+  EXPECT_EQ(rows_moved(alone, "pad rows"), (Rows{512, 512, 2}));
+  EXPECT_EQ(rows_moved(alone, "unpad rows"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(alone, "unpad rows gradient"), (Rows{512, 768, 3}));
+  EXPECT_EQ(rows_moved(alone, "pad rows gradient"), (Rows{6 * 256, 7 * 256, 3}));
+}
+
 TEST(Moe, OneRankWithAllExpertsSendsNothing) {
   const plan::Plan p = plan::build(spread(1));
   EXPECT_EQ(walk::count(p, p.roles[0], "dispatch"), 0);
@@ -446,9 +467,17 @@ TEST(Moe, ALayerKeepsTheCopiesAndBothSidesOfTheActivation) {
   EXPECT_EQ(kept.feed_forward, 256 * 1024 * 2);
   EXPECT_EQ(kept.routing, 128 * 8 * 5 + 256 * 8 + 256 * 8);
   EXPECT_EQ(kept.shared, 0);
+  EXPECT_EQ(kept.returned, 0);
   const auto block = plan::kept_activations(c, spec::Recompute::Kind::none, true);
   EXPECT_EQ(block.experts, kept.total());
   EXPECT_EQ(block.feed_forward, 0);
+}
+
+TEST(Moe, AProductByTheOperationKeepsTheResultsThatItWeighs) {
+  // 256 rows of 256 numbers.
+  spec::Job j = spread(4);
+  j.strategy.fused_kernels.permute = false;
+  EXPECT_EQ(plan::moe_activations(Context(j)).returned, 256 * 256 * 2);
 }
 
 TEST(Moe, ExpertGradientsAreReducedAmongTheHoldersOfTheSameExperts) {

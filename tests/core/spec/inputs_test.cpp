@@ -168,6 +168,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_gradient_kernels",
                                                "router_launches",
                                                "router_gradient_launches",
+                                               "pads_experts",
                                                "exchange_launches",
                                                "expert_biases",
                                                "vocab_multiple",
