@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "cli/joined_names.h"
 #include "cli/path_flags.h"
 #include "cli/stated_dp.h"
+#include "core/base/fault.h"
 #include "core/config/job_file.h"
 #include "core/config/job_reader.h"
 
@@ -49,6 +53,29 @@ constexpr std::array kJobFlags{
     PathFlag{"--unfold", "simulation.unfold", "", "simulate every rank instead of one for each role"},
 };
 
+const char kGpusPerNode[] = "--gpus-per-node";
+
+/// A node without some of its GPUs is one that exists; one with more is a slip of the pen. `file`: the Job before
+/// flags.
+void refuse_more_gpus(config::Value file, const Arguments& args, const config::Catalogue& catalogue) {
+  if (!args.has(kGpusPerNode)) return;
+  const long asked = std::strtol(args.get(kGpusPerNode).c_str(), nullptr, 10);  // no number: the reader tells
+  long there = asked;
+  try {
+    for (const Setting& setting : settings_of(args, kJobFlags)) {
+      const bool own = setting.path == "cluster.node.gpus" && setting.origin.starts_with(kGpusPerNode);
+      if (!own && !setting.path.empty()) config::set_path(file, setting.path, setting.value, setting.origin);
+    }
+    there = config::read_unchecked_job(file, catalogue).cluster.node.gpus;
+  } catch (const base::InputError&) {  // told with all that is wrong
+  }
+  if (asked <= there) return;
+  throw base::InputError({{"cluster.node.gpus",
+                           fmt::format("the node has {} GPUs", there),
+                           fmt::format("choose fewer, or invent a larger node: --set cluster.node.gpus={}", asked),
+                           {fmt::format("{} {}", kGpusPerNode, asked), 0, 0}}});
+}
+
 }  // namespace
 
 Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`", false, "<jobs> <files>"}; }
@@ -85,6 +112,7 @@ config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue
   config::Value tree;
   tree.kind = config::Value::Kind::map;
   if (operand < args.operands().size()) tree = config::load_job(args.operands()[operand], catalogue);
+  refuse_more_gpus(tree, args, catalogue);
   lay_over(tree, args, kJobFlags);
   check_overridden(tree, args, kJobFlags,
                    [&](const config::Value& its) { config::read_unchecked_job(its, catalogue); });

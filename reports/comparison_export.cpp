@@ -54,9 +54,7 @@ Json row_json(const Comparison& c, const ComparisonRow& row) {
 std::string json(const Comparison& c) {
   Json out;
   out["schema"] = kSchema;
-  const bool of_tokens = result::pace_name(c) == "each token";
-  const char* time = of_tokens ? "time_per_output_token_s" : "step_time_s";
-  out["order"] = c.order == Comparison::Order::step_time ? time : "tokens_per_s_per_gpu";
+  out["order"] = c.order == Comparison::Order::step_time ? result::pace_key(c) : "tokens_per_s_per_gpu";
   out["rows"] = Json::array();
   for (const ComparisonRow& row : c.rows) out["rows"].push_back(row_json(c, row));
   return text_of(out);
@@ -68,17 +66,18 @@ std::string csv(const Comparison& c) {
   for (const std::string& path : paths) out += ',' + cell(path);
   out +=
       ",gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_fraction,peak_bytes,capacity_bytes,reason,"
-      "exposed_s,slowdown\r\n";
+      "exposed_s,slowdown,time_per_output_token_s\r\n";
   for (const ComparisonRow& row : c.rows) {
     out += std::string(result::name(row.status)) + ',' + cell(row.job);
     for (const std::string& path : paths) out += ',' + cell_of(row.varied, path);
     const Prediction& p = row.prediction;
     if (row.status == Status::refused) {
-      out += ",,,,,,,,," + cell(row.refusal) + ",,";
+      out += ",,,,,,,,," + cell(row.refusal) + ",,,";
     } else {
       out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", p.gpus, p.step_time_s, p.tokens_per_s,
                          p.tokens_per_s_per_gpu, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes,
                          cell(p.attack), result::exposed_s(p), result::slowdown(c, row));
+      out += ',' + (p.time_per_output_token_s ? fmt::format("{}", *p.time_per_output_token_s) : "");
     }
     out += "\r\n";
   }

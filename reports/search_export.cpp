@@ -74,9 +74,10 @@ std::string json(const Search& s) {
   out["nearest"] = s.nearest ? nearest_json(*s.nearest) : Json();
   out["pareto"] = Json::array();
   for (const result::SearchTrade& t : s.pareto) {
-    out["pareto"].push_back({{"strategy", strategy_json(t.strategy)},
-                             {pace_key(s.results.front().prediction), t.pace_s},
-                             {"memory", {{"peak_bytes", t.peak_bytes}}}});
+    Json& trade =
+        out["pareto"].emplace_back(Json{{"strategy", strategy_json(t.strategy)}, {"step_time_s", t.step_time_s}});
+    trade[pace_key(s.results.front().prediction)] = t.pace_s;
+    trade["memory"] = {{"peak_bytes", t.peak_bytes}};
   }
   out["space"] = Json::object();
   for (const result::SearchedKey& key : s.space) {
@@ -93,12 +94,13 @@ std::string csv(const Search& s) {
   for (const std::string& key : keys) out += cell(key) + ',';
   out +=
       "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_"
-      "bytes\r\n";
+      "bytes,time_per_output_token_s\r\n";
   for (const SearchRow& row : s.results) {
     for (const std::string& key : keys) out += cell_of(row.strategy, key) + ',';
     const result::Prediction& p = row.prediction;
-    out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", p.step_time_s, p.step_time_low_s, p.step_time_high_s, row.tied,
-                       p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\r\n", p.step_time_s, p.step_time_low_s, p.step_time_high_s,
+                       row.tied, p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes,
+                       p.time_per_output_token_s ? fmt::format("{}", *p.time_per_output_token_s) : "");
   }
   return out;
 }

@@ -22,12 +22,16 @@ using Status = ComparisonRow::Status;
 bool ordered_by_time(const std::vector<ComparisonRow>& rows) {
   double tokens = -1;
   std::string counted;
+  bool decodes = false, steps = false;
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
     const bool mixed = !counted.empty() && counted != result::counted(row.prediction);
     if (mixed) return true;
+    decodes |= row.prediction.time_per_output_token_s.has_value();
+    steps |= !row.prediction.time_per_output_token_s;
     counted = result::counted(row.prediction);
   }
+  if (decodes && steps) return false;  // a token's time beside a step's
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
     const double own = row.prediction.tokens_per_s * pace_s(row.prediction);

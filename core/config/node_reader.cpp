@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/node_reader.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 
 #include "core/spec/ranges.h"
@@ -92,12 +90,6 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
 Value merged_node(Value base, Value over) {
   const Value* nic = over.find("nic");
   const bool resized = over.find("gpus");
-  if (resized && over.find("gpus")->where.file.starts_with("--gpus-per-node") &&
-      number(&over, "gpus") > number(&base, "gpus")) {
-    throw base::InputError(
-        {{"cluster.node.gpus", fmt::format("the node has {} GPUs", number(&base, "gpus")),
-          "choose fewer, or invent a larger node: --set cluster.node.gpus=16", over.find("gpus")->where}});
-  }
   if ((resized || nic) && number(nic, "count") == 0) erase(base.find("nic"), "count");
   if (resized && !(over.find("nvlink") && over.find("nvlink")->find("domain"))) {
     Value* nvlink = base.find("nvlink");

@@ -28,6 +28,10 @@ bool keeps_exchanged(const Context& c) {
   return c.strategy.ep > 1 && c.strategy.moe_dispatcher != MoeDispatcher::allgather;
 }
 
+/// Whether the gradient of a product by the operation reads results of experts that selective_ops has let go: all but
+/// those that a kept exchange has brought back to be weighed.
+bool weighs_results_again(const Context& c) { return !c.fused_permute && !(copies_first(c) && keeps_exchanged(c)); }
+
 std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llround(rows)); }
 
 }  // namespace
@@ -92,8 +96,19 @@ void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std
        beside_exchange());
 }
 
+/// PyTorch's gradient of a choice of rows by index sorts the indices and adds row by row, as if it moved kIndexGradient
+/// rows for each: 1.85 ms for 196,608 rows of 2,048 in bf16 on a B200 (pytorch/ao pull request 4623), where a copy of
+/// all and the choice take 0.59, four rows at the copy curve's pace.
+constexpr std::int64_t kIndexGradient = 13;
+
+void MoeLayer::index_gradient(std::int64_t rows, std::string_view name) {
+  const std::int64_t read = kIndexGradient / 2 * rows;
+  move(read, kIndexGradient * rows - read, name, 3);
+}
+
 void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (c_.fused_permute) return move(rows, tokens, name);
+  if (c_.job.framework.rows_by_index) return index_gradient(rows, name);
   move(kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, name, 2);
 }
 
@@ -215,10 +230,6 @@ void MoeLayer::activate_backward() {
       "expert activation gradient", 0);
 }
 
-bool MoeLayer::copies_first() const {
-  return c_.strategy.moe_dispatcher == MoeDispatcher::alltoall || c_.strategy.ep == 1;
-}
-
 bool MoeLayer::sorts() const {
   return copies_first() && (c_.strategy.ep > 1 || c_.strategy.etp > 1) && shape_.experts > 1;
 }
@@ -249,18 +260,13 @@ void MoeLayer::unpad_gradient() {
   if (pads()) move(2 * shape_.rows, 3 * shape_.rows, "unpad rows gradient", 3);
 }
 
-/// PyTorch's gradient of a choice of rows sorts the indices and adds row by row, as if it moved kIndexGradient rows
-/// instead of two: 1.85 ms for 196,608 rows of 2,048 in bf16 on a B200 (pytorch/ao pull request 4623), where its
-/// forward, the join and the index, takes 0.59, four rows at the copy curve's pace.
-constexpr std::int64_t kIndexGradient = 13;
-
 void MoeLayer::pad_gradient() {
-  const std::int64_t read = kIndexGradient / 2 * shape_.rows, written = kIndexGradient * shape_.rows - read;
   if (sorts()) {
-    return pads() ? move(read, written, "sort by expert gradient", 3)
-                  : move(shape_.rows, shape_.rows, "sort by expert gradient");
+    const bool by_index = pads() || (c_.job.framework.rows_by_index && !c_.fused_permute);
+    return by_index ? index_gradient(shape_.rows, "sort by expert gradient")
+                    : move(shape_.rows, shape_.rows, "sort by expert gradient");
   }
-  if (pads()) move(read, written, "pad rows gradient", 3);
+  if (pads()) index_gradient(shape_.rows, "pad rows gradient");
 }
 
 void MoeLayer::inner_forward() {
@@ -328,11 +334,17 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   }
   inner_forward();
   if (runs_down_again(c_)) outer_forward();
+  if (weighs_results_again(c_) && copies_first() && c_.strategy.ep > 1) {
+    send_back("expert combine", shape_.combine_element);
+    out_.join(Stream::ep);
+  }
   out_.give(Category::workspace, buffers);
   shared_forward_again(keeps);
 }
 
-bool runs_down_again(const Context& c) { return c.model.moe->shared_ffn > 0 && !c.strategy.compile; }
+bool runs_down_again(const Context& c) {
+  return weighs_results_again(c) || (c.model.moe->shared_ffn > 0 && !c.strategy.compile);
+}
 
 KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
   const MoeShape shape(c);
@@ -343,7 +355,7 @@ KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
     const double load = static_cast<double>(shape.received) / static_cast<double>(shape.copies);
     const double visits = shape.ranks_visited * static_cast<double>(shape.tokens) * load;
     out.read += (once ? rounded(visits) : shape.received) * row;
-    out.unread += once ? shard : shape.copies * row;
+    (c.fused_permute || once ? out.unread : out.read) += once ? shard : shape.copies * row;
   } else if (c.strategy.ep > 1 && c.strategy.moe_dispatcher == MoeDispatcher::allgather) {
     out.unread += shard;  // the reduce-scatter of what was gathered
   }

@@ -32,8 +32,10 @@ struct KeptOfExperts {
   std::int64_t read = 0, unread = 0;
 };
 KeptOfExperts kept_of_experts(const Context&, const KeptMatmuls&);
-/// Whether selective_ops runs experts to their end again, though nothing reads what they make: shared ones come behind
-/// them in torchtitan's code (models/moe, 2025), and eager checkpoints go on to the last tensor that a backward reads.
+/// Whether selective_ops runs experts to their end again: for the gradient of a product by the operation that weighs
+/// their results, unless an exchange that brought these is kept; or though nothing reads what they make, where shared
+/// ones come behind them (torchtitan's models/moe, 2025) and eager checkpoints go on to the last tensor that a backward
+/// reads.
 bool runs_down_again(const Context&);
 
 class MoeLayer {
@@ -52,13 +54,14 @@ class MoeLayer {
   void shared_forward_again(const KeptMatmuls&);
   void router_backward();
   void shared_backward();
-  bool copies_first() const;  // a copy for each expert is made before tokens are sent, not where they arrive
-  bool sorts() const;         // what arrives is not in the order of the experts
-  bool pads() const;          // Framework::pads_experts
+  bool copies_first() const { return plan::copies_first(c_); }
+  bool sorts() const;  // what arrives is not in the order of the experts
+  bool pads() const;   // Framework::pads_experts
   void pad();
   void unpad();
   void unpad_gradient();
   void pad_gradient();
+  void index_gradient(std::int64_t rows, std::string_view name);
   void inner_forward();  // from the rows that have arrived up to the inputs of the last matmuls
   void outer_forward();  // these, and their rows in the order in which they arrived
   void send_to_experts(std::string_view name, std::int64_t element);

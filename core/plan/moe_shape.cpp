@@ -88,6 +88,10 @@ std::int64_t shared_expert_parameters(const Context& c) {
   return c.hidden * (shape.shared_up_width + shape.shared_ffn) + (c.model.bias ? shape.shared_up_width + c.hidden : 0);
 }
 
+bool copies_first(const Context& c) {
+  return c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall || c.strategy.ep == 1;
+}
+
 MoeActivations moe_activations(const Context& c) {
   const MoeShape shape(c);
   MoeActivations out;
@@ -100,8 +104,7 @@ MoeActivations moe_activations(const Context& c) {
   };
   out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
   out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
-  const bool copied = c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall || c.strategy.ep == 1;
-  if (!c.fused_permute) out.returned = (copied ? shape.copies : shape.received) * c.hidden * c.element;
+  if (!c.fused_permute) out.returned = (copies_first(c) ? shape.copies : shape.received) * c.hidden * c.element;
   return out;
 }
 

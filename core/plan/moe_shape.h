@@ -48,6 +48,9 @@ struct MoeActivations {
 };
 MoeActivations moe_activations(const Context&);
 
+/// Whether a copy for each expert is made before tokens are sent, not where they arrive.
+bool copies_first(const Context&);
+
 /// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
 std::int64_t moe_exchange_bytes(const Context&);
 

@@ -128,9 +128,6 @@ struct Transfer {
   bool crosses_domain = false;  // over the fabric; otherwise NVLink (or PCIe)
   int sharing = 1;              // transfers that use the same NICs at once
   Layout layout = {};           // of the pairs
-  /// Whether its kernels take enough SMs to slow others. NCCL gives a peer two channels, a block each, for every card
-  /// towards it, and two for every NVLink (ncclTopoGetNchannels, src/graph/paths.cc).
-  bool takes_sms() const { return !crosses_domain; }
   auto operator<=>(const Transfer&) const = default;
 };
 

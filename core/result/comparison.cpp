@@ -26,16 +26,24 @@ std::string counted(const Comparison& c) {
   return out.empty() ? "tokens" : out;
 }
 
-std::string pace_name(const Comparison& c) {
-  std::string out;
-  for (const ComparisonRow& row : c.rows) {
-    if (row.status == Status::refused) continue;
-    const std::string own = pace_name(row.prediction);
-    if (!out.empty() && own != out) return "step time";
-    out = own;
-  }
-  return out.empty() ? "step time" : out;
+namespace {
+
+/// One that stands for all in what its time is of; the first that trains or fills a cache where there is one.
+const Prediction& typical(const Comparison& c) {
+  const auto steps = [](const ComparisonRow& row) {
+    return row.status != Status::refused && !row.prediction.time_per_output_token_s;
+  };
+  const auto ran = [](const ComparisonRow& row) { return row.status != Status::refused; };
+  static const Prediction none;
+  auto found = std::find_if(c.rows.begin(), c.rows.end(), steps);
+  if (found == c.rows.end()) found = std::find_if(c.rows.begin(), c.rows.end(), ran);
+  return found == c.rows.end() ? none : found->prediction;
 }
+
+}  // namespace
+
+std::string pace_name(const Comparison& c) { return pace_name(typical(c)); }
+std::string pace_key(const Comparison& c) { return pace_key(typical(c)); }
 
 double exposed_s(const Prediction& p) {
   double sum = 0;

@@ -38,8 +38,9 @@ struct Comparison {
 /// What the throughputs of its rows count: "tokens", "samples", or "items" where jobs of both kinds are compared.
 std::string counted(const Comparison&);
 
-/// What the times are of that its rows are compared by: "step time", or "each token" where all of them decode.
+/// What the times of its rows are of, as of a prediction (pace_name, pace_key): of steps unless all of them decode.
 std::string pace_name(const Comparison&);
+std::string pace_key(const Comparison&);
 
 /// Time that communication adds to a step, of all axes, in seconds.
 double exposed_s(const Prediction&);

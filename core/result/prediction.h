@@ -81,6 +81,9 @@ struct Prediction {
 /// Seconds between steps that follow one another, which throughput and cost are of: in decoding between two tokens of a
 /// sequence, with the pipeline full.
 inline double pace_s(const Prediction& p) { return p.time_per_output_token_s.value_or(p.step_time_s); }
+/// The same of the ends of the 80 % interval: its factors hold for every time.
+inline double pace_low_s(const Prediction& p) { return pace_s(p) * p.step_time_low_s / p.step_time_s; }
+inline double pace_high_s(const Prediction& p) { return pace_s(p) * p.step_time_high_s / p.step_time_s; }
 inline const char* pace_key(const Prediction& p) {  // in JSON
   return p.time_per_output_token_s ? "time_per_output_token_s" : "step_time_s";
 }

@@ -17,7 +17,8 @@ using Choices = std::vector<std::pair<std::string, std::string>>;  // key and va
 /// A strategy of the front of time against memory: none takes less of both.
 struct SearchTrade {
   Choices strategy;
-  double pace_s = 0;  // at operator level where the search has worked that out, otherwise of two levels
+  double step_time_s = 0,
+         pace_s = 0;  // at operator level where the search has worked that out, otherwise of two levels
   std::int64_t peak_bytes = 0;
 };
 

@@ -70,9 +70,10 @@ struct Framework {
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
   bool pads_experts =
       false;  // rows of experts are copied by index to where each expert's begin at a multiple, and back
-  int exchange_launches = 0;  // what the host does in a pass around the plain exchange of tokens, in kernels' launches
-  bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
-  int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
+  bool rows_by_index = false;  // rows of tokens are taken by index, whose gradient sorts the indices
+  int exchange_launches = 0;   // what the host does in a pass around the plain exchange of tokens, in kernels' launches
+  bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
+  int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
   bool compiles_head = true;     // a graph compiler takes the output head; torchtitan: blocks alone
   bool compiles_loss = true;     // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone

@@ -42,8 +42,9 @@ std::string answer(const Comparison& c) {
   if (fits == 0) return fmt::format("None of {} jobs fits.", c.rows.size());
   const Prediction& best = c.rows.front().prediction;
   std::string out =
-      fmt::format("{} is best: a step takes {} (80 % interval {} to {})", what_differs(c.rows.front(), several_jobs(c)),
-                  human(best.step_time_s, "s"), human(best.step_time_low_s, "s"), human(best.step_time_high_s, "s"));
+      fmt::format("{} is best: {} takes {} (80 % interval {} to {})", what_differs(c.rows.front(), several_jobs(c)),
+                  best.time_per_output_token_s ? "a token" : "a step", human(pace_s(best), "s"),
+                  human(pace_low_s(best), "s"), human(pace_high_s(best), "s"));
   if (fits > 1) out += fmt::format(", {:.1f} % less than the next", 100 - 100 / result::slowdown(c, c.rows[1]));
   return out + fmt::format(". {} of {} jobs fit.", fits, c.rows.size());
 }
@@ -151,16 +152,19 @@ std::string warnings(const Comparison& c) {
 namespace html {
 
 Chart comparison_chart(const Comparison& c) {
-  Table out{
-      "Step times with their 80 % intervals",
-      {{"label", "Job"}, {"kind", "Status"}, {"value", "Step time", true}, {"low", "From", true}, {"high", "To", true}},
-      {}};
+  Table out{"Step times with their 80 % intervals",
+            {{"label", "Job"},
+             {"kind", "Status"},
+             {"value", capitalized(result::pace_name(c)), true},
+             {"low", "From", true},
+             {"high", "To", true}},
+            {}};
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused || out.rows.size() == kMostIntervals) continue;
     const Prediction& p = row.prediction;
     out.rows.push_back({text(what_differs(row, several_jobs(c))),
-                        text(row.status == Status::fits ? "fits" : "does not fit"), quantity(p.step_time_s, "s"),
-                        quantity(p.step_time_low_s, "s"), quantity(p.step_time_high_s, "s")});
+                        text(row.status == Status::fits ? "fits" : "does not fit"), quantity(pace_s(p), "s"),
+                        quantity(pace_low_s(p), "s"), quantity(pace_high_s(p), "s")});
   }
   const std::string shown = out.rows.size() == kMostIntervals ? fmt::format(" The first {}.", kMostIntervals) : "";
   return {"intervals",
@@ -169,7 +173,7 @@ Chart comparison_chart(const Comparison& c) {
           "intervals that overlap suggest." +
               shown,
           out,
-          {{"x_title", "step time"}}};
+          {{"x_title", result::pace_name(c)}}};
 }
 
 Chart trade_off_chart(const Comparison& c) {
@@ -179,7 +183,7 @@ Chart trade_off_chart(const Comparison& c) {
     const Prediction& p = row.prediction;
     const bool fits = row.status == Status::fits;
     out.points.push_back(
-        {what_differs(row, several_jobs(c)), fits ? "fits" : "does not fit", p.step_time_s, p.peak_bytes, fits});
+        {what_differs(row, several_jobs(c)), fits ? "fits" : "does not fit", pace_s(p), p.peak_bytes, fits});
     out.capacity_bytes = std::max(out.capacity_bytes, p.capacity_bytes);
   }
   return chart_of(out);

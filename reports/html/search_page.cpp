@@ -40,9 +40,10 @@ std::string answer(const Search& s) {
                        base::with_commas(s.evaluated), nearest(s));
   const Prediction& best = s.results.front().prediction;
   const auto tied = std::count_if(s.results.begin(), s.results.end(), [](const SearchRow& row) { return row.tied; });
-  std::string out = fmt::format("Best by {}: {}. A step takes {} (80 % interval {} to {})", spaced(s.by),
-                                strategy_words(s.results.front().strategy), human(best.step_time_s, "s"),
-                                human(best.step_time_low_s, "s"), human(best.step_time_high_s, "s"));
+  std::string out =
+      fmt::format("Best by {}: {}. {} takes {} (80 % interval {} to {})", spaced(s.by),
+                  strategy_words(s.results.front().strategy), best.time_per_output_token_s ? "A token" : "A step",
+                  human(pace_s(best), "s"), human(pace_low_s(best), "s"), human(pace_high_s(best), "s"));
   out += tied > 0               ? fmt::format("; {} more are within the error of it.", tied)
          : s.results.size() > 1 ? "; it leads by more than the error."
                                 : ".";
@@ -54,8 +55,8 @@ std::vector<html::KeyFigure> key_figures(const Search& s) {
   if (!s.results.empty()) {
     const SearchRow& best = s.results.front();
     const Prediction& p = best.prediction;
-    out.push_back({"Step time", human(p.step_time_s, "s"),
-                   human(p.step_time_low_s, "s") + " to " + human(p.step_time_high_s, "s")});
+    out.push_back({p.time_per_output_token_s ? "Each token" : "Step time", human(pace_s(p), "s"),
+                   human(pace_low_s(p), "s") + " to " + human(pace_high_s(p), "s")});
     out.push_back({"Model FLOPs", fmt::format("{:.1f} % MFU", p.mfu * 100),
                    fmt::format("{:.0f} TFLOP/s per GPU", p.model_tflops_per_gpu)});
     out.push_back({"Memory", human(static_cast<double>(p.peak_bytes), "B"),

@@ -123,7 +123,7 @@ class Flips {
     out_.push_back({Flip::Kind::deadline, "", true, best_.offer.time_high.si(), now, next ? all_[*next].name : ""});
     if (!wishes_.deadline) return;
     const PricedOffer* later = least(&Offer::time_high, [&](const Offer& o) {
-      return in_budget(o, wishes_) && in_outlay(o, wishes_) && o.cost < best_.offer.cost;
+      return in_budget(o, wishes_) && in_outlay(o, wishes_) && better(o, best_.offer, wishes_);
     });
     if (later == nullptr) return;
     out_.push_back({Flip::Kind::deadline, "", false, later->offer.time_high.si(), now, later->name});
@@ -136,8 +136,8 @@ class Flips {
     less.budget = best_.offer.cost_high * (1 - 1e-9);
     const auto next = choose(offers_of(all_), less);
     out_.push_back({Flip::Kind::budget, "", true, best_.offer.cost_high.dollars(), now, next ? all_[*next].name : ""});
-    const PricedOffer* more =
-        least(&Offer::cost_high, [&](const Offer& o) { return in_outlay(o, wishes_) && o.time < best_.offer.time; });
+    const PricedOffer* more = least(
+        &Offer::cost_high, [&](const Offer& o) { return in_outlay(o, wishes_) && better(o, best_.offer, wishes_); });
     if (more == nullptr) return;
     out_.push_back({Flip::Kind::budget, "", false, more->offer.cost_high.dollars(), now, more->name});
   }

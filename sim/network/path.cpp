@@ -51,6 +51,10 @@ double torus_ratio(const spec::Cluster& cluster) {
 
 }  // namespace
 
+bool takes_sms(const plan::Transfer& transfer, const spec::Node& node) {
+  return !transfer.crosses_domain && joined_by_nvlink(node, 2);
+}
+
 bool joined_by_nvlink(const spec::Node& node, int members) { return node.nvlinked() > 1 && members <= node.nvlinked(); }
 
 bool shares_host_memory(const spec::Node& node, bool over_nvlink) {

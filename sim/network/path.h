@@ -27,6 +27,10 @@ bool shares_host_memory(const spec::Node&, bool over_nvlink);
 
 /// Whether `members` GPUs of one island talk over NVLink.
 bool joined_by_nvlink(const spec::Node&, int members);
+/// Whether a transfer's kernels take enough SMs to slow others: NCCL gives a peer two channels, a block each, for every
+/// NVLink of the path, and otherwise two or as many as its cards need, 4 at most on today's (ncclTopoGetNchannels,
+/// NVIDIA/nccl src/graph/paths.cc).
+bool takes_sms(const plan::Transfer&, const spec::Node&);
 
 /// What a group may send out of one island, one direction: the cards near its `members` GPUs there, no more than its
 /// part when `sharing` equal groups want the same cards.

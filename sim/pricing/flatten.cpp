@@ -16,12 +16,13 @@
 #include "sim/cost/host_time.h"
 #include "sim/engine/lateness.h"
 #include "sim/engine/rolling.h"
+#include "sim/network/path.h"
 
 namespace sim {
 namespace {
 
 /// Links that an operator occupies on the rank that runs it.
-std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
+std::uint8_t resources_of(const plan::Work& work, plan::Stream stream, const spec::Node& node) {
   using namespace resource;
   if (const auto* collective = std::get_if<plan::Collective>(&work)) {
     std::uint8_t held = collective->copy_engine ? 0 : kCommunication;
@@ -32,7 +33,7 @@ std::uint8_t resources_of(const plan::Work& work, plan::Stream stream) {
   if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
     const bool sends = stream == plan::Stream::send_next || stream == plan::Stream::send_prev;
     const std::uint8_t link = transfer->crosses_domain ? (sends ? kNicOut : kNicIn) : (sends ? kNvlinkOut : kNvlinkIn);
-    return transfer->takes_sms() ? kCommunication | link : link;
+    return takes_sms(*transfer, node) ? kCommunication | link : link;
   }
   return std::holds_alternative<plan::HostSync>(work) || std::holds_alternative<plan::RatedCopy>(work) ? 0 : kCompute;
 }
@@ -57,7 +58,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace,
   step.host = to_ticks(host_time(op, plan, job, pace.host));
   step.channel = op.channel;
   step.stream = static_cast<std::uint8_t>(op.stream);
-  step.resources = resources_of(work, op.stream);
+  step.resources = resources_of(work, op.stream, job.cluster.node);
   if (std::holds_alternative<plan::RatedCopy>(work)) step.resources = host_link_of(op.stream, job.cluster);
   step.synchronizes = std::holds_alternative<plan::HostSync>(work) ||
                       (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp);

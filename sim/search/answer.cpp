@@ -120,12 +120,16 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::ve
   std::vector<result::SearchTrade> found, out;
   std::set<result::Choices> known;
   for (const Finalist& one : best) {
-    found.push_back({choices_of(q, one.point), one.step.pace_s, one.step.peak_bytes});
+    found.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
     known.insert(found.back().strategy);
   }
+  JobMaker jobs(q.base, q.space);
   for (const Standing& one : two_levels) {
     result::Choices strategy = choices_of(q, one.point);
-    if (!known.contains(strategy)) found.push_back({std::move(strategy), one.time, one.bytes});
+    if (known.contains(strategy)) continue;
+    const bool decodes = q.base.training.mode == spec::Mode::decode;  // a standing has the pace alone
+    const double step = decodes ? outline(jobs.job_of(one.point)).step_time_s : one.time;
+    found.push_back({std::move(strategy), step, one.time, one.bytes});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return std::tie(a.pace_s, a.peak_bytes) < std::tie(b.pace_s, b.peak_bytes);

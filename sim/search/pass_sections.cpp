@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sim/engine/engine.h"
+#include "sim/network/path.h"
 
 namespace sim {
 namespace {
@@ -93,7 +94,7 @@ std::vector<PassSection> sections_of(const plan::Context& c, const std::vector<S
       return has(i, links) ? SharedLink{1, waits ? 1.0 : 0.0} : SharedLink{};
     };
     const Beside beside{computes && !flies ? kernels : 1, computes ? other : 1};
-    const Beside beside_transfer = c.stage_transfer.takes_sms() ? beside : Beside{};
+    const Beside beside_transfer = takes_sms(c.stage_transfer, c.job.cluster.node) ? beside : Beside{};
     append({stretches[i].end, beside, beside_transfer, shared(exchange), shared(transfer)}, out);
   }
   return out;

@@ -16,10 +16,14 @@ using spec::SearchValue;
 /// Whether any value of a key comes to the same strategy beside those chosen so far.
 bool is_moot(SearchKey key, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
+  const bool decodes = job.training.mode == spec::Mode::decode;
   switch (key) {
     case SearchKey::sp:
     case SearchKey::overlap_tp: return s.tp == 1;
-    case SearchKey::cp_kind: return s.cp == 1;
+    case SearchKey::cp_kind: return s.cp == 1 || decodes;
+    case SearchKey::attention_kernel: return job.model.is_list() || decodes;
+    case SearchKey::embedding_in_split:
+    case SearchKey::stage_layers: return s.pp == 1;
     case SearchKey::etp: return s.tp == 1 || !job.model.moe;
     case SearchKey::schedule: return s.pp == 1;
     case SearchKey::vpp: return !s.traits().takes_vpp;

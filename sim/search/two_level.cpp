@@ -29,7 +29,7 @@ ShapeKey shape_of(const plan::Context& c) {
 std::vector<PassSection> kernels_in_company(const plan::Context& c) {
   const spec::Calibration& calibration = c.job.cluster.node.calibration;
   const Beside beside{std::max(1.0, calibration.compute_slowdown), std::max(1.0, calibration.comm_slowdown)};
-  const Beside beside_transfer = c.stage_transfer.takes_sms() ? beside : Beside{};
+  const Beside beside_transfer = takes_sms(c.stage_transfer, c.job.cluster.node) ? beside : Beside{};
   return {{.end = Company::kNever, .exchange = beside, .transfer = beside_transfer}};
 }
 

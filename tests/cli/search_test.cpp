@@ -82,6 +82,19 @@ TEST(SearchCommand, AKeyThatIsSetFreeKeepsTheValueOfTheFileAmongOthers) {
   EXPECT_TRUE(cp["space"]["cp"]["strategies"].contains("2"));
 }
 
+TEST(SearchCommand, AFreedKeyMakesNoTwins) {
+  // Of what any value comes to the same the file's own is not tried beside the usual one.
+  const std::string small =
+      "search --model llama3-8b --node dgx-h100 --sequence 2048 --global-batch 16 --zero 1 --cp 1 ";
+  const auto count = [](const std::string& command) {
+    return json::parse(forerun(command + " --json -").out)["strategies"].get<int>();
+  };
+  const std::string plain = small + "--pp 1 --fix attention_kernel=cudnn --set strategy.embedding_in_split=";
+  EXPECT_EQ(count(plain + "true --free embedding_in_split"), count(plain + "false"));
+  const std::string decode = small + "--pp 1 --set training.mode=decode --set strategy.attention_kernel=flash2 ";
+  EXPECT_EQ(count(decode + "--free attention_kernel"), count(decode));
+}
+
 TEST(SearchCommand, DecodingIsOrderedByTheTimeOfAToken) {
   const json answer =
       json::parse(forerun("search --model llama3-8b --node a100-pcie-80gb-x8 --sequence 1024 --global-batch 64 --set "
@@ -96,6 +109,7 @@ TEST(SearchCommand, DecodingIsOrderedByTheTimeOfAToken) {
         << i;
   }
   EXPECT_EQ(answer["pareto"][0]["time_per_output_token_s"], rows[0]["time_per_output_token_s"]);
+  EXPECT_EQ(answer["pareto"][0]["step_time_s"], rows[0]["step_time_s"]);
 }
 
 TEST(SearchCommand, AllowedValuesAreSearchedAndNoOthers) {

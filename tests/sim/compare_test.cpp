@@ -38,15 +38,33 @@ TEST(Compare, OrdersEqualStepsByTimeThenWhatDoesNotFitThenWhatIsRefused) {
 }
 
 TEST(Compare, OrdersDecodingByTheTimeOfAToken) {
-  // Four microbatches through one stage or through four: both make a token of 4 sequences.
-  const auto decoding = [](const toy::Cut& cut) {
-    return toy::job(cut, [](spec::Job& j) { j.training.mode = spec::Mode::decode; });
+  // A long cache is read at the pace of the memory. Four microbatches take four stages 7 turns of a stage, and a token
+  // comes every 4. One stage of four times the layers and 2.9 times the memory's pace takes 4 x 4 / 2.9 = 5.5 turns.
+  const auto decoding = [](const toy::Cut& cut, double memory) {
+    return toy::job(cut, [&](spec::Job& j) {
+      j.training.mode = spec::Mode::decode;
+      j.training.context = 100'000;
+      j.cluster.node.gpu.hbm = base::GBps(1000 * memory);
+    });
   };
-  const Comparison c = sim::compare(
-      {candidate("one", decoding({.microbatches = 4})), candidate("four", decoding({.pp = 4, .microbatches = 4}))});
+  const Comparison c = sim::compare({candidate("one", decoding({.microbatches = 4}, 2.9)),
+                                     candidate("four", decoding({.pp = 4, .microbatches = 4}, 1))});
   EXPECT_EQ(c.order, Comparison::Order::step_time);
-  EXPECT_EQ(result::pace_name(c), "each token");
-  EXPECT_LE(*c.rows[0].prediction.time_per_output_token_s, *c.rows[1].prediction.time_per_output_token_s);
+  EXPECT_EQ(result::pace_key(c), "time_per_output_token_s");
+  ASSERT_EQ(c.rows[0].job, "four");
+  EXPECT_GT(c.rows[0].prediction.step_time_s, c.rows[1].prediction.step_time_s);
+}
+
+TEST(Compare, ATokensTimeIsNotHeldAgainstAStepsTime) {
+  const auto of = [](spec::Mode mode) {
+    return toy::job({}, [&](spec::Job& j) {
+      j.training.mode = mode;
+      j.training.sequence = 1;
+    });
+  };
+  const Comparison c = sim::compare({candidate("a", of(spec::Mode::decode)), candidate("b", of(spec::Mode::prefill))});
+  EXPECT_EQ(c.order, Comparison::Order::tokens_per_gpu);
+  EXPECT_EQ(result::pace_key(c), "step_time_s");
 }
 
 TEST(Compare, OrdersStepsOfDifferentTokensByTokensPerGpu) {

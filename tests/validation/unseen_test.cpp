@@ -123,8 +123,9 @@ TEST(Unseen, SoAreThoseOfTablesButForOneClusterAndHostsThatSetThePace) {
 TEST(Unseen, SoArePeaksOfMemoryWithTheirSteps) {
   // Regression tests whose kernels are deterministic, or on a Grace host; a 70B that all but fills its cards.
   const result::Validation answer = expect_met(
-      {"peaks"},
-      {{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100", "kempner-weak-70b-tp4-fsdp2-8xh200"}, 0.12, 0.75});
+      {"peaks"}, {{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100", "kempner-weak-70b-tp4-fsdp2-8xh200"},
+                  0.12,
+                  0.75});
   EXPECT_LE(answer.summary.memory_mape.value(), 0.135);  // 11.5 % on 28 November 2026; the loss of four is made whole
 }
 

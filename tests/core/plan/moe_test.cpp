@@ -251,6 +251,19 @@ TEST(Moe, PaddedRowsAreCopiedByIndexOnTheirWayToExpertsAndBack) {
   EXPECT_EQ(rows_moved(alone, "pad rows gradient"), (Rows{6 * 256, 7 * 256, 3}));
 }
 
+TEST(Moe, TheGradientOfRowsTakenByIndexSortsTheIndices) {
+  using Rows = std::vector<std::int64_t>;
+  spec::Job j = spread(4);
+  j.strategy.fused_kernels.permute = false;
+  j.framework.rows_by_index = true;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  j.strategy.fused_kernels.permute = true;
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{256, 256, 1}));
+}
+
 TEST(Moe, OneRankWithAllExpertsSendsNothing) {
   const plan::Plan p = plan::build(spread(1));
   EXPECT_EQ(walk::count(p, p.roles[0], "dispatch"), 0);

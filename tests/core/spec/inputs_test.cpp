@@ -169,6 +169,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_launches",
                                                "router_gradient_launches",
                                                "pads_experts",
+                                               "rows_by_index",
                                                "exchange_launches",
                                                "expert_biases",
                                                "vocab_multiple",

@@ -112,6 +112,20 @@ TEST(Flips, WhereSpeedIsBoughtEquallyFastOnesCompeteByCost) {
   EXPECT_EQ(flips[2].kind, Flip::Kind::budget);
 }
 
+TEST(Flips, MoreMoneyMayBuyAnEquallyFastOneThatCostsLessOnAverage) {
+  // a, as fast as b and cheaper, may cost $130,000 in nine runs of ten: too much for a budget of $125,000.
+  std::vector<sim::PricedOffer> offers{rented("a", "A", 4, 100, 10), rented("b", "B", 4, 110, 10)};
+  offers[0].offer.cost_high = usd(130e3);
+  offers[1].offer.cost_high = usd(120e3);
+  const Wishes wishes{{}, usd(125e3)};
+  ASSERT_EQ(sim::choose({offers[0].offer, offers[1].offer}, wishes), 1u);
+  const std::vector<Flip> flips = sim::flips(offers, 1, wishes);
+  ASSERT_FALSE(flips.empty());
+  EXPECT_EQ(flips.back().kind, Flip::Kind::budget);
+  EXPECT_NEAR(flips.back().value, 130e3, 1e-6);
+  EXPECT_EQ(flips.back().winner, "a");
+}
+
 TEST(Flips, ALaterDeadlineLetsTheCheaperOneIn) {
   // b: 100 GPUs for 20 days of the same rent costs less than a: 250 for 10, but is sure only within 24 days.
   const std::vector<sim::PricedOffer> offers{rented("a", "A", 4, 250, 10), rented("b", "A", 4, 100, 20)};
