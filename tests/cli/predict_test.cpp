@@ -37,7 +37,7 @@ TEST(Predict, ANodeHasNoMoreGpusThanItHas) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(contains(run.err, "--gpus-per-node 16: error: cluster.node.gpus: the node has 8 GPUs")) << run.err;
   EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set cluster.node.gpus=16 --quiet").err, "");  // an invented one
-  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set cluster.node.gpus=16 --gpus-per-node 12 --quiet").exit_code, 2);
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set cluster.node.gpus=16 --gpus-per-node 12 --quiet").err, "");
 }
 
 TEST(Predict, AJobThatFitsExitsWithZeroAndASummary) {

@@ -143,7 +143,7 @@ std::vector<sim::Step> steps_of(spec::Job job) {
 
 TEST(Flatten, AnOperatorHoldsTheLinksThatItUses) {
   using namespace sim::resource;
-  const std::vector<sim::Step> steps = steps_of(toy::job());
+  const std::vector<sim::Step> steps = steps_of(toy::job({.dp = 2}));
   ASSERT_EQ(steps.size(), 9u);
   EXPECT_EQ(steps[0].resources, sim::resource::kCompute);
   EXPECT_EQ(steps[2].resources, kCommunication | kNvlinkIn | kNvlinkOut);
