@@ -334,9 +334,12 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   }
   inner_forward();
   if (runs_down_again(c_)) outer_forward();
-  if (weighs_results_again(c_) && copies_first() && c_.strategy.ep > 1) {
-    send_back("expert combine", shape_.combine_element);
-    out_.join(Stream::ep);
+  if (weighs_results_again(c_)) {
+    exchange_over_etp(CollectiveKind::reduce_scatter, "expert reduce-scatter");
+    if (copies_first() && c_.strategy.ep > 1) {
+      send_back("expert combine", shape_.combine_element);
+      out_.join(Stream::ep);
+    }
   }
   out_.give(Category::workspace, buffers);
   shared_forward_again(keeps);

@@ -71,6 +71,23 @@ void expect_the_same_by(MoeDispatcher way) {
                    {"shared experts beside", {.tp = 2, .sp = true}, sent(2, 1, shared_beside)}});
 }
 
+TEST(Experts, AreTheSameWhereRowsGoByTheOperation) {
+  // Results that nothing kept are made and sent again to be weighed (heads with norms: no exchange is kept either).
+  const auto by_operation = [](spec::Job& j) { j.strategy.fused_kernels.permute = false; };
+  const auto padded = [](spec::Job& j) { j.framework.pads_experts = true; };
+  const auto operators = recompute(Kind::selective_ops);
+  spec::Model normed = tiny::moe(4);
+  normed.qk_norm = true;
+  normed.moe->shared_experts = 0;
+  normed.moe->shared_ffn = 0;
+  expect_the_same({tiny::moe(4), plain(), normed},
+                  {{"on one rank", {}, both(by_operation, operators)},
+                   {"ep 2", {.dp = 2}, both(experts(2, 1), both(by_operation, operators))},
+                   {"ep and etp", {.tp = 2, .sp = true, .dp = 2}, both(experts(2, 2), both(by_operation, operators))},
+                   {"padded on one rank", {}, padded},
+                   {"padded, ep 2", {.dp = 2}, both(experts(2, 1), padded)}});
+}
+
 TEST(Experts, GetAllTokens) { expect_the_same_by(MoeDispatcher::allgather); }
 
 TEST(Experts, GetEachTokenOnceARank) {
