@@ -62,10 +62,10 @@ TEST(ComparisonCsv, OneLineForEachRowAndAsManyCellsInEach) {
   EXPECT_EQ(reports::csv(c),
             "status,job,strategy.tp,strategy.recompute,gpus,step_time_s,tokens_per_s,tokens_per_s_per_gpu,mfu,bubble_"
             "fraction,"
-            "peak_bytes,capacity_bytes,reason,exposed_s,slowdown\r\n"
-            "fits,a.yaml,4,,16,10,104857.6,6553.6,0.4,0.075,60000000000,80000000000,,1.5,1\r\n"
-            "does_not_fit,a.yaml,2,,16,10,104857.6,6553.6,0.4,0.075,90000000000,80000000000,activations,1.5,1\r\n"
-            "refused,a.yaml,3,\"{kind: full, layers: 2}\",,,,,,,,,\"strategy.tp: 32 heads, said \"\"no\"\"\",,\r\n");
+            "peak_bytes,capacity_bytes,reason,exposed_s,slowdown,time_per_output_token_s\r\n"
+            "fits,a.yaml,4,,16,10,104857.6,6553.6,0.4,0.075,60000000000,80000000000,,1.5,1,\r\n"
+            "does_not_fit,a.yaml,2,,16,10,104857.6,6553.6,0.4,0.075,90000000000,80000000000,activations,1.5,1,\r\n"
+            "refused,a.yaml,3,\"{kind: full, layers: 2}\",,,,,,,,,\"strategy.tp: 32 heads, said \"\"no\"\"\",,,\r\n");
 }
 
 TEST(ComparisonMarkdown, HasARowForEachJobAndNamesWhatIsRefused) {

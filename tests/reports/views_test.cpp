@@ -57,7 +57,7 @@ result::Search search() {
   s.elapsed_s = 0.5;
   s.results = {row(choices("4", "4", "none"), 10, false), row(choices("2", "8", "selective"), 10.1, true),
                row(choices("8", "2", "none"), 11, false)};
-  s.pareto = {{choices("4", "4", "none"), 10, 70'000'000'000}, {choices("8", "2", "none"), 11, 40'000'000'000}};
+  s.pareto = {{choices("4", "4", "none"), 10, 10, 70'000'000'000}, {choices("8", "2", "none"), 11, 11, 40'000'000'000}};
   s.space = {{"tp", false, {{"2", 400}, {"4", 400}, {"8", 400}}}, {"pp", true, {{"1", 1200}}}};
   s.left_out = {{"offload", "to the host's memory"}};
   s.notes = {"cp: 2 does not divide the sequence"};

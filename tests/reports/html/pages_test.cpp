@@ -136,7 +136,7 @@ TEST(HtmlPages, ASearchTellsItsResultsAndWhatItLookedAt) {
   s.evaluated = s.strategies = 1234;
   const result::Choices one{{"tp", "4"}, {"pp", "2"}}, other{{"tp", "8"}, {"pp", "2"}};
   s.results = {{one, sample::prediction(), 10, false, 0.5, 0}, {other, sample::prediction(), 10, true, 0.5, 0}};
-  s.pareto = {{one, 10, 60'000'000'000}, {other, 12, 50'000'000'000}};
+  s.pareto = {{one, 10, 10, 60'000'000'000}, {other, 12, 12, 50'000'000'000}};
   s.space = {{"tp", false, {{"4", 600}, {"8", 634}}}};
   std::ostringstream out;
   reports::write_html(s, "1.2.3", out);
